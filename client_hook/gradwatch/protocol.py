@@ -1,0 +1,202 @@
+"""The messages between hook and server, and their codec. Owns no socket and no clock.
+
+Every message is a msgpack map with a ``type``. Numbers travel as raw little-endian blocks beside their
+shape, so that a thousand tensors cost one ``memcpy``. ``docs/contract.md`` has the table of messages.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgpack
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch.errors import ProtocolError
+
+__all__ = [
+    "KINDS",
+    "PROTOCOL_VERSION",
+    "STATISTICS",
+    "decode",
+    "decode_rows",
+    "decode_scalars",
+    "encode",
+    "rows_message",
+    "scalars_message",
+]
+
+PROTOCOL_VERSION: Final = 1
+KINDS: Final = ("gradient", "weight", "update", "activation", "backprop", "operation")
+STATISTICS: Final = (
+    "norm",
+    "min",
+    "max",
+    "mean",
+    "std",
+    "n_nan",
+    "n_pos_inf",
+    "n_neg_inf",
+    "n_zero",
+    "n_elements",
+)
+MESSAGE_SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
+"""Larger than 128 rows of 10,000 tensors; a peer that sends more is broken."""
+
+Message = dict[str, Any]
+Float32 = npt.NDArray[np.float32]
+Float64 = npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
+
+
+def encode(message: Message) -> bytes:
+    """Packs one message.
+
+    Args:
+        message: a map with at least ``type``; values of msgpack's own types.
+
+    Returns:
+        The bytes of one binary websocket message.
+
+    Raises:
+        ProtocolError: a value has a type that msgpack does not know.
+    """
+    try:
+        packed: bytes = msgpack.packb(message, use_bin_type=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ProtocolError(f"cannot encode a {message.get('type')!r} message: {error}") from error
+    return packed
+
+
+def decode(data: bytes | str) -> Message:
+    """Unpacks one message.
+
+    Args:
+        data: the bytes of one binary websocket message.
+
+    Returns:
+        The message, a map that has a text ``type``.
+
+    Raises:
+        ProtocolError: text, broken msgpack, no map, or no ``type``.
+    """
+    if isinstance(data, str):
+        raise ProtocolError(f"expected a binary msgpack message, got text starting {data[:40]!r}")
+    try:
+        message = msgpack.unpackb(data, raw=False, strict_map_key=True)
+    except Exception as error:  # msgpack raises many unrelated types on broken input
+        raise ProtocolError(f"expected a msgpack map, got {len(data)} bytes that do not decode: {error}") from error
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise ProtocolError(f"expected a map with a text 'type', got {type(message).__name__}")
+    return message
+
+
+def rows_message(
+    *,
+    seq: int,
+    stream: int,
+    steps: Int64,
+    times: Float64,
+    statistics: Float32,
+    scalars: Float32,
+    scalars_present: npt.NDArray[np.uint8],
+    n_lost: int,
+    cost: float | None,
+    n_skipped: int = 0,
+) -> Message:
+    """Builds a ``rows`` message.
+
+    Args:
+        seq: the message's place in the run's log.
+        stream: the optimizer's stream.
+        steps: ``[n_rows]`` int64.
+        times: ``[n_rows]`` float64, unix seconds.
+        statistics: ``[n_rows, n_tensors, 10]`` float32, in the order of `STATISTICS`; NaN is "not captured".
+        scalars: ``[n_rows, n_scalars]`` float32, possibly non-finite.
+        scalars_present: ``[n_rows, n_scalars]`` uint8, 1 where a scalar was captured.
+        n_lost: rows overwritten before they could be read, since the last message.
+        cost: the hook's share of wall time since the last message, 0 to 1, or None when not yet measured.
+        n_skipped: steps among these whose update was skipped because a gradient was not finite.
+
+    Returns:
+        The message as a map.
+    """
+    return {
+        "type": "rows",
+        "seq": seq,
+        "stream": stream,
+        "n_rows": len(steps),
+        "steps": np.ascontiguousarray(steps, "<i8").tobytes(),
+        "times": np.ascontiguousarray(times, "<f8").tobytes(),
+        "statistics": np.ascontiguousarray(statistics, "<f4").tobytes(),
+        "scalars": np.ascontiguousarray(scalars, "<f4").tobytes(),
+        "scalars_present": np.ascontiguousarray(scalars_present, "u1").tobytes(),
+        "n_lost": n_lost,
+        "cost": cost,
+        "n_skipped": n_skipped,
+    }
+
+
+def scalars_message(*, seq: int, name: str, steps: Int64, times: Float64, values: Float32) -> Message:
+    """Builds a ``scalars`` message, one scalar's values over some steps (all arrays ``[n_rows]``)."""
+    return {
+        "type": "scalars",
+        "seq": seq,
+        "name": name,
+        "n_rows": len(steps),
+        "steps": np.ascontiguousarray(steps, "<i8").tobytes(),
+        "times": np.ascontiguousarray(times, "<f8").tobytes(),
+        "values": np.ascontiguousarray(values, "<f4").tobytes(),
+    }
+
+
+def decode_rows(message: Message, *, n_tensors: int, n_scalars: int) -> Message:
+    """Replaces the raw blocks of a ``rows`` message by arrays.
+
+    Args:
+        message: a decoded ``rows`` message.
+        n_tensors: the length of the stream's tensor table.
+        n_scalars: the number of the stream's scalars.
+
+    Returns:
+        A copy with ``steps`` ``[n]`` int64, ``times`` ``[n]`` float64, ``statistics`` ``[n, n_tensors, 10]`` float32,
+        ``scalars`` ``[n, n_scalars]`` float32 and ``scalars_present`` ``[n, n_scalars]`` bool.
+
+    Raises:
+        ProtocolError: a field is missing, or a block's size disagrees with ``n_rows`` and the tensor table.
+    """
+    n = _count(message)
+    return message | {
+        "steps": _block(message, "steps", "<i8", (n,)),
+        "times": _block(message, "times", "<f8", (n,)),
+        "statistics": _block(message, "statistics", "<f4", (n, n_tensors, len(STATISTICS))),
+        "scalars": _block(message, "scalars", "<f4", (n, n_scalars)),
+        "scalars_present": _block(message, "scalars_present", "u1", (n, n_scalars)).astype(bool),
+    }
+
+
+def decode_scalars(message: Message) -> Message:
+    """Replaces the raw blocks of a ``scalars`` message by arrays ``[n_rows]``; errors as `decode_rows`."""
+    n = _count(message)
+    return message | {
+        "steps": _block(message, "steps", "<i8", (n,)),
+        "times": _block(message, "times", "<f8", (n,)),
+        "values": _block(message, "values", "<f4", (n,)),
+    }
+
+
+def _count(message: Message) -> int:
+    n = message.get("n_rows")
+    if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+        raise ProtocolError(f"{message['type']}: expected n_rows to be a count, got {n!r}")
+    return n
+
+
+def _block(message: Message, name: str, dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    data = message.get(name)
+    if not isinstance(data, bytes):
+        raise ProtocolError(f"{message['type']}: expected {name} to be bytes, got {type(data).__name__}")
+    expected = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if len(data) != expected:
+        raise ProtocolError(f"{message['type']}: expected {name} {list(shape)} to be {expected} bytes, got {len(data)}")
+    return np.frombuffer(data, dtype).reshape(shape)
