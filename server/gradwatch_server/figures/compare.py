@@ -1,0 +1,66 @@
+"""Runs laid over each other: loss, global gradient norm and one picked tensor, by step or by time since the start."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import plotly.graph_objects as go
+
+from gradwatch_server.figures.palette import Palette, find_palette, share_layout
+from gradwatch_server.figures.rows import LOG_TICKS, Row, build_step_axis, stack_rows
+
+__all__ = ["build_compare"]
+
+MARGIN_PX: Final = {"l": 64, "r": 16, "t": 16, "b": 40}
+
+
+def build_compare(theme: str) -> go.Figure:
+    """Builds the specification of the comparison.
+
+    Args:
+        theme: "light" or "dark".
+
+    Returns:
+        One empty trace for each role, which is repeated for every run with the colours of ``layout.colorway``.
+
+    Raises:
+        ValueError: the theme is unknown.
+    """
+    palette = find_palette(theme)
+    traces = [
+        _build_line("loss", "loss %{y:.4g}", axis="y"),
+        go.Scatter(
+            meta={"role": "loss_nonfinite"}, x=[], y=[], yaxis="y4", mode="markers", cliponaxis=False,
+            marker={"color": palette.nonfinite, "symbol": "triangle-down", "size": 8},
+            hovertemplate="loss is %{text}<extra>%{fullData.name}</extra>",
+        ),
+        _build_line("gradient_norm", "global norm %{y:.4g}", axis="y2"),
+        _build_line("tensor", "norm %{y:.4g}", axis="y3"),
+    ]  # fmt: skip
+    return go.Figure(data=traces, layout=_build_layout(palette))
+
+
+def _build_line(role: str, words: str, *, axis: str) -> go.Scatter:
+    return go.Scatter(
+        meta={"role": role}, x=[], y=[], yaxis=axis, mode="lines", line={"width": 1.5}, connectgaps=False,
+        hovertemplate=f"{words}<extra>%{{fullData.name}}</extra>",
+    )  # fmt: skip
+
+
+def _build_layout(palette: Palette) -> go.Layout:
+    rows = [
+        Row("loss", "yaxis", 190, {"title": {"text": "loss"}, "nticks": 6}),
+        Row("gradient_norm", "yaxis2", 150, {**LOG_TICKS, "title": {"text": "global gradient norm"}}),
+        Row("tensor", "yaxis3", 150, {**LOG_TICKS, "title": {"text": "picked layer"}}),
+    ]
+    stacked: dict[str, Any] = stack_rows(rows, palette, top_px=MARGIN_PX["t"], bottom_px=MARGIN_PX["b"])
+    stacked["meta"]["by"] = {"step": "step", "time": "seconds since the start"}
+    return go.Layout(
+        **share_layout(palette),
+        **stacked,
+        margin=MARGIN_PX,
+        colorway=palette.runs,
+        xaxis=build_step_axis(palette, anchor="y3"),
+        yaxis4={"overlaying": "y", "range": [0, 1], "fixedrange": True, "visible": False},
+        hovermode="x unified",
+    )

@@ -1,0 +1,154 @@
+"""The run figure: loss, learning rate, heatmap and non-finite lanes in rows that share one step axis to the pixel."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import plotly.graph_objects as go
+
+from gradwatch_server.figures.palette import Palette, find_palette, share_layout
+from gradwatch_server.figures.rows import Row, build_step_axis, stack_rows
+
+__all__ = ["LANES", "build_run"]
+
+LANES: Final = ("loss", "gradient", "update", "weight")
+"""Top to bottom in the order in which a number travels through a step: the first lane to light up came first."""
+LANE_COUNT_DECADES: Final = 6
+"""A lane reaches its full colour at a million non-finite elements; a single one is already clearly visible."""
+LABEL_SPACING_PX: Final = 13
+"""Least distance between two layer names, a little over their height."""
+ROW_HEIGHT_PX: Final = 13
+MARGIN_PX: Final = {"l": 172, "r": 62, "t": 6, "b": 40}
+
+
+def build_run(theme: str) -> go.Figure:
+    """Builds the run figure's specification.
+
+    Args:
+        theme: "light" or "dark".
+
+    Returns:
+        Empty traces with their roles, and the layout.
+
+    Raises:
+        ValueError: the theme is unknown.
+    """
+    palette = find_palette(theme)
+    traces = [*_build_scalars(palette), *_build_heatmap(palette), _build_lane(palette)]
+    return go.Figure(data=traces, layout=_build_layout(palette))
+
+
+def _build_scalars(palette: Palette) -> list[go.Scatter]:
+    return [
+        go.Scatter(
+            meta={"role": "loss"}, x=[], y=[], mode="lines", connectgaps=False,
+            line={"color": palette.text, "width": 1.3},
+            hovertemplate="loss %{y:.4g}<br>step %{x:,d}<extra></extra>",
+        ),
+        go.Scatter(
+            meta={"role": "loss_nonfinite"}, x=[], y=[], yaxis="y5", mode="markers", cliponaxis=False,
+            marker={"color": palette.nonfinite, "symbol": "triangle-down", "size": 8},
+            hovertemplate="loss is %{text}<br>step %{x:,d}<extra></extra>",
+        ),
+        go.Scatter(
+            meta={"role": "learning_rate"}, x=[], y=[], yaxis="y2", mode="lines", connectgaps=False,
+            line={"color": palette.muted, "width": 1.2, "shape": "hv"},
+            hovertemplate="learning rate %{y:.3g}<br>step %{x:,d}<extra></extra>",
+        ),
+    ]  # fmt: skip
+
+
+def _build_heatmap(palette: Palette) -> list[Any]:
+    solid = ((0.0, palette.nonfinite), (1.0, palette.nonfinite))
+    return [
+        go.Heatmap(
+            meta={"role": "heatmap"}, x=[], y=[], z=[], yaxis="y3", colorscale=palette.scale, zsmooth=False,
+            hoverongaps=False, hovertemplate="%{y}<br>step %{x:,d}<br>10^%{z:.2f}<extra></extra>",
+            colorbar={
+                "thickness": 9, "lenmode": "pixels", "len": 180, "x": 1.0, "xpad": 12, "y": 0.5, "ypad": 0,
+                "outlinewidth": 0, "ticks": "", "tickfont": {"size": 10, "color": palette.muted},
+                "tickvals": [-3, -1, 1], "ticktext": ["1e-3", "0.1", "10"],
+            },
+        ),
+        go.Scatter(
+            meta={"role": "missing"}, x=[], y=[], yaxis="y3", mode="lines", fill="toself",
+            line={"width": 0, "color": palette.missing}, fillcolor="rgba(128, 128, 128, 0.10)",
+            fillpattern={
+                "shape": "/", "size": 5, "solidity": 0.22, "fgcolor": palette.missing, "fillmode": "overlay",
+            },
+            hoverinfo="skip",
+        ),
+        go.Heatmap(
+            meta={"role": "heatmap_nonfinite"}, x=[], y=[], z=[], yaxis="y3", colorscale=solid, zmin=0, zmax=1,
+            showscale=False, zsmooth=False, hoverongaps=False,
+            hovertemplate="%{y}<br>step %{x:,d}<br>not finite<extra></extra>",
+        ),
+        go.Scatter(
+            meta={"role": "nonfinite_mark"}, x=[], y=[], yaxis="y3", mode="markers", hoverinfo="skip",
+            marker={
+                "color": palette.nonfinite, "symbol": "square", "size": 7,
+                "line": {"color": palette.surface, "width": 1},
+            },
+        ),
+    ]  # fmt: skip
+
+
+def _build_lane(palette: Palette) -> go.Heatmap:
+    return go.Heatmap(
+        meta={"role": "lane"}, x=[], y=list(range(len(LANES))), z=[], yaxis="y4", showscale=False, zsmooth=False,
+        hoverongaps=False, ygap=3, zmin=0, zmax=LANE_COUNT_DECADES,
+        colorscale=((0.0, _fade(palette.nonfinite, 0.72)), (1.0, palette.nonfinite)),
+        hovertemplate="%{customdata} not finite<br>step %{x:,d}<extra></extra>",
+    )  # fmt: skip
+
+
+def _fade(color: str, alpha: float) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {alpha})"
+
+
+def _build_layout(palette: Palette) -> go.Layout:
+    rows = [
+        Row("loss", "yaxis", 92, {"title": {"text": "loss"}, "nticks": 5}),
+        Row("learning_rate", "yaxis2", 26, {"title": {"text": "rate"}, "nticks": 2, "showgrid": False}),
+        Row(
+            "heatmap", "yaxis3", 180,
+            {"fixedrange": False, "autorange": False, "range": [0.5, -0.5], "showgrid": False, "tickmode": "array",
+             "tickvals": [], "ticktext": [], "tickfont": {"size": 10}},
+        ),
+        Row(
+            "lane", "yaxis4", 60,
+            {"autorange": False, "range": [len(LANES) - 0.5, -0.5], "showgrid": False, "tickmode": "array",
+             "tickvals": list(range(len(LANES))), "ticktext": list(LANES), "tickfont": {"size": 10}},
+        ),
+    ]  # fmt: skip
+    stacked = stack_rows(rows, palette, top_px=MARGIN_PX["t"], bottom_px=MARGIN_PX["b"])
+    stacked["meta"] |= {
+        "label_spacing_px": LABEL_SPACING_PX,
+        "row_height_px": ROW_HEIGHT_PX,
+        "lanes": list(LANES),
+        "colorscale": palette.scale,
+        "colorscale_own": palette.scale_own,
+        "onset": {"nonfinite": palette.nonfinite, "picked": palette.text},
+    }
+    return go.Layout(
+        **share_layout(palette),
+        **stacked,
+        margin=MARGIN_PX,
+        xaxis=build_step_axis(palette, anchor="y4"),
+        yaxis5={"overlaying": "y", "range": [0, 1], "fixedrange": True, "visible": False},
+        shapes=_build_tracks(palette),
+        hovermode="closest",
+    )
+
+
+def _build_tracks(palette: Palette) -> list[dict[str, Any]]:
+    """Builds the pale ground of each lane, so that an empty lane reads as "nothing", not as a hole."""
+    return [
+        {
+            "type": "rect", "layer": "below", "xref": "paper", "x0": 0, "x1": 1, "yref": "y4",
+            "y0": lane - 0.4, "y1": lane + 0.4, "line": {"width": 0}, "fillcolor": palette.grid, "opacity": 0.55,
+            "name": f"track-{name}",
+        }
+        for lane, name in enumerate(LANES)
+    ]  # fmt: skip
