@@ -1,0 +1,108 @@
+"""The buffer on the device that the training step writes and the reader takes from. Owns its two variables.
+
+A row carries its own sequence number: the row is written and read as a whole, while row and counter are not (under XLA a
+step's variables are stored one after the other). So a reader needs no lock: it believes only rows that name themselves.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+__all__ = ["Ring", "Rows", "create_untraced"]
+
+SIZE_LIMIT_BYTES: Final = 4 * 1024 * 1024
+"""Under XLA a ring may be copied at each step, so it must stay small beside any model that is slow enough to matter."""
+ROWS_MIN: Final = 16
+ROWS_MAX: Final = 1024
+_SPLIT: Final = 1 << 20  # float32 holds integers up to 2^24 exactly; two of them hold a step
+_HEADER: Final = 4
+Tensor = Any  # tensorflow ships no types
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What one reading took off a ring: ``steps`` int64 ``[n]``, ``values`` float32 ``[n, width]``, rows lost before."""
+
+    steps: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float32]
+    n_lost: int
+
+
+def create_untraced(create: Callable[[], Any]) -> Any:
+    """Runs ``create`` outside every trace and returns its result.
+
+    A `tf.function` refuses new variables after its first call, even under `tf.init_scope`. A fresh thread knows of no
+    trace, device scope or distribution strategy.
+    """
+    results: list[Any] = []
+    errors: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            results.append(create())
+        except BaseException as error:  # carried over to the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=body, name="gradwatch-create")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+class Ring:
+    """A ring of rows ``[n_rows, 4 + width]`` float32 on the device.
+
+    Args:
+        width: numbers in a row.
+        n_rows: how many rows it holds; by default as many as fit into `SIZE_LIMIT_BYTES`, 16 to 1,024.
+    """
+
+    def __init__(self, width: int, n_rows: int | None = None) -> None:
+        row_bytes = 4 * (width + _HEADER)
+        self.width = width
+        self.n_rows = n_rows or max(ROWS_MIN, min(ROWS_MAX, SIZE_LIMIT_BYTES // row_bytes))
+        self.size_bytes = self.n_rows * row_bytes
+        self._n_read = 0
+        self._rows, self._n_written = create_untraced(self._create)
+
+    def _create(self) -> tuple[Any, Any]:
+        rows = tf.Variable(tf.zeros([self.n_rows, _HEADER + self.width]), trainable=False, name="gradwatch_ring")
+        return rows, tf.Variable(0, dtype=tf.int64, trainable=False, name="gradwatch_rows_written")
+
+    def write(self, step: Tensor, values: Tensor) -> None:
+        """Adds one row, in the graph or eagerly: ``step`` int64 scalar, ``values`` float32 ``[width]``."""
+        count = self._n_written.read_value()
+        header = tf.stack([(count + 1) // _SPLIT, (count + 1) % _SPLIT, step // _SPLIT, step % _SPLIT])
+        row = tf.concat([tf.cast(header, tf.float32), values], 0)
+        index = tf.reshape(count % self.n_rows, [1])
+        written = self._rows.scatter_update(tf.IndexedSlices(row[None, :], index))
+        with tf.control_dependencies([] if written is None or tf.executing_eagerly() else [written]):
+            self._n_written.assign_add(1)
+
+    def read(self) -> Rows:
+        """Takes all new rows, oldest first. Called by one thread at a time, never by the training thread."""
+        n_written = int(self._n_written.numpy())
+        first = max(self._n_read, n_written - self.n_rows)
+        n_lost = first - self._n_read
+        if n_written == first:
+            self._n_read = first
+            return Rows(np.zeros(0, np.int64), np.zeros((0, self.width), np.float32), n_lost)
+        sequence = np.arange(first, n_written)
+        taken = self._rows.sparse_read(tf.constant(sequence % self.n_rows, tf.int64)).numpy()
+        header = taken[:, :_HEADER].astype(np.int64)
+        found = header[:, 0] * _SPLIT + header[:, 1] - 1
+        is_late = found < sequence  # counted but not yet stored: the next reading takes it
+        end = int(np.argmax(is_late)) if is_late.any() else len(sequence)
+        is_whole = found[:end] == sequence[:end]  # a larger number: overwritten while we read
+        self._n_read = first + end
+        steps = header[:end, 2] * _SPLIT + header[:end, 3]
+        return Rows(steps[is_whole], taken[:end, _HEADER:][is_whole], n_lost + int((~is_whole).sum()))
