@@ -6,12 +6,15 @@
     +-- ProtocolError           a message that is not what the contract says
     +-- ServerError             the server answered with an error
     +-- ServerTimeoutError      the server's word did not come in time
+    +-- SpoolError              what waits on disk cannot be used
     +-- NonFiniteError          on_nonfinite="raise" met a non-finite value
 
 Each says what was found, what was expected and what to do.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 __all__ = [
     "ConfigurationError",
@@ -20,6 +23,7 @@ __all__ = [
     "ProtocolError",
     "ServerError",
     "ServerTimeoutError",
+    "SpoolError",
     "TargetError",
 ]
 
@@ -75,6 +79,25 @@ class ServerError(GradwatchError):
 
 class ServerTimeoutError(GradwatchError, TimeoutError):
     """The server did not answer within the time given."""
+
+
+class SpoolError(GradwatchError):
+    """A file of waiting messages cannot be used.
+
+    Attributes:
+        path: the file.
+        found: what is wrong with it.
+        expected: what would do.
+    """
+
+    def __init__(self, path: Path, found: str, expected: str) -> None:
+        """Keeps the three parts of the message."""
+        super().__init__(path, found, expected)
+        self.path, self.found, self.expected = path, found, expected
+
+    def __str__(self) -> str:
+        """The message: which file, what was found, and what was expected."""
+        return f"{self.path}: {self.found}; expected {self.expected}."
 
 
 class NonFiniteError(GradwatchError, ArithmeticError):
