@@ -1,8 +1,8 @@
 """Decides how often the expensive statistics are taken. Pure: owns no clock, no thread and no tensor.
 
-The cheap row (norm and non-finite counts of every gradient) is written at every step. The full row (min, max, mean, std,
-zeros; weights and updates) costs a dozen reads of every tensor. The governor compares stretches of training with and
-without full rows and picks the period that keeps their cost under the budget.
+The cheap row (norm and non-finite counts of every gradient) is written at every step. The full row (min, max, mean,
+std, zeros; weights and updates) costs a dozen reads of every tensor. The governor compares stretches of training with
+and without full rows and picks the period that keeps their cost under the budget.
 """
 
 from __future__ import annotations

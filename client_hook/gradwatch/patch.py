@@ -1,7 +1,7 @@
 """Wraps methods of classes while something is watched, and restores them exactly. Owns the list of wrapped methods.
 
-The user's models and optimizers are never touched: what is saved, cloned or pickled holds nothing of the hook. A wrapped
-method asks whether anybody watches this object and otherwise is the original.
+The user's models and optimizers are never touched: what is saved, cloned or pickled holds nothing of the hook. A
+wrapped method asks whether anybody watches this object and otherwise is the original.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The buffer on the device that the training step writes and the reader takes from. Owns its two variables.
 
-A row carries its own sequence number: the row is written and read as a whole, while row and counter are not (under XLA a
-step's variables are stored one after the other). So a reader needs no lock: it believes only rows that name themselves.
+A row carries its own sequence number: the row is written and read as a whole, while row and counter are not (under
+XLA a step's variables are stored one after the other). So a reader needs no lock: it believes only rows that name
+themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Tensor = Any  # tensorflow ships no types
 
 @dataclass(frozen=True)
 class Rows:
-    """What one reading took off a ring: ``steps`` int64 ``[n]``, ``values`` float32 ``[n, width]``, rows lost before."""
+    """One reading of a ring: ``steps`` int64 ``[n]``, ``values`` float32 ``[n, width]``, rows lost before them."""
 
     steps: npt.NDArray[np.int64]
     values: npt.NDArray[np.float32]
@@ -84,9 +85,9 @@ class Ring:
         header = tf.stack([(count + 1) // _SPLIT, (count + 1) % _SPLIT, step // _SPLIT, step % _SPLIT])
         row = tf.concat([tf.cast(header, tf.float32), values], 0)
         index = tf.reshape(count % self.n_rows, [1])
-        written = self._rows.scatter_update(tf.IndexedSlices(row[None, :], index))
-        with tf.control_dependencies([] if written is None or tf.executing_eagerly() else [written]):
-            self._n_written.assign_add(1)
+        # The raw op: `Variable.scatter_update` would add a read of the whole ring to the user's graph.
+        tf.raw_ops.ResourceScatterUpdate(resource=self._rows.handle, indices=index, updates=row[None, :])
+        self._n_written.assign_add(1)
 
     def read(self) -> Rows:
         """Takes all new rows, oldest first. Called by one thread at a time, never by the training thread."""

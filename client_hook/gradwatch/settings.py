@@ -56,7 +56,7 @@ class Settings:
 def resolve(
     *,
     name: str | None = None,
-    project: str | None = None,
+    project: str = "default",
     config: Mapping[str, Any] | None = None,
     tags: Any = (),
     url: str | None = None,
@@ -78,7 +78,7 @@ def resolve(
     return Settings(
         url=_url(url or environment.get("GRADWATCH_URL") or defaults.url),
         token=token or environment.get("GRADWATCH_TOKEN") or None,
-        project=_project(project or environment.get("GRADWATCH_PROJECT") or defaults.project),
+        project=_project(_first(project, environment.get("GRADWATCH_PROJECT"), defaults.project)),
         directory=Path(directory).expanduser() if directory else defaults.directory,
         is_disabled=environment.get("GRADWATCH_DISABLED", "").lower() in ("1", "true", "yes"),
         every=_every(every),
@@ -103,6 +103,11 @@ def _url(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigurationError("url", url, expected)
     return url.rstrip("/")
+
+
+def _first(project: str, from_environment: str | None, default: str) -> str:
+    # The argument's default is spelled out in the signature; it yields to the environment.
+    return (from_environment or default) if project == default else project
 
 
 def _project(project: str) -> str:
@@ -166,8 +171,8 @@ def _plain(value: Any) -> Any:
 
 
 def _tags(tags: Any) -> tuple[str, ...]:
-    tags = (tags,) if isinstance(tags, str) else tuple(tags)
-    for tag in tags:
+    checked: tuple[str, ...] = (tags,) if isinstance(tags, str) else tuple(tags)
+    for tag in checked:
         if not isinstance(tag, str) or not 1 <= len(tag) <= 60:
             raise ConfigurationError("tags", tag, "texts of 1 to 60 characters")
-    return tags
+    return checked

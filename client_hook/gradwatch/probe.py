@@ -1,0 +1,265 @@
+"""Reads one optimizer's steps: which tensors, in which order, and the ops that turn a step into a row of its ring.
+
+A `Stream` is made when an optimizer is first seen applying a set of variables. In every trace (or eager call) of
+``apply`` it puts ops before the call (gradients; weights as they were) and after it (weights, updates), and writes
+one row. No op runs on the host, so a row is the same under `tf.function`, XLA, ``steps_per_execution`` and eagerly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.ops import control_flow_util
+
+from gradwatch import statistic
+from gradwatch.protocol import STATISTICS, Message
+from gradwatch.ring import Ring, create_untraced
+
+__all__ = ["Before", "Clock", "StepScalars", "Stream"]
+
+Tensor = Any  # tensorflow ships no types
+_NORM = STATISTICS.index("norm")
+_COUNTS = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
+
+
+class Clock:
+    """The step that all optimizers of a run share: -1 before the first ``apply``.
+
+    It advances when an optimizer applies that has already applied in the current step.
+    """
+
+    def __init__(self) -> None:
+        self.step = _counter("gradwatch_step", -1)
+
+    def tick(self, last: Any) -> Tensor:
+        """The step of an ``apply`` by the optimizer whose last step is in the variable ``last``; updates both."""
+        now = self.step.read_value()
+        step = tf.where(last.read_value() == now, now + 1, now)
+        self.step.assign(step)
+        last.assign(step)
+        return step
+
+
+class StepScalars(NamedTuple):
+    """The scalars of one step that are known when ``apply`` is called; None where unknown."""
+
+    loss: Tensor | None
+    learning_rate: Tensor | None
+    loss_scale: Tensor | None
+
+
+class Before(NamedTuple):
+    """What is carried from before ``apply`` to after it."""
+
+    step: Tensor
+    is_due: Tensor
+    gradients: Tensor
+    is_finite: Tensor
+    weights: tuple[Tensor, ...]
+    scalars: Tensor
+    present: Tensor
+
+
+class Stream:
+    """One optimizer's rows.
+
+    Args:
+        index: the stream's number in the run.
+        optimizer: the optimizer's name, for people.
+        variables: the variables it applies to, in order of depth (Keras variables or `tf.Variable`).
+        names: their Keras paths, unique in the run.
+        kinds: the kinds to capture, of ``gradient weight update``.
+        clock: the run's clock.
+        every: steps between full rows at the least.
+        skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
+    """
+
+    SCALARS = ("loss", "learning_rate", "gradient_norm", "loss_scale", "skipped")
+
+    def __init__(
+        self,
+        *,
+        index: int,
+        optimizer: str,
+        variables: Sequence[Any],
+        names: Sequence[str],
+        kinds: Sequence[str],
+        clock: Clock,
+        every: int,
+        skips_nonfinite: bool,
+    ) -> None:
+        self.index = index
+        self.optimizer = optimizer
+        self.names = tuple(names)
+        self.kinds = tuple(kinds)
+        self.variables = tuple(_resource(variable) for variable in variables)
+        self.sizes = tuple(int(np.prod(variable.shape)) for variable in self.variables)
+        self.n_tensors = len(self.kinds) * len(self.variables)
+        self.skips_nonfinite = skips_nonfinite
+        self._clock = clock
+        self._every = every
+        self._last = _counter("gradwatch_last_step", -1)
+        self._period = _counter("gradwatch_period", 1)
+        n_statistics = len(STATISTICS)
+        self.ring = Ring(self.n_tensors * n_statistics + 2 * len(self.SCALARS))
+        self._before_eagerly = tf.function(self._before, reduce_retracing=True)
+        self._after_eagerly = tf.function(self._after)
+
+    def tensors_message(self, seq: int | None = None) -> Message:
+        """The stream's tensor table as a ``tensors`` message of the protocol."""
+        tensors = [
+            {
+                "kind": kind,
+                "tensor": name,
+                "layer": name.rpartition("/")[0] or name,
+                "variable": name.rpartition("/")[2],
+                "shape": [int(n) for n in variable.shape],
+                "dtype": variable.dtype.name,
+                "n_elements": size,
+            }
+            for kind in self.kinds
+            for name, variable, size in zip(self.names, self.variables, self.sizes, strict=True)
+        ]
+        message = {
+            "type": "tensors",
+            "stream": self.index,
+            "optimizer": self.optimizer,
+            "tensors": tensors,
+            "scalars": list(self.SCALARS),
+        }
+        return message if seq is None else message | {"seq": seq}
+
+    def set_period(self, period: int) -> None:
+        """Takes full rows at every ``period``-th step from now on; from any thread."""
+        self._period.assign(period)
+
+    def continue_after(self, clock: Clock) -> None:
+        """Begins after the step that the clock shows, for variables that another stream has trained before."""
+        self._last.assign(clock.step.read_value())
+
+    def before(self, gradients: Sequence[Any], scalars: StepScalars) -> Before:
+        """The ops that must run before ``apply``.
+
+        Args:
+            gradients: one for each of the stream's variables, in their order; None where there is none.
+            scalars: what else is known of the step.
+        """
+        record = self._before_eagerly if tf.executing_eagerly() else self._before
+        return record(list(gradients), scalars)
+
+    def after(self, before: Before) -> None:
+        """The ops that must run after ``apply``; they write the row."""
+        if tf.executing_eagerly():
+            self._after_eagerly(before)
+        else:
+            self._after(before)
+
+    def conditionally(self, before: Before, apply: Callable[[], Any]) -> Any:
+        """Calls ``apply`` only where every gradient is finite."""
+        if tf.executing_eagerly():
+            return apply() if bool(before.is_finite) else None
+        tf.cond(before.is_finite, lambda: _run(apply), lambda: tf.constant(0))
+        return None
+
+    def _before(self, gradients: Sequence[Any], scalars: StepScalars) -> Before:
+        with tf.name_scope("gradwatch"):
+            step = self._clock.tick(self._last)
+            present = [i for i, gradient in enumerate(gradients) if gradient is not None]
+            tensors = [statistic.dense_values(gradients[i]) for i in present]
+            sizes = [self.sizes[i] for i in present]
+            is_scheduled = step % (self._every * self._period.read_value()) == 0
+            found = tf.cond(
+                is_scheduled,
+                lambda: statistic.full_block(tensors, sizes),
+                lambda: statistic.light_block(tensors, sizes),
+            )
+            is_finite = tf.reduce_all(found[:, _COUNTS] == 0)
+            block = _placed(found, present, len(gradients))
+            is_due = is_scheduled | ~is_finite
+            values, flags = self._scalars(scalars, found, is_finite)
+            return Before(step, is_due, block, is_finite, self._weights_before(is_due), values, flags)
+
+    def _scalars(self, scalars: StepScalars, found: Tensor, is_finite: Tensor) -> tuple[Tensor, Tensor]:
+        skipped = tf.cast(~is_finite, tf.float32) if self.skips_nonfinite else None
+        values = {
+            "loss": scalars.loss,
+            "learning_rate": scalars.learning_rate,
+            "gradient_norm": statistic.global_norm(found[:, _NORM]),
+            "loss_scale": scalars.loss_scale,
+            "skipped": skipped,
+        }
+        row = [0.0 if value is None else _scalar(value) for value in map(values.get, self.SCALARS)]
+        flags = [0.0 if values[name] is None else 1.0 for name in self.SCALARS]
+        return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.constant(flags, tf.float32)
+
+    def _weights_before(self, is_due: Tensor) -> tuple[Tensor, ...]:
+        if "update" not in self.kinds:
+            return ()
+        if control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph()):
+            return tuple(variable.read_value() for variable in self.variables)
+        # Holding a variable's value across its assignment makes TensorFlow copy it: only where it is needed.
+        return tuple(
+            tf.cond(
+                is_due,
+                lambda: tuple(tf.identity(variable.read_value()) for variable in self.variables),
+                lambda: tuple(tf.zeros([0] * len(variable.shape), variable.dtype) for variable in self.variables),
+            )
+        )
+
+    def _after(self, before: Before) -> None:
+        with tf.name_scope("gradwatch"):
+            blocks = [before.gradients]
+            if self.n_tensors > len(self.variables):
+                n = self.n_tensors - len(self.variables)
+                blocks.append(
+                    tf.cond(
+                        before.is_due,
+                        lambda: self._weight_blocks(before.weights),
+                        lambda: tf.constant(np.full((n, len(STATISTICS)), np.nan, np.float32)),
+                    )
+                )
+            row = tf.concat([tf.reshape(block, [-1]) for block in blocks] + [before.scalars, before.present], 0)
+            self.ring.write(before.step, row)
+
+    def _weight_blocks(self, weights_before: tuple[Tensor, ...]) -> Tensor:
+        weights = [variable.read_value() for variable in self.variables]
+        tensors = list(weights) if "weight" in self.kinds else []
+        if "update" in self.kinds:
+            tensors += [
+                after - tf.ensure_shape(before, after.shape)
+                for after, before in zip(weights, weights_before, strict=True)
+            ]
+        sizes = self.sizes * (len(tensors) // len(self.variables))
+        return statistic.full_block(tensors, sizes)
+
+
+def _placed(found: Tensor, present: Sequence[int], n: int) -> Tensor:
+    """Spreads the blocks of the gradients that exist over all ``n`` rows; the others are missing."""
+    if len(present) == n:
+        return found
+    order = np.full(n, len(present), np.int64)
+    order[list(present)] = np.arange(len(present))
+    return tf.gather(tf.concat([found, statistic.missing_block(1)], 0), order)
+
+
+def _scalar(value: Any) -> Tensor:
+    value = tf.convert_to_tensor(value)
+    value = tf.cast(value, tf.float32)
+    return value if value.shape.rank == 0 else tf.reduce_mean(value)
+
+
+def _run(apply: Callable[[], Any]) -> Tensor:
+    apply()
+    return tf.constant(0)
+
+
+def _resource(variable: Any) -> Any:
+    """The `tf.Variable` behind a Keras variable, or the variable itself."""
+    return variable.value if hasattr(variable, "path") and not isinstance(variable, tf.Variable) else variable
+
+
+def _counter(name: str, value: int) -> Any:
+    return create_untraced(lambda: tf.Variable(value, dtype=tf.int64, trainable=False, name=name))

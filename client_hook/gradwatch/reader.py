@@ -1,0 +1,223 @@
+"""The thread that takes rows off the rings and hands them to the sender. Never makes the training thread wait."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch.governor import Governor
+from gradwatch.probe import Stream
+from gradwatch.protocol import STATISTICS, Message, rows_message, scalars_message
+from gradwatch.ring import Ring, Rows
+
+__all__ = ["LoggedValue", "Reader", "ScalarLog"]
+
+INTERVAL_S: Final = 0.1
+INTERVAL_MIN_S: Final = 0.01
+_COUNTS: Final = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
+_LOSS: Final = Stream.SCALARS.index("loss")
+_SKIPPED: Final = Stream.SCALARS.index("skipped")
+
+
+@dataclass(frozen=True)
+class LoggedValue:
+    """One value of ``watch.log`` outside a graph; ``value`` and ``step`` may be tensors still being computed."""
+
+    name: str
+    value: Any
+    step: Any
+    time: float
+
+
+class ScalarLog:
+    """What ``watch.log`` adds: rings for values logged in a graph, a list for those logged from Python."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: list[LoggedValue] = []
+        self._rings: dict[str, Ring] = {}
+        self._offsets: dict[str, int] = {}
+
+    def ring(self, name: str) -> Ring:
+        """The ring of the values that graphs log under a name."""
+        with self._lock:
+            if name not in self._rings:
+                self._rings[name] = Ring(1)
+            return self._rings[name]
+
+    def add(self, value: LoggedValue) -> None:
+        """Keeps a value logged from Python until the reader resolves it."""
+        with self._lock:
+            self._values.append(value)
+
+    def take(self, now: float) -> list[Message]:
+        """The ``scalars`` messages (``seq`` 0) of everything logged since the last call."""
+        with self._lock:
+            values, self._values = self._values, []
+            rings = dict(self._rings)
+        messages = []
+        for name, ring in rings.items():
+            rows = ring.read()
+            if len(rows.steps):
+                times = np.full(len(rows.steps), now)
+                messages.append(_scalars(name, rows.steps, times, rows.values[:, 0]))
+        for name in dict.fromkeys(value.name for value in values):
+            chosen = [value for value in values if value.name == name]
+            steps = np.array([self._step(value) for value in chosen], np.int64)
+            numbers = np.array([np.mean(_number(value.value)) for value in chosen], np.float64).astype(np.float32)
+            messages.append(_scalars(name, steps, np.array([value.time for value in chosen]), numbers))
+        return messages
+
+    def _step(self, value: LoggedValue) -> int:
+        """The step that a value belongs to: the one just applied, or the coming one where loops log before they apply."""
+        step = int(_number(value.step))
+        offset = self._offsets.setdefault(value.name, 1 if step < 0 else 0)
+        return step + offset
+
+
+def _number(value: Any) -> npt.NDArray[Any]:
+    return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+
+
+def _scalars(name: str, steps: Any, times: Any, values: Any) -> Message:
+    return scalars_message(seq=0, name=name, steps=steps, times=times, values=values)
+
+
+class Reader:
+    """Reads the rings every 100 ms, or faster while they fill faster.
+
+    Args:
+        streams: the run's streams, growing.
+        log: what ``watch.log`` adds.
+        put: takes each message for delivery; must not block.
+        governor: told how fast training goes; sets the period of full rows.
+        on_nonfinite: called once, with the stream and its rows, when a row holds a non-finite gradient.
+        on_error: called once with what went wrong, if reading fails; reading then stops.
+    """
+
+    def __init__(
+        self,
+        *,
+        streams: Sequence[Stream],
+        log: ScalarLog,
+        put: Callable[[Message], None],
+        governor: Governor,
+        on_nonfinite: Callable[[Stream, int, str], None],
+        on_error: Callable[[Exception], None],
+    ) -> None:
+        self._streams = streams
+        self._log = log
+        self._put = put
+        self._governor = governor
+        self._on_nonfinite = on_nonfinite
+        self._on_error = on_error
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="gradwatch-reader", daemon=True)
+        self._n_announced = 0
+        self._read_at = time.monotonic()
+        self._busy_s = 0.0
+        self._interval_s = INTERVAL_S
+        self.last_step = -1
+        self.n_steps = 0
+        self.n_lost = 0
+        self.first_nonfinite_step: int | None = None
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stops the thread and takes what is left on the rings. Idempotent."""
+        self._stop.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout=5)
+        self.read()
+
+    def read(self) -> None:
+        """Takes everything off the rings now."""
+        with self._lock:
+            try:
+                self._read()
+            except Exception as error:  # the boundary: whatever fails here must not reach training
+                self._stop.set()
+                self._on_error(error)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._interval_s):
+            self.read()
+
+    def _read(self) -> None:
+        began = time.thread_time()
+        now, elapsed_s = time.time(), time.monotonic() - self._read_at
+        self._read_at += elapsed_s
+        while self._n_announced < len(self._streams):
+            self._put(self._streams[self._n_announced].tensors_message())
+            self._n_announced += 1
+        fill = 0.0
+        for i, stream in enumerate(self._streams[: self._n_announced]):
+            rows = stream.ring.read()
+            if i == 0:
+                self._govern(len(rows.steps), elapsed_s)
+            if len(rows.steps) or rows.n_lost:
+                self._send(stream, rows, now, elapsed_s)
+                fill = max(fill, (len(rows.steps) + rows.n_lost) / stream.ring.n_rows)
+        for message in self._log.take(now):
+            self._put(message)
+        self._busy_s += time.thread_time() - began
+        self._pace(fill)
+
+    def _pace(self, fill: float) -> None:
+        if fill > 0.25:
+            self._interval_s = max(INTERVAL_MIN_S, self._interval_s / 2)
+        elif fill < 0.05:
+            self._interval_s = min(INTERVAL_S, self._interval_s * 2)
+
+    def _govern(self, n_steps: int, elapsed_s: float) -> None:
+        before = self._governor.period
+        period = self._governor.observe(n_steps, elapsed_s)
+        if period != before:
+            for stream in self._streams:
+                stream.set_period(period)
+
+    def _send(self, stream: Stream, rows: Rows, now: float, elapsed_s: float) -> None:
+        n = len(rows.steps)
+        n_scalars = len(stream.SCALARS)
+        statistics = rows.values[:, : -2 * n_scalars].reshape(n, stream.n_tensors, len(STATISTICS))
+        scalars, present = rows.values[:, -2 * n_scalars : -n_scalars], rows.values[:, -n_scalars:]
+        self.n_steps += n
+        self.n_lost += rows.n_lost
+        self.last_step = max(self.last_step, int(rows.steps.max(initial=-1)))
+        cost = self._busy_s / elapsed_s + (self._governor.cost or 0.0) if elapsed_s > 0 else None
+        self._busy_s = 0.0
+        message = rows_message(
+            seq=0,
+            stream=stream.index,
+            steps=rows.steps,
+            times=now - elapsed_s + elapsed_s * np.arange(1, n + 1) / max(n, 1),
+            statistics=statistics,
+            scalars=scalars,
+            scalars_present=present.astype(np.uint8),
+            n_lost=rows.n_lost,
+            cost=None if cost is None else min(cost, 1.0),
+            n_skipped=int((scalars[:, _SKIPPED] * present[:, _SKIPPED]).sum()),
+        )
+        self._put(message)
+        if self.first_nonfinite_step is None:
+            self._find_nonfinite(stream, rows, statistics)
+
+    def _find_nonfinite(self, stream: Stream, rows: Rows, statistics: npt.NDArray[np.float32]) -> None:
+        n_variables = len(stream.names)
+        counts = statistics[:, :n_variables, _COUNTS].sum(axis=2)
+        is_sick = (counts > 0).any(axis=1)
+        if is_sick.any():
+            first = int(np.argmax(is_sick))
+            self.first_nonfinite_step = int(rows.steps[first])
+            deepest = int(np.flatnonzero(counts[first] > 0)[-1])
+            self._on_nonfinite(stream, self.first_nonfinite_step, stream.names[deepest])

@@ -1,0 +1,431 @@
+"""`watch` and `Watch`: ties probe, reader and sender together, from ``watch()`` to ``close()``."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import tensorflow as tf
+
+from gradwatch import __version__
+from gradwatch.errors import ConfigurationError, NonFiniteError, ServerError, ServerTimeoutError
+from gradwatch.governor import Governor
+from gradwatch.interception import active_observers, add_observer, remove_observer
+from gradwatch.probe import Clock, StepScalars, Stream
+from gradwatch.reader import LoggedValue, Reader, ScalarLog
+from gradwatch.ring import create_untraced
+from gradwatch.sender import Sender
+from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
+from gradwatch.spool import Spool
+from gradwatch.target import describe_environment, describe_targets, sort_targets
+
+__all__ = ["Watch", "watch"]
+
+VERDICT_TIMEOUT_S: Final = 3.0
+CLOSE_TIMEOUT_S: Final = 5.0
+Finding = dict[str, Any]
+
+
+def watch(
+    *targets: Any,
+    name: str | None = None,
+    project: str = "default",
+    config: Mapping[str, Any] | None = None,
+    tags: Iterable[str] | str = (),
+    url: str | None = None,
+    token: str | None = None,
+    every: int = 1,
+    capture: Iterable[str] | str = CAPTURED_KINDS,
+    on_nonfinite: str = "record",
+    budget: float = 0.02,
+) -> Watch:
+    """Watches the gradients of a training, live: the one line.
+
+    Args:
+        *targets: Keras 3 models (compiled or not) and Keras optimizers, one or several. A model alone is enough
+            in a custom loop too: its optimizer is known by the variables it applies.
+        name: the run's name; made from the model's name by default.
+        project: the project that the run belongs to (``GRADWATCH_PROJECT``).
+        config: what you want to compare runs by, e.g. ``{"batch_size": 64}``.
+        tags: words to find the run by.
+        url: the server's address (``GRADWATCH_URL``, by default http://127.0.0.1:8470).
+        token: the server's token, if it has one (``GRADWATCH_TOKEN``).
+        every: take full statistics at most every so many steps. The norm and the non-finite counts of every
+            gradient are taken at every step.
+        capture: the kinds to capture, of ``gradient``, ``weight``, ``update``; always with ``gradient``.
+        on_nonfinite: at a step with a non-finite gradient: ``"record"`` it; ``"skip"`` the update, leaving weights and
+            optimizer as they are; or ``"raise"`` `gradwatch.NonFiniteError` in the training thread.
+        budget: the share of step time that full statistics may cost; they are thinned to keep it. 0: never thinned.
+
+    Returns:
+        The `Watch`; closing it is never needed, the end of the process does it.
+
+    Raises:
+        TargetError: a target is neither a Keras model nor an optimizer, or a model has nothing to train.
+        ConfigurationError: another argument or environment variable has a value that cannot be used.
+    """
+    settings = resolve(
+        name=name,
+        project=project,
+        config=config,
+        tags=tags,
+        url=url,
+        token=token,
+        every=every,
+        capture=capture,
+        on_nonfinite=on_nonfinite,
+        budget=budget,
+    )
+    return Watch(targets, settings)
+
+
+class Watch:
+    """One run being watched. Made by `watch`; a context manager.
+
+    Attributes:
+        run_id: the run's id.
+        url: the run's page.
+    """
+
+    def __init__(self, targets: Sequence[Any], settings: Settings) -> None:
+        self._settings = settings
+        self._models, self._optimizers = sort_targets(targets)
+        self.run_id = time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + secrets.token_hex(3)
+        self.url = f"{settings.url}/runs/{self.run_id}"
+        self._lock = threading.RLock()
+        self._is_closed = settings.is_disabled
+        self._failures: list[str] = []
+        self._findings: list[Finding] = []
+        self._thread_id = threading.get_ident()
+        self._began_at = time.time()
+        if settings.is_disabled:
+            return
+        self._open(settings)
+
+    def _open(self, settings: Settings) -> None:
+        for other in active_observers():
+            if not isinstance(other, Watch) or not other.shares_targets(self):
+                continue
+            _say(f"run {other.run_id} watched the same objects and is closed; a new run begins")
+            other.close()
+        self._clock = Clock()
+        self._streams: list[Stream] = []
+        self._stream_of: dict[tuple[int, tuple[int, ...]], Stream] = {}
+        self._kept: list[Any] = []
+        self._loss: Any = None
+        self._applied_graphs: set[int] = set()
+        self._scalar_log = ScalarLog()
+        self._spool = Spool(settings.directory / "spool" / f"{self.run_id}.db")
+        self._sender = Sender(
+            url=settings.url,
+            token=settings.token,
+            run=self._describe(),
+            worker=0,
+            spool=self._spool,
+            on_findings=self._take_findings,
+            on_notice=_say,
+        )
+        self._reader = Reader(
+            streams=self._streams,
+            log=self._scalar_log,
+            put=self._sender.put,
+            governor=Governor(settings.budget),
+            on_nonfinite=self._meet_nonfinite,
+            on_error=partial(self._fail, "reading its statistics"),
+        )
+        self._forget_traces()
+        add_observer(self, self._models, self._optimizers)
+        self._sender.start()
+        self._reader.start()
+        atexit.register(self._close_at_exit)
+        _say(f"watching {self._subject()} · {self.url}")
+
+    def __enter__(self) -> Watch:
+        """The watch itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        """Closes the run: finished, or crashed with the error."""
+        self.close(error)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the run is over (or was disabled by ``GRADWATCH_DISABLED=1``)."""
+        return self._is_closed
+
+    def log(self, **scalars: Any) -> None:
+        """Adds scalars to the step: ``watch.log(loss=loss)``.
+
+        In a `tf.function` the values are tensors, taken at every execution; outside, tensors or Python numbers.
+        Called after the optimizer's ``apply`` they belong to the step just applied, before it to the coming one.
+
+        Args:
+            **scalars: name=value; a value with more than one element is averaged.
+
+        Raises:
+            ConfigurationError: a value that is no number.
+        """
+        if self._is_closed:
+            return
+        for name, value in scalars.items():
+            if tf.executing_eagerly():
+                self._log_eagerly(name, value)
+            else:
+                self._log_in_graph(name, value)
+
+    def findings(self, timeout_s: float = 10.0) -> list[Finding]:
+        """The server's findings, after it has seen every step trained so far.
+
+        Args:
+            timeout_s: how long to wait for the server's word, in seconds.
+
+        Returns:
+            Findings as in the JSON of ``GET /api/runs/ID/findings``, the leading one first; empty for a healthy run.
+
+        Raises:
+            ServerTimeoutError: the server did not answer in time (none is running, or it is too slow).
+            ServerError: the server refused the run.
+        """
+        if self._is_closed:
+            return list(self._findings)
+        self._reader.read()
+        found: list[Finding] = self._sender.wait_for_findings(timeout_s)
+        return found
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Ends the run, delivers what waits, says the verdict in one line and restores every class. Idempotent.
+
+        Args:
+            error: what ended the training, if it crashed.
+        """
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        remove_observer(self)
+        atexit.unregister(self._close_at_exit)
+        self._forget_traces()
+        self._reader.close()
+        self._sender.put(
+            {
+                "type": "state",
+                "state": "finished" if error is None else "crashed",
+                "error": None if error is None else f"{type(error).__name__}: {error}"[:4000],
+                "last_step": self._reader.last_step,
+            }
+        )
+        verdict = self._verdict()
+        self._sender.close(CLOSE_TIMEOUT_S if self._sender.is_connected else 0.5)
+        _say(verdict)
+
+    def shares_targets(self, other: Watch) -> bool:
+        """Whether both watch one of the same objects."""
+        mine = {id(target) for target in (*self._models, *self._optimizers)}
+        return any(id(target) in mine for target in (*other._models, *other._optimizers))
+
+    def claims(self, optimizer: Any, variables: Sequence[Any]) -> bool:
+        """Whether an optimizer that applies these variables belongs to what is watched."""
+        if any(optimizer is target for target in self._optimizers):
+            return True
+        for model in self._models:
+            if getattr(model, "optimizer", None) is optimizer:
+                return True
+            own = {id(variable) for variable in model.trainable_variables}
+            if any(id(variable) in own for variable in variables):
+                return True
+        return False
+
+    def note_loss(self, model: Any, loss: Any) -> None:
+        """Keeps the loss that a watched model just computed, for the ``apply`` that follows."""
+        if any(model is target for target in self._models):
+            self._loss = loss
+
+    def record(
+        self, optimizer: Any, gradients: Sequence[Any], variables: Sequence[Any], apply: Callable[[], Any]
+    ) -> Any:
+        """Runs ``apply`` with one step recorded around it; whatever fails in recording, ``apply`` runs once."""
+        self._thread_id = threading.get_ident()
+        try:
+            if tf.distribute.has_strategy():
+                raise NotImplementedError("tf.distribute strategies are not captured yet")
+            stream = self._stream(optimizer, variables)
+            before = stream.before(list(gradients), self._step_scalars(optimizer))
+        except Exception as error:  # the boundary: the hook must not harm training
+            self._fail("reading the training step", error)
+            return apply()
+        result = stream.conditionally(before, apply) if stream.skips_nonfinite else apply()
+        try:
+            stream.after(before)
+            if not tf.executing_eagerly():
+                self._applied_graphs.add(id(tf.compat.v1.get_default_graph()))
+        except Exception as error:  # likewise
+            self._fail("reading the training step", error)
+        return result
+
+    def _stream(self, optimizer: Any, variables: Sequence[Any]) -> Stream:
+        key = (id(optimizer), tuple(id(variable) for variable in variables))
+        with self._lock:
+            if key not in self._stream_of:
+                if not optimizer.built:
+                    optimizer.build(list(variables))
+                stream = Stream(
+                    index=len(self._streams),
+                    optimizer=str(getattr(optimizer, "name", type(optimizer).__name__)),
+                    variables=variables,
+                    names=self._names(variables),
+                    kinds=self._settings.capture,
+                    clock=self._clock,
+                    every=self._settings.every,
+                    skips_nonfinite=self._settings.on_nonfinite == "skip",
+                )
+                if any(set(key[1]) & set(other[1]) for other in self._stream_of):
+                    # These variables have been trained before: their next step is a new one, not the one just done.
+                    create_untraced(partial(stream.continue_after, self._clock))
+                # The optimizer and variables are kept, so that their ids stay theirs.
+                self._stream_of[key] = stream
+                self._kept += [optimizer, *variables]
+                self._streams.append(stream)
+            return self._stream_of[key]
+
+    def _names(self, variables: Sequence[Any]) -> list[str]:
+        names: list[str] = []
+        for variable in variables:
+            path = str(getattr(variable, "path", None) or variable.name).split(":")[0]
+            n, unique = 1, path
+            while unique in names:
+                n += 1
+                unique = f"{path} ({n})"
+            names.append(unique)
+        return names
+
+    def _step_scalars(self, optimizer: Any) -> StepScalars:
+        rate = optimizer.learning_rate
+        scale = getattr(optimizer, "dynamic_scale", None)
+        loss, self._loss = self._loss, None
+        return StepScalars(
+            loss=loss if _is_visible(loss) else None,
+            learning_rate=tf.cast(tf.convert_to_tensor(rate), tf.float32),
+            loss_scale=None if scale is None else tf.cast(tf.convert_to_tensor(scale), tf.float32),
+        )
+
+    def _log_eagerly(self, name: str, value: Any) -> None:
+        if not hasattr(value, "numpy") and not isinstance(value, (int, float)):
+            try:
+                value = float(value)
+            except (TypeError, ValueError):
+                raise ConfigurationError(f"log({name}=...)", value, "a number or a tensor") from None
+        # The step is read as a tensor, not waited for: the device may still be computing it.
+        self._scalar_log.add(LoggedValue(name, value, self._clock.step.read_value(), time.time()))
+
+    def _log_in_graph(self, name: str, value: Any) -> None:
+        is_after = id(tf.compat.v1.get_default_graph()) in self._applied_graphs
+        step = self._clock.step.read_value() + (0 if is_after else 1)
+        value = tf.reduce_mean(tf.cast(tf.convert_to_tensor(value), tf.float32))
+        self._scalar_log.ring(name).write(step, tf.reshape(value, [1]))
+
+    def _take_findings(self, findings: list[Finding]) -> None:
+        self._findings = findings
+
+    def _meet_nonfinite(self, stream: Stream, step: int, tensor: str) -> None:
+        if self._settings.on_nonfinite != "raise":
+            return
+        words = f"the gradient of {tensor} ({stream.optimizer}) became non-finite at step {step}"
+        with contextlib.suppress(ServerError, ServerTimeoutError):
+            self._sender.wait_for_findings(1.0)
+            if self._findings:
+                words = str(self._findings[0].get("title") or words)
+        if not self._is_closed:
+            _raise_in_thread(self._thread_id, f"{words}. See {self.url}")
+
+    def _fail(self, doing: str, error: Exception) -> None:
+        text = f"{doing} failed: {type(error).__name__}: {error}".splitlines()[0]
+        if text not in self._failures:
+            self._failures.append(text)
+            _say(f"{text} · training goes on, unwatched where this happens")
+
+    def _forget_traces(self) -> None:
+        """Lets `fit` trace its step anew: with the hook's ops after ``watch()``, without them after ``close()``."""
+        for model in self._models:
+            if getattr(model, "train_function", None) is not None:
+                model.train_function = None
+
+    def _verdict(self) -> str:
+        steps = f"{self._reader.n_steps:,} steps".replace(",", " ")
+        if self._reader.n_steps == 0:
+            return (
+                "no training step was seen. Call gradwatch.watch(...) before the training function is first called; "
+                "a tf.function that was traced before keeps its old graph"
+            )
+        try:
+            self._findings = self._sender.wait_for_findings(VERDICT_TIMEOUT_S if self._sender.is_connected else 0.0)
+        except (ServerError, ServerTimeoutError):
+            return (
+                f"{steps}; no verdict, for the server at {self._settings.url} did not answer. "
+                "What waits on disk is delivered by `gradwatch sync`"
+            )
+        if not self._findings:
+            return f"healthy · {steps} · {self.url}"
+        leading = self._findings[0]
+        return f"{leading['severity']}: {leading['title']} · {steps} · {self.url}"
+
+    def _close_at_exit(self) -> None:
+        # Set by the interpreter when an exception ended the script; stale ones of notebook cells are not ours.
+        error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
+        self.close(error)
+
+    def _subject(self) -> str:
+        names = [f"{target.name!r}" for target in (*self._models, *self._optimizers)]
+        return " and ".join(names)
+
+    def _describe(self) -> dict[str, Any]:
+        first = self._models[0] if self._models else self._optimizers[0]
+        return {
+            "run_id": self.run_id,
+            "name": self._settings.name or str(first.name),
+            "project": self._settings.project,
+            "tags": list(self._settings.tags),
+            "config": {**describe_targets(self._models, self._optimizers), **self._settings.config},
+            "started_at": self._began_at,
+            "environment": describe_environment(__version__),
+        }
+
+
+def _is_visible(loss: Any) -> bool:
+    """Whether a tensor can be used here: an eager one eagerly, a symbolic one in its own graph or one inside it."""
+    if loss is None:
+        return False
+    if tf.executing_eagerly():
+        return not tf.is_symbolic_tensor(loss)
+    graph = tf.compat.v1.get_default_graph()
+    while graph is not None:
+        if getattr(loss, "graph", None) is graph:
+            return True
+        graph = getattr(graph, "outer_graph", None)
+    return False
+
+
+def _raise_in_thread(thread_id: int, message: str) -> None:
+    """Raises `NonFiniteError` in a thread at its next bytecode, as an interrupt would.
+
+    Training inside a `tf.function` or `fit` offers no place where Python could look for news; CPython raises classes,
+    not instances, so the message travels in a class of its own.
+    """
+
+    def with_message(self: NonFiniteError) -> None:
+        Exception.__init__(self, message)
+
+    error = type("NonFiniteError", (NonFiniteError,), {"__init__": with_message, "__module__": "gradwatch"})
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(error))
+
+
+def _say(text: str) -> None:
+    """One line on the console; on stderr, so that a script's own output stays its own."""
+    print(f"gradwatch: {text}", file=sys.stderr, flush=True)  # noqa: T201 the hook's few lines for its user

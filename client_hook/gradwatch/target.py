@@ -1,0 +1,86 @@
+"""What can be watched, and what is known of it without asking. Owns no state."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import socket
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from gradwatch.errors import ConfigurationError, TargetError
+
+__all__ = ["describe_environment", "describe_targets", "sort_targets"]
+
+
+def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Sorts what was given to `gradwatch.watch` into Keras models and optimizers.
+
+    Raises:
+        TargetError: none given, another type, or a model with nothing to train.
+        ConfigurationError: Keras runs on another backend than TensorFlow.
+    """
+    expected = "a Keras model or optimizer, e.g. gradwatch.watch(model)"
+    if not targets:
+        raise TargetError("watch()", "no target", expected)
+    if keras.backend.backend() != "tensorflow":
+        raise ConfigurationError("the Keras backend", keras.backend.backend(), "'tensorflow' (set KERAS_BACKEND)")
+    models = [target for target in targets if isinstance(target, keras.Model)]
+    optimizers = [target for target in targets if isinstance(target, keras.optimizers.Optimizer)]
+    for target in targets:
+        if not isinstance(target, (keras.Model, keras.optimizers.Optimizer)):
+            raise TargetError("watch()", _shown(target), expected)
+    for model in models:
+        if model.built and not model.trainable_variables:
+            raise TargetError(
+                "watch()",
+                f"model {model.name!r} without trainable weights",
+                "a model with something to train; is every layer frozen (layer.trainable = False)?",
+            )
+    return models, optimizers
+
+
+def _shown(target: Any) -> str:
+    module = type(target).__module__
+    if module.startswith("tf_keras"):
+        return f"a {type(target).__name__} of tf_keras (Keras 2), which is not supported; use Keras 3"
+    if isinstance(target, type):
+        return f"the class {target.__name__} (an instance of it is needed)"
+    return f"{type(target).__name__} {target!r}"[:200]
+
+
+def describe_targets(models: Sequence[Any], optimizers: Sequence[Any]) -> dict[str, Any]:
+    """What is known of the run without asking: the optimizer and its settings, the model's size."""
+    known = list(optimizers) + [model.optimizer for model in models if getattr(model, "optimizer", None) is not None]
+    config: dict[str, Any] = {}
+    for optimizer in known[:1]:
+        config["optimizer"] = type(optimizer).__name__
+        with contextlib.suppress(Exception):  # a custom optimizer may not know its own configuration
+            for key, value in optimizer.get_config().items():
+                if key != "name" and isinstance(value, (bool, int, float, str)):
+                    config[f"optimizer.{key}"] = value
+    for model in models[:1]:
+        config["model"] = model.name
+        if model.built:
+            config["model.n_parameters"] = int(model.count_params())
+    return config
+
+
+def describe_environment(version: str) -> dict[str, Any]:
+    """Versions, host, devices and script of this process; ``version`` is gradwatch's own."""
+    return {
+        "gradwatch": version,
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "script": " ".join(sys.argv)[:500],
+        "devices": [device.name for device in tf.config.list_physical_devices()],
+    }
