@@ -3,20 +3,14 @@
 import sys
 
 import pytest
-
 from import_graph import SOURCES, Import, follow, name_module, read_package, read_source
 
 FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
 HOOK_MAY_USE = {"numpy", "websockets", "msgpack", *FRAMEWORKS, "gradwatch"}
 # The one surface of the hook that the server may use: the codec of the wire, its errors, and, to deliver what waits on
 # disk, the sender and the spool. None of it imports TensorFlow.
-HOOK_SURFACE = (
-    "gradwatch.protocol",
-    "gradwatch.errors",
-    "gradwatch.sender",
-    "gradwatch.spool",
-    "gradwatch.__version__",
-)
+HOOK_MODULES = ("gradwatch.protocol", "gradwatch.errors", "gradwatch.sender", "gradwatch.spool")
+HOOK_SURFACE = (*HOOK_MODULES, "gradwatch.__version__")
 # Trainings as users write them: for them the hook is a public package, and TensorFlow is what they train with.
 USER_SCRIPTS = "gradwatch_server.demo.scripts"
 DOES_IO = {
