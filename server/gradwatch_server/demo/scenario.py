@@ -1,6 +1,6 @@
 """The catalogue of what the demo can play. Owns names and stories; the trainings themselves stand in ``scripts``.
 
-A scenario's name is for people: it is not told to the server, so no finding can lean on it.
+A scenario's name is for people: no rule of the health engine gets to see it, so no finding can lean on it.
 """
 
 from __future__ import annotations

@@ -87,6 +87,11 @@ class Training:
         self._complaints.close()
 
     @property
+    def pid(self) -> int:
+        """The process id, by which the hook describes its environment too."""
+        return self._process.pid
+
+    @property
     def is_running(self) -> bool:
         """Whether the script has not ended yet."""
         return self._process.poll() is None
