@@ -99,8 +99,9 @@ def _wait_for_the_end(dashboard: Dashboard) -> None:
 
 def _play(console: Console, dashboard: Dashboard, scenario: Scenario, *, open_browser: bool) -> dict[str, Any]:
     """Trains one scenario; returns its run as the server sees it at the end."""
+    known = {run["id"] for run in dashboard.list_runs(PROJECT)}
     with Training(scenario.script, url=dashboard.url, token=dashboard.token) as training:
-        recorded = _follow(console, dashboard, training, open_browser=open_browser)
+        recorded = _follow(console, dashboard, training, known, open_browser=open_browser)
         result = training.read_result()
     if recorded is None:
         raise TrainingError(
@@ -127,7 +128,7 @@ def _follow(console: Console, dashboard: Dashboard, training: Training, *, open_
         task = progress.add_task("", total=None, numbers="[dim]importing TensorFlow[/]")
         while training.is_running:
             time.sleep(POLL_INTERVAL_S)
-            seen = _find_run(dashboard, training)
+            seen = _find_run(dashboard, training, known)
             if seen is None:
                 continue
             if recorded is None:
@@ -135,12 +136,19 @@ def _follow(console: Console, dashboard: Dashboard, training: Training, *, open_
             recorded = seen
             total = seen["config"].get("steps")
             progress.update(task, total=total, completed=_count_steps(seen), numbers=_describe(seen))
-    return _find_run(dashboard, training) or recorded
+    return _find_run(dashboard, training, known) or recorded
 
 
-def _find_run(dashboard: Dashboard, training: Training) -> dict[str, Any] | None:
-    """The training's run, known by its process; the newest, since process ids come again."""
-    return next((run for run in dashboard.list_runs(PROJECT) if run["environment"].get("pid") == training.pid), None)
+def _find_run(dashboard: Dashboard, training: Training, known: set[str]) -> dict[str, Any] | None:
+    """The training's run: of its process, and not there before, since process ids come again (in containers, soon)."""
+    return next(
+        (
+            run
+            for run in dashboard.list_runs(PROJECT)
+            if run["id"] not in known and run["environment"].get("pid") == training.pid
+        ),
+        None,
+    )
 
 
 def _settle(dashboard: Dashboard, recorded: dict[str, Any]) -> dict[str, Any]:
