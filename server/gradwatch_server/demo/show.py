@@ -114,7 +114,9 @@ def _play(console: Console, dashboard: Dashboard, scenario: Scenario, *, open_br
     return recorded
 
 
-def _follow(console: Console, dashboard: Dashboard, training: Training, *, open_browser: bool) -> dict[str, Any] | None:
+def _follow(
+    console: Console, dashboard: Dashboard, training: Training, known: set[str], *, open_browser: bool
+) -> dict[str, Any] | None:
     """Draws the progress of the run that appears, until its script ends; returns the run last seen."""
     recorded: dict[str, Any] | None = None
     columns = (
@@ -141,14 +143,8 @@ def _follow(console: Console, dashboard: Dashboard, training: Training, *, open_
 
 def _find_run(dashboard: Dashboard, training: Training, known: set[str]) -> dict[str, Any] | None:
     """The training's run: of its process, and not there before, since process ids come again (in containers, soon)."""
-    return next(
-        (
-            run
-            for run in dashboard.list_runs(PROJECT)
-            if run["id"] not in known and run["environment"].get("pid") == training.pid
-        ),
-        None,
-    )
+    runs = (run for run in dashboard.list_runs(PROJECT) if run["id"] not in known)
+    return next((run for run in runs if run["environment"].get("pid") == training.pid), None)
 
 
 def _settle(dashboard: Dashboard, recorded: dict[str, Any]) -> dict[str, Any]:
