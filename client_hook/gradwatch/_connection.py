@@ -168,7 +168,7 @@ class Conversation:
         self._on_welcome, self._on_findings, self._on_error = on_welcome, on_findings, on_error
         self._on_forgotten, self._may_be_ahead = on_forgotten, may_be_ahead
         self._hello: dict[str, Any] = spool.hello or {}
-        self._sent = -1
+        self._sent = self._findings_through = -1
         self._in_flight: collections.deque[tuple[int, int]] = collections.deque()
         self._in_flight_bytes = 0
         self._waits_since = 0.0
@@ -187,6 +187,7 @@ class Conversation:
             await websocket.send(encode(self._hello))
         self._start_after(await self._receive_welcome(websocket))
         self._on_welcome()
+        await self._ask_for_findings(websocket)
         tasks = [asyncio.ensure_future(one) for one in (self._write(websocket), self._read(websocket), self._watch())]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -224,11 +225,22 @@ class Conversation:
                 f"{self._spool.newest_seq} exist"
             )
         if last_seq < self._spool.acknowledged_seq:
+            self._findings_through = -1
             self._on_forgotten(self._spool.rewind(last_seq))
         self._spool.acknowledge(last_seq)
         self._sent = last_seq
         self._in_flight.clear()
         self._in_flight_bytes = 0
+
+    async def _ask_for_findings(self, websocket: ClientConnection) -> None:
+        """Repeats the newest message if it was acknowledged on a connection that broke before its findings came.
+
+        The server keeps nothing twice, but answers with findings that cover it.
+        """
+        newest = self._spool.newest_payload
+        if newest is not None and not self._spool.n_waiting and self._findings_through < self._sent:
+            with contextlib.suppress(ConnectionClosed):
+                await websocket.send(newest)
 
     async def _write(self, websocket: ClientConnection) -> None:
         while True:
@@ -292,7 +304,8 @@ class Conversation:
         findings = message.get("findings")
         if not isinstance(findings, list) or not all(isinstance(one, dict) for one in findings):
             raise ProtocolError(f"findings: expected a list of maps, got {findings!r:.80}")
-        self._on_findings(_read_int(message, "through_seq", -1, self._sent), findings)
+        self._findings_through = _read_int(message, "through_seq", -1, self._sent)
+        self._on_findings(self._findings_through, findings)
 
     def _check_run(self, message: dict[str, Any]) -> None:
         own = self._hello["run"]["run_id"]

@@ -163,14 +163,11 @@ class Sender:
 
     def _say_what_is_left(self) -> None:
         spool = self._spool
-        if spool.n_waiting and spool.disk_error is None:
+        if spool.n_rows_waiting:
             self._say("left", f"{spool.n_rows_waiting} rows wait in {spool.path}; `gradwatch sync` delivers them")
-        elif spool.n_waiting:
-            self._say("left", f"{spool.n_rows_waiting} rows are lost: {spool.path}: {spool.disk_error}")
         if spool.n_dropped:
-            self._say(
-                "dropped in all", f"{spool.n_dropped} rows were dropped for want of room while no server answered"
-            )
+            why = f"{spool.path}: {spool.disk_error}" if spool.disk_error else "no room was left"
+            self._say("dropped in all", f"{spool.n_dropped} rows were dropped: {why}")
 
     def _say(self, key: str, text: str) -> None:
         """Tells the user something once."""
@@ -209,7 +206,7 @@ class Sender:
             on_welcome=self._take_welcome,
             on_findings=self._take_findings,
             on_error=lambda error: self._say(f"error {error.code}", explain(error, self._endpoint).text),
-            on_forgotten=self._say_forgotten,
+            on_forgotten=self._take_loss,
         )
         self._loop = asyncio.get_running_loop()
         tasks = [asyncio.ensure_future(one) for one in (self._keep_trying(), self._keep_memory_small(), self._expire())]
@@ -302,7 +299,10 @@ class Sender:
         self._is_connected = self._was_connected = True
         self._has_failed = False
 
-    def _say_forgotten(self, n_messages: int) -> None:
+    def _take_loss(self, n_messages: int) -> None:
+        """The server forgot the run, and with it what it had judged."""
+        with self._news:
+            self._findings, self._findings_through = [], -1
         self._say(
             "forgotten",
             f"the server at {self._endpoint.address} no longer has {n_messages} messages of this run that it had taken "

@@ -26,8 +26,9 @@ __all__ = ["Spool", "spool_path", "spools"]
 MIB: Final = 1024 * 1024
 RANK: Final = {"rows": 0, "scalars": 1}
 """Who is dropped first when room is short; a type that is not here is never dropped."""
-OVERHEAD_BYTES: Final = 300
-"""What Python spends on keeping one message or one gap, beside its payload (measured: 250 to 300)."""
+MESSAGE_OVERHEAD_BYTES: Final = 200
+GAP_OVERHEAD_BYTES: Final = 450
+"""What Python spends on keeping a message beside its payload, and on a gap (both measured with tracemalloc)."""
 LOCK_AT_FORK_TIMEOUT_S: Final = 1.0
 
 
@@ -60,6 +61,7 @@ class Spool:
         acknowledged_seq: the server has everything up to and with this.
         n_dropped: rows dropped for want of room.
         n_rows_waiting: rows kept, in memory and on disk.
+        newest_payload: the newest message, encoded; kept when it is acknowledged, to ask for findings with it again.
         disk_error: why the file could not be used when it was last tried, None while all is well.
     """
 
@@ -70,6 +72,7 @@ class Spool:
         self.acknowledged_seq = -1
         self.n_dropped = 0
         self.n_rows_waiting = 0
+        self.newest_payload: bytes | None = None
         self.disk_error: str | None = None
         self.disk_limit_bytes = disk_limit_bytes
         self._memory_limit_bytes = memory_limit_bytes
@@ -116,7 +119,7 @@ class Spool:
     @property
     def memory_bytes(self) -> int:
         """What is held in memory."""
-        return self._memory_bytes + OVERHEAD_BYTES * len(self._gaps)
+        return self._memory_bytes + GAP_OVERHEAD_BYTES * len(self._gaps)
 
     @property
     def is_crowded(self) -> bool:
@@ -153,8 +156,9 @@ class Spool:
                 return seq
             if rank is None:
                 self._lasting[seq] = kept
+            self.newest_payload = payload
             self._memory[seq] = kept
-            self._memory_bytes += len(payload) + OVERHEAD_BYTES
+            self._memory_bytes += len(payload) + MESSAGE_OVERHEAD_BYTES
             if rank is not None:
                 self._expendable[rank].append(seq)
             self._shrink_memory()
@@ -223,7 +227,7 @@ class Spool:
             for one in range(seq + 1, self.acknowledged_seq + 1):
                 if one in self._lasting:
                     self._memory[one] = self._lasting[one]
-                    self._memory_bytes += len(self._lasting[one].payload) + OVERHEAD_BYTES
+                    self._memory_bytes += len(self._lasting[one].payload) + MESSAGE_OVERHEAD_BYTES
                     stream = self._lasting[one].stream
                     filler = filler if stream is None else stream
                 else:
@@ -260,12 +264,17 @@ class Spool:
     def close(self) -> bool:
         """Leaves what waits on disk, and lets go of the file. Idempotent.
 
+        What the disk does not take is dropped, and counted.
+
         Returns:
             Nothing waits: the server has everything.
         """
         self.to_disk()
         with self._disk_lock:
             self._is_closed = True
+            with self._lock:
+                for seq in list(self._memory):
+                    self._lose(self._forget(seq))
             if self._file is not None:
                 if self.n_waiting:
                     self._file.close()
@@ -286,7 +295,7 @@ class Spool:
 
     def _forget(self, seq: int) -> Kept:
         kept = self._memory.pop(seq)
-        self._memory_bytes -= len(kept.payload) + OVERHEAD_BYTES
+        self._memory_bytes -= len(kept.payload) + MESSAGE_OVERHEAD_BYTES
         return kept
 
     def _lose(self, kept: Kept) -> None:
@@ -364,7 +373,7 @@ class Spool:
             for one in range(seq, end):
                 if one in self._lasting:
                     self._memory[one] = self._lasting[one]
-                    self._memory_bytes += len(self._lasting[one].payload) + OVERHEAD_BYTES
+                    self._memory_bytes += len(self._lasting[one].payload) + MESSAGE_OVERHEAD_BYTES
                 elif self._gaps.find(one) is None:
                     self._lose(Kept(one, 0, max(self._streams_before(one), default=None), n_rows, b""))
                     n_rows = 0
