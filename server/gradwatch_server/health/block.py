@@ -1,0 +1,89 @@
+"""Some rows of one stream, with what several rules read from them. Owns no state between blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch.protocol import STATISTICS
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["COLUMN", "LOG_NORM_LIMIT", "Block"]
+
+COLUMN: Final = {name: place for place, name in enumerate(STATISTICS)}
+_NONFINITE: Final = slice(COLUMN["n_nan"], COLUMN["n_neg_inf"] + 1)
+
+LOG_NORM_LIMIT: Final = float(np.log(np.finfo(np.float32).max))
+"""A norm that itself overflowed stands for the largest float32."""
+
+Float = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of one stream.
+
+    Attributes:
+        table: the stream's tensor table.
+        steps: ``[n]`` int64, rising.
+        statistics: ``[n, n_tensors, 10]`` float32, NaN where not captured.
+        loss_scale: ``[n]`` float64, the factor on the gradients, 1 where the run has none.
+        is_scaled: ``[n]`` whether the run scales its loss.
+    """
+
+    table: TensorTable
+    steps: npt.NDArray[np.int64]
+    statistics: npt.NDArray[np.float32]
+    loss_scale: Float
+    is_scaled: Bool
+
+    @cached_property
+    def is_nonfinite(self) -> Bool:
+        """``[n, n_tensors]`` whether a tensor held a NaN or an Inf."""
+        return np.asarray((self.statistics[:, :, _NONFINITE] > 0).any(axis=2))
+
+    @cached_property
+    def is_captured(self) -> Bool:
+        """``[n, n_tensors]`` whether a tensor was looked at in a step."""
+        return ~np.isnan(self.statistics[:, :, COLUMN["n_nan"]])
+
+    @cached_property
+    def is_missing(self) -> Bool:
+        """``[n, n_gradients]`` whether the gradient was None."""
+        gradient = self.table.gradient
+        empty = self.statistics[:, gradient, COLUMN["n_elements"]] == 0
+        return np.asarray(empty & (self.table.n_elements[gradient] > 0))
+
+    @cached_property
+    def gradient_norm(self) -> Float:
+        """``[n, n_gradients]`` norm without the loss scale; NaN where missing, not captured or not wholly finite."""
+        gradient = self.table.gradient
+        norm = np.ascontiguousarray(self.statistics[:, gradient, COLUMN["norm"]], np.float64)
+        norm[self.is_nonfinite[:, gradient] | self.is_missing] = np.nan
+        return norm / self.loss_scale[:, None]
+
+    @cached_property
+    def global_norm(self) -> Float:
+        """``[n]`` norm over all gradients; NaN where any of them is not finite or none is captured."""
+        squares = np.nansum(self.gradient_norm**2, axis=1)
+        norm = np.sqrt(squares)
+        unknown = np.isnan(self.gradient_norm).all(axis=1) | self.has_nonfinite_gradient
+        norm[unknown] = np.nan
+        return norm
+
+    @cached_property
+    def has_nonfinite_gradient(self) -> Bool:
+        """``[n]`` whether any gradient held a NaN or an Inf."""
+        return np.asarray(self.is_nonfinite[:, self.table.gradient].any(axis=1))
+
+    @cached_property
+    def log_norm(self) -> Float:
+        """``[n, 1 + n_gradients]`` natural log of the global norm and of each gradient's; NaN where zero or unknown."""
+        norms = np.concatenate([self.global_norm[:, None], self.gradient_norm], axis=1)
+        norms[norms <= 0] = np.nan
+        return np.minimum(np.log(norms), LOG_NORM_LIMIT)

@@ -1,0 +1,84 @@
+"""All scalars of a run, by where they come from and by name, and what is asked of them. Owns no judgement."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.series import Question, Reading, Series
+
+__all__ = ["LOGGED", "Book", "StepQuestion", "is_loss"]
+
+LOGGED: Final = -1
+"""The stream number of scalars that the user logs."""
+
+Key = tuple[int, str]
+
+
+def is_loss(name: str) -> bool:
+    """Whether a scalar's name says that it is a loss of training: ``loss``, ``d_loss``, ``loss/critic``, not ``val_loss``."""
+    words = re.split(r"[^a-z]+", name.lower())
+    return "loss" in words and not {"val", "validation", "test", "scale"} & set(words)
+
+
+class StepQuestion:
+    """What the run's scalars say about one step, as far as they are known by now."""
+
+    def __init__(self, stream: int, step: int) -> None:
+        """Asks, on behalf of a stream, about a step; the book adds the answers."""
+        self.stream, self.step = stream, step
+        self.questions: dict[Key, Question] = {}
+
+    def read(self, name: str, stream: int | None = None) -> Reading:
+        """The reading of one scalar, of this stream if no other is given; empty where there is none."""
+        question = self.questions.get((self.stream if stream is None else stream, name))
+        return question.reading if question is not None else Reading()
+
+    def read_loss(self) -> Reading:
+        """The loss: the stream's own, else the logged ``loss``, else another; with any loss's non-finite value."""
+        losses = {key: question.reading for key, question in self.questions.items() if is_loss(key[1])}
+        known = {key: r for key, r in losses.items() if r.value is not None or r.before is not None}
+        if not known:
+            return Reading()
+        first = min(known, key=lambda key: (key != (self.stream, "loss"), key != (LOGGED, "loss"), key))
+        chosen = known[first]
+        odd = [r.value for r in known.values() if r.value is not None and not math.isfinite(r.value)]
+        if odd:
+            return Reading(odd[0], chosen.before, chosen.before_step, chosen.recent, chosen.initial)
+        return chosen
+
+
+class Book:
+    """Every scalar's `Series`, and every question asked, so that a scalar that appears later is asked too."""
+
+    def __init__(self) -> None:
+        """Starts empty."""
+        self._series: dict[Key, Series] = {}
+        self._asked: list[StepQuestion] = []
+
+    def feed(self, stream: int, name: str, steps: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> None:
+        """Adds captured values of one scalar."""
+        if not len(steps):
+            return
+        key = (stream, name)
+        series = self._series.get(key)
+        if series is None:
+            series = self._series[key] = Series()
+            for asked in self._asked:
+                asked.questions[key] = series.ask(asked.step)
+        series.feed(steps, values)
+
+    def ask(self, stream: int, step: int) -> StepQuestion:
+        """Asks all scalars about a step."""
+        asked = StepQuestion(stream, step)
+        asked.questions = {key: series.ask(step) for key, series in self._series.items()}
+        self._asked.append(asked)
+        return asked
+
+    def forget(self, asked: StepQuestion) -> None:
+        """Drops a question that nobody has any more."""
+        self._asked.remove(asked)

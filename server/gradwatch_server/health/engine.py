@@ -1,0 +1,232 @@
+"""The engine: rows and scalars in, findings out. Owns the rules' state and the order of things; judges and words nothing itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch.protocol import STATISTICS
+from gradwatch_server.health.block import Block
+from gradwatch_server.health.book import LOGGED, Book, StepQuestion, is_loss
+from gradwatch_server.health.episode import RECOVERY_ROWS, Episode, Growth, NonFinite, Phase
+from gradwatch_server.health.exploding import ExplodingRule
+from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
+from gradwatch_server.health.incident import assemble
+from gradwatch_server.health.learning_rate import LearningRateRule
+from gradwatch_server.health.missing import MissingRule
+from gradwatch_server.health.nonfinite import NonFiniteRule, NonFiniteScalarRule
+from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.vanishing import VanishingRule
+from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, is_credible, limit_repeats, tell
+from gradwatch_server.health.zero import ZeroRule
+
+__all__ = ["Engine"]
+
+LOSS_SCALE: Final = "loss_scale"
+ROWS_LIMIT: Final = 1_024
+"""Rows looked at together: bounds the memory of a large replay."""
+
+Int64 = npt.NDArray[np.int64]
+Float32 = npt.NDArray[np.float32]
+Bool = npt.NDArray[np.bool_]
+
+
+class Engine:
+    """The health of one run, or of one worker of it.
+
+    The findings depend on what was fed, not on the sizes of the batches, nor on whether a scalar came before or after the
+    rows of its step.
+    """
+
+    def __init__(self) -> None:
+        """Starts healthy."""
+        self._streams: dict[int, _Stream] = {}
+        self._scalar_rules: dict[tuple[int, str], NonFiniteScalarRule] = {}
+        self._book = Book()
+        self._questions: dict[Episode, StepQuestion] = {}
+        self._findings: tuple[Finding, ...] = ()
+        self._told: list[dict[str, Any]] = []
+        self._revision = 0
+        self._is_stale = False
+
+    @property
+    def revision(self) -> int:
+        """A number that rises whenever the findings change, their last step included."""
+        self._refresh()
+        return self._revision
+
+    @property
+    def level(self) -> str:
+        """``healthy``, ``warning`` or ``critical``."""
+        severities = {finding.severity for finding in self.findings()}
+        return next((level for level in (CRITICAL, WARNING) if level in severities), "healthy")
+
+    def findings(self) -> list[Finding]:
+        """All findings, the leading one first: critical before warning, then in order of onset."""
+        self._refresh()
+        return list(self._findings)
+
+    def add_stream(
+        self, stream: int, optimizer: str, tensors: Sequence[Mapping[str, Any]], scalars: Sequence[str]
+    ) -> None:
+        """Announces a stream, or its changed tensor table: then its rules start anew and its findings stay.
+
+        Args:
+            stream: the stream's number.
+            optimizer: the optimizer's name, for people.
+            tensors: as in the ``tensors`` message of docs/contract.md.
+            scalars: names of the scalars in its rows.
+        """
+        table = TensorTable.from_message(tensors)
+        known = self._streams.get(stream)
+        if known is not None and known.table.names == table.names and known.table.kinds == table.kinds:
+            known.scalars = tuple(scalars)
+            return
+        self._streams[stream] = _Stream(stream, optimizer, table, tuple(scalars), known)
+
+    def feed_rows(
+        self, stream: int, steps: Int64, statistics: Float32, scalars: Float32, scalars_present: Bool
+    ) -> None:
+        """Takes rows of a stream, in order of steps; rows of steps already taken are a replay, and are left out.
+
+        Args:
+            stream: a stream announced by `add_stream`.
+            steps: ``[n]``.
+            statistics: ``[n, n_tensors, 10]`` in the order of `gradwatch.protocol.STATISTICS`, NaN where not captured.
+            scalars: ``[n, n_scalars]``, possibly not finite.
+            scalars_present: ``[n, n_scalars]`` whether each was captured.
+
+        Raises:
+            KeyError: the stream was not announced.
+            ValueError: a shape does not fit the stream's tensor table.
+        """
+        state = self._streams.get(stream)
+        if state is None:
+            raise KeyError(
+                f"stream {stream} was not announced; expected one of {sorted(self._streams)}: call add_stream first"
+            )
+        expected = (len(steps), state.table.n_tensors, len(STATISTICS)), (len(steps), len(state.scalars))
+        if statistics.shape != expected[0] or scalars.shape != expected[1] or scalars_present.shape != expected[1]:
+            found = statistics.shape, scalars.shape, scalars_present.shape
+            raise ValueError(
+                f"stream {stream}: found statistics, scalars and presence of shapes {found}, expected {expected}"
+            )
+        fresh = steps > np.maximum.accumulate(np.concatenate([[state.last_step], steps[:-1]]))
+        if not fresh.all():
+            steps, statistics = steps[fresh], statistics[fresh]
+            scalars, scalars_present = scalars[fresh], scalars_present[fresh]
+        for start in range(0, len(steps), ROWS_LIMIT):
+            part = slice(start, start + ROWS_LIMIT)
+            self._take(state, steps[part], statistics[part], scalars[part], scalars_present[part])
+
+    def feed_scalar(self, name: str, steps: Int64, values: npt.NDArray[np.floating[Any]]) -> None:
+        """Takes values that the user logged, in order of steps; before or after the rows of the same steps."""
+        self._take_scalar(LOGGED, name, np.asarray(steps, np.int64), np.asarray(values, np.float64))
+        self._ask_questions()
+
+    def _take(self, state: _Stream, steps: Int64, statistics: Float32, scalars: Float32, present: Bool) -> None:
+        for place, name in enumerate(state.scalars):
+            captured = present[:, place]
+            if captured.any():
+                self._take_scalar(state.number, name, steps[captured], scalars[captured, place].astype(np.float64))
+        state.last_step = int(steps[-1]) if len(steps) else state.last_step
+        block = state.make_block(steps, statistics, scalars, present)
+        # NaN means "not captured": comparing it is meant.
+        with np.errstate(invalid="ignore"):
+            for rule in state.rules:
+                rule.feed(block)
+            self._book.feed(state.number, UPDATE_RATIO, *state.learning_rate.feed(block))
+            self._book.feed(state.number, WEIGHTS_FINITE, *_read_weights(block))
+        self._ask_questions()
+
+    def _take_scalar(self, stream: int, name: str, steps: Int64, values: npt.NDArray[np.float64]) -> None:
+        self._book.feed(stream, name, steps, values)
+        if is_loss(name):
+            rule = self._scalar_rules.setdefault((stream, name), NonFiniteScalarRule(stream, name))
+            rule.feed(steps, values)
+
+    def _episodes(self) -> list[Episode]:
+        scalar = itertools.chain.from_iterable(rule.episodes for rule in self._scalar_rules.values())
+        return [*scalar, *itertools.chain.from_iterable(state.episodes() for state in self._streams.values())]
+
+    def _ask_questions(self) -> None:
+        """Asks the scalars about new episodes, while their past is remembered; forgets episodes that were none."""
+        episodes = self._episodes()
+        self._is_stale = bool(episodes) or bool(self._questions)
+        for episode in episodes:
+            if episode not in self._questions:
+                is_sudden = isinstance(episode, (NonFinite, Growth))
+                step = episode.first_step if is_sudden else episode.known_step
+                self._questions[episode] = self._book.ask(episode.stream, step)
+        if len(self._questions) > len(episodes):
+            kept = set(episodes)
+            for episode in [episode for episode in self._questions if episode not in kept]:
+                self._book.forget(self._questions.pop(episode))
+
+    def _refresh(self) -> None:
+        if not self._is_stale:
+            return
+        self._is_stale = False
+        credible = [episode for episode in self._questions if is_credible(episode, self._questions[episode])]
+        optimizers = {number: state.optimizer for number, state in self._streams.items()}
+        incidents = assemble(credible)
+        findings = limit_repeats([tell(incident, self._questions, optimizers) for incident in incidents])
+        findings.sort(key=lambda finding: finding.severity != CRITICAL)
+        told = [finding.to_json() for finding in findings]
+        if told != self._told:
+            self._findings, self._told = tuple(findings), told
+            self._revision += 1
+
+
+class _Stream:
+    """One stream's table, its rules, and what they reported under earlier tables."""
+
+    def __init__(
+        self, number: int, optimizer: str, table: TensorTable, scalars: tuple[str, ...], earlier: _Stream | None
+    ) -> None:
+        self.number, self.optimizer, self.table, self.scalars = number, optimizer, table, scalars
+        self.last_step = earlier.last_step if earlier is not None else -1
+        self.learning_rate = LearningRateRule(number, table)
+        phases = (Phase.GRADIENT, Phase.UPDATE, Phase.WEIGHT)
+        self.rules = (
+            *(NonFiniteRule(number, table, phase) for phase in phases),
+            ExplodingRule(number, table),
+            VanishingRule(number, table),
+            MissingRule(number, table),
+            ZeroRule(number, table),
+        )
+        self._loss_scale = earlier._loss_scale if earlier is not None else np.nan  # noqa: SLF001 - its own past
+        self._archive = earlier.episodes() if earlier is not None else []
+        for episode in self._archive:
+            if episode.is_open:
+                episode.closed_step = self.last_step + RECOVERY_ROWS
+
+    def episodes(self) -> list[Episode]:
+        """All episodes, those under earlier tables first."""
+        reported = itertools.chain.from_iterable(rule.episodes for rule in (*self.rules, self.learning_rate))
+        return [*self._archive, *reported]
+
+    def make_block(self, steps: Int64, statistics: Float32, scalars: Float32, present: Bool) -> Block:
+        """The rows with their loss scale: the last one captured holds until the next."""
+        scale = np.full(len(steps), np.nan)
+        if LOSS_SCALE in self.scalars:
+            place = self.scalars.index(LOSS_SCALE)
+            usable = present[:, place] & np.isfinite(scalars[:, place]) & (scalars[:, place] > 0)
+            known = np.concatenate([[self._loss_scale], np.where(usable, scalars[:, place], np.nan)])
+            latest = np.maximum.accumulate(np.where(np.isnan(known), 0, np.arange(len(known))))
+            scale = known[latest][1:]
+            self._loss_scale = float(known[latest][-1])
+        is_scaled = ~np.isnan(scale)
+        return Block(self.table, steps, statistics, np.where(is_scaled, scale, 1.0), is_scaled)
+
+
+def _read_weights(block: Block) -> tuple[Int64, npt.NDArray[np.float64]]:
+    """The steps at which weights were read, and 1 where all were finite, NaN where not."""
+    weight = block.table.weight
+    seen = block.is_captured[:, weight].any(axis=1)
+    is_bad = block.is_nonfinite[seen][:, weight].any(axis=1)
+    return block.steps[seen], np.where(is_bad, np.nan, 1.0)

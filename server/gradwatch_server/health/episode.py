@@ -1,0 +1,156 @@
+"""What rules report: episodes, from a first step to a last one. Owns no rule and no wording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.table import TensorTable
+
+__all__ = [
+    "EPISODES_LIMIT",
+    "RECOVERY_ROWS",
+    "Episode",
+    "Growth",
+    "Missing",
+    "NonFinite",
+    "Phase",
+    "Rate",
+    "Vanishing",
+    "Zero",
+]
+
+RECOVERY_ROWS: Final = 20
+"""Healthy rows after which an incident is over and a later one is new. Several times the few steps by which a cause and its
+consequence are apart, and few enough that a long run's separate accidents stay separate."""
+
+EPISODES_LIMIT: Final = 64
+"""Episodes of a kind that a rule keeps for a stream; after that the last one goes on. Bounds memory in a run that breaks
+and recovers for ever."""
+
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+
+class Phase(IntEnum):
+    """The order in which things happen within one step."""
+
+    LOSS = 0
+    GRADIENT = 1
+    UPDATE = 2
+    WEIGHT = 3
+
+
+@dataclass(eq=False)
+class Episode:
+    """One stretch of one trouble in one stream.
+
+    Attributes:
+        stream: the optimizer's stream, -1 for scalars that belong to none.
+        phase: where in the step it shows.
+        first_step: the first step of the trouble.
+        last_step: the last step so far at which it was seen.
+        n_rows: the number of rows in which it was seen.
+        known_step: the step at which the rule was sure.
+        closed_step: the step at which it was over, or None.
+        table: the stream's tensor table, None for a scalar.
+    """
+
+    stream: int
+    phase: Phase
+    first_step: int
+    last_step: int
+    n_rows: int = 1
+    known_step: int = -1
+    closed_step: int | None = None
+    table: TensorTable | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the trouble is still there."""
+        return self.closed_step is None
+
+
+@dataclass(eq=False)
+class NonFinite(Episode):
+    """NaN or Inf in gradients, updates, weights or a scalar.
+
+    Attributes:
+        name: the scalar's name; empty for tensors.
+        is_first_row: whether nothing finite of this phase was seen before.
+        finite_step: the last step at which all was looked at and finite, or -1. Weights are not read at every step.
+        counts: ``[n, 3]`` NaN, +Inf, -Inf at the first step, for the tensors of this phase in the table's order.
+        looked_at: ``[n]`` whether each was captured at the first step.
+        first_steps: ``[n]`` the step at which each was first non-finite in this episode, -1 where it was not.
+        value: a scalar's first non-finite value.
+        is_normal: an overflow that dynamic loss scaling provokes and repairs by design.
+        largest: the largest |finite element| of the tensors at the first step, NaN if not captured.
+    """
+
+    name: str = ""
+    is_first_row: bool = False
+    finite_step: int = -1
+    counts: Float64 = field(default_factory=lambda: np.zeros((0, 3)))
+    looked_at: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+    first_steps: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    value: float = float("nan")
+    is_normal: bool = False
+    largest: float = float("nan")
+
+
+@dataclass(eq=False)
+class Growth(Episode):
+    """Gradient norm far above its own past.
+
+    Attributes:
+        position: the gradient that grew most, as a gradient position, or -1 when none stands out.
+        n_tensors: gradients whose norm is at least ten times their usual one at `known_step`.
+        usual: the usual global norm before (the rolling median).
+        first: the global norm at `first_step`.
+        largest: the largest global norm so far.
+        largest_step: and its step.
+        ended_nonfinite: whether the growth ran into a non-finite gradient.
+    """
+
+    position: int = -1
+    n_tensors: int = 0
+    usual: float = float("nan")
+    first: float = float("nan")
+    largest: float = float("nan")
+    largest_step: int = -1
+    ended_nonfinite: bool = False
+
+
+@dataclass(eq=False)
+class Vanishing(Episode):
+    """Gradients that fade from output to input: ``first`` and ``last`` are the norms at the two ends (medians of the group)."""
+
+    position: int = -1
+    last_position: int = -1
+    first: float = float("nan")
+    last: float = float("nan")
+
+
+@dataclass(eq=False)
+class Missing(Episode):
+    """Gradients that were None since the first row, by gradient position."""
+
+    positions: tuple[int, ...] = ()
+
+
+@dataclass(eq=False)
+class Zero(Episode):
+    """Gradients of kernels that stay exactly zero, by gradient position, and the step since when each does."""
+
+    positions: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Rate(Episode):
+    """Updates large against the weights; ``ratio`` is the median over kernels and rows at the moment it was known."""
+
+    ratio: float = float("nan")

@@ -1,0 +1,98 @@
+"""What the engine says: findings and hypotheses, and their JSON. Owns no judgement and no wording."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = ["CRITICAL", "WARNING", "Finding", "Hypothesis", "make_plain"]
+
+CRITICAL: Final = "critical"
+WARNING: Final = "warning"
+
+SIGNIFICANT_DIGITS: Final = 4
+"""Evidence is read by people, and must not differ in the last bit between two replays."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One possible cause.
+
+    Attributes:
+        cause: a short claim.
+        confidence: 0 to 1, the engine's own belief; those of one finding need not add up to 1.
+        why: two sentences, from the evidence to the cause.
+        fix: what to change, in words.
+        code: the change, as TensorFlow code.
+    """
+
+    cause: str
+    confidence: float
+    why: str
+    fix: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One incident, told by the first thing that went wrong; fields as in docs/contract.md."""
+
+    kind: str
+    severity: str
+    first_step: int
+    last_step: int
+    title: str
+    layer: str | None
+    tensor: str | None
+    evidence: dict[str, Any]
+    hypotheses: tuple[Hypothesis, ...] = ()
+    operation: dict[str, str] | None = None
+    source: dict[str, Any] | None = None
+    worker: str | None = None
+    subject: str | None = field(default=None, repr=False)
+    """What `id` is made of besides kind and step, where that is not the tensor (the name of a loss)."""
+
+    @property
+    def id(self) -> str:
+        """The same for the same incident in every replay: kind, first step and tensor."""
+        subject = self.subject if self.subject is not None else self.tensor
+        return f"{self.kind}-{self.first_step}" + (f"-{subject.replace('/', '.')}" if subject else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as plain JSON values, ready for ``json.dumps(..., allow_nan=False)``."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "severity": self.severity,
+            "first_step": int(self.first_step),
+            "last_step": int(self.last_step),
+            "title": self.title,
+            "layer": self.layer,
+            "tensor": self.tensor,
+            "operation": self.operation,
+            "source": self.source,
+            "evidence": make_plain(self.evidence),
+            "hypotheses": [make_plain(asdict(hypothesis)) for hypothesis in self.hypotheses],
+            "worker": self.worker,
+        }
+
+
+def make_plain(value: Any) -> Any:
+    """Turns numpy values, tuples and non-finite floats into JSON's own: a number that is not finite becomes None."""
+    if isinstance(value, dict):
+        return {str(key): make_plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [make_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return [make_plain(item) for item in value.tolist()]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return float(f"{number:.{SIGNIFICANT_DIGITS}g}") if math.isfinite(number) else None
+    return value

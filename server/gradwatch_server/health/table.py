@@ -1,0 +1,115 @@
+"""The tensor table of one stream: names and index arrays. Owns no statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["TensorTable"]
+
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TensorTable:
+    """Where each tensor stands in a row.
+
+    Gradients keep the order of the table, which is the model's own order of variables: from input to output. "Position"
+    below is a place among the gradients, "column" a place in the row.
+
+    Attributes:
+        names: ``[n_tensors]`` Keras paths.
+        layers: ``[n_tensors]`` Keras paths of the layers.
+        kinds: ``[n_tensors]``.
+        dtypes: ``[n_tensors]``.
+        shapes: ``[n_tensors]``.
+        n_elements: ``[n_tensors]`` float64.
+        gradient: columns of the gradients, ``[n_gradients]``.
+        weight: columns of the weights.
+        update: columns of the updates.
+        kernels: positions of gradients of rank 2 or more (kernels, embeddings): the ones whose size says something about
+            depth. Biases and scales are often zero at first, or by symmetry, in healthy models.
+        weight_of: for every gradient position the column of its weight, or -1.
+        update_of: for every gradient position the column of its update, or -1.
+        bias_of: for every gradient position the position of the bias that adds to the same units, or -1.
+    """
+
+    names: tuple[str, ...]
+    layers: tuple[str, ...]
+    kinds: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    n_elements: npt.NDArray[np.float64]
+    gradient: Index
+    weight: Index
+    update: Index
+    kernels: Index
+    weight_of: Index
+    update_of: Index
+    bias_of: Index
+
+    @classmethod
+    def from_message(cls, tensors: Sequence[Mapping[str, Any]]) -> TensorTable:
+        """Builds the table from the field ``tensors`` of a ``tensors`` message (docs/contract.md)."""
+        names = tuple(str(tensor["tensor"]) for tensor in tensors)
+        kinds = tuple(str(tensor["kind"]) for tensor in tensors)
+        shapes = tuple(tuple(int(size or 0) for size in tensor.get("shape") or ()) for tensor in tensors)
+        layers = tuple(str(tensor.get("layer") or "") for tensor in tensors)
+        columns = {kind: _columns(kinds, kind) for kind in ("gradient", "weight", "update")}
+        gradient = columns["gradient"]
+        return cls(
+            names=names,
+            layers=layers,
+            kinds=kinds,
+            dtypes=tuple(str(tensor.get("dtype") or "float32") for tensor in tensors),
+            shapes=shapes,
+            n_elements=np.array([float(tensor.get("n_elements") or 0) for tensor in tensors], np.float64),
+            gradient=gradient,
+            weight=columns["weight"],
+            update=columns["update"],
+            kernels=np.array([p for p, column in enumerate(gradient) if len(shapes[column]) >= 2], np.int64),
+            weight_of=_partners(names, gradient, columns["weight"]),
+            update_of=_partners(names, gradient, columns["update"]),
+            bias_of=_biases(layers, shapes, gradient),
+        )
+
+    @property
+    def n_tensors(self) -> int:
+        """The length of the table."""
+        return len(self.names)
+
+    def name_gradient(self, position: int) -> str:
+        """The Keras path of the variable at a gradient position."""
+        return self.names[self.gradient[position]]
+
+    def layer_of_gradient(self, position: int) -> str:
+        """The layer of the variable at a gradient position; its own path where the table names no layer."""
+        column = self.gradient[position]
+        return self.layers[column] or self.names[column]
+
+
+def _columns(kinds: Sequence[str], kind: str) -> Index:
+    return np.array([column for column, name in enumerate(kinds) if name == kind], np.int64)
+
+
+def _partners(names: Sequence[str], gradient: Index, others: Index) -> Index:
+    by_name = {names[column]: column for column in others}
+    return np.array([by_name.get(names[column], -1) for column in gradient], np.int64)
+
+
+def _biases(layers: Sequence[str], shapes: Sequence[tuple[int, ...]], gradient: Index) -> Index:
+    """Finds the bias of each kernel by layer and shape, not by name: users rename variables."""
+    result = np.full(len(gradient), -1, np.int64)
+    for position, column in enumerate(gradient):
+        if len(shapes[column]) < 2:
+            continue
+        for other, candidate in enumerate(gradient):
+            same_units = len(shapes[candidate]) == 1 and shapes[candidate][0] == shapes[column][-1]
+            if same_units and layers[candidate] == layers[column] and layers[column]:
+                result[position] = other
+                break
+    return result

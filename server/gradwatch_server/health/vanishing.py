@@ -1,0 +1,101 @@
+"""The rule for vanishing gradients: norms that fade from output to input. Whether the run learns all the same is not judged here."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import Block
+from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Vanishing
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["KERNELS_MIN", "VanishingRule"]
+
+KERNELS_MIN: Final = 3
+"""Fading needs depth: below three kernels a ratio says nothing."""
+RATIO_LIMIT: Final = 1e-3
+"""First against last layers; AutoTrainer (Zhang et al., ICSE 2021), beta_1."""
+FIRST_LIMIT: Final = 1e-4
+"""And this small in itself; AutoTrainer. SageMaker Debugger takes a mean |g| of 1e-7, which deep sigmoid networks pass only
+after ten layers."""
+END_SHARE: Final = 4
+"""The first and the last quarter of the kernels are the two ends: one odd layer is not an end."""
+CONFIRM_ROWS: Final = 50
+"""Rows, less two for each row that does not look like it, before it is a finding."""
+
+
+class VanishingRule:
+    """Watches the kernels' gradients of one stream. At each row both the norms and the norms per element are compared, and
+    every kernel at the input's end must fade against every one at the output's.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        kernels = table.kernels
+        n = max(1, len(kernels) // END_SHARE)
+        self._first, self._last = kernels[:n], kernels[len(kernels) - n :]
+        self._is_watched = len(kernels) >= KERNELS_MIN
+        sizes = np.maximum(table.n_elements[table.gradient], 1)
+        self._log_size = 0.5 * np.log(sizes)
+        self._count = 0
+        self._start_step = -1
+        self._n_rows = 0
+        self._current: Vanishing | None = None
+        self.episodes: list[Vanishing] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; one with a missing, zero or non-finite gradient at an end is passed over."""
+        if not self._is_watched:
+            return
+        log_norm = block.log_norm[:, 1:]
+        low = self._find_low(log_norm)
+        known = np.isfinite(log_norm[:, self._first]).all(axis=1) & np.isfinite(log_norm[:, self._last]).all(axis=1)
+        if self._count == 0 and self._current is None and not low.any():
+            return
+        for row in np.flatnonzero(known):
+            self._step(int(block.steps[row]), bool(low[row]), log_norm[row])
+
+    def _find_low(self, log_norm: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        per_element = log_norm - self._log_size
+        limit = math.log(RATIO_LIMIT)
+        low = log_norm[:, self._first].max(axis=1) < math.log(FIRST_LIMIT)
+        for values in (log_norm, per_element):
+            low &= values[:, self._first].max(axis=1) - values[:, self._last].min(axis=1) < limit
+        return np.asarray(low)
+
+    def _step(self, step: int, low: bool, log_norm: npt.NDArray[np.float64]) -> None:
+        if low and self._count == 0:
+            self._start_step, self._n_rows = step, 0
+        self._count = min(self._count + 1, 2 * CONFIRM_ROWS) if low else max(self._count - 2, 0)
+        self._n_rows += low
+        if self._current is not None:
+            if low:
+                self._current.last_step, self._current.n_rows = step, self._n_rows
+            if self._count == 0:
+                self._current.closed_step = step
+                self._current = None
+        elif self._count >= CONFIRM_ROWS and len(self.episodes) < EPISODES_LIMIT:
+            self._open(step, log_norm)
+
+    def _open(self, step: int, log_norm: npt.NDArray[np.float64]) -> None:
+        self._current = Vanishing(
+            stream=self._stream,
+            phase=Phase.GRADIENT,
+            first_step=self._start_step,
+            last_step=step,
+            n_rows=self._n_rows,
+            known_step=step,
+            table=self._table,
+            position=int(self._first[0]),
+            last_position=int(self._last[-1]),
+            first=math.exp(float(np.median(log_norm[self._first]))),
+            last=math.exp(float(np.median(log_norm[self._last]))),
+        )
+        self.episodes.append(self._current)

@@ -1,0 +1,84 @@
+"""Incidents in words: one finding for each, told by what came first. Owns no detection."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from gradwatch_server.health.book import StepQuestion
+from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Rate, Vanishing, Zero
+from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.incident import Incident
+from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
+from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
+from gradwatch_server.health.verdict.quiet import tell_missing, tell_vanishing, tell_zero
+from gradwatch_server.health.verdict.scene import UPDATE_RATIO, WEIGHTS_FINITE, Scene
+
+__all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "is_credible", "limit_repeats", "tell"]
+
+REPEATS_LIMIT: Final = 5
+"""Findings of one kind about one tensor; further ones are counted in the last: a page of equal sentences tells nothing."""
+LEARNED_SHARE: Final = 0.1
+"""A loss below this part of its start has learned, whatever the layers' norms look like."""
+FALLEN_SHARE: Final = 0.9
+"""A loss above this part of its start has not fallen."""
+DONE_LOSS: Final = 1e-6
+"""A loss this small has nothing left to learn: its gradients may well be zero."""
+
+
+def is_credible(episode: Episode, asked: StepQuestion) -> bool:
+    """Whether the loss agrees that an episode is a trouble.
+
+    Vanishing and zero gradients are none where the loss has simply converged; large updates are none while the loss falls.
+    """
+    loss = asked.read_loss()
+    if isinstance(episode, (Vanishing, Zero)):
+        return not _has_learned(loss.initial, loss.recent)
+    if isinstance(episode, Rate):
+        # Without a loss, or with one that may be negative (rewards, likelihoods of densities), nobody can say.
+        is_known = loss.initial is not None and loss.recent is not None and loss.initial > 0
+        return is_known and (loss.recent or 0.0) > FALLEN_SHARE * (loss.initial or 0.0)
+    return True
+
+
+def tell(incident: Incident, questions: Mapping[Episode, StepQuestion], optimizers: Mapping[int, str]) -> Finding:
+    """The finding of an incident, told by its lead."""
+    lead = incident.lead
+    scene = Scene(incident, questions[lead], optimizers)
+    if isinstance(lead, NonFinite):
+        return tell_nonfinite(lead, scene)
+    if isinstance(lead, Growth):
+        return tell_growth(lead, scene)
+    if isinstance(lead, Rate):
+        return tell_rate(lead, scene)
+    if isinstance(lead, Vanishing):
+        return tell_vanishing(lead, scene)
+    if isinstance(lead, Missing):
+        return tell_missing(lead, scene)
+    if isinstance(lead, Zero):
+        return tell_zero(lead, scene)
+    raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
+
+
+def limit_repeats(findings: Sequence[Finding]) -> list[Finding]:
+    """Keeps the first `REPEATS_LIMIT` findings of a kind about a tensor, and counts the others in the last one kept."""
+    kept: list[Finding] = []
+    places: dict[tuple[str, str | None, str | None], list[int]] = {}
+    for finding in findings:
+        same = places.setdefault((finding.kind, finding.tensor, finding.subject), [])
+        if len(same) < REPEATS_LIMIT:
+            same.append(len(kept))
+            kept.append(finding)
+            continue
+        last = kept[same[-1]]
+        n = int(last.evidence.get("n_repeats", 0)) + 1
+        kept[same[-1]] = replace(last, last_step=finding.last_step, evidence=last.evidence | {"n_repeats": n})
+    return kept
+
+
+def _has_learned(initial: float | None, recent: float | None) -> bool:
+    if initial is None or recent is None or not math.isfinite(recent):
+        return False
+    return abs(recent) < DONE_LOSS or (initial > 0 and recent < LEARNED_SHARE * initial)

@@ -1,0 +1,242 @@
+"""Causes and cures of NaN and Inf. Each confidence is a starting belief, moved by the evidence at hand."""
+
+from __future__ import annotations
+
+import math
+
+from gradwatch_server.health.entry import Entry
+from gradwatch_server.health.episode import NonFinite
+from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.learning_rate import RATIO_LIMIT
+from gradwatch_server.health.verdict.advice_norm import advise_rate
+from gradwatch_server.health.verdict.scene import Scene, say_number, say_step
+
+__all__ = ["advise_gradient", "advise_loss", "advise_weight"]
+
+SAFE_NORM_CODE = """\
+# tf.norm(x, axis=-1) has the gradient x / norm: 0 / 0 where a row is all zero.
+norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-12)
+
+# Where a branch is masked out, make its *input* harmless too ("double where"), not only its output:
+is_safe = x > 0
+y = tf.where(is_safe, tf.math.log(tf.where(is_safe, x, 1.0)), 0.0)
+
+# Division that may meet 0:
+ratio = tf.math.divide_no_nan(a, b)"""
+
+CHECK_INPUT_CODE = """\
+# Before training, once over the data:
+for x, y in dataset:
+    tf.debugging.assert_all_finite(x, "inputs")
+    tf.debugging.assert_all_finite(y, "labels")
+
+# If gaps are expected, fill them before the first layer (after it is too late: 0 * NaN is NaN):
+dataset = dataset.map(lambda x, y: (tf.where(tf.math.is_finite(x), x, tf.zeros_like(x)), y))"""
+
+LOGITS_CODE = """\
+# Let the loss take the logits: it never forms log(0).
+outputs = tf.keras.layers.Dense(n_classes)(x)            # no softmax here
+model.compile(loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), optimizer=optimizer)
+
+# By hand: tf.nn.log_softmax(logits) instead of tf.math.log(tf.nn.softmax(logits)); and for other logs
+log = tf.math.log(tf.maximum(x, 1e-7))"""
+
+HALF_CODE = """\
+# float16 ends at 65,504; bfloat16 reaches as far as float32.
+tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")
+
+# Or keep the delicate layer in float32:
+outputs = tf.keras.layers.Dense(n_classes, dtype="float32")(x)"""
+
+HALF_OPTIMIZER_CODE = """\
+# Keep the variables in float32 and compute in half precision, which also scales the loss:
+tf.keras.mixed_precision.set_global_policy("mixed_float16")
+
+# If float16 variables must stay, the optimizer's epsilon (1e-7 by default) must not round to 0 in them:
+optimizer = tf.keras.optimizers.Adam(1e-4, epsilon=1e-3)"""
+
+RESTORE_CODE = """\
+# Look at what was loaded, before training:
+for variable in model.variables:
+    tf.debugging.assert_all_finite(tf.cast(variable, tf.float32), variable.path)"""
+
+RESTART_CODE = """\
+# Weights and optimizer state are spoiled: go on from a checkpoint of before, with a fresh optimizer.
+model.load_weights("before.weights.h5")
+model.compile(optimizer=tf.keras.optimizers.Adam(1e-4, clipnorm=1.0), loss=loss)"""
+
+
+def advise_gradient(lead: NonFinite, entry: Entry, scene: Scene) -> list[Hypothesis]:
+    """Causes of a non-finite gradient that came before anything else."""
+    is_nan = lead.counts[:, 0].sum() > 0
+    found = [_masked_too_late(entry), _singular(entry, scene, is_nan)]
+    if _is_half(lead):
+        found.append(_half_overflow(is_nan))
+    elif not is_nan:
+        found.append(_overflow())
+    return found + _from_rate(scene)
+
+
+def advise_loss(lead: NonFinite, scene: Scene, reaches_gradients: bool) -> list[Hypothesis]:
+    """Causes of a non-finite loss that came before anything else."""
+    is_nan = math.isnan(lead.value)
+    found = [_bad_data(lead), _log_of_zero(lead, is_nan)]
+    if lead.is_first_row:
+        found.append(_broken_start())
+    if not reaches_gradients:
+        found.append(_beside_training(lead))
+    return found + _from_rate(scene)
+
+
+def advise_weight(lead: NonFinite, scene: Scene) -> list[Hypothesis]:
+    """Causes of non-finite weights or updates after finite gradients."""
+    rate = scene.learning_rate
+    is_rate_broken = rate is not None and not math.isfinite(rate)
+    found = [
+        Hypothesis(
+            "The optimizer turned a finite gradient into a non-finite update",
+            0.8 if _is_half(lead) else 0.5,
+            "Every gradient was finite, so the NaN arose between gradient and weight: in the optimizer's own state, or in its "
+            "division by the root of the second moment plus epsilon. In float16 an epsilon below 6e-8 is 0, and 0 / 0 is NaN.",
+            "Keep variables and optimizer state in float32; raise epsilon; go on from a checkpoint of before, since the state is spoiled.",
+            HALF_OPTIMIZER_CODE,
+        ),
+        Hypothesis(
+            "The learning rate itself was not finite"
+            if is_rate_broken
+            else "The learning rate schedule gave a broken value",
+            0.95 if is_rate_broken else 0.15,
+            f"The learning rate was {say_number(rate)} at this step. Any weight times that is lost."
+            if is_rate_broken and rate is not None
+            else "A schedule that divides by its step or its total can give NaN or Inf at its first or last step. The recorded "
+            "rates were finite, so this is unlikely.",
+            "Print the schedule over all steps and correct the end at which it divides by zero.",
+            "rates = [float(schedule(step)) for step in range(n_steps)]\nassert np.isfinite(rates).all()",
+        ),
+        Hypothesis(
+            "The weights were set from outside: a constraint, an assignment or a checkpoint",
+            0.6 if lead.is_first_row else 0.25,
+            "The gradient did not do it. A weight constraint that divides by a norm of 0, an `assign` in a callback, or loaded values may.",
+            "Check the weights right after loading and after each callback.",
+            RESTORE_CODE,
+        ),
+    ]
+    return found + _from_rate(scene)
+
+
+def _is_half(lead: NonFinite) -> bool:
+    return lead.table is not None and "float16" in lead.table.dtypes
+
+
+def _singular(entry: Entry, scene: Scene, is_nan: bool) -> Hypothesis:
+    if scene.is_loss_finite:
+        start = "The loss was still finite: the backward pass itself divided by zero or multiplied 0 by Inf"
+        confidence = 0.85
+    elif scene.is_loss_finite is None:
+        start = "The loss of this step is not recorded (`watch.log(loss=loss)` would), so this may have begun in the forward pass"
+        confidence = 0.5
+    else:
+        start = "The backward pass may have divided by zero"
+        confidence = 0.3
+    if not is_nan:
+        confidence -= 0.15
+    if entry.is_forward:
+        confidence = 0.25
+    return Hypothesis(
+        "A function with an infinite slope at its input: sqrt or norm at 0, `where` after a NaN, log near 0",
+        confidence,
+        f"{start}. Typical are `tf.norm` or `tf.sqrt` of exactly 0, a `tf.where` that hides a NaN which its gradient still meets, "
+        "and `tf.math.log` or a division near 0.",
+        "Keep the input away from the singular point before the operation; masking its result comes too late.",
+        SAFE_NORM_CODE,
+    )
+
+
+def _masked_too_late(entry: Entry) -> Hypothesis:
+    return Hypothesis(
+        "The data hold NaN or Inf that are masked too late",
+        0.8 if entry.is_forward else 0.3,
+        "The bias gradient is finite and the kernel gradient is not, so the layer's own input held the NaN: the mask behind it hides it "
+        "from the loss, but 0 times NaN is NaN in the backward pass."
+        if entry.is_forward
+        else "A NaN in the inputs can be masked out of the loss and still break the gradient, because 0 times NaN is NaN in the "
+        "backward pass. A single bad batch would do.",
+        "Check the inputs for NaN, and fill or mask them before the first layer.",
+        CHECK_INPUT_CODE,
+    )
+
+
+def _half_overflow(is_nan: bool) -> Hypothesis:
+    return Hypothesis(
+        "Overflow in float16",
+        0.6 if is_nan else 0.85,
+        "The variables are float16, which ends at 65,504. A gradient or an intermediate beyond that is infinite, and Inf - Inf is NaN.",
+        "Use bfloat16, or float16 computation over float32 variables with loss scaling, and keep softmax, norms and losses in float32.",
+        HALF_CODE,
+    )
+
+
+def _overflow() -> Hypothesis:
+    return Hypothesis(
+        "Overflow in the backward pass",
+        0.5,
+        "The gradient is infinite and not NaN: a product or an exponential left the range of the numbers. Divisions by tiny numbers do it too.",
+        "Bound what goes into exp, pow and divisions, and clip the gradient's norm.",
+        "x = tf.clip_by_value(x, -30.0, 30.0)      # before tf.exp\noptimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)",
+    )
+
+
+def _bad_data(lead: NonFinite) -> Hypothesis:
+    when = (
+        "It happened at the very first step, before training could do any harm."
+        if lead.is_first_row
+        else f"It happened in one step, after finite losses up to {say_step(lead.finite_step)}: a single bad record does that."
+    )
+    return Hypothesis(
+        "NaN or Inf in the inputs or labels" + ("" if lead.is_first_row else " of this batch"),
+        0.55 if lead.is_first_row else 0.4,
+        f"{when} Every function of a NaN is NaN, and the loss is the first place where it shows.",
+        "Check inputs and labels for NaN and Inf, and fill gaps before the first layer.",
+        CHECK_INPUT_CODE,
+    )
+
+
+def _log_of_zero(lead: NonFinite, is_nan: bool) -> Hypothesis:
+    return Hypothesis(
+        "log(0) or a division by zero in the forward pass or the loss",
+        (0.45 if is_nan else 0.6) + (0.0 if lead.is_first_row else 0.1),
+        "Cross-entropy written by hand takes log(0) once a probability rounds to 0"
+        + (", and 0 times the resulting -Inf is NaN. " if is_nan else ", which makes the loss infinite. ")
+        + "It strikes when the model becomes sure of itself, often after many good steps.",
+        "Give the loss the logits (`from_logits=True`); keep the arguments of logs and divisors away from 0.",
+        LOGITS_CODE,
+    )
+
+
+def _broken_start() -> Hypothesis:
+    return Hypothesis(
+        "The weights were not finite when training began",
+        0.2,
+        "The loss was broken at the first step. A checkpoint of a broken run, or an initialiser that divides by zero, does that.",
+        "Check the weights right after building or loading the model.",
+        RESTORE_CODE,
+    )
+
+
+def _beside_training(lead: NonFinite) -> Hypothesis:
+    return Hypothesis(
+        "The broken value does not reach the weights",
+        0.5,
+        f"No gradient has been NaN or infinite since {lead.name} was. It is then the logged value that is broken (a term without a "
+        "gradient, a metric, a mean over an empty batch), not the training.",
+        "Look at how the logged value is computed; an empty batch or an empty mask divides by 0.",
+        "mean = tf.math.divide_no_nan(tf.reduce_sum(values * mask), tf.reduce_sum(mask))",
+    )
+
+
+def _from_rate(scene: Scene) -> list[Hypothesis]:
+    """Adds the learning rate to the suspects, strongly only if its steps were large."""
+    ratio = scene.update_ratio
+    if ratio is None:
+        return []
+    return [advise_rate(scene, 0.7 if ratio > RATIO_LIMIT else 0.1)]

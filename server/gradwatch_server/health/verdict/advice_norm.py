@@ -1,0 +1,236 @@
+"""Causes and cures of gradients and updates of the wrong size."""
+
+from __future__ import annotations
+
+from gradwatch_server.health.episode import Growth
+from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.verdict.scene import Scene, say_number
+
+__all__ = ["advise_growth", "advise_missing", "advise_rate", "advise_vanishing", "advise_zero"]
+
+CLIP_CODE = """\
+optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)"""
+
+STEEP_CODE = """\
+# Keep the argument away from the steep end before the operation:
+log = tf.math.log(tf.maximum(x, 1e-3))
+norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-6)
+ratio = a / (tf.abs(b) + 1e-3)"""
+
+INITIAL_CODE = """\
+# Variance-keeping starts: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
+tf.keras.layers.Dense(256, activation="relu", kernel_initializer="he_normal")
+tf.keras.layers.Dense(256, activation="tanh", kernel_initializer="glorot_uniform")
+tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")"""
+
+DEPTH_CODE = """\
+def block(x, units):
+    y = tf.keras.layers.LayerNormalization()(x)
+    y = tf.keras.layers.Dense(units, activation="relu", kernel_initializer="he_normal")(y)
+    return x + y                       # the gradient passes through the sum undiminished"""
+
+CONNECT_CODE = """\
+with tf.GradientTape() as tape:
+    outputs = model(x, training=True)              # stay in TensorFlow from here to the loss:
+    loss = loss_fn(y, outputs)                     # no .numpy(), no NumPy operand, no argmax, round or int cast
+gradients = tape.gradient(loss, model.trainable_variables)
+missing = [v.path for v, g in zip(model.trainable_variables, gradients) if g is None]
+
+layer.trainable = False                            # if the layer is meant to stay as it is, say so"""
+
+DEAD_CODE = """\
+tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_normal")   # keeps a slope below 0
+optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
+
+CUT_CODE = """\
+# tf.clip_by_value has slope 0 outside its limits: bound without cutting the gradient off
+logits = 15.0 * tf.tanh(logits / 15.0)
+# and look for tf.stop_gradient, tf.round, tf.sign, tf.argmax or comparisons on the way to the loss"""
+
+
+def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
+    """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one."""
+    ratio, rate = scene.update_ratio, scene.learning_rate
+    if ratio is None:
+        why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
+    else:
+        why = (
+            f"The last update measured before was {say_number(ratio)} of the weights it changed; about {USUAL_RATIO:g} is usual "
+            "(Karpathy, CS231n). "
+        )
+        why += (
+            "Steps of that size overshoot, and each makes the next one larger."
+            if ratio > RATIO_LIMIT
+            else "That is not large, so the rate is an unlikely cause here."
+        )
+    return Hypothesis(
+        "The learning rate is too high",
+        confidence,
+        why,
+        _say_better_rate(scene) + " Warm it up over the first steps, and clip the global norm.",
+        _rate_code(scene),
+    )
+
+
+def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
+    """Causes of a gradient norm that grows far beyond its past."""
+    ratio = scene.update_ratio
+    n_steps = max(lead.largest_step - lead.first_step, 0) + 1
+    rate = 0.5 if ratio is None else 0.85 if ratio > RATIO_LIMIT else 0.6 if ratio > 10 * USUAL_RATIO else 0.3
+    return [
+        advise_rate(scene, rate),
+        Hypothesis(
+            "A steep operation: log, division, sqrt or norm near its singular point",
+            0.55 if n_steps <= 3 else 0.35,
+            f"The norm went from {say_number(lead.usual)} to {say_number(lead.largest)} within {n_steps} steps. A rate that is too high "
+            "grows step by step; a jump within one or two steps points at an operation whose slope is unbounded.",
+            "Bound the argument of the operation from below, before it.",
+            STEEP_CODE,
+        ),
+        Hypothesis(
+            "Nothing limits the gradient",
+            0.4,
+            "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a thousandfold. Without clipping "
+            "a single such step moves the weights to where every later step is worse.",
+            "Clip the global norm near the usual one, and look at the batch of the first step.",
+            _clip_code(lead),
+        ),
+        Hypothesis(
+            "The weights start too large for the depth",
+            0.3 if lead.first_step < 20 else 0.05,
+            "Growth in a run's first steps may be the start's doing: each layer multiplies what it gets. Later growth is not.",
+            "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
+            INITIAL_CODE,
+        ),
+    ]
+
+
+def advise_vanishing(ratio: float) -> list[Hypothesis]:
+    """Causes of gradients that fade towards the input."""
+    return [
+        Hypothesis(
+            "Saturating activations through many layers",
+            0.6,
+            f"The gradient at the input is {say_number(ratio)} of that at the output. Sigmoid multiplies it by 0.25 at most in each "
+            "layer, tanh by less than 1, and both by almost 0 when saturated.",
+            "Use relu or gelu with residual connections and normalisation.",
+            DEPTH_CODE,
+        ),
+        Hypothesis(
+            "Weights that start too small",
+            0.45,
+            "Each layer multiplies the gradient by about its weights' size times the root of its width. A start of stddev 0.01 in narrow "
+            "layers loses a factor of ten per layer.",
+            "Use a variance-keeping initialiser.",
+            INITIAL_CODE,
+        ),
+        Hypothesis(
+            "No short way from the loss to the first layers",
+            0.35,
+            "Without residual connections the gradient must pass every layer. Depth alone then makes it fade.",
+            "Add residual connections, or an auxiliary loss near the input.",
+            DEPTH_CODE,
+        ),
+    ]
+
+
+def advise_missing(n_missing: int, n_all: int) -> list[Hypothesis]:
+    """Causes of gradients that are None."""
+    most = n_missing > n_all / 2
+    return [
+        Hypothesis(
+            "The loss does not depend on these variables",
+            0.7 if not most else 0.45,
+            "A gradient is None only if no differentiable path leads from the variable to the loss. A layer that is built and not called, or an "
+            "output that the loss leaves out, is the usual reason.",
+            "Use the layer's output in the loss, or remove the layer.",
+            CONNECT_CODE,
+        ),
+        Hypothesis(
+            "The computation leaves TensorFlow or passes an operation without a gradient",
+            0.5 if most else 0.4,
+            "NumPy calls, `.numpy()`, `argmax`, `round`, integer casts and `stop_gradient` end the path silently. In eager mode even "
+            "`numpy_array @ keras_variable` does.",
+            "Keep everything between variable and loss in TensorFlow operations that have a gradient.",
+            CONNECT_CODE,
+        ),
+        Hypothesis(
+            "The layer is meant to be frozen",
+            0.2,
+            "Variables that are frozen with `trainable = False` are not given to the optimizer, and would not be listed here. These are.",
+            "Say so, before `compile`.",
+            CONNECT_CODE,
+        ),
+    ]
+
+
+def advise_zero(*, is_half: bool, is_from_start: bool, is_everything: bool) -> list[Hypothesis]:
+    """Causes of gradients that are exactly zero."""
+    found = [
+        Hypothesis(
+            "Units that died: relu with only negative inputs",
+            0.3 if is_from_start else 0.7,
+            "A relu that is negative for every input has slope 0, and never comes back by itself. One step that was too large is enough to "
+            "push a whole layer there.",
+            "Use an activation with a slope below 0 and a smaller learning rate; restart from before the units died.",
+            DEAD_CODE,
+        ),
+        Hypothesis(
+            "A clip, a stop or a constant on the way to the loss",
+            0.6 if is_from_start else 0.4,
+            "`clip_by_value` outside its limits, `stop_gradient`, rounding and saturated softmax or sigmoid have slope exactly 0. The loss "
+            "may still move, because other layers learn.",
+            "Replace the hard limit by a smooth one, and look for operations without a slope.",
+            CUT_CODE,
+        ),
+    ]
+    if is_half:
+        found.append(
+            Hypothesis(
+                "Underflow in float16",
+                0.6,
+                "float16 rounds everything below 6e-8 to 0, and gradients are often smaller. Without loss scaling they are lost.",
+                "Scale the loss, or use bfloat16.",
+                'tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")',
+            )
+        )
+    if is_everything:
+        found.append(
+            Hypothesis(
+                "The loss is constant",
+                0.4,
+                "Not one kernel gets a gradient. A loss over an empty mask, a weight of 0 or labels outside the range give that.",
+                "Check the loss's weights and masks, and that the labels fit the output.",
+                CUT_CODE,
+            )
+        )
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _say_better_rate(scene: Scene) -> str:
+    rate, ratio = scene.learning_rate, scene.update_ratio
+    if rate is None or ratio is None or not ratio > USUAL_RATIO:
+        return "Lower the learning rate by a factor of ten."
+    return f"Lower the learning rate from {say_number(rate)} to about {say_number(_better_rate(rate, ratio))}."
+
+
+def _better_rate(rate: float, ratio: float) -> float:
+    # The ratio is in proportion to the rate; one digit is all that this knows.
+    return float(f"{rate * USUAL_RATIO / ratio:.0e}")
+
+
+def _rate_code(scene: Scene) -> str:
+    rate, ratio = scene.learning_rate, scene.update_ratio
+    is_known = rate is not None and ratio is not None and ratio > USUAL_RATIO
+    target = _better_rate(rate, ratio) if is_known and rate is not None and ratio is not None else 1e-4
+    return (
+        "schedule = tf.keras.optimizers.schedules.CosineDecay(\n"
+        f"    0.0, decay_steps=100_000, warmup_target={target:g}, warmup_steps=1_000)\n"
+        "optimizer = tf.keras.optimizers.Adam(schedule, global_clipnorm=1.0)"
+    )
+
+
+def _clip_code(lead: Growth) -> str:
+    limit = float(f"{lead.usual:.1g}") if lead.usual > 0 else 1.0
+    return f"optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm={limit:g})   # the usual norm was {say_number(lead.usual)}"

@@ -1,0 +1,87 @@
+"""Verdicts on what grew: gradients that explode, and updates that are too large."""
+
+from __future__ import annotations
+
+import math
+
+from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
+from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.verdict.advice_norm import advise_growth, advise_rate
+from gradwatch_server.health.verdict.scene import Scene, say_number, say_step
+
+__all__ = ["tell_growth", "tell_rate"]
+
+
+def tell_growth(lead: Growth, scene: Scene) -> Finding:
+    """The finding of an incident that begins with growth of the gradient."""
+    table = lead.table
+    has_place = table is not None and lead.position >= 0
+    layer = table.layer_of_gradient(lead.position) if table is not None and has_place else None
+    tensor = table.name_gradient(lead.position) if table is not None and has_place else None
+    factor = lead.largest / lead.usual if lead.usual > 0 else float("nan")
+    title = f"Gradient norm grew {say_number(factor)}-fold from {say_step(lead.first_step)} on{_say_end(scene)}"
+    summary = (
+        f"The global gradient norm, usually about {say_number(lead.usual)}, was {say_number(lead.first)} at "
+        f"{say_step(lead.first_step)} and reached {say_number(lead.largest)} at {say_step(lead.largest_step)}"
+    )
+    if layer is not None:
+        summary += f"; it grew most in {tensor}"
+    return Finding(
+        kind="exploding_gradient",
+        severity=scene.severity,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=layer,
+        tensor=tensor,
+        evidence=scene.evidence(
+            summary + ".",
+            usual_norm=lead.usual,
+            first_norm=lead.first,
+            largest_norm=lead.largest,
+            largest_step=lead.largest_step,
+            factor=factor,
+            n_tensors=lead.n_tensors,
+        ),
+        hypotheses=tuple(sorted(advise_growth(lead, scene), key=lambda hypothesis: -hypothesis.confidence)),
+    )
+
+
+def tell_rate(lead: Rate, scene: Scene) -> Finding:
+    """The finding of updates that are too large while the loss does not fall."""
+    rate = scene.learning_rate
+    title = f"Updates are {lead.ratio:.0%} of the weights at every step and the loss does not fall: the learning rate looks too high"
+    summary = (
+        f"From {say_step(lead.first_step)} on the median update was {say_number(lead.ratio)} of the weights it changed, where "
+        f"{USUAL_RATIO:g} is usual"
+    )
+    if rate is not None:
+        summary += f"; the learning rate was {say_number(rate)}"
+    return Finding(
+        kind="lr_too_high",
+        severity=scene.severity,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=None,
+        tensor=None,
+        evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
+        hypotheses=(advise_rate(scene, 0.8),),
+    )
+
+
+def _say_end(scene: Scene) -> str:
+    """What the growth ran into."""
+    names = {
+        Phase.LOSS: "the loss",
+        Phase.GRADIENT: "the gradient",
+        Phase.UPDATE: "the update",
+        Phase.WEIGHT: "the weights",
+    }
+    broken = [member for member in scene.incident.followers if isinstance(member, NonFinite)]
+    if not broken:
+        return ", then fell back" if scene.has_recovered else ""
+    first = broken[0]
+    is_nan = math.isnan(first.value) if first.phase is Phase.LOSS else first.counts[:, 0].sum() > 0
+    return f" until {names[first.phase]} became {'NaN' if is_nan else 'infinite'} at {say_step(first.first_step)}"

@@ -1,0 +1,175 @@
+"""Verdicts on NaN and Inf: in the loss, a gradient, an update or a weight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from gradwatch_server.health.entry import Entry, locate
+from gradwatch_server.health.episode import NonFinite, Phase
+from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.verdict.advice_nonfinite import advise_gradient, advise_loss, advise_weight
+from gradwatch_server.health.verdict.scene import Scene, say_count, say_number, say_step
+
+__all__ = ["tell_nonfinite"]
+
+
+def tell_nonfinite(lead: NonFinite, scene: Scene) -> Finding:
+    """The finding of an incident that begins with a NaN or an Inf."""
+    if lead.phase is Phase.LOSS or lead.table is None:
+        return _tell_loss(lead, scene)
+    if lead.phase is Phase.GRADIENT:
+        return _tell_gradient(lead, lead.table, scene)
+    return _tell_weight(lead, lead.table, scene)
+
+
+def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
+    name = "Loss" if lead.name == "loss" else lead.name
+    word = _word_of_value(lead.value)
+    reached = any(isinstance(m, NonFinite) and m.phase is not Phase.LOSS for m in scene.incident.followers)
+    before = scene.loss.before
+    if lead.is_first_row:
+        title = f"{name} was {word} from the first step on"
+        summary = f"The first value of {lead.name}, at {say_step(lead.first_step)}, was already {word}"
+    else:
+        weights = scene.weights_finite_step
+        title = f"{name} became {word} at {say_step(lead.first_step)}"
+        title += " while the weights were still finite" if weights is not None else ""
+        summary = (
+            f"{name} was {say_number(before) if before is not None else 'finite'} until {say_step(lead.finite_step)} "
+        )
+        summary += f"and {word} at {say_step(lead.first_step)}"
+        if weights is not None:
+            summary += f"; the weights were last read at {say_step(weights)}, and finite"
+    if not reached:
+        summary += "; no gradient has been NaN or infinite since"
+    return _finding(
+        lead,
+        scene,
+        "nonfinite_loss",
+        title,
+        summary + ".",
+        (None, None),
+        advise_loss(lead, scene, reached),
+        subject=lead.name,
+        reaches_gradients=reached,
+    )
+
+
+def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
+    entry = locate(lead, table)
+    word = _word_of_counts(lead.counts)
+    column = table.gradient[entry.position]
+    layer, tensor = table.layer_of_gradient(entry.position), table.names[column]
+    begins = "was" if lead.is_first_row else "became"
+    where = f" in {layer}"
+    subject = "Gradient"
+    if entry.is_everything and entry.n_nonfinite > 1:
+        subject, where = "Every gradient", ""
+    title = f"{subject} {begins} {word} at {say_step(lead.first_step)}{where}"
+    if lead.is_first_row:
+        title += ", the first one,"
+    if scene.is_loss_finite:
+        title += " while the loss was still finite"
+    title = title.rstrip(",")
+    n = float(lead.counts[entry.position].sum())
+    summary = (
+        f"At {say_step(lead.first_step)} the gradient of {tensor} held {_say_counts(lead.counts[entry.position])} "
+        f"among {say_count(table.n_elements[column], 'element')}"
+    )
+    if scene.is_loss_finite:
+        summary += f", and the loss was {say_number(scene.loss.value or 0.0)}"
+    elif scene.is_loss_finite is None:
+        summary += "; the loss of this step is not recorded"
+    return _finding(
+        lead, scene, "nonfinite_gradient", title, summary + ".", (layer, tensor), advise_gradient(lead, entry, scene),
+        entered=_say_entry(entry, table), side="forward" if entry.is_forward else "backward", n_elements=n,
+        share=entry.share, n_tensors=entry.n_nonfinite, n_tensors_finite=entry.n_finite,
+    )  # fmt: skip
+
+
+def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
+    columns = table.weight if lead.phase is Phase.WEIGHT else table.update
+    bad = np.flatnonzero(lead.counts.sum(axis=1) > 0)
+    # A part of a tensor tells more than a whole one; among equals, the one nearest to the input.
+    shares = lead.counts[bad].sum(axis=1) / np.maximum(table.n_elements[columns[bad]], 1)
+    place = int(bad[int(np.argmin(shares))])
+    column = columns[place]
+    layer, tensor = table.layers[column] or table.names[column], table.names[column]
+    word = _word_of_counts(lead.counts)
+    noun = "Weights" if lead.phase is Phase.WEIGHT else "The update of the weights"
+    noun = (
+        "Every weight tensor" if lead.phase is Phase.WEIGHT and len(bad) == len(columns) > 1 else f"{noun} of {layer}"
+    )
+    begins = "became" if not lead.is_first_row else "were" if noun.startswith("Weights") else "was"
+    title = f"{noun} {begins} {word} at {say_step(lead.first_step)} although the gradients were finite"
+    summary = (
+        f"After the update of {say_step(lead.first_step)} {tensor} held {_say_counts(lead.counts[place])} "
+        f"among {say_count(table.n_elements[column], 'element')}; every gradient up to this step was finite"
+    )
+    if 0 <= lead.finite_step < lead.first_step - 1:
+        summary += f" (weights are not read at every step: they were last finite at {say_step(lead.finite_step)})"
+    return _finding(lead, scene, "nonfinite_weight", title, summary + ".", (layer, tensor), advise_weight(lead, scene),
+                    share=float(shares.min()), n_tensors=len(bad), n_tensors_finite=len(columns) - len(bad),
+                    finite_step=lead.finite_step if lead.finite_step >= 0 else None)  # fmt: skip
+
+
+def _finding(
+    lead: NonFinite,
+    scene: Scene,
+    kind: str,
+    title: str,
+    summary: str,
+    place: tuple[str | None, str | None],
+    hypotheses: Sequence[Hypothesis],
+    subject: str | None = None,
+    **numbers: object,
+) -> Finding:
+    if scene.has_recovered:
+        title += f"; it recovered after {say_count(lead.n_rows, 'step')}"
+    n_nan, n_pos_inf, n_neg_inf = lead.counts.sum(axis=0).tolist()
+    counts = {} if lead.phase is Phase.LOSS else {"n_nan": n_nan, "n_pos_inf": n_pos_inf, "n_neg_inf": n_neg_inf}
+    return Finding(
+        kind=kind,
+        severity=scene.severity,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=place[0],
+        tensor=place[1],
+        evidence=scene.evidence(summary, **counts, **numbers),
+        hypotheses=tuple(sorted(hypotheses, key=lambda hypothesis: -hypothesis.confidence)),
+        subject=subject,
+    )
+
+
+def _say_entry(entry: Entry, table: TensorTable) -> str:
+    """Where the NaN entered, without more certainty than the gradients of one step allow."""
+    name = table.name_gradient(entry.position)
+    if entry.is_forward:
+        return (
+            f"through the forward pass: the kernel gradient of {table.layer_of_gradient(entry.position)} is broken and its bias "
+            f"gradient is not, so the signal from the loss was finite and the layer's input was not"
+        )
+    if entry.bound is not None:
+        text = f"between {name} and {table.name_gradient(entry.bound)}, whose gradient was still finite"
+    else:
+        text = f"between {name} and the loss: no variable nearer to the loss has a finite gradient"
+    shallower = entry.n_finite > 0 and entry.n_nonfinite <= entry.position
+    return text + ("; some layers nearer to the input stayed finite, so it did not spread to all" if shallower else "")
+
+
+def _word_of_value(value: float) -> str:
+    return "NaN" if math.isnan(value) else "infinite" if value > 0 else "minus infinity"
+
+
+def _word_of_counts(counts: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    return "NaN" if counts[:, 0].sum() > 0 else "infinite"
+
+
+def _say_counts(counts: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    parts = [f"{int(n):,} {name}" for n, name in zip(counts.tolist(), ("NaN", "+Inf", "-Inf"), strict=True) if n > 0]
+    return ", ".join(parts)

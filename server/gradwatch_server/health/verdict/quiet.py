@@ -1,0 +1,104 @@
+"""Verdicts on gradients that fade, are missing or are zero: nothing breaks, and nothing is learned."""
+
+from __future__ import annotations
+
+from gradwatch_server.health.episode import Missing, Vanishing, Zero
+from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
+from gradwatch_server.health.verdict.advice_norm import advise_missing, advise_vanishing, advise_zero
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, list_names, say_count, say_number, say_step
+
+__all__ = ["tell_missing", "tell_vanishing", "tell_zero"]
+
+
+def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
+    """The finding of gradients that fade from output to input."""
+    table = _table_of(lead)
+    tensor, last = table.name_gradient(lead.position), table.name_gradient(lead.last_position)
+    ratio = lead.first / lead.last
+    return Finding(
+        kind="vanishing_gradient",
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=f"The gradient fades on its way to the input: {table.layer_of_gradient(lead.position)} gets "
+        f"{say_number(ratio)} of what {table.layer_of_gradient(lead.last_position)} gets",
+        layer=table.layer_of_gradient(lead.position),
+        tensor=tensor,
+        evidence=scene.evidence(
+            f"Since {say_step(lead.first_step)} the gradient norm has been about {say_number(lead.first)} at {tensor} and "
+            f"{say_number(lead.last)} at {last}, and the loss has not fallen far.",
+            first_norm=lead.first,
+            last_norm=lead.last,
+            ratio=ratio,
+            last_tensor=last,
+            loss_initial=scene.loss.initial,
+            loss_recent=scene.loss.recent,
+        ),
+        hypotheses=tuple(advise_vanishing(ratio)),
+    )
+
+
+def tell_missing(lead: Missing, scene: Scene) -> Finding:
+    """The finding of variables that get no gradient."""
+    table = _table_of(lead)
+    names = [table.name_gradient(position) for position in lead.positions]
+    n_all = len(table.gradient)
+    verb = "gets" if len(names) == 1 else "get"
+    title = f"{list_names(names)} {verb} no gradient: the loss does not reach {'it' if len(names) == 1 else 'them'}"
+    if not lead.is_open:
+        got = "got" if len(names) > 1 else "got"
+        title = f"{list_names(names)} {got} no gradient until {say_step(lead.last_step)}"
+    return Finding(
+        kind="missing_gradient",
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=table.layer_of_gradient(lead.positions[0]),
+        tensor=names[0],
+        evidence=scene.evidence(
+            f"The gradient of {say_count(len(names), 'variable')} of {n_all:,} was None in every one of "
+            f"the first {say_count(lead.n_rows, 'step')} although the optimizer was given "
+            f"{'it' if len(names) == 1 else 'them'} to train.",
+            tensors=names[:NAMES_LIMIT],
+            n_tensors=len(names),
+            n_tensors_all=n_all,
+        ),
+        hypotheses=tuple(advise_missing(len(names), n_all)),
+    )
+
+
+def tell_zero(lead: Zero, scene: Scene) -> Finding:
+    """The finding of kernels whose gradient is exactly zero."""
+    table = _table_of(lead)
+    positions = sorted(lead.positions)
+    names = [table.name_gradient(position) for position in positions]
+    is_everything = len(positions) == len(table.kernels)
+    is_from_start = lead.first_step == 0
+    subject = "Every layer's gradient" if is_everything else f"The gradient of {list_names(names)}"
+    since = "from the first step on" if is_from_start else f"since {say_step(lead.first_step)}"
+    return Finding(
+        kind="zero_gradient",
+        severity=CRITICAL if is_everything and lead.is_open else WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=f"{subject} has been exactly zero {since}"
+        if lead.is_open
+        else f"{subject} was exactly zero from {say_step(lead.first_step)} to {say_step(lead.last_step)}",
+        layer=table.layer_of_gradient(positions[0]),
+        tensor=names[0],
+        evidence=scene.evidence(
+            f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was exactly zero in at least "
+            f"100 steps in a row, {since}.",
+            tensors=names[:NAMES_LIMIT],
+            n_tensors=len(names),
+            n_tensors_all=len(table.kernels),
+        ),
+        hypotheses=tuple(
+            advise_zero(is_half="float16" in table.dtypes, is_from_start=is_from_start, is_everything=is_everything)
+        ),
+    )
+
+
+def _table_of(lead: Vanishing | Missing | Zero):  # type: ignore[no-untyped-def]
+    return lead.table

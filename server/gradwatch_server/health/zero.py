@@ -1,0 +1,79 @@
+"""The rule for gradients that are exactly zero, row after row: units that died, or a path that is cut."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Zero
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["CONFIRM_ROWS", "ZeroRule"]
+
+CONFIRM_ROWS: Final = 100
+"""Consecutive rows. An embedding of a rare feature is idle for some batches, hardly for a hundred; the finding is a warning."""
+
+
+class ZeroRule:
+    """Watches the kernels' gradients of one stream (a bias may be zero by symmetry).
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        n = len(table.kernels)
+        self._stream, self._table = stream, table
+        self._run = np.zeros(n, np.int64)
+        self._run_step = np.full(n, -1, np.int64)
+        self._current: Zero | None = None
+        self.episodes: list[Zero] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; a missing or non-finite gradient is not a zero one."""
+        if not len(self._table.kernels):
+            return
+        columns = self._table.gradient[self._table.kernels]
+        is_zero = block.statistics[:, columns, COLUMN["norm"]] == 0
+        is_zero &= ~block.is_nonfinite[:, columns] & ~block.is_missing[:, self._table.kernels]
+        if self._current is None and not is_zero.any():
+            self._run[:] = 0
+            return
+        for row, step in enumerate(block.steps.tolist()):
+            self._step(step, is_zero[row])
+
+    def _step(self, step: int, is_zero: npt.NDArray[np.bool_]) -> None:
+        self._run_step[is_zero & (self._run == 0)] = step
+        self._run = np.where(is_zero, self._run + 1, 0)
+        is_dead = self._run >= CONFIRM_ROWS
+        if self._current is not None and not is_dead.any():
+            self._current.closed_step = step
+            self._current = None
+        if not is_dead.any():
+            return
+        if self._current is None:
+            if len(self.episodes) >= EPISODES_LIMIT:
+                return
+            self._open(step, is_dead)
+        if self._current is not None:
+            self._current.last_step = step
+            self._current.n_rows += 1
+            for place in np.flatnonzero(self._run == CONFIRM_ROWS):
+                position = int(self._table.kernels[place])
+                self._current.positions.setdefault(position, int(self._run_step[place]))
+
+    def _open(self, step: int, is_dead: npt.NDArray[np.bool_]) -> None:
+        self._current = Zero(
+            stream=self._stream,
+            phase=Phase.GRADIENT,
+            first_step=int(self._run_step[is_dead].min()),
+            last_step=step,
+            n_rows=CONFIRM_ROWS - 1,
+            known_step=step,
+            table=self._table,
+        )
+        self.episodes.append(self._current)

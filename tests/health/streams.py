@@ -1,0 +1,189 @@
+"""Synthetic runs: statistics as a hook would send them, built in numpy. Healthy at first; methods make them sick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradwatch.protocol import STATISTICS
+from gradwatch_server.health import Engine
+
+COLUMN = {name: place for place, name in enumerate(STATISTICS)}
+KINDS = ("gradient", "weight", "update")
+SCALARS = ("loss", "learning_rate", "gradient_norm", "loss_scale", "skipped")
+NORMS = {"gradient": 0.3, "weight": 4.0, "update": 0.004}
+
+
+def dense(n_layers: int, width: int = 64, dtype: str = "float32") -> list[tuple[str, tuple[int, ...], str]]:
+    """(path, shape, dtype) of kernels and biases of a plain network, from input to output."""
+    return [
+        entry
+        for i in range(n_layers)
+        for entry in ((f"dense_{i}/kernel", (width, width), dtype), (f"dense_{i}/bias", (width,), dtype))
+    ]
+
+
+@dataclass
+class Run:
+    """One stream's rows; every method changes them in place and returns the run."""
+
+    variables: list[tuple[str, tuple[int, ...], str]]
+    n_steps: int = 300
+    seed: int = 0
+    noise: float = 0.3
+    first_step: int = 0
+    stream: int = 0
+    optimizer: str = "adam"
+    tensors: list[dict[str, Any]] = field(init=False)
+    steps: np.ndarray = field(init=False)
+    statistics: np.ndarray = field(init=False)
+    scalars: np.ndarray = field(init=False)
+    present: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tensors = [
+            {
+                "kind": kind,
+                "tensor": path,
+                "layer": path.rpartition("/")[0],
+                "variable": path.rpartition("/")[2],
+                "shape": list(shape),
+                "dtype": dtype,
+                "n_elements": int(np.prod(shape)),
+            }
+            for kind in KINDS
+            for path, shape, dtype in self.variables
+        ]
+        random = np.random.default_rng(self.seed)
+        n, n_variables = self.n_steps, len(self.variables)
+        self.steps = self.first_step + np.arange(n, dtype=np.int64)
+        self.statistics = np.zeros((n, len(self.tensors), len(STATISTICS)), np.float32)
+        sizes = np.array([tensor["n_elements"] for tensor in self.tensors], np.float32)
+        usual = np.repeat([NORMS[kind] for kind in KINDS], n_variables)
+        spread = np.where(np.repeat(np.array(KINDS) == "weight", n_variables), 0.01, self.noise)
+        together = self.noise * random.standard_normal((n, 1))
+        norm = usual * np.exp(spread * random.standard_normal((n, len(usual))) + np.where(spread > 0.01, together, 0))
+        self.statistics[:, :, COLUMN["n_elements"]] = sizes
+        self._set_norm(slice(None), slice(None), norm)
+        loss = 2.3 * np.exp(-np.arange(n) / 150) + 0.2 + 0.05 * random.random(n)
+        gradient_norm = np.sqrt((norm[:, :n_variables] ** 2).sum(axis=1))
+        self.scalars = np.stack([loss, np.full(n, 1e-3), gradient_norm, np.zeros(n), np.zeros(n)], 1).astype(np.float32)
+        self.present = np.ones((n, len(SCALARS)), bool)
+        self.present[:, 3:] = False
+
+    # -- places ------------------------------------------------------------------------------------------------------
+
+    def columns(self, kind: str, which: Sequence[int] | None = None) -> np.ndarray:
+        """Columns of a kind; ``which`` are places among the variables."""
+        start = KINDS.index(kind) * len(self.variables)
+        return start + np.asarray(range(len(self.variables)) if which is None else which)
+
+    def rows(self, start: int, stop: int | None = None) -> slice:
+        """Rows of the steps start ... stop - 1."""
+        return slice(start - self.first_step, None if stop is None else stop - self.first_step)
+
+    # -- sicknesses --------------------------------------------------------------------------------------------------
+
+    def break_(
+        self,
+        kind: str,
+        which: Sequence[int] | None = None,
+        *,
+        start: int,
+        stop: int | None = None,
+        value: str = "n_nan",
+        n: float | None = None,
+    ) -> Run:
+        """Puts n NaN (all elements by default) or Inf in some tensors from step start to before stop."""
+        rows, columns = self.rows(start, stop), self.columns(kind, which)
+        for column in columns:
+            size = self.tensors[column]["n_elements"]
+            count = size if n is None else min(n, size)
+            self.statistics[rows, column, COLUMN[value]] = count
+            if count == size:
+                self.statistics[rows, column, COLUMN["norm"]] = 0
+                self.statistics[rows, column, 1:5] = np.nan
+        return self
+
+    def break_loss(self, start: int, stop: int | None = None, value: float = float("nan")) -> Run:
+        """Makes the loss non-finite."""
+        self.scalars[self.rows(start, stop), 0] = value
+        return self
+
+    def set_loss(self, values: Any) -> Run:
+        """Replaces the loss of all steps."""
+        self.scalars[:, 0] = values
+        return self
+
+    def scale(
+        self, kind: str, factors: Any, which: Sequence[int] | None = None, *, start: int = 0, stop: int | None = None
+    ) -> Run:
+        """Multiplies norms by a number, or by one for each row."""
+        rows, columns = self.rows(max(start, self.first_step), stop), self.columns(kind, which)
+        norm = self.statistics[rows][:, columns, 0].astype(np.float64)
+        factors = np.asarray(factors, np.float64)
+        self._set_norm(rows, columns, norm * (factors[:, None] if factors.ndim else factors))
+        return self
+
+    def miss(self, which: Sequence[int], *, start: int = 0, stop: int | None = None) -> Run:
+        """Makes gradients None."""
+        for column in self.columns("gradient", which):
+            self.statistics[self.rows(max(start, self.first_step), stop), column] = [np.nan] * 9 + [0]
+        return self
+
+    def thin(self, every: int, *, keep_bad: bool = True) -> Run:
+        """Leaves all but gradient norms and counts out, save at every so many steps, and at broken gradients."""
+        gradient = self.columns("gradient")
+        is_due = self.steps % every == 0
+        if keep_bad:
+            is_due |= (self.statistics[:, gradient, 5:8] > 0).any(axis=(1, 2))
+        rest = [i for i in range(len(self.tensors)) if i not in set(gradient.tolist())]
+        light = np.ix_(~is_due, gradient, [1, 2, 3, 4, 8])
+        self.statistics[light] = np.nan
+        self.statistics[np.ix_(~is_due, rest)] = np.nan
+        return self
+
+    def scale_loss(self, scale: Any) -> Run:
+        """Turns dynamic loss scaling on: gradients are multiplied by the scale."""
+        self.scalars[:, 3] = scale
+        self.present[:, 3] = True
+        return self.scale("gradient", np.broadcast_to(np.asarray(scale, np.float64), self.steps.shape))
+
+    # -- feeding -----------------------------------------------------------------------------------------------------
+
+    def announce(self, engine: Engine) -> Engine:
+        """Adds the stream to an engine."""
+        engine.add_stream(self.stream, self.optimizer, self.tensors, list(SCALARS))
+        return engine
+
+    def batches(self, sizes: Iterator[int]) -> Iterator[slice]:
+        """Slices of rows, of these sizes in turn."""
+        start = 0
+        while start < len(self.steps):
+            end = start + max(1, next(sizes))
+            yield slice(start, end)
+            start = end
+
+    def feed(self, engine: Engine | None = None, batch: int = 64) -> Engine:
+        """Announces the stream to a (new) engine and feeds all rows."""
+        engine = self.announce(engine if engine is not None else Engine())
+        for start in range(0, len(self.steps), batch):
+            self.feed_slice(engine, slice(start, start + batch))
+        return engine
+
+    def feed_slice(self, engine: Engine, rows: slice) -> None:
+        """Feeds some rows."""
+        engine.feed_rows(
+            self.stream, self.steps[rows], self.statistics[rows], self.scalars[rows], self.present[rows]
+        )
+
+    def _set_norm(self, rows: Any, columns: Any, norm: Any) -> None:
+        sizes = self.statistics[0, columns, COLUMN["n_elements"]]
+        rms = norm / np.sqrt(np.maximum(sizes, 1))
+        found = self.statistics[rows]
+        for name, value in (("norm", norm), ("min", -3 * rms), ("max", 3 * rms), ("mean", 0.01 * rms), ("std", rms)):
+            found[:, columns, COLUMN[name]] = np.clip(value, -3.4e38, 3.4e38)
+        self.statistics[rows] = found
