@@ -176,9 +176,7 @@ class Run:
 
     def feed_slice(self, engine: Engine, rows: slice) -> None:
         """Feeds some rows."""
-        engine.feed_rows(
-            self.stream, self.steps[rows], self.statistics[rows], self.scalars[rows], self.present[rows]
-        )
+        engine.feed_rows(self.stream, self.steps[rows], self.statistics[rows], self.scalars[rows], self.present[rows])
 
     def _set_norm(self, rows: Any, columns: Any, norm: Any) -> None:
         sizes = self.statistics[0, columns, COLUMN["n_elements"]]

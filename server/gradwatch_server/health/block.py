@@ -65,13 +65,12 @@ class Block:
         gradient = self.table.gradient
         norm = np.ascontiguousarray(self.statistics[:, gradient, COLUMN["norm"]], np.float64)
         norm[self.is_nonfinite[:, gradient] | self.is_missing] = np.nan
-        return norm / self.loss_scale[:, None]
+        return np.asarray(norm / self.loss_scale[:, None])
 
     @cached_property
     def global_norm(self) -> Float:
         """``[n]`` norm over all gradients; NaN where any of them is not finite or none is captured."""
-        squares = np.nansum(self.gradient_norm**2, axis=1)
-        norm = np.sqrt(squares)
+        norm: Float = np.sqrt(np.nansum(self.gradient_norm**2, axis=1))
         unknown = np.isnan(self.gradient_norm).all(axis=1) | self.has_nonfinite_gradient
         norm[unknown] = np.nan
         return norm
@@ -86,4 +85,4 @@ class Block:
         """``[n, 1 + n_gradients]`` natural log of the global norm and of each gradient's; NaN where zero or unknown."""
         norms = np.concatenate([self.global_norm[:, None], self.gradient_norm], axis=1)
         norms[norms <= 0] = np.nan
-        return np.minimum(np.log(norms), LOG_NORM_LIMIT)
+        return np.asarray(np.minimum(np.log(norms), LOG_NORM_LIMIT))

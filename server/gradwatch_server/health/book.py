@@ -20,7 +20,7 @@ Key = tuple[int, str]
 
 
 def is_loss(name: str) -> bool:
-    """Whether a scalar's name says that it is a loss of training: ``loss``, ``d_loss``, ``loss/critic``, not ``val_loss``."""
+    """Whether a scalar is a loss of training, by its name: ``loss``, ``d_loss``, ``loss/critic``, not ``val_loss``."""
     words = re.split(r"[^a-z]+", name.lower())
     return "loss" in words and not {"val", "validation", "test", "scale"} & set(words)
 

@@ -1,10 +1,10 @@
-"""The engine: rows and scalars in, findings out. Owns the rules' state and the order of things; judges and words nothing itself."""
+"""The engine: rows and scalars in, findings out. Owns the rules and who is asked what; words nothing itself."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -35,11 +35,20 @@ Float32 = npt.NDArray[np.float32]
 Bool = npt.NDArray[np.bool_]
 
 
+class _Rule(Protocol):
+    """What a rule is: it takes rows, and has episodes."""
+
+    @property
+    def episodes(self) -> Sequence[Episode]: ...
+
+    def feed(self, block: Block) -> None: ...
+
+
 class Engine:
     """The health of one run, or of one worker of it.
 
-    The findings depend on what was fed, not on the sizes of the batches, nor on whether a scalar came before or after the
-    rows of its step.
+    The findings depend on what was fed, not on the sizes of the batches, nor on whether a scalar came before or after
+    the rows of its step.
     """
 
     def __init__(self) -> None:
@@ -173,8 +182,9 @@ class Engine:
         self._is_stale = False
         credible = [episode for episode in self._questions if is_credible(episode, self._questions[episode])]
         optimizers = {number: state.optimizer for number, state in self._streams.items()}
+        last_row = max((state.last_step for state in self._streams.values()), default=-1)
         incidents = assemble(credible)
-        findings = limit_repeats([tell(incident, self._questions, optimizers) for incident in incidents])
+        findings = limit_repeats([tell(incident, self._questions, optimizers, last_row) for incident in incidents])
         findings.sort(key=lambda finding: finding.severity != CRITICAL)
         told = [finding.to_json() for finding in findings]
         if told != self._told:
@@ -189,17 +199,17 @@ class _Stream:
         self, number: int, optimizer: str, table: TensorTable, scalars: tuple[str, ...], earlier: _Stream | None
     ) -> None:
         self.number, self.optimizer, self.table, self.scalars = number, optimizer, table, scalars
-        self.last_step = earlier.last_step if earlier is not None else -1
+        self.last_step: int = earlier.last_step if earlier is not None else -1
+        self._loss_scale: float = earlier._loss_scale if earlier is not None else np.nan
         self.learning_rate = LearningRateRule(number, table)
         phases = (Phase.GRADIENT, Phase.UPDATE, Phase.WEIGHT)
-        self.rules = (
+        self.rules: tuple[_Rule, ...] = (
             *(NonFiniteRule(number, table, phase) for phase in phases),
             ExplodingRule(number, table),
             VanishingRule(number, table),
             MissingRule(number, table),
             ZeroRule(number, table),
         )
-        self._loss_scale = earlier._loss_scale if earlier is not None else np.nan  # noqa: SLF001 - its own past
         self._archive = earlier.episodes() if earlier is not None else []
         for episode in self._archive:
             if episode.is_open:
@@ -207,8 +217,8 @@ class _Stream:
 
     def episodes(self) -> list[Episode]:
         """All episodes, those under earlier tables first."""
-        reported = itertools.chain.from_iterable(rule.episodes for rule in (*self.rules, self.learning_rate))
-        return [*self._archive, *reported]
+        reported = itertools.chain.from_iterable(rule.episodes for rule in self.rules)
+        return [*self._archive, *reported, *self.learning_rate.episodes]
 
     def make_block(self, steps: Int64, statistics: Float32, scalars: Float32, present: Bool) -> Block:
         """The rows with their loss scale: the last one captured holds until the next."""

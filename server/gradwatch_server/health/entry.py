@@ -18,8 +18,10 @@ class Entry:
 
     Attributes:
         position: the gradient to name, as a gradient position.
-        bound: the next gradient nearer to the output that stayed finite, or None: then it entered after the last variable.
-        is_forward: the layer's input held it already in the forward pass (its kernel's gradient is broken, its bias' is not).
+        bound: the next gradient nearer to the output that stayed finite, or None: then it entered after the last
+        variable.
+        is_forward: the layer's input held it already in the forward pass (its kernel's gradient is broken, its bias'
+        is not).
         n_nonfinite: gradients that were not finite at the first step.
         n_finite: gradients that were finite at that step.
         share: of the named gradient's elements, the part that is not finite.
@@ -41,10 +43,11 @@ class Entry:
 def locate(episode: NonFinite, table: TensorTable) -> Entry:
     """Reads the entry off the gradients of an episode's first step.
 
-    The backward pass runs from output to input and floods all that it meets, so the non-finite gradient nearest to the output
-    bounds the entry from one side and the next finite one from the other. One pattern tells of the forward pass instead: a
-    kernel's gradient is input^T times signal, its bias' the sum of the signal. Where kernels are broken and their biases are
-    not, the signal was finite and the *input* of the layer was not; then the gradient nearest to the model's input is named.
+    The backward pass runs from output to input and floods all that it meets, so the non-finite gradient nearest to
+    the output bounds the entry from one side and the next finite one from the other. One pattern tells of the forward
+    pass instead: a kernel's gradient is input^T times signal, its bias' the sum of the signal. Where kernels are broken
+    and their biases are not, the signal was finite and the *input* of the layer was not; then the gradient nearest to
+    the model's input is named.
     """
     bad = np.flatnonzero(episode.counts.sum(axis=1) > 0)
     finite = np.flatnonzero((episode.counts.sum(axis=1) == 0) & episode.looked_at)
@@ -54,8 +57,8 @@ def locate(episode: NonFinite, table: TensorTable) -> Entry:
         bias in finite_set if bias >= 0 else len(table.shapes[table.gradient[position]]) >= 2
         for position, bias in zip(bad.tolist(), biases.tolist(), strict=True)
     )
-    position = int(bad[0] if is_forward else bad[-1])
-    deeper = finite[finite > position]
+    position = int(bad[0] if is_forward else _kernel_of(table, bad.tolist()))
+    deeper = finite[finite > (position if is_forward else bad[-1])]
     size = max(float(table.n_elements[table.gradient[position]]), 1.0)
     return Entry(
         position=position,
@@ -65,3 +68,8 @@ def locate(episode: NonFinite, table: TensorTable) -> Entry:
         n_finite=len(finite),
         share=float(episode.counts[position].sum()) / size,
     )
+
+
+def _kernel_of(table: TensorTable, bad: list[int]) -> int:
+    """The last of some positions; where that is a bias whose kernel is among them too, the kernel."""
+    return next((position for position in bad if table.bias_of[position] == bad[-1]), bad[-1])

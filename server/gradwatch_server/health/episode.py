@@ -25,12 +25,12 @@ __all__ = [
 ]
 
 RECOVERY_ROWS: Final = 20
-"""Healthy rows after which an incident is over and a later one is new. Several times the few steps by which a cause and its
-consequence are apart, and few enough that a long run's separate accidents stay separate."""
+"""Healthy rows after which an incident is over and a later one is new. Several times the few steps by which a cause
+and its consequence are apart, and few enough that a long run's separate accidents stay separate."""
 
 EPISODES_LIMIT: Final = 64
-"""Episodes of a kind that a rule keeps for a stream; after that the last one goes on. Bounds memory in a run that breaks
-and recovers for ever."""
+"""Episodes of a kind that a rule keeps for a stream; after that the last one goes on. Bounds memory in a run that
+breaks and recovers for ever."""
 
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
@@ -127,7 +127,7 @@ class Growth(Episode):
 
 @dataclass(eq=False)
 class Vanishing(Episode):
-    """Gradients that fade from output to input: ``first`` and ``last`` are the norms at the two ends (medians of the group)."""
+    """Gradients that fade from output to input; ``first`` and ``last`` are the median norms at the two ends."""
 
     position: int = -1
     last_position: int = -1

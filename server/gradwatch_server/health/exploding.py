@@ -1,8 +1,8 @@
 """The rule for exploding gradients: norms far above the run's own past. Owns one stream's rolling baseline.
 
-Fixed limits disagree between published tools by orders of magnitude, and a summed loss moves every norm by its batch size.
-So a norm is judged against the rolling median of its own logarithm and against the highest level it ever held, and only
-when it stays there for several rows; one high row counts only if the next one is not finite.
+Fixed limits disagree between published tools by orders of magnitude, and a summed loss moves every norm by its batch
+size. So a norm is judged against the rolling median of its own logarithm and against the highest level it ever held,
+and only when it stays there for several rows; one high row counts only if the next one is not finite.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ WARMUP_ROWS: Final = 32
 """Rows before the median is trusted: norms swing in a run's first steps."""
 
 GROWTH_FACTOR: Final = 100.0
-"""How far above the median counts. AutoTrainer (Zhang et al., ICSE 2021) takes 70 between layers; healthy spikes of single
-batches reach 10 to 50 in published loss-spike studies (Takase et al. 2023, "Spike No More")."""
+"""How far above the median counts. AutoTrainer (Zhang et al., ICSE 2021) takes 70 between layers; healthy spikes of
+single batches reach 10 to 50 in published loss-spike studies (Takase et al. 2023, "Spike No More")."""
 GROWTH_SIGMAS: Final = 8.0
-"""And this many robust standard deviations (1.4826 MAD) of the log-norm, so that heavy-tailed noise sets its own limit."""
+"""And this many robust standard deviations (1.4826 MAD) of the log-norm, so that heavy-tailed noise sets its own
+limit."""
 PEAK_FACTOR: Final = 10.0
-"""And this far above the highest rolling median so far: coming back from tiny gradients to the usual ones is no explosion."""
+"""And this far above the highest rolling median so far: coming back from tiny gradients to the usual ones is no
+explosion."""
 SHARE_FACTOR: Final = 3.0
-"""A single tensor must grow beyond this many usual *global* norms: growth of what hardly moves the model is not news."""
+"""A single tensor must grow beyond this many usual *global* norms: growth of what hardly moves the model is not
+news."""
 EARLY_FACTOR: Final = 1_000.0
 """During warm-up, against the median of the few rows so far: a rate that is far too high diverges within ten steps."""
 SINCE_START_FACTOR: Final = 10_000.0
@@ -112,7 +115,7 @@ class ExplodingRule:
         is_high = log_norm >= limit
         slow = max(self._start + math.log(SINCE_START_FACTOR), math.log(SINCE_START_NORM))
         is_high[:, 0] |= log_norm[:, 0] >= slow
-        return is_high
+        return np.asarray(is_high)
 
     def _find_early(self, log_norm: Float64) -> npt.NDArray[np.bool_]:
         is_high = np.zeros(log_norm.shape, bool)
@@ -210,9 +213,9 @@ class ExplodingRule:
     def _excess(self, log_norm: Float64) -> Float64:
         """How far each channel is above its median, or above its early rows while there is none."""
         if np.isfinite(self._median[0]):
-            return log_norm - self._median
+            return np.asarray(log_norm - self._median)
         early = self._window[: max(1, min(self._n_rows, WINDOW_ROWS))]
-        return log_norm - early[0]
+        return np.asarray(log_norm - early[0])
 
     def _usual(self) -> float:
         """Log of the usual global norm: the rolling median, or that of all rows while there is none."""

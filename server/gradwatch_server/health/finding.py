@@ -86,13 +86,8 @@ def make_plain(value: Any) -> Any:
         return {str(key): make_plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [make_plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return [make_plain(item) for item in value.tolist()]
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        number = float(value)
-        return float(f"{number:.{SIGNIFICANT_DIGITS}g}") if math.isfinite(number) else None
+    if isinstance(value, (np.ndarray, np.generic)):
+        return make_plain(value.tolist())
+    if isinstance(value, float):
+        return float(f"{value:.{SIGNIFICANT_DIGITS}g}") if math.isfinite(value) else None
     return value

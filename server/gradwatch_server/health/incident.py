@@ -52,8 +52,9 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int]:
 def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     """Folds episodes into incidents, in order of onset.
 
-    What breaks training (growth, NaN, Inf) joins an incident that is not over. A rate that was too high when the growth began
-    leads it. Everything else is an incident of its own, unless it began while training was broken: then it is a consequence.
+    What breaks training (growth, NaN, Inf) joins an incident that is not over. A rate that was too high when the
+    growth began leads it. Everything else is an incident of its own, unless it began while training was broken: then
+    it is a consequence.
     """
     breaking = [episode for episode in episodes if isinstance(episode, (NonFinite, Growth))]
     rates = [episode for episode in episodes if isinstance(episode, Rate)]

@@ -16,7 +16,8 @@ __all__ = ["RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
 USUAL_RATIO: Final = 1e-3
 """Update norm / weight norm of a well-set rate (Karpathy, CS231n notes, "Ratio of weights:updates")."""
 RATIO_LIMIT: Final = 0.1
-"""A hundred times that. SageMaker Debugger warns at 10 only; small healthy networks reach 0.03 with Adam in their first steps."""
+"""A hundred times that. SageMaker Debugger warns at 10 only; small healthy networks reach 0.03 with Adam in their
+first steps."""
 CONFIRM_ROWS: Final = 20
 """Rows with weights and updates captured, less two for each calm one."""
 

@@ -13,8 +13,8 @@ from gradwatch_server.health.table import TensorTable
 __all__ = ["CONFIRM_ROWS", "MissingRule"]
 
 CONFIRM_ROWS: Final = 5
-"""Rows from the first on in which a gradient must be None. Losses that take turns leave some variables out for a row or two;
-a disconnected variable is out in all."""
+"""Rows from the first on in which a gradient must be None. Losses that take turns leave some variables out for a row
+or two; a disconnected variable is out in all."""
 
 
 class MissingRule:

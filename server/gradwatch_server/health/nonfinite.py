@@ -1,4 +1,4 @@
-"""The rules for NaN and Inf: in gradients, updates and weights (`NonFiniteRule`), and in a scalar (`NonFiniteScalarRule`)."""
+"""The rules for NaN and Inf: in gradients, updates, weights (`NonFiniteRule`); in a scalar (`NonFiniteScalarRule`)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from gradwatch_server.health.table import TensorTable
 __all__ = ["LOSS_SCALE_FLOOR", "LOSS_SCALE_HALVINGS", "NonFiniteRule", "NonFiniteScalarRule"]
 
 LOSS_SCALE_HALVINGS: Final = 20
-"""Overflows in one stretch that dynamic loss scaling cannot need: Keras starts at 2^15 and halves at each, so 15 bring it to
-its floor (keras.optimizers.LossScaleOptimizer, initial_scale=2**15); a few more for users who start higher."""
+"""Overflows in one stretch that dynamic loss scaling cannot need: Keras starts at 2^15 and halves at each, so 15
+bring it to its floor (keras.optimizers.LossScaleOptimizer, initial_scale=2**15); a few more for users who start
+higher."""
 
 LOSS_SCALE_FLOOR: Final = 1.0
 """Gradients that overflow at this scale overflow without scaling too."""
@@ -45,7 +46,7 @@ class NonFiniteRule:
         """Takes rows; a row in which none of the tensors was captured changes nothing."""
         if not len(self._columns):
             return
-        is_bad = block.is_nonfinite[:, self._columns].any(axis=1)
+        is_bad = np.asarray(block.is_nonfinite[:, self._columns].any(axis=1))
         if self._current is None and not is_bad.any():
             seen = block.is_captured[:, self._columns].any(axis=1)
             if seen.any():
@@ -133,7 +134,7 @@ class NonFiniteScalarRule:
 
     def feed(self, steps: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> None:
         """Takes captured values, in order of steps."""
-        is_bad = ~np.isfinite(values)
+        is_bad = np.asarray(~np.isfinite(values))
         if self._current is None and not is_bad.any():
             if len(steps):
                 self._finite_step = int(steps[-1])

@@ -1,7 +1,7 @@
 """One scalar over the steps, and questions about it that are answered once the data are there. Owns no judgement.
 
-A rule may meet a NaN gradient at a step whose loss has not arrived yet, or arrived long ago. So a question is kept until
-the series has passed its step, and its answer does not depend on which came first.
+A rule may meet a NaN gradient at a step whose loss has not arrived yet, or arrived long ago. So a question is kept
+until the series has passed its step, and its answer does not depend on which came first.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class TensorTable:
         gradient: columns of the gradients, ``[n_gradients]``.
         weight: columns of the weights.
         update: columns of the updates.
-        kernels: positions of gradients of rank 2 or more (kernels, embeddings): the ones whose size says something about
-            depth. Biases and scales are often zero at first, or by symmetry, in healthy models.
+        kernels: positions of gradients of rank 2 or more (kernels, embeddings): the ones whose size says something
+            about depth. Biases and scales are often zero at first, or by symmetry, in healthy models.
         weight_of: for every gradient position the column of its weight, or -1.
         update_of: for every gradient position the column of its update, or -1.
         bias_of: for every gradient position the position of the bias that adds to the same units, or -1.
@@ -84,11 +84,11 @@ class TensorTable:
 
     def name_gradient(self, position: int) -> str:
         """The Keras path of the variable at a gradient position."""
-        return self.names[self.gradient[position]]
+        return self.names[int(self.gradient[position])]
 
     def layer_of_gradient(self, position: int) -> str:
         """The layer of the variable at a gradient position; its own path where the table names no layer."""
-        column = self.gradient[position]
+        column = int(self.gradient[position])
         return self.layers[column] or self.names[column]
 
 

@@ -1,4 +1,4 @@
-"""The rule for vanishing gradients: norms that fade from output to input. Whether the run learns all the same is not judged here."""
+"""The rule for vanishing gradients: norms that fade from output to input. Asks nothing about the loss."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ KERNELS_MIN: Final = 3
 RATIO_LIMIT: Final = 1e-3
 """First against last layers; AutoTrainer (Zhang et al., ICSE 2021), beta_1."""
 FIRST_LIMIT: Final = 1e-4
-"""And this small in itself; AutoTrainer. SageMaker Debugger takes a mean |g| of 1e-7, which deep sigmoid networks pass only
-after ten layers."""
+"""And this small in itself; AutoTrainer. SageMaker Debugger takes a mean |g| of 1e-7, which deep sigmoid networks
+pass only after ten layers."""
 END_SHARE: Final = 4
 """The first and the last quarter of the kernels are the two ends: one odd layer is not an end."""
 CONFIRM_ROWS: Final = 50
@@ -28,8 +28,10 @@ CONFIRM_ROWS: Final = 50
 
 
 class VanishingRule:
-    """Watches the kernels' gradients of one stream. At each row both the norms and the norms per element are compared, and
-    every kernel at the input's end must fade against every one at the output's.
+    """Watches the kernels' gradients of one stream.
+
+    At each row both the norms and the norms per element are compared, and every kernel at the input's end must fade
+    against every one at the output's.
 
     Args:
         stream: the stream's number.

@@ -14,7 +14,8 @@ from gradwatch_server.health.table import TensorTable
 __all__ = ["CONFIRM_ROWS", "ZeroRule"]
 
 CONFIRM_ROWS: Final = 100
-"""Consecutive rows. An embedding of a rare feature is idle for some batches, hardly for a hundred; the finding is a warning."""
+"""Consecutive rows. An embedding of a rare feature is idle for some batches, hardly for a hundred; the finding is a
+warning."""
 
 
 class ZeroRule:

@@ -19,7 +19,8 @@ from gradwatch_server.health.verdict.scene import UPDATE_RATIO, WEIGHTS_FINITE, 
 __all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "is_credible", "limit_repeats", "tell"]
 
 REPEATS_LIMIT: Final = 5
-"""Findings of one kind about one tensor; further ones are counted in the last: a page of equal sentences tells nothing."""
+"""Findings of one kind about one tensor; further ones are counted in the last: a page of equal sentences tells
+nothing."""
 LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""
 FALLEN_SHARE: Final = 0.9
@@ -31,7 +32,8 @@ DONE_LOSS: Final = 1e-6
 def is_credible(episode: Episode, asked: StepQuestion) -> bool:
     """Whether the loss agrees that an episode is a trouble.
 
-    Vanishing and zero gradients are none where the loss has simply converged; large updates are none while the loss falls.
+    Vanishing and zero gradients are none where the loss has simply converged; large updates are none while the loss
+    falls.
     """
     loss = asked.read_loss()
     if isinstance(episode, (Vanishing, Zero)):
@@ -43,10 +45,12 @@ def is_credible(episode: Episode, asked: StepQuestion) -> bool:
     return True
 
 
-def tell(incident: Incident, questions: Mapping[Episode, StepQuestion], optimizers: Mapping[int, str]) -> Finding:
+def tell(
+    incident: Incident, questions: Mapping[Episode, StepQuestion], optimizers: Mapping[int, str], last_row: int
+) -> Finding:
     """The finding of an incident, told by its lead."""
     lead = incident.lead
-    scene = Scene(incident, questions[lead], optimizers)
+    scene = Scene(incident, questions[lead], optimizers, last_row)
     if isinstance(lead, NonFinite):
         return tell_nonfinite(lead, scene)
     if isinstance(lead, Growth):

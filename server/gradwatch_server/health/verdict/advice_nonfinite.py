@@ -41,6 +41,10 @@ model.compile(loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=Tru
 # By hand: tf.nn.log_softmax(logits) instead of tf.math.log(tf.nn.softmax(logits)); and for other logs
 log = tf.math.log(tf.maximum(x, 1e-7))"""
 
+OVERFLOW_CODE = """\
+x = tf.minimum(x, 30.0)                                   # before tf.exp
+optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)"""
+
 HALF_CODE = """\
 # float16 ends at 65,504; bfloat16 reaches as far as float32.
 tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")
@@ -77,51 +81,52 @@ def advise_gradient(lead: NonFinite, entry: Entry, scene: Scene) -> list[Hypothe
     return found + _from_rate(scene)
 
 
-def advise_loss(lead: NonFinite, scene: Scene, reaches_gradients: bool) -> list[Hypothesis]:
+def advise_loss(lead: NonFinite, scene: Scene, *, is_beside: bool) -> list[Hypothesis]:
     """Causes of a non-finite loss that came before anything else."""
     is_nan = math.isnan(lead.value)
     found = [_bad_data(lead), _log_of_zero(lead, is_nan)]
     if lead.is_first_row:
         found.append(_broken_start())
-    if not reaches_gradients:
+    if is_beside:
         found.append(_beside_training(lead))
     return found + _from_rate(scene)
 
 
 def advise_weight(lead: NonFinite, scene: Scene) -> list[Hypothesis]:
     """Causes of non-finite weights or updates after finite gradients."""
-    rate = scene.learning_rate
-    is_rate_broken = rate is not None and not math.isfinite(rate)
     found = [
         Hypothesis(
             "The optimizer turned a finite gradient into a non-finite update",
             0.8 if _is_half(lead) else 0.5,
-            "Every gradient was finite, so the NaN arose between gradient and weight: in the optimizer's own state, or in its "
-            "division by the root of the second moment plus epsilon. In float16 an epsilon below 6e-8 is 0, and 0 / 0 is NaN.",
-            "Keep variables and optimizer state in float32; raise epsilon; go on from a checkpoint of before, since the state is spoiled.",
+            "Every gradient was finite, so the NaN arose between gradient and weight: in the optimizer's own state, "
+            "or in its division by the root of the second moment plus epsilon. In float16 an epsilon below 6e-8 is "
+            "0, and 0 / 0 is NaN.",
+            "Keep variables and optimizer state in float32; raise epsilon; go on from a checkpoint of before, since "
+            "the state is spoiled.",
             HALF_OPTIMIZER_CODE,
         ),
-        Hypothesis(
-            "The learning rate itself was not finite"
-            if is_rate_broken
-            else "The learning rate schedule gave a broken value",
-            0.95 if is_rate_broken else 0.15,
-            f"The learning rate was {say_number(rate)} at this step. Any weight times that is lost."
-            if is_rate_broken and rate is not None
-            else "A schedule that divides by its step or its total can give NaN or Inf at its first or last step. The recorded "
-            "rates were finite, so this is unlikely.",
-            "Print the schedule over all steps and correct the end at which it divides by zero.",
-            "rates = [float(schedule(step)) for step in range(n_steps)]\nassert np.isfinite(rates).all()",
-        ),
+        _broken_rate(scene.learning_rate),
         Hypothesis(
             "The weights were set from outside: a constraint, an assignment or a checkpoint",
             0.6 if lead.is_first_row else 0.25,
-            "The gradient did not do it. A weight constraint that divides by a norm of 0, an `assign` in a callback, or loaded values may.",
+            "The gradient did not do it. A weight constraint that divides by a norm of 0, an `assign` in a callback, "
+            "or loaded values may.",
             "Check the weights right after loading and after each callback.",
             RESTORE_CODE,
         ),
     ]
     return found + _from_rate(scene)
+
+
+def _broken_rate(rate: float | None) -> Hypothesis:
+    code = "rates = [float(schedule(step)) for step in range(n_steps)]\nassert np.isfinite(rates).all()"
+    fix = "Print the schedule over all steps and correct the end at which it divides by zero."
+    if rate is not None and not math.isfinite(rate):
+        why = f"The learning rate was {say_number(rate)} at this step. Any weight plus that is lost."
+        return Hypothesis("The learning rate itself was not finite", 0.95, why, fix, code)
+    why = "A schedule that divides by its step or its total can give NaN or Inf at its first or last step. "
+    why += "No rate is recorded." if rate is None else "The recorded rate was finite, so this is unlikely."
+    return Hypothesis("The learning rate schedule gave a broken value", 0.25 if rate is None else 0.1, why, fix, code)
 
 
 def _is_half(lead: NonFinite) -> bool:
@@ -133,7 +138,10 @@ def _singular(entry: Entry, scene: Scene, is_nan: bool) -> Hypothesis:
         start = "The loss was still finite: the backward pass itself divided by zero or multiplied 0 by Inf"
         confidence = 0.85
     elif scene.is_loss_finite is None:
-        start = "The loss of this step is not recorded (`watch.log(loss=loss)` would), so this may have begun in the forward pass"
+        start = (
+            "The loss of this step is not recorded (`watch.log(loss=loss)` would do it), so this may have begun in the "
+            "forward pass"
+        )
         confidence = 0.5
     else:
         start = "The backward pass may have divided by zero"
@@ -145,8 +153,8 @@ def _singular(entry: Entry, scene: Scene, is_nan: bool) -> Hypothesis:
     return Hypothesis(
         "A function with an infinite slope at its input: sqrt or norm at 0, `where` after a NaN, log near 0",
         confidence,
-        f"{start}. Typical are `tf.norm` or `tf.sqrt` of exactly 0, a `tf.where` that hides a NaN which its gradient still meets, "
-        "and `tf.math.log` or a division near 0.",
+        f"{start}. Typical are `tf.norm` or `tf.sqrt` of exactly 0, a `tf.where` that hides a NaN which its gradient "
+        "still meets, and `tf.math.log` or a division near 0.",
         "Keep the input away from the singular point before the operation; masking its result comes too late.",
         SAFE_NORM_CODE,
     )
@@ -156,11 +164,11 @@ def _masked_too_late(entry: Entry) -> Hypothesis:
     return Hypothesis(
         "The data hold NaN or Inf that are masked too late",
         0.8 if entry.is_forward else 0.3,
-        "The bias gradient is finite and the kernel gradient is not, so the layer's own input held the NaN: the mask behind it hides it "
-        "from the loss, but 0 times NaN is NaN in the backward pass."
+        "The bias gradient is finite and the kernel gradient is not, so the layer's own input held the NaN: the mask "
+        "behind it hides it from the loss, but 0 times NaN is NaN in the backward pass."
         if entry.is_forward
-        else "A NaN in the inputs can be masked out of the loss and still break the gradient, because 0 times NaN is NaN in the "
-        "backward pass. A single bad batch would do.",
+        else "A NaN in the inputs can be masked out of the loss and still break the gradient, because 0 times NaN is "
+        "NaN in the backward pass. A single bad batch would do.",
         "Check the inputs for NaN, and fill or mask them before the first layer.",
         CHECK_INPUT_CODE,
     )
@@ -170,8 +178,10 @@ def _half_overflow(is_nan: bool) -> Hypothesis:
     return Hypothesis(
         "Overflow in float16",
         0.6 if is_nan else 0.85,
-        "The variables are float16, which ends at 65,504. A gradient or an intermediate beyond that is infinite, and Inf - Inf is NaN.",
-        "Use bfloat16, or float16 computation over float32 variables with loss scaling, and keep softmax, norms and losses in float32.",
+        "The variables are float16, which ends at 65,504. A gradient or an intermediate beyond that is infinite, and "
+        "Inf - Inf is NaN.",
+        "Use bfloat16, or float16 computation over float32 variables with loss scaling, and keep softmax, norms and "
+        "losses in float32.",
         HALF_CODE,
     )
 
@@ -180,9 +190,10 @@ def _overflow() -> Hypothesis:
     return Hypothesis(
         "Overflow in the backward pass",
         0.5,
-        "The gradient is infinite and not NaN: a product or an exponential left the range of the numbers. Divisions by tiny numbers do it too.",
+        "The gradient is infinite and not NaN: a product or an exponential left the range of the numbers. Divisions "
+        "by tiny numbers do it too.",
         "Bound what goes into exp, pow and divisions, and clip the gradient's norm.",
-        "x = tf.clip_by_value(x, -30.0, 30.0)      # before tf.exp\noptimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)",
+        OVERFLOW_CODE,
     )
 
 
@@ -190,7 +201,8 @@ def _bad_data(lead: NonFinite) -> Hypothesis:
     when = (
         "It happened at the very first step, before training could do any harm."
         if lead.is_first_row
-        else f"It happened in one step, after finite losses up to {say_step(lead.finite_step)}: a single bad record does that."
+        else f"It happened in one step, after finite losses up to {say_step(lead.finite_step)}: a single bad record "
+        "does that."
     )
     return Hypothesis(
         "NaN or Inf in the inputs or labels" + ("" if lead.is_first_row else " of this batch"),
@@ -217,7 +229,8 @@ def _broken_start() -> Hypothesis:
     return Hypothesis(
         "The weights were not finite when training began",
         0.2,
-        "The loss was broken at the first step. A checkpoint of a broken run, or an initialiser that divides by zero, does that.",
+        "The loss was broken at the first step. A checkpoint of a broken run, or an initialiser that divides by "
+        "zero, does that.",
         "Check the weights right after building or loading the model.",
         RESTORE_CODE,
     )
@@ -227,8 +240,8 @@ def _beside_training(lead: NonFinite) -> Hypothesis:
     return Hypothesis(
         "The broken value does not reach the weights",
         0.5,
-        f"No gradient has been NaN or infinite since {lead.name} was. It is then the logged value that is broken (a term without a "
-        "gradient, a metric, a mean over an empty batch), not the training.",
+        f"No gradient has been NaN or infinite since {lead.name} was. It is then the logged value that is broken (a "
+        "term without a gradient, a metric, a mean over an empty batch), not the training.",
         "Look at how the logged value is computed; an empty batch or an empty mask divides by 0.",
         "mean = tf.math.divide_no_nan(tf.reduce_sum(values * mask), tf.reduce_sum(mask))",
     )

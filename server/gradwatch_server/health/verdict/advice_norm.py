@@ -51,13 +51,13 @@ logits = 15.0 * tf.tanh(logits / 15.0)
 
 def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
     """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one."""
-    ratio, rate = scene.update_ratio, scene.learning_rate
+    ratio = scene.update_ratio
     if ratio is None:
         why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
     else:
         why = (
-            f"The last update measured before was {say_number(ratio)} of the weights it changed; about {USUAL_RATIO:g} is usual "
-            "(Karpathy, CS231n). "
+            f"The last update measured before was {say_number(ratio)} of the weights it changed; about "
+            f"{USUAL_RATIO:g} is usual (Karpathy, CS231n). "
         )
         why += (
             "Steps of that size overshoot, and each makes the next one larger."
@@ -83,23 +83,25 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "A steep operation: log, division, sqrt or norm near its singular point",
             0.55 if n_steps <= 3 else 0.35,
-            f"The norm went from {say_number(lead.usual)} to {say_number(lead.largest)} within {n_steps} steps. A rate that is too high "
-            "grows step by step; a jump within one or two steps points at an operation whose slope is unbounded.",
+            f"The norm went from {say_number(lead.usual)} to {say_number(lead.largest)} within {n_steps} steps. A "
+            "rate that is too high grows step by step; a jump within one or two steps points at an operation whose "
+            "slope is unbounded.",
             "Bound the argument of the operation from below, before it.",
             STEEP_CODE,
         ),
         Hypothesis(
             "Nothing limits the gradient",
             0.4,
-            "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a thousandfold. Without clipping "
-            "a single such step moves the weights to where every later step is worse.",
+            "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a "
+            "thousandfold. Without clipping a single such step moves the weights to where every later step is worse.",
             "Clip the global norm near the usual one, and look at the batch of the first step.",
             _clip_code(lead),
         ),
         Hypothesis(
             "The weights start too large for the depth",
             0.3 if lead.first_step < 20 else 0.05,
-            "Growth in a run's first steps may be the start's doing: each layer multiplies what it gets. Later growth is not.",
+            "Growth in a run's first steps may be the start's doing: each layer multiplies what it gets. Later "
+            "growth is not.",
             "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
             INITIAL_CODE,
         ),
@@ -112,16 +114,16 @@ def advise_vanishing(ratio: float) -> list[Hypothesis]:
         Hypothesis(
             "Saturating activations through many layers",
             0.6,
-            f"The gradient at the input is {say_number(ratio)} of that at the output. Sigmoid multiplies it by 0.25 at most in each "
-            "layer, tanh by less than 1, and both by almost 0 when saturated.",
+            f"The gradient at the input is {say_number(ratio)} of that at the output. Sigmoid multiplies it by 0.25 "
+            "at most in each layer, tanh by less than 1, and both by almost 0 when saturated.",
             "Use relu or gelu with residual connections and normalisation.",
             DEPTH_CODE,
         ),
         Hypothesis(
             "Weights that start too small",
             0.45,
-            "Each layer multiplies the gradient by about its weights' size times the root of its width. A start of stddev 0.01 in narrow "
-            "layers loses a factor of ten per layer.",
+            "Each layer multiplies the gradient by about its weights' size times the root of its width. A start of "
+            "stddev 0.01 in narrow layers loses a factor of ten per layer.",
             "Use a variance-keeping initialiser.",
             INITIAL_CODE,
         ),
@@ -142,23 +144,24 @@ def advise_missing(n_missing: int, n_all: int) -> list[Hypothesis]:
         Hypothesis(
             "The loss does not depend on these variables",
             0.7 if not most else 0.45,
-            "A gradient is None only if no differentiable path leads from the variable to the loss. A layer that is built and not called, or an "
-            "output that the loss leaves out, is the usual reason.",
+            "A gradient is None only if no differentiable path leads from the variable to the loss. A layer that is "
+            "built and not called, or an output that the loss leaves out, is the usual reason.",
             "Use the layer's output in the loss, or remove the layer.",
             CONNECT_CODE,
         ),
         Hypothesis(
             "The computation leaves TensorFlow or passes an operation without a gradient",
             0.5 if most else 0.4,
-            "NumPy calls, `.numpy()`, `argmax`, `round`, integer casts and `stop_gradient` end the path silently. In eager mode even "
-            "`numpy_array @ keras_variable` does.",
+            "NumPy calls, `.numpy()`, `argmax`, `round`, integer casts and `stop_gradient` end the path silently. In "
+            "eager mode even `numpy_array @ keras_variable` does.",
             "Keep everything between variable and loss in TensorFlow operations that have a gradient.",
             CONNECT_CODE,
         ),
         Hypothesis(
             "The layer is meant to be frozen",
             0.2,
-            "Variables that are frozen with `trainable = False` are not given to the optimizer, and would not be listed here. These are.",
+            "Variables that are frozen with `trainable = False` are not given to the optimizer, and would not be "
+            "listed here. These are.",
             "Say so, before `compile`.",
             CONNECT_CODE,
         ),
@@ -171,16 +174,16 @@ def advise_zero(*, is_half: bool, is_from_start: bool, is_everything: bool) -> l
         Hypothesis(
             "Units that died: relu with only negative inputs",
             0.3 if is_from_start else 0.7,
-            "A relu that is negative for every input has slope 0, and never comes back by itself. One step that was too large is enough to "
-            "push a whole layer there.",
+            "A relu that is negative for every input has slope 0, and never comes back by itself. One step that was "
+            "too large is enough to push a whole layer there.",
             "Use an activation with a slope below 0 and a smaller learning rate; restart from before the units died.",
             DEAD_CODE,
         ),
         Hypothesis(
             "A clip, a stop or a constant on the way to the loss",
             0.6 if is_from_start else 0.4,
-            "`clip_by_value` outside its limits, `stop_gradient`, rounding and saturated softmax or sigmoid have slope exactly 0. The loss "
-            "may still move, because other layers learn.",
+            "`clip_by_value` outside its limits, `stop_gradient`, rounding and saturated softmax or sigmoid have "
+            "slope exactly 0. The loss may still move, because other layers learn.",
             "Replace the hard limit by a smooth one, and look for operations without a slope.",
             CUT_CODE,
         ),
@@ -190,7 +193,8 @@ def advise_zero(*, is_half: bool, is_from_start: bool, is_everything: bool) -> l
             Hypothesis(
                 "Underflow in float16",
                 0.6,
-                "float16 rounds everything below 6e-8 to 0, and gradients are often smaller. Without loss scaling they are lost.",
+                "float16 rounds everything below 6e-8 to 0, and gradients are often smaller. Without loss scaling "
+                "they are lost.",
                 "Scale the loss, or use bfloat16.",
                 'tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")',
             )
@@ -200,7 +204,8 @@ def advise_zero(*, is_half: bool, is_from_start: bool, is_everything: bool) -> l
             Hypothesis(
                 "The loss is constant",
                 0.4,
-                "Not one kernel gets a gradient. A loss over an empty mask, a weight of 0 or labels outside the range give that.",
+                "Not one kernel gets a gradient. A loss over an empty mask, a weight of 0 or labels outside the "
+                "range give that.",
                 "Check the loss's weights and masks, and that the labels fit the output.",
                 CUT_CODE,
             )
@@ -233,4 +238,5 @@ def _rate_code(scene: Scene) -> str:
 
 def _clip_code(lead: Growth) -> str:
     limit = float(f"{lead.usual:.1g}") if lead.usual > 0 else 1.0
-    return f"optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm={limit:g})   # the usual norm was {say_number(lead.usual)}"
+    usual = say_number(lead.usual)
+    return f"# the usual norm was {usual}\noptimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm={limit:g})"

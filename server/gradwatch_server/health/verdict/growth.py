@@ -51,10 +51,10 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
 def tell_rate(lead: Rate, scene: Scene) -> Finding:
     """The finding of updates that are too large while the loss does not fall."""
     rate = scene.learning_rate
-    title = f"Updates are {lead.ratio:.0%} of the weights at every step and the loss does not fall: the learning rate looks too high"
+    title = f"Updates are {lead.ratio:.0%} of the weights and the loss does not fall: the learning rate looks too high"
     summary = (
-        f"From {say_step(lead.first_step)} on the median update was {say_number(lead.ratio)} of the weights it changed, where "
-        f"{USUAL_RATIO:g} is usual"
+        f"From {say_step(lead.first_step)} on the median update was {say_number(lead.ratio)} of the weights it "
+        f"changed, where {USUAL_RATIO:g} is usual"
     )
     if rate is not None:
         summary += f"; the learning rate was {say_number(rate)}"

@@ -36,15 +36,17 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
         summary = f"The first value of {lead.name}, at {say_step(lead.first_step)}, was already {word}"
     else:
         weights = scene.weights_finite_step
+        is_certain = weights is not None and weights >= lead.first_step - 1
         title = f"{name} became {word} at {say_step(lead.first_step)}"
-        title += " while the weights were still finite" if weights is not None else ""
+        title += " while the weights were still finite" if is_certain else ""
         summary = (
             f"{name} was {say_number(before) if before is not None else 'finite'} until {say_step(lead.finite_step)} "
         )
         summary += f"and {word} at {say_step(lead.first_step)}"
         if weights is not None:
             summary += f"; the weights were last read at {say_step(weights)}, and finite"
-    if not reached:
+    is_beside = not reached and scene.last_row > lead.first_step
+    if is_beside:
         summary += "; no gradient has been NaN or infinite since"
     return _finding(
         lead,
@@ -52,8 +54,7 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
         "nonfinite_loss",
         title,
         summary + ".",
-        (None, None),
-        advise_loss(lead, scene, reached),
+        hypotheses=advise_loss(lead, scene, is_beside=is_beside),
         subject=lead.name,
         reaches_gradients=reached,
     )
@@ -64,18 +65,13 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
     word = _word_of_counts(lead.counts)
     column = table.gradient[entry.position]
     layer, tensor = table.layer_of_gradient(entry.position), table.names[column]
-    begins = "was" if lead.is_first_row else "became"
-    where = f" in {layer}"
-    subject = "Gradient"
+    subject, where = "Gradient", f" in {layer}"
     if entry.is_everything and entry.n_nonfinite > 1:
         subject, where = "Every gradient", ""
-    title = f"{subject} {begins} {word} at {say_step(lead.first_step)}{where}"
+    begins = f"became {word} at {say_step(lead.first_step)}"
     if lead.is_first_row:
-        title += ", the first one,"
-    if scene.is_loss_finite:
-        title += " while the loss was still finite"
-    title = title.rstrip(",")
-    n = float(lead.counts[entry.position].sum())
+        begins = f"was {word} at the very first step ({say_step(lead.first_step)})"
+    title = f"{subject} {begins}{where}" + (" while the loss was still finite" if scene.is_loss_finite else "")
     summary = (
         f"At {say_step(lead.first_step)} the gradient of {tensor} held {_say_counts(lead.counts[entry.position])} "
         f"among {say_count(table.n_elements[column], 'element')}"
@@ -85,10 +81,20 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
     elif scene.is_loss_finite is None:
         summary += "; the loss of this step is not recorded"
     return _finding(
-        lead, scene, "nonfinite_gradient", title, summary + ".", (layer, tensor), advise_gradient(lead, entry, scene),
-        entered=_say_entry(entry, table), side="forward" if entry.is_forward else "backward", n_elements=n,
-        share=entry.share, n_tensors=entry.n_nonfinite, n_tensors_finite=entry.n_finite,
-    )  # fmt: skip
+        lead,
+        scene,
+        "nonfinite_gradient",
+        title,
+        summary + ".",
+        hypotheses=advise_gradient(lead, entry, scene),
+        layer=layer,
+        tensor=tensor,
+        entered=_say_entry(entry, table),
+        side="forward" if entry.is_forward else "backward",
+        share=entry.share,
+        n_tensors=entry.n_nonfinite,
+        n_tensors_finite=entry.n_finite,
+    )
 
 
 def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
@@ -104,17 +110,29 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
     noun = (
         "Every weight tensor" if lead.phase is Phase.WEIGHT and len(bad) == len(columns) > 1 else f"{noun} of {layer}"
     )
-    begins = "became" if not lead.is_first_row else "were" if noun.startswith("Weights") else "was"
-    title = f"{noun} {begins} {word} at {say_step(lead.first_step)} although the gradients were finite"
+    title = f"{noun} became {word} at {say_step(lead.first_step)}"
+    title += " although the gradients were finite" if len(table.gradient) else ""
     summary = (
-        f"After the update of {say_step(lead.first_step)} {tensor} held {_say_counts(lead.counts[place])} "
-        f"among {say_count(table.n_elements[column], 'element')}; every gradient up to this step was finite"
+        f"After the update of {say_step(lead.first_step)} {tensor} held {_say_counts(lead.counts[place])} among "
+        f"{say_count(table.n_elements[column], 'element')}"
     )
+    if len(table.gradient):
+        summary += "; every gradient up to this step was finite"
     if 0 <= lead.finite_step < lead.first_step - 1:
         summary += f" (weights are not read at every step: they were last finite at {say_step(lead.finite_step)})"
-    return _finding(lead, scene, "nonfinite_weight", title, summary + ".", (layer, tensor), advise_weight(lead, scene),
-                    share=float(shares.min()), n_tensors=len(bad), n_tensors_finite=len(columns) - len(bad),
-                    finite_step=lead.finite_step if lead.finite_step >= 0 else None)  # fmt: skip
+    return _finding(
+        lead,
+        scene,
+        "nonfinite_weight",
+        title,
+        summary + ".",
+        hypotheses=advise_weight(lead, scene),
+        layer=layer,
+        tensor=tensor,
+        share=float(shares.min()),
+        n_tensors=len(bad),
+        n_tensors_finite=len(columns) - len(bad),
+    )
 
 
 def _finding(
@@ -123,8 +141,10 @@ def _finding(
     kind: str,
     title: str,
     summary: str,
-    place: tuple[str | None, str | None],
+    *,
     hypotheses: Sequence[Hypothesis],
+    layer: str | None = None,
+    tensor: str | None = None,
     subject: str | None = None,
     **numbers: object,
 ) -> Finding:
@@ -138,8 +158,8 @@ def _finding(
         first_step=lead.first_step,
         last_step=scene.incident.last_step,
         title=title,
-        layer=place[0],
-        tensor=place[1],
+        layer=layer,
+        tensor=tensor,
         evidence=scene.evidence(summary, **counts, **numbers),
         hypotheses=tuple(sorted(hypotheses, key=lambda hypothesis: -hypothesis.confidence)),
         subject=subject,
@@ -151,8 +171,8 @@ def _say_entry(entry: Entry, table: TensorTable) -> str:
     name = table.name_gradient(entry.position)
     if entry.is_forward:
         return (
-            f"through the forward pass: the kernel gradient of {table.layer_of_gradient(entry.position)} is broken and its bias "
-            f"gradient is not, so the signal from the loss was finite and the layer's input was not"
+            f"through the forward pass: the kernel gradient of {table.layer_of_gradient(entry.position)} is broken "
+            "and its bias gradient is not, so the signal from the loss was finite and the layer's input was not"
         )
     if entry.bound is not None:
         text = f"between {name} and {table.name_gradient(entry.bound)}, whose gradient was still finite"

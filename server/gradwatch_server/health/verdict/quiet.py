@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradwatch_server.health.episode import Missing, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
+from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_norm import advise_missing, advise_vanishing, advise_zero
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, list_names, say_count, say_number, say_step
 
@@ -25,8 +26,8 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
         layer=table.layer_of_gradient(lead.position),
         tensor=tensor,
         evidence=scene.evidence(
-            f"Since {say_step(lead.first_step)} the gradient norm has been about {say_number(lead.first)} at {tensor} and "
-            f"{say_number(lead.last)} at {last}, and the loss has not fallen far.",
+            f"Since {say_step(lead.first_step)} the gradient norm has been about {say_number(lead.first)} at {tensor} "
+            f"and {say_number(lead.last)} at {last}, and the loss has not fallen far.",
             first_norm=lead.first,
             last_norm=lead.last,
             ratio=ratio,
@@ -46,8 +47,7 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
     verb = "gets" if len(names) == 1 else "get"
     title = f"{list_names(names)} {verb} no gradient: the loss does not reach {'it' if len(names) == 1 else 'them'}"
     if not lead.is_open:
-        got = "got" if len(names) > 1 else "got"
-        title = f"{list_names(names)} {got} no gradient until {say_step(lead.last_step)}"
+        title = f"{list_names(names)} got no gradient until {say_step(lead.last_step)}"
     return Finding(
         kind="missing_gradient",
         severity=WARNING,
@@ -57,9 +57,9 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
         layer=table.layer_of_gradient(lead.positions[0]),
         tensor=names[0],
         evidence=scene.evidence(
-            f"The gradient of {say_count(len(names), 'variable')} of {n_all:,} was None in every one of "
-            f"the first {say_count(lead.n_rows, 'step')} although the optimizer was given "
-            f"{'it' if len(names) == 1 else 'them'} to train.",
+            f"The gradient of {say_count(len(names), 'variable')} of {n_all:,} was None in every one of the first "
+            f"{say_count(lead.n_rows, 'step')} although the optimizer was given {'it' if len(names) == 1 else 'them'} "
+            "to train.",
             tensors=names[:NAMES_LIMIT],
             n_tensors=len(names),
             n_tensors_all=n_all,
@@ -88,8 +88,8 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
         layer=table.layer_of_gradient(positions[0]),
         tensor=names[0],
         evidence=scene.evidence(
-            f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was exactly zero in at least "
-            f"100 steps in a row, {since}.",
+            f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was exactly zero in at "
+            f"least 100 steps in a row, {since}.",
             tensors=names[:NAMES_LIMIT],
             n_tensors=len(names),
             n_tensors_all=len(table.kernels),
@@ -100,5 +100,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     )
 
 
-def _table_of(lead: Vanishing | Missing | Zero):  # type: ignore[no-untyped-def]
+def _table_of(lead: Vanishing | Missing | Zero) -> TensorTable:
+    if lead.table is None:
+        raise ValueError(f"an episode of type {type(lead).__name__} needs the tensor table of its stream, found none")
     return lead.table

@@ -32,11 +32,13 @@ class Scene:
         incident: the incident.
         asked: what the scalars say about the lead's step.
         optimizers: the optimizer's name of each stream.
+        last_row: the newest step of which any stream has brought a row.
     """
 
     incident: Incident
     asked: StepQuestion
     optimizers: Mapping[int, str]
+    last_row: int
 
     @cached_property
     def loss(self) -> Reading:
@@ -61,8 +63,11 @@ class Scene:
 
     @property
     def weights_finite_step(self) -> int | None:
-        """The last step before the lead's at which all weights of its stream were read and finite."""
-        return self.asked.read(WEIGHTS_FINITE).before_step
+        """The last step before the lead's at which all weights (of its stream, if it has one) were read and finite."""
+        streams = [self.asked.stream] if self.asked.stream in self.optimizers else list(self.optimizers)
+        steps = [self.asked.read(WEIGHTS_FINITE, stream).before_step for stream in streams]
+        known = [step for step in steps if step is not None]
+        return min(known) if known and len(known) == len(steps) else None
 
     @property
     def is_first_step(self) -> bool:
