@@ -53,7 +53,7 @@ SCENARIOS: Final[dict[str, Scenario]] = _catalogue(
         name="norm-mask",
         title="thirty regression tasks, then one at a time: all at once every weight is NaN",
         story=(
-            "Calm for 1,200 steps. Then a mask leaves one task alone, with no log and no division in sight. "
+            "Calm for 1,000 steps. Then a mask leaves one task alone, with no log and no division in sight. "
             "See which gradient went first."
         ),
         script=SCRIPTS / "norm_mask.py",
@@ -62,7 +62,7 @@ SCENARIOS: Final[dict[str, Scenario]] = _catalogue(
     Scenario(
         name="norm-mask-cured",
         title="the same training with a norm that has a slope at zero",
-        story="One function changed. The same 1,200 steps, the same mask, and the training goes on.",
+        story="One function changed. The same 1,000 steps, the same mask, and the training goes on.",
         script=SCRIPTS / "norm_mask_cured.py",
         in_tour=True,
     ),

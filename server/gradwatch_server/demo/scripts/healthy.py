@@ -8,7 +8,7 @@ from sklearn.model_selection import train_test_split
 import gradwatch
 
 BATCH_SIZE = 64
-EPOCHS = 60
+EPOCHS = 50
 LEARNING_RATE = 1e-3
 
 keras.utils.set_random_seed(0)

@@ -15,8 +15,8 @@ import gradwatch
 BATCH_SIZE = 128
 TASKS = 30
 LEARNING_RATE = 0.8
-STEPS_TOGETHER = 1200
-STEPS_PER_TASK = 25
+STEPS_TOGETHER = 1000
+STEPS_PER_TASK = 20
 
 keras.utils.set_random_seed(0)
 pixels = load_digits().data.astype("float32") / 16
