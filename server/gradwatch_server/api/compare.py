@@ -1,0 +1,74 @@
+"""Runs side by side: what was set differently, what they have in common, their losses and gradient norms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from gradwatch_server.answers import Answer
+from gradwatch_server.api.models import Comparison
+from gradwatch_server.api.query import Here, shape
+from gradwatch_server.errors import InvalidQueryError
+from gradwatch_server.store.catalogue import read_run, read_tensors
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["compare"])
+Json = dict[str, Any]
+COMPARED = ("loss", "gradient_norm")
+
+
+@router.get("/compare", responses=shape(Comparison))
+def get_comparison(
+    services: Here,
+    run: Annotated[list[str], Query(description="A run's id, 2 to 8 times")],
+    points: Annotated[int, Query(ge=1, le=100_000, description="Points at most")] = 1000,
+) -> Response:
+    """Lays two to eight runs side by side."""
+    if not 2 <= len(run) <= 8:
+        raise InvalidQueryError("invalid_comparison", f"run: found {len(run)} runs, expected 2 to 8.", None)
+    if len(set(run)) < len(run):
+        raise InvalidQueryError("invalid_comparison", "run: the same run is named twice.", None)
+    with services.store.read() as connection:
+        details = [read_run(connection, run_id) for run_id in run]
+        tables = [[entry["tensor"] for entry in read_tensors(connection, run_id)] for run_id in run]
+    common = set(tables[0]).intersection(*tables[1:])
+    numbers = services.store.numbers
+    return Answer(
+        {
+            "runs": [_without_detail(detail) for detail in details],
+            "config": compare_configs([detail["config"] for detail in details]),
+            "tensors": [name for name in tables[0] if name in common],
+            "series": {
+                name: [numbers.scalar_or_empty(run_id, name, points=points) for run_id in run] for name in COMPARED
+            },
+        }
+    )
+
+
+def compare_configs(configs: list[Json]) -> list[Json]:
+    """One row for each setting of any run, what differs first; nested settings are joined by dots."""
+    flat = [_flatten(config) for config in configs]
+    rows = []
+    for key in dict.fromkeys(key for config in flat for key in config):
+        values = [config.get(key) for config in flat]
+        # True == 1 in Python, but not in a config.
+        differs = any(repr(value) != repr(values[0]) for value in values)
+        rows.append({"key": key, "values": values, "differs": differs})
+    return sorted(rows, key=lambda row: not row["differs"])
+
+
+def _flatten(config: Mapping[str, Any], prefix: str = "") -> Json:
+    flat: Json = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping) and value:
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _without_detail(detail: Json) -> Json:
+    return {name: value for name, value in detail.items() if name not in {"error", "streams"}}

@@ -1,0 +1,261 @@
+"""The shapes of answers, for OpenAPI and for the tests that hold answers against them. Owns no behaviour."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "Comparison",
+    "ErrorAnswer",
+    "FigureSpecification",
+    "FindingList",
+    "Health",
+    "Heatmap",
+    "Login",
+    "Nonfinite",
+    "RunChange",
+    "RunDetail",
+    "RunList",
+    "Series",
+    "TensorTable",
+]
+
+Level = Literal["healthy", "warning", "critical"]
+RunState = Literal["live", "finished", "crashed", "lost_contact"]
+ScalarState = Literal["nan", "+inf", "-inf"] | None
+Numbers = list[float | None]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ErrorAnswer(_Shape):
+    """Every error."""
+
+    code: str = Field(examples=["unknown_run"])
+    message: str = Field(examples=["There is no run 'k3x9'; it may have been deleted."])
+    detail: Any = Field(examples=[{"run_id": "k3x9"}])
+
+
+class Health(_Shape):
+    """A run's health at a glance."""
+
+    level: Level
+    n_findings: int
+    title: str | None = Field(description="The leading finding's title.")
+
+
+class Sparkline(_Shape):
+    """A run in at most 60 points."""
+
+    loss: Numbers
+    loss_state: list[ScalarState]
+    gradient_norm: Numbers
+
+
+class RunSummary(_Shape):
+    """A run as lists show it."""
+
+    id: str = Field(examples=["20260321-101500-k3x9"])
+    name: str = Field(examples=["digits-cnn"])
+    project: str = Field(examples=["default"])
+    state: RunState
+    started_at: str = Field(examples=["2026-03-21T10:15:00.000Z"])
+    ended_at: str | None
+    last_step: int | None = Field(description="The newest step, null before the first.", examples=[811])
+    tags: list[str]
+    config: dict[str, Any] = Field(examples=[{"learning_rate": 0.001}])
+    environment: dict[str, Any] = Field(examples=[{"tensorflow": "2.21.0"}])
+    n_rows_lost: int = Field(description="Rows that the hook could not read in time.")
+    n_skipped: int = Field(description='Steps not applied by on_nonfinite="skip".')
+    cost: float | None = Field(description="The hook's newest share of wall time.", examples=[0.012])
+    url: str = Field(examples=["/runs/20260321-101500-k3x9"])
+    health: Health
+
+
+class ListedRun(RunSummary):
+    """A run in the list."""
+
+    sparkline: Sparkline
+
+
+class RunList(_Shape):
+    """Runs, newest first."""
+
+    runs: list[ListedRun]
+    total: int = Field(description="How many there are without limit and offset.")
+
+
+class Stream(_Shape):
+    """One optimizer's sequence of rows."""
+
+    stream: int
+    optimizer: str
+    n_tensors: int
+
+
+class RunDetail(RunSummary):
+    """One run."""
+
+    error: str | None = Field(description="What a crashed training said last.")
+    streams: list[Stream]
+
+
+class RunChange(_Shape):
+    """What may be changed of a run; what is left out stays."""
+
+    name: str | None = Field(None, min_length=1, max_length=1000, examples=["digits-cnn, smaller rate"])
+    project: str | None = Field(None, min_length=1, max_length=1000)
+    tags: list[str] | None = Field(None, max_length=100)
+
+
+class Tensor(_Shape):
+    """One variable and what is captured of it."""
+
+    tensor: str = Field(examples=["digits/conv/kernel"])
+    layer: str
+    variable: str
+    kinds: list[str] = Field(examples=[["gradient", "weight", "update"]])
+    shape: list[int | None]
+    dtype: str
+    n_elements: int | None
+    optimizer: str
+    depth: int = Field(description="The layer's place, counted from the input.")
+
+
+class TensorTable(_Shape):
+    """What a run captures."""
+
+    tensors: list[Tensor]
+    scalars: list[str] = Field(examples=[["loss", "learning_rate", "gradient_norm"]])
+
+
+class Series(_Shape):
+    """One line with its band. With `downsampled_by` above 1 a point stands for that many steps."""
+
+    tensor: str
+    kind: str
+    statistic: str | None
+    steps: list[int] = Field(description="The first captured step of each point.", examples=[[0, 1, 2]])
+    min: Numbers
+    mean: Numbers
+    max: Numbers
+    n_nonfinite: Numbers = Field(description="The largest count at one step; for a scalar the steps at which it was none.")
+    times: Numbers = Field(description="Unix seconds.")
+    state: list[ScalarState] | None = Field(None, description="For scalars only: what is not finite, and how.")
+    downsampled_by: int
+
+
+class Heatmap(_Shape):
+    """All tensors of a kind over steps. A column begins at its step and ends where the next begins."""
+
+    kind: str
+    statistic: str
+    tensors: list[str]
+    steps: list[int]
+    step_end: int
+    values: list[Numbers]
+    n_nonfinite: list[Numbers]
+    missing: list[list[int]] = Field(description="1 where a gradient was None.")
+    downsampled_by: int
+
+
+class Nonfinite(_Shape):
+    """The lane: in each column the largest number of non-finite elements of one tensor at one step."""
+
+    steps: list[int]
+    step_end: int
+    gradient: list[int]
+    weight: list[int]
+    update: list[int]
+    loss: list[int]
+    downsampled_by: int
+
+
+class Operation(_Shape):
+    """An operation of the graph."""
+
+    type: str
+    name: str
+
+
+class Source(_Shape):
+    """A line of the user's program."""
+
+    file: str
+    line: int | None
+    code: str | None
+
+
+class Hypothesis(_Shape):
+    """A possible cause and its cure."""
+
+    cause: str
+    confidence: float
+    why: str
+    fix: str
+    code: str | None
+
+
+class Finding(_Shape):
+    """What went wrong, since when, where, and why."""
+
+    id: str
+    kind: str = Field(examples=["nonfinite_gradient"])
+    severity: Literal["warning", "critical"]
+    first_step: int
+    last_step: int | None
+    title: str
+    layer: str | None
+    tensor: str | None
+    operation: Operation | None
+    source: Source | None
+    evidence: dict[str, Any]
+    hypotheses: list[Hypothesis]
+    worker: int | None
+
+
+class FindingList(_Shape):
+    """Findings, the leading one first."""
+
+    findings: list[Finding]
+
+
+class ConfigRow(_Shape):
+    """One setting over all runs compared."""
+
+    key: str = Field(examples=["optimizer.learning_rate"])
+    values: list[Any]
+    differs: bool
+
+
+class ComparedSeries(_Shape):
+    """The scalars laid over each other."""
+
+    loss: list[Series]
+    gradient_norm: list[Series]
+
+
+class Comparison(_Shape):
+    """Two to eight runs side by side."""
+
+    runs: list[RunSummary]
+    config: list[ConfigRow]
+    tensors: list[str] = Field(description="Tensors that all of them have.")
+    series: ComparedSeries
+
+
+class FigureSpecification(_Shape):
+    """A Plotly figure without data."""
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+
+
+class Login(_Shape):
+    """What the login page sends."""
+
+    token: str

@@ -1,0 +1,65 @@
+"""A run's numbers at the page's resolution: series, heatmap, the lane of non-finite counts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from gradwatch_server.answers import Answer
+from gradwatch_server.api.models import Heatmap, Nonfinite, Series
+from gradwatch_server.api.query import Here, Steps, shape
+from gradwatch_server.services import Services
+from gradwatch_server.store.catalogue import read_run
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/runs/{run_id}", tags=["numbers"])
+
+Columns = Annotated[int, Query(ge=1, le=10_000, description="Columns at most")]
+
+
+@router.get("/series", responses=shape(Series))
+def get_series(
+    services: Here,
+    run_id: str,
+    steps: Steps,
+    tensor: Annotated[str, Query(description="A tensor's path, or a scalar's name")],
+    kind: Annotated[str, Query(description="A kind, or scalar")] = "gradient",
+    statistic: Annotated[str, Query(description="A statistic, or update_ratio")] = "norm",
+    points: Annotated[int, Query(ge=1, le=100_000, description="Points at most")] = 1000,
+) -> Response:
+    """One tensor's statistic, or one scalar, over steps."""
+    _check_run(services, run_id)
+    return Answer(
+        services.store.numbers.series(
+            run_id, kind=kind, tensor=tensor, statistic=statistic, steps=steps, points=points
+        )
+    )
+
+
+@router.get("/heatmap", responses=shape(Heatmap))
+def get_heatmap(
+    services: Here,
+    run_id: str,
+    steps: Steps,
+    kind: Annotated[str, Query(description="A kind")] = "gradient",
+    statistic: Annotated[str, Query(description="A statistic, or update_ratio")] = "norm",
+    columns: Columns = 600,
+) -> Response:
+    """All tensors of a kind over steps."""
+    _check_run(services, run_id)
+    numbers = services.store.numbers
+    return Answer(numbers.heatmap(run_id, kind=kind, statistic=statistic, steps=steps, columns=columns))
+
+
+@router.get("/nonfinite", responses=shape(Nonfinite))
+def get_nonfinite(services: Here, run_id: str, steps: Steps, columns: Columns = 600) -> Response:
+    """Where anything was not finite."""
+    _check_run(services, run_id)
+    return Answer(services.store.numbers.nonfinite(run_id, steps=steps, columns=columns))
+
+
+def _check_run(services: Services, run_id: str) -> None:
+    with services.store.read() as connection:
+        read_run(connection, run_id)

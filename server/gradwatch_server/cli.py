@@ -1,0 +1,265 @@
+"""The command line. The listing commands and ``delete`` work on the database itself, so they need no running server.
+
+Exit codes: 0 all is well, 1 a critical finding (``findings``) or something left undelivered (``sync``), 2 a mistake in
+how it was called, 3 something around it failed (port, database, server). An error is one line, never a traceback.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+import uvicorn
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from sqlalchemy.exc import SQLAlchemyError
+
+from gradwatch.errors import GradwatchError
+from gradwatch_server import __version__
+from gradwatch_server.app import create_app
+from gradwatch_server.errors import GradwatchServerError, NotFoundError, RequestError, SettingsError
+from gradwatch_server.serving import bind, check_exposure, make_config, url_of
+from gradwatch_server.settings import Settings, read_settings
+from gradwatch_server.store import RunFilter, Store
+from gradwatch_server.store.catalogue import list_runs, read_run, remove_run
+from gradwatch_server.store.log import read_findings
+
+__all__ = ["app", "run"]
+
+CRITICAL_FOUND, MISTAKE, FAILURE = 1, 2, 3
+SYNC_TIMEOUT_S = 30.0
+COLOURS = {"healthy": "green", "warning": "yellow", "critical": "red"}
+STATE_COLOURS = {"live": "cyan", "finished": "default", "crashed": "red", "lost_contact": "yellow"}
+
+app = typer.Typer(
+    name="gradwatch",
+    help="A live health monitor for the gradients of TensorFlow training.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+Database = Annotated[
+    str | None, typer.Option("--database", help="SQLAlchemy URL or file of the database [env: GRADWATCH_DATABASE]")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON")]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the beginning of one")]
+
+
+def run() -> None:
+    """Runs the command line; an error becomes one line and an exit code."""
+    try:
+        app()
+    except (GradwatchServerError, GradwatchError, SQLAlchemyError, OSError) as error:
+        is_mistake = isinstance(error, (RequestError, SettingsError))
+        reason = getattr(error, "orig", None) or error
+        Console(stderr=True, soft_wrap=True).print(f"[red]gradwatch:[/] {escape(str(reason))}", highlight=False)
+        raise SystemExit(MISTAKE if is_mistake else FAILURE) from None
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gradwatch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version")] = False,
+) -> None:
+    """A live health monitor for the gradients of TensorFlow training."""
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on; beyond loopback a token is needed")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on, 0 for a free one")] = None,
+    database: Database = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond loopback without a token")] = False,
+) -> None:
+    """Start the dashboard and wait for runs."""
+    settings = read_settings(host=host, port=port, database=database, insecure=insecure or None)
+    check_exposure(settings)
+    # A database that cannot be used is told before anything listens.
+    Store(settings).close()
+    with bind(settings) as listener:
+        address = url_of(settings, listener.getsockname()[1])
+        console = Console(soft_wrap=True)
+        console.print(f"gradwatch {__version__}: [bold]{address}[/]  (Ctrl+C stops)", highlight=False)
+        if settings.secret is not None:
+            console.print("Hooks and browsers need GRADWATCH_TOKEN.", highlight=False)
+        _serve(settings, listener)
+
+
+def _serve(settings: Settings, listener: Any) -> None:
+    server = uvicorn.Server(make_config(create_app(settings), settings))
+    try:
+        server.run(sockets=[listener])
+    except KeyboardInterrupt:  # uvicorn has stopped in order, and raises the signal again
+        return
+    if not server.started:
+        raise typer.Exit(FAILURE)
+
+
+@app.command()
+def runs(
+    database: Database = None,
+    as_json: AsJson = False,
+    project: Annotated[str | None, typer.Option(help="Only this project")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many")] = 50,
+) -> None:
+    """List runs, newest first."""
+    with _open(database) as store, store.read() as connection:
+        found, total = list_runs(connection, RunFilter(project=project, limit=limit))
+    if as_json:
+        _print_json({"runs": found, "total": total})
+        return
+    if not found:
+        typer.echo("No runs yet. Add gradwatch.watch(model) to a training script, and start: gradwatch serve")
+        return
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for name in ("RUN", "NAME", "PROJECT", "STATE", "STEP", "STARTED", "HEALTH"):
+        table.add_column(name, overflow="fold" if name == "RUN" else "ellipsis", justify="right" if name == "STEP" else "left")
+    for one in found:
+        health = one["health"]
+        table.add_row(
+            escape(one["id"]),
+            escape(one["name"]),
+            escape(one["project"]),
+            f"[{STATE_COLOURS[one['state']]}]{one['state'].replace('_', ' ')}[/]",
+            "" if one["last_step"] is None else f"{one['last_step']:,}",
+            one["started_at"][:16].replace("T", " "),
+            f"[{COLOURS[health['level']]}]{escape(health['title'] or health['level'])}[/]",
+        )
+    Console().print(table)
+    if total > len(found):
+        typer.echo(f"{total - len(found)} more; see --limit.")
+
+
+@app.command()
+def findings(run: RunArgument, database: Database = None, as_json: AsJson = False) -> None:
+    """Say what is wrong with a run; exit code 1 if anything is critical."""
+    with _open(database) as store, store.read() as connection:
+        run_id = _resolve(store, run)
+        summary, found = read_run(connection, run_id), read_findings(connection, run_id)
+    if as_json:
+        _print_json({"findings": found})
+    else:
+        _print_findings(summary, found)
+    if any(finding["severity"] == "critical" for finding in found):
+        raise typer.Exit(CRITICAL_FOUND)
+
+
+def _print_findings(summary: dict[str, Any], found: list[dict[str, Any]]) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    if not found:
+        steps = 0 if summary["last_step"] is None else summary["last_step"] + 1
+        console.print(f"[green]healthy[/]: nothing found in {steps:,} steps of {escape(summary['name'])}.")
+    for finding in found:
+        colour = COLOURS[finding["severity"]]
+        console.print(f"[{colour} bold]{finding['severity']}[/] [bold]{escape(finding['title'])}[/]")
+        console.print(f"  {escape(str(finding['evidence'].get('summary', '')))}")
+        if finding["source"]:
+            console.print(f"  at {escape(finding['source']['file'])}:{finding['source']['line']}")
+        for hypothesis in finding["hypotheses"][:2]:
+            console.print(f"  [dim]{hypothesis['confidence']:.0%}[/] {escape(hypothesis['cause'])}")
+            console.print(f"      {escape(hypothesis['fix'])}")
+
+
+@app.command()
+def delete(
+    run: RunArgument,
+    database: Database = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask")] = False,
+) -> None:
+    """Delete a run and all that is stored of it."""
+    with _open(database) as store:
+        run_id = _resolve(store, run)
+        with store.read() as connection:
+            summary = read_run(connection, run_id)
+        if not yes:
+            typer.confirm(f"Delete run {run_id} ({summary['name']}) for good?", abort=True)
+        store.writer.submit(partial(remove_run, run_id=run_id)).result()
+    typer.echo(f"Deleted {run_id}.")
+
+
+@app.command()
+def sync(
+    url: Annotated[str | None, typer.Option(help="The server's address", envvar="GRADWATCH_URL")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Deliver to the server what waits on this machine from runs that could not reach it."""
+    from gradwatch.sender import deliver  # noqa: PLC0415 only this command needs the hook's sender
+    from gradwatch.spool import spools  # noqa: PLC0415
+
+    settings = read_settings()
+    address = url or f"http://127.0.0.1:{settings.port}"
+    outcomes = [_deliver(deliver, path, address, settings) for path in spools(settings.directory)]
+    if as_json:
+        _print_json({"spools": outcomes})
+    elif not outcomes:
+        typer.echo(f"Nothing waits under {settings.directory / 'spool'}.")
+    for outcome in outcomes if not as_json else []:
+        told = outcome["error"] or f"{outcome['n_messages']:,} messages delivered"
+        typer.echo(f"{Path(outcome['path']).name}: {told}")
+    if any(outcome["error"] for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _deliver(deliver: Any, path: Path, url: str, settings: Settings) -> dict[str, Any]:
+    started = time.monotonic()
+    try:
+        n_messages, error = deliver(path, url, settings.secret, timeout_s=SYNC_TIMEOUT_S), None
+    except (GradwatchError, OSError) as problem:
+        n_messages, error = 0, str(problem)
+    return {"path": str(path), "n_messages": n_messages, "error": error, "took_s": round(time.monotonic() - started, 3)}
+
+
+@app.command()
+def demo(
+    scenario: Annotated[str | None, typer.Argument(help="Which training; without one a tour of several")] = None,
+    host: Annotated[str | None, typer.Option(help="The server's host")] = None,
+    port: Annotated[int | None, typer.Option(help="The server's port")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page")] = True,
+) -> None:
+    """Watch a small real training, healthy or sick, starting a server if none answers."""
+    from gradwatch_server import demo as demos  # noqa: PLC0415 it brings data sets along
+
+    settings = read_settings(host=host, port=port)
+    raise typer.Exit(demos.run(scenario, host=settings.host, port=settings.port, open_browser=browser))
+
+
+@contextmanager
+def _open(database: str | None) -> Iterator[Store]:
+    store = Store(read_settings(database=database))
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _resolve(store: Store, text: str) -> str:
+    """Finds the one run whose id is, or begins with, ``text``."""
+    with store.read() as connection:
+        found, _ = list_runs(connection, RunFilter(search=text, limit=1000))
+    ids = [one["id"] for one in found]
+    if text in ids:
+        return text
+    begin = [run_id for run_id in ids if run_id.startswith(text)]
+    if len(begin) == 1:
+        return begin[0]
+    if begin:
+        raise RequestError("ambiguous_run", f"{len(begin)} runs begin with {text!r}: {', '.join(begin[:5])} ...")
+    raise NotFoundError("unknown_run", f'There is no run {text!r}; "gradwatch runs" lists them.', {"run_id": text})
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode())

@@ -1,0 +1,315 @@
+"""What a hook may say, checked field by field. Owns the shape of single messages; their order is `ingest`'s."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+
+from gradwatch import protocol
+from gradwatch.errors import ProtocolError
+from gradwatch_server.errors import MessageError
+
+__all__ = ["Frame", "Hello", "Rows", "Scalars", "State", "StreamTable", "Tensor", "Tensors", "read_frame", "read_hello"]
+
+CONFIG_LIMIT_BYTES = 256 * 1024
+"""A run's config and environment are for reading; a larger one is data in the wrong place."""
+TENSOR_LIMIT = 100_000
+MAX_STEP = 2**53 - 1
+"""Beyond it a step is no exact number in the browser."""
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+
+
+def _plain(value: Any) -> Any:
+    """JSON's own types; a non-finite number becomes its name, so that the config still shows it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "+inf" if value > 0 else "-inf"
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return str(value)
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    raise ValueError(f"{type(value).__name__} has no place in JSON")
+
+
+def _read_map(value: Any) -> Any:
+    if value is None:
+        return {}
+    plain = _plain(value)
+    size = len(orjson.dumps(plain))
+    if size > CONFIG_LIMIT_BYTES:
+        raise ValueError(f"is {size} bytes of JSON, at most {CONFIG_LIMIT_BYTES} are kept")
+    return plain
+
+
+def _read_time(value: Any) -> Any:
+    """ISO 8601 or unix seconds, to unix seconds."""
+    if isinstance(value, str):
+        moment = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+    return value
+
+
+PlainMap = Annotated[dict[str, Any], BeforeValidator(_read_map)]
+Time = Annotated[float, BeforeValidator(_read_time), Field(ge=0, le=253402300799, allow_inf_nan=False)]
+Worker = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class _Message(BaseModel):
+    # Fields that a newer hook adds are ignored; the protocol's number says when that is no longer harmless.
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class HelloRun(_Message):
+    """Who the run is."""
+
+    run_id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
+    name: Name
+    project: Name
+    tags: Annotated[list[Name], Field(max_length=100)] = []
+    config: PlainMap = {}
+    started_at: Time
+    environment: PlainMap = {}
+
+
+class Hello(_Message):
+    """The first message of a hook."""
+
+    protocol: int
+    run: HelloRun
+    worker: Worker
+
+
+class Tensor(_Message):
+    """One watched tensor of a stream."""
+
+    kind: Literal["gradient", "weight", "update", "activation", "backprop", "operation"]
+    tensor: Name
+    layer: Annotated[str, StringConstraints(max_length=1000)]
+    variable: Annotated[str, StringConstraints(max_length=1000)] | None = None
+    shape: list[int | None]
+    dtype: Name
+    n_elements: Annotated[int, Field(ge=0)] | None
+
+
+class _Logged(_Message):
+    seq: Annotated[int, Field(ge=0, le=MAX_STEP)]
+
+
+class Tensors(_Logged):
+    """The table of a stream's tensors."""
+
+    stream: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    optimizer: Name
+    tensors: Annotated[list[dict[str, Any]], Field(max_length=TENSOR_LIMIT)]
+    scalars: Annotated[list[Name], Field(max_length=1000)]
+
+
+class Rows(_Logged):
+    """Rows of a stream; the blocks are read by `gradwatch.protocol.decode_rows`."""
+
+    stream: Annotated[int, Field(ge=0)]
+    n_rows: Annotated[int, Field(ge=0)]
+    n_lost: Annotated[int, Field(ge=0, le=MAX_STEP)]
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    n_skipped: Annotated[int, Field(ge=0, le=MAX_STEP)]
+
+
+class Scalars(_Logged):
+    """One scalar over some steps."""
+
+    name: Name
+    n_rows: Annotated[int, Field(ge=0)]
+
+
+class State(_Logged):
+    """The run's end."""
+
+    state: Literal["finished", "crashed"]
+    error: Annotated[str, StringConstraints(max_length=65536)] | None
+    last_step: Annotated[int, Field(ge=-1, le=MAX_STEP)] | None
+
+
+@dataclass(frozen=True)
+class StreamTable:
+    """What must be known of a stream to read its rows.
+
+    Attributes:
+        tensors: the tensor table, as in the ``tensors`` message.
+        scalars: the scalars' names.
+        optimizer: the optimizer's name.
+        last_step: the step of the newest row, -1 before the first.
+    """
+
+    tensors: list[dict[str, Any]]
+    scalars: list[str]
+    optimizer: str
+    last_step: int = -1
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One logged message, checked.
+
+    Attributes:
+        seq: its place in the log.
+        type: its type.
+        data: its bytes as they came.
+        fields: the checked fields.
+        arrays: the decoded blocks of ``rows`` and ``scalars``.
+        scalar_names: for ``rows``, the names of the scalars' columns.
+    """
+
+    seq: int
+    type: str
+    data: bytes
+    fields: Any
+    arrays: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    scalar_names: tuple[str, ...] = ()
+
+
+_MODELS: dict[str, type[_Logged]] = {"tensors": Tensors, "rows": Rows, "scalars": Scalars, "state": State}
+_ROW_BLOCKS = ("steps", "times", "statistics", "scalars", "scalars_present")
+_TENSOR_TABLE = TypeAdapter(list[Tensor])
+
+
+def read_hello(message: protocol.Message) -> Hello:
+    """Checks a ``hello``.
+
+    Raises:
+        MessageError: another message, another protocol version, or a field that is not what the contract says.
+    """
+    if message["type"] != "hello":
+        text = f"Expected 'hello' as the first message, got {message['type']!r}."
+        raise MessageError("expected_hello", text, {"found": message["type"]})
+    found = message.get("protocol")
+    if found != protocol.PROTOCOL_VERSION:
+        newer = isinstance(found, int) and found > protocol.PROTOCOL_VERSION
+        raise MessageError(
+            "unsupported_protocol",
+            f"The hook speaks protocol {found!r}, this server {protocol.PROTOCOL_VERSION}. "
+            f"Upgrade gradwatch where the {'server' if newer else 'training'} runs.",
+            {"found": found if isinstance(found, int) else None, "expected": protocol.PROTOCOL_VERSION},
+        )
+    return _check(Hello, message)
+
+
+def read_frame(message: protocol.Message, data: bytes, streams: Mapping[int, StreamTable]) -> Frame:
+    """Checks a logged message.
+
+    Args:
+        message: the decoded message.
+        data: its bytes as they came.
+        streams: the stream tables known so far.
+
+    Returns:
+        The frame, with its blocks as arrays.
+
+    Raises:
+        MessageError: an unknown type, a field that is not what the contract says, rows of a stream without a tensor
+            table, or steps that do not increase.
+    """
+    kind = message["type"]
+    if kind == "hello":
+        raise MessageError("unexpected_hello", "A second 'hello' on one connection; open a new one instead.")
+    if kind not in _MODELS:
+        text = f"Unknown message type {kind!r}; expected one of {', '.join(_MODELS)}."
+        raise MessageError("unknown_type", text, {"found": kind[:200], "known": list(_MODELS)})
+    fields = _check(_MODELS[kind], message)
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    try:
+        if isinstance(fields, Tensors):
+            _check_tensors(fields, streams)
+        elif isinstance(fields, Rows):
+            arrays = _read_rows(fields, message, streams)
+        elif isinstance(fields, Scalars):
+            blocks = protocol.decode_scalars(message)
+            arrays = {name: blocks[name] for name in ("steps", "times", "values")}
+            _check_steps(kind, arrays["steps"])
+    except ProtocolError as error:
+        raise MessageError("invalid_message", f"{error}.", {"type": kind, "seq": fields.seq}) from error
+    names = tuple(streams[fields.stream].scalars) if isinstance(fields, Rows) else ()
+    return Frame(fields.seq, kind, data, fields, arrays, names)
+
+
+def _check(model: type[Any], message: protocol.Message) -> Any:
+    try:
+        return model.model_validate(message)
+    except ValidationError as error:
+        problems = [
+            {"field": ".".join(str(part) for part in item["loc"]), "problem": item["msg"]}
+            for item in error.errors(include_url=False, include_context=False, include_input=False)[:20]
+        ]
+        first = problems[0]
+        raise MessageError(
+            "invalid_message",
+            f"{message['type']}: field {first['field'] or '(whole)'}: {first['problem']}. See the contract's table.",
+            {"type": message["type"], "problems": problems},
+        ) from error
+
+
+def _check_tensors(fields: Tensors, streams: Mapping[int, StreamTable]) -> None:
+    try:
+        _TENSOR_TABLE.validate_python(fields.tensors)
+    except ValidationError as error:
+        item = error.errors()[0]
+        where = ".".join(str(part) for part in item["loc"])
+        raise MessageError(
+            "invalid_message",
+            f"tensors: field tensors.{where}: {item['msg']}.",
+            {"type": "tensors", "problems": [{"field": f"tensors.{where}", "problem": item["msg"]}]},
+        ) from error
+    names = [(tensor["kind"], tensor["tensor"]) for tensor in fields.tensors]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise MessageError("invalid_message", f"tensors: {twice[1]!r} of kind {twice[0]!r} is listed twice.")
+    known = streams.get(fields.stream)
+    if known and (known.tensors != fields.tensors or known.scalars != fields.scalars):
+        raise MessageError(
+            "stream_redefined",
+            f"Stream {fields.stream} already has another tensor table; give the new one another stream number.",
+            {"stream": fields.stream},
+        )
+
+
+def _read_rows(
+    fields: Rows, message: protocol.Message, streams: Mapping[int, StreamTable]
+) -> dict[str, npt.NDArray[Any]]:
+    table = streams.get(fields.stream)
+    if table is None:
+        raise MessageError(
+            "unknown_stream",
+            f"Rows of stream {fields.stream} came before its 'tensors' message.",
+            {"stream": fields.stream, "known": sorted(streams)},
+        )
+    blocks = protocol.decode_rows(message, n_tensors=len(table.tensors), n_scalars=len(table.scalars))
+    arrays = {name: blocks[name] for name in _ROW_BLOCKS}
+    _check_steps("rows", arrays["steps"])
+    steps = arrays["steps"]
+    if len(steps) and (steps[0] <= table.last_step or (np.diff(steps) <= 0).any()):
+        raise MessageError(
+            "steps_not_increasing",
+            f"Rows of stream {fields.stream}: steps {steps[0]}..{steps[-1]} do not increase from {table.last_step} on.",
+            {"stream": fields.stream, "last_step": table.last_step},
+        )
+    return arrays
+
+
+def _check_steps(kind: str, steps: npt.NDArray[Any]) -> None:
+    if len(steps) and (steps.min() < 0 or steps.max() > MAX_STEP):
+        raise MessageError(
+            "invalid_message",
+            f"{kind}: steps from {steps.min()} to {steps.max()}, expected 0 to {MAX_STEP}.",
+            {"type": kind},
+        )

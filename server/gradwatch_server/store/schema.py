@@ -1,0 +1,114 @@
+"""The tables. Owns their shape and nothing else; ``migrations/`` brings a database to this shape.
+
+Times are unix seconds in float64, as on the wire. ``frames`` holds each message as it arrived, so that whatever is
+derived from it (columns, findings) can be derived again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Float,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
+
+__all__ = ["RUN_STATES", "findings", "frames", "metadata", "runs", "streams", "workers"]
+
+RUN_STATES = ("live", "finished", "crashed", "lost_contact")
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _of_run() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["run_id"], ["runs.id"], ondelete="CASCADE")
+
+
+def _key(name: str, kind: Any = Text) -> Column[Any]:
+    return Column(name, kind, primary_key=True, autoincrement=False)
+
+
+runs = Table(
+    "runs",
+    metadata,
+    _key("id"),
+    Column("name", Text, nullable=False),
+    Column("project", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("error", Text),
+    Column("started_at", Float(53), nullable=False),
+    Column("ended_at", Float(53)),
+    Column("last_step", BigInteger),
+    Column("last_time", Float(53)),
+    Column("tags", JSON, nullable=False),
+    Column("config", JSON, nullable=False),
+    Column("environment", JSON, nullable=False),
+    Column("n_rows_lost", BigInteger, nullable=False),
+    Column("n_skipped", BigInteger, nullable=False),
+    Column("cost", Float(53)),
+    Column("level", Text, nullable=False),
+    Column("n_findings", Integer, nullable=False),
+    Column("title", Text),
+    Column("sparkline", JSON, nullable=False),
+    Index("ix_runs_started_at", "started_at"),
+    Index("ix_runs_project", "project"),
+)
+
+workers = Table(
+    "workers",
+    metadata,
+    _key("run_id"),
+    _key("worker", Integer),
+    Column("last_seq", BigInteger, nullable=False),
+    _of_run(),
+)
+
+streams = Table(
+    "streams",
+    metadata,
+    _key("run_id"),
+    _key("worker", Integer),
+    _key("stream", Integer),
+    Column("optimizer", Text, nullable=False),
+    Column("tensors", JSON, nullable=False),
+    Column("scalars", JSON, nullable=False),
+    Column("last_step", BigInteger, nullable=False),
+    _of_run(),
+)
+
+frames = Table(
+    "frames",
+    metadata,
+    _key("run_id"),
+    _key("worker", Integer),
+    _key("seq", BigInteger),
+    Column("type", Text, nullable=False),
+    Column("received_at", Float(53), nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    _of_run(),
+)
+
+findings = Table(
+    "findings",
+    metadata,
+    _key("run_id"),
+    _key("worker", Integer),
+    _key("position", Integer),
+    Column("body", JSON, nullable=False),
+    _of_run(),
+)

@@ -1,0 +1,142 @@
+"""Keeps one health engine for each worker of a run that is heard of, and stores what it finds.
+
+Owns the order in which an engine is fed and its rebuilding from the stored frames; the judgement is
+`gradwatch_server.health`'s. Everything here runs in threads, never on the event loop.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradwatch import protocol
+from gradwatch_server.health import Engine
+from gradwatch_server.messages import Frame, StreamTable, read_frame
+from gradwatch_server.store import Store
+from gradwatch_server.store.catalogue import read_frames, read_workers
+from gradwatch_server.store.log import read_findings, replace_findings
+
+__all__ = ["Verdict", "Verdicts"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a run's health.
+
+    Attributes:
+        findings: all workers' findings, the leading one first.
+        is_changed: whether they differ from the last verdict.
+        is_headline_changed: whether level, number or title differ.
+    """
+
+    findings: list[dict[str, Any]]
+    is_changed: bool
+    is_headline_changed: bool
+
+
+@dataclass
+class _Patient:
+    """One worker's engine and how far it was fed."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    engine: Engine = field(default_factory=Engine)
+    tables: dict[int, StreamTable] = field(default_factory=dict)
+    through_seq: int = -1
+    bodies: list[dict[str, Any]] | None = None
+    is_broken: bool = False
+
+    def feed(self, frame: Frame) -> None:
+        fields, arrays = frame.fields, frame.arrays
+        if frame.type == "tensors":
+            if fields.stream not in self.tables:
+                self.tables[fields.stream] = StreamTable(fields.tensors, fields.scalars, fields.optimizer)
+                self.engine.add_stream(fields.stream, fields.optimizer, fields.tensors, fields.scalars)
+        elif frame.type == "rows" and fields.n_rows:
+            self.engine.feed_rows(
+                fields.stream, arrays["steps"], arrays["statistics"], arrays["scalars"], arrays["scalars_present"]
+            )
+        elif frame.type == "scalars" and fields.n_rows:
+            self.engine.feed_scalar(fields.name, arrays["steps"], arrays["values"])
+        self.through_seq = frame.seq
+
+
+class Verdicts:
+    """The engines of the runs that are heard of.
+
+    Args:
+        store: where frames come from and findings go to.
+        on_failure: called when an engine raised, which is a mistake in it.
+    """
+
+    def __init__(self, store: Store, on_failure: Callable[[], None] = lambda: None) -> None:
+        self._store, self._on_failure = store, on_failure
+        self._patients: dict[tuple[str, int], _Patient] = {}
+        self._lock = threading.Lock()
+
+    def advance(self, run_id: str, worker: int, frames: Sequence[Frame] = ()) -> Verdict:
+        """Feeds a worker's engine, stores what changed, and tells the whole run's verdict.
+
+        Args:
+            run_id: the run.
+            worker: the worker.
+            frames: committed frames; what the engine lacks before them is read from the store.
+
+        Returns:
+            The verdict through the last of the frames, or through the last stored one.
+        """
+        with self._lock:
+            patient = self._patients.setdefault((run_id, worker), _Patient())
+        with patient.lock:
+            try:
+                if not patient.is_broken:
+                    self._feed(patient, run_id, worker, frames)
+            except Exception:
+                # A mistake in a rule must not stop the run from being recorded; its findings stay as they were.
+                patient.is_broken = True
+                self._on_failure()
+                logger.exception("the health engine failed on run %s, worker %s, and rests", run_id, worker)
+            return self._conclude(patient, run_id, worker)
+
+    def rebuild(self, run_id: str) -> None:
+        """Brings the stored findings up to the stored frames (after a crash between the two), then forgets."""
+        with self._store.read() as connection:
+            known = read_workers(connection, run_id)
+        for worker in known:
+            self.advance(run_id, worker)
+        self.forget(run_id)
+
+    def forget(self, run_id: str) -> None:
+        """Lets go of a run's engines; `advance` rebuilds them from the stored frames."""
+        with self._lock:
+            for key in [key for key in self._patients if key[0] == run_id]:
+                del self._patients[key]
+
+    def _feed(self, patient: _Patient, run_id: str, worker: int, frames: Sequence[Frame]) -> None:
+        fresh = [frame for frame in frames if frame.seq > patient.through_seq]
+        if not fresh or fresh[0].seq > patient.through_seq + 1:
+            with self._store.read() as connection:
+                for seq, data in read_frames(connection, run_id, worker, patient.through_seq):
+                    if fresh and seq >= fresh[0].seq:
+                        break
+                    patient.feed(read_frame(protocol.decode(data), data, patient.tables))
+        for frame in fresh:
+            patient.feed(frame)
+
+    def _conclude(self, patient: _Patient, run_id: str, worker: int) -> Verdict:
+        bodies = patient.bodies or []
+        if not patient.is_broken:
+            bodies = [{**finding.to_json(), "worker": worker} for finding in patient.engine.findings()]
+        before = patient.bodies
+        patient.bodies = bodies
+        if bodies != before:
+            self._store.writer.submit(lambda connection: replace_findings(connection, run_id, worker, bodies)).result()
+        with self._store.read() as connection:
+            everything = read_findings(connection, run_id)
+        headline = [(body["id"], body["severity"], body["title"]) for body in bodies]
+        known = [(body["id"], body["severity"], body["title"]) for body in before or []]
+        return Verdict(everything, bodies != before and bool(bodies or before), headline != known)
