@@ -1,0 +1,116 @@
+/** The lines of one tensor in the browser: norm, range of its elements and update ratio, with non-finite steps marked. */
+
+import { h } from "../dom.js";
+import { formatCount } from "../format.js";
+import { Plot, findTrace, stackRows } from "./plot.js";
+
+/** @typedef {import("../schema.js").Series} Series */
+/**
+ * @typedef {object} TensorLines
+ * @property {Series} norm
+ * @property {Series} min least element
+ * @property {Series} max largest element
+ * @property {Series} mean
+ * @property {Series | null} ratio update norm / weight norm
+ * @property {[number, number]} range
+ */
+
+export class LinesChart {
+  /** @type {PlotlyElement | null} */
+  #drawn = null;
+  /** @type {(range: [number, number] | null) => void} */
+  onZoom = () => {};
+  /** @type {(step: number | null) => void} */
+  onHover = () => {};
+
+  /** @param {HTMLElement} element */
+  constructor(element) {
+    this.canvas = h("div", { class: "plot" });
+    this.crosshair = h("div", { class: "crosshair", hidden: true });
+    element.append(this.canvas, this.crosshair);
+    this.plot = new Plot(this.canvas, "lines");
+    this.plot.onDrawn = (drawn) => this.#adopt(drawn);
+  }
+
+  /** @param {TensorLines} lines */
+  draw(lines) {
+    this.plot.draw((specification) => build(specification, lines));
+  }
+
+  /** @param {PlotlyElement} drawn */
+  #adopt(drawn) {
+    if (this.#drawn === null) {
+      drawn.on("plotly_relayout", (change) => {
+        const [left, right] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+        if (typeof left === "number" && typeof right === "number") {
+          const first = Math.max(0, Math.round(left));
+          this.onZoom([first, Math.max(first + 1, Math.round(right) + 1)]);
+        }
+      });
+      drawn.on("plotly_doubleclick", () => this.onZoom(null));
+      drawn.on("plotly_hover", (event) => this.onHover(typeof event.xvals?.[0] === "number" ? Math.round(event.xvals[0]) : null));
+      drawn.on("plotly_unhover", () => this.onHover(null));
+    }
+    this.#drawn = drawn;
+  }
+
+  /**
+   * Shows where the run figure is pointed at.
+   * @param {number | null} step
+   */
+  pointAt(step) {
+    const layout = this.#drawn?._fullLayout;
+    if (!layout?.xaxis) return;
+    const { xaxis, yaxis, yaxis3 } = layout;
+    const x = step === null ? -1 : xaxis.d2p(step);
+    this.crosshair.hidden = !(x >= 0 && x <= xaxis._length);
+    this.crosshair.style.left = `${xaxis._offset + x}px`;
+    this.crosshair.style.top = `${yaxis._offset}px`;
+    this.crosshair.style.height = `${(yaxis3.visible ? yaxis3 : layout.yaxis2)._offset + (yaxis3.visible ? yaxis3 : layout.yaxis2)._length - yaxis._offset}px`;
+  }
+
+  close() {
+    this.plot.close();
+  }
+}
+
+/**
+ * @param {import("./plot.js").Specification} specification
+ * @param {TensorLines} lines
+ * @returns {import("./plot.js").Specification}
+ */
+function build(specification, lines) {
+  const { layout } = specification;
+  const put = (/** @type {string} */ role, /** @type {number[]} */ x, /** @type {(number | null)[]} */ y) =>
+    Object.assign(findTrace(specification, role), { x, y });
+  put("norm_band_low", lines.norm.steps, positive(lines.norm.min));
+  put("norm_band", lines.norm.steps, positive(lines.norm.max));
+  put("norm", lines.norm.steps, positive(lines.norm.mean));
+  put("value_low", lines.min.steps, lines.min.min);
+  put("value_band", lines.max.steps, lines.max.max);
+  put("value_mean", lines.mean.steps, lines.mean.mean);
+  if (lines.ratio === null) {
+    stackRows(layout, { update_ratio: 0 });
+    layout.shapes = [];
+    layout.xaxis.anchor = "y2";
+  } else {
+    put("update_ratio", lines.ratio.steps, positive(lines.ratio.mean));
+  }
+  const marks = findTrace(specification, "nonfinite");
+  lines.norm.steps.forEach((step, i) => {
+    const n = lines.norm.n_nonfinite[i] ?? 0;
+    if (!n) return;
+    marks.x.push(step);
+    marks.y.push(0.96);
+    marks.text = [...(marks.text ?? []), formatCount(n)];
+  });
+  layout.xaxis.range = [lines.range[0] - 0.5, lines.range[1] - 0.5];
+  return specification;
+}
+
+/**
+ * A logarithmic axis has no place for 0.
+ * @param {(number | null)[]} values
+ * @returns {(number | null)[]}
+ */
+const positive = (values) => values.map((value) => (value !== null && value > 0 ? value : null));

@@ -1,0 +1,443 @@
+/**
+ * The run figure in the browser: puts loss, rate, heatmap and lanes into the specification, and answers the pointer:
+ * a crosshair through all rows, what lies under it in words, a click that picks a layer, a drag that zooms.
+ */
+
+import { findEdges, findMedian, findSpans } from "../columns.js";
+import { h } from "../dom.js";
+import { formatCount, formatNumber, formatState, formatStep, formatStepRange, shortenPath } from "../format.js";
+import { findStep } from "../series.js";
+import { Plot, findTrace, stackRows } from "./plot.js";
+import { chooseLabels, colorRow } from "./scale.js";
+
+/** @typedef {import("../schema.js").Series} Series */
+/** @typedef {import("./plot.js").Specification} Specification */
+/**
+ * @typedef {object} RunNumbers
+ * @property {import("../schema.js").Heatmap} heatmap rows in the order of `tensors`
+ * @property {import("../schema.js").Nonfinite} nonfinite
+ * @property {Series | null} loss
+ * @property {Series | null} rate
+ * @property {number[]} order which row of the heatmap stands where, topmost first
+ * @property {string | null} picked
+ * @property {import("./scale.js").Scale} scale
+ * @property {Map<string, number | null>} sizes elements of each tensor
+ * @property {[number, number]} range first step and end (exclusive)
+ * @property {{step: number, isNonfinite: boolean, color: string} | null} onset
+ * @property {string} quantity what the heatmap shows, in words
+ */
+
+const LABEL_LENGTH = 27;
+const MOST_HEIGHT_PX = 600;
+/** Below this width a non-finite cell is marked besides, so that one step of 100 000 is not lost on the eye. */
+const SMALL_CELL_PX = 4;
+const MOST_MARKS = 200;
+
+export class RunChart {
+  /** @type {RunNumbers | null} */
+  #numbers = null;
+  /** Rows shown, when zoomed vertically: first and end. @type {[number, number] | null} */
+  #rows = null;
+  /** @type {PlotlyElement | null} */
+  #drawn = null;
+  /** @type {{x: number, y: number} | null} */
+  #pressed = null;
+  /** @type {(tensor: string) => void} */
+  onPick = () => {};
+  /** Gets the first step and the end, or null for all. @type {(range: [number, number] | null) => void} */
+  onZoom = () => {};
+  /** @type {(step: number | null) => void} */
+  onHover = () => {};
+
+  /** @param {HTMLElement} element */
+  constructor(element) {
+    this.element = element;
+    this.canvas = h("div", { class: "plot" });
+    this.crosshair = h("div", { class: "crosshair", hidden: true });
+    this.rowMark = h("div", { class: "row-mark", hidden: true });
+    this.tip = h("div", { class: "tip", hidden: true, role: "status" });
+    element.append(this.canvas, this.crosshair, this.rowMark, this.tip);
+    this.plot = new Plot(this.canvas, "run");
+    this.plot.onDrawn = (drawn) => this.#adopt(drawn);
+    element.addEventListener("pointermove", (event) => this.#point(event));
+    element.addEventListener("pointerleave", () => this.#leave());
+    element.addEventListener("pointerdown", (event) => (this.#pressed = { x: event.clientX, y: event.clientY }), true);
+    // Plotly covers the page while it waits for a drag, so the release is heard on the window.
+    this.release = (/** @type {PointerEvent} */ event) => this.#release(event);
+    window.addEventListener("pointerup", this.release, true);
+  }
+
+  /** @param {RunNumbers} numbers */
+  draw(numbers) {
+    if (this.#numbers?.heatmap.tensors.length !== numbers.heatmap.tensors.length) this.#rows = null;
+    this.#numbers = numbers;
+    this.plot.draw((specification, width) => build(specification, width, numbers, this.#rows));
+  }
+
+  /** Shows all rows again. */
+  resetRows() {
+    this.#rows = null;
+    if (this.#numbers) this.draw(this.#numbers);
+  }
+
+  /** @param {PlotlyElement} drawn */
+  #adopt(drawn) {
+    if (this.#drawn === null) {
+      drawn.on("plotly_relayout", (change) => this.#relayout(change));
+      drawn.on("plotly_doubleclick", () => {
+        this.resetRows();
+        this.onZoom(null);
+      });
+    }
+    this.#drawn = drawn;
+  }
+
+  /** @param {Record<string, unknown>} change */
+  #relayout(change) {
+    const numbers = this.#numbers;
+    if (numbers === null) return;
+    const top = change["yaxis3.range[1]"];
+    const bottom = change["yaxis3.range[0]"];
+    if (typeof top === "number" && typeof bottom === "number") {
+      const first = Math.max(0, Math.floor(Math.min(top, bottom) + 0.5));
+      this.#rows = [first, Math.min(numbers.order.length, Math.max(first + 1, Math.ceil(Math.max(top, bottom) + 0.5)))];
+    }
+    const left = change["xaxis.range[0]"];
+    const right = change["xaxis.range[1]"];
+    if (typeof left === "number" && typeof right === "number") {
+      const first = Math.max(0, Math.round(Math.min(left, right)));
+      this.onZoom([first, Math.max(first + 1, Math.round(Math.max(left, right)) + 1)]);
+    } else {
+      this.draw(numbers);
+    }
+  }
+
+  /**
+   * Where a pointer stands: step, column and row; null outside.
+   * @param {{clientX: number, clientY: number}} event
+   */
+  #locate(event) {
+    const layout = this.#drawn?._fullLayout;
+    if (!layout?.xaxis || this.#numbers === null) return null;
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    const { xaxis } = layout;
+    const isInside = x >= xaxis._offset && x <= xaxis._offset + xaxis._length;
+    const step = Math.round(xaxis.p2d(x - xaxis._offset));
+    const named = { loss: "yaxis", learning_rate: "yaxis2", heatmap: "yaxis3", lane: "yaxis4" };
+    let area = null;
+    let level = 0;
+    for (const [name, axis] of Object.entries(named)) {
+      const { _offset: top, _length: length } = layout[axis];
+      if (y >= top && y <= top + length) {
+        area = name;
+        level = layout[axis].p2d(y - top);
+      }
+    }
+    return { x, y, step, isInside, area, level: Math.round(level), layout };
+  }
+
+  /** @param {PointerEvent} event */
+  #point(event) {
+    const place = event.buttons === 0 ? this.#locate(event) : null;
+    const numbers = this.#numbers;
+    if (place === null || numbers === null) return this.#leave();
+    const row = place.area === "heatmap" ? numbers.order[place.level] : undefined;
+    this.element.classList.toggle("pickable", row !== undefined);
+    if (!place.isInside && row === undefined) return this.#leave();
+    this.#showCrosshair(place, row);
+    const lines = place.isInside ? describe(numbers, place.step, row) : [h("b", {}, numbers.heatmap.tensors[row ?? 0] ?? "")];
+    this.tip.replaceChildren(...lines);
+    this.tip.hidden = false;
+    this.#placeTip(place);
+    this.onHover(place.isInside ? place.step : null);
+  }
+
+  /**
+   * @param {{isInside: boolean, step: number, level: number, layout: any}} place
+   * @param {number | undefined} row
+   */
+  #showCrosshair(place, row) {
+    const { xaxis, yaxis, yaxis3, yaxis4 } = place.layout;
+    this.crosshair.hidden = !place.isInside;
+    this.crosshair.style.left = `${xaxis._offset + xaxis.d2p(place.step)}px`;
+    this.crosshair.style.top = `${yaxis._offset}px`;
+    this.crosshair.style.height = `${yaxis4._offset + yaxis4._length - yaxis._offset}px`;
+    this.rowMark.hidden = row === undefined;
+    if (row === undefined) return;
+    const top = yaxis3.d2p(place.level - 0.5);
+    const height = Math.max(3, yaxis3.d2p(place.level + 0.5) - top);
+    this.rowMark.style.left = `${xaxis._offset}px`;
+    this.rowMark.style.width = `${xaxis._length}px`;
+    this.rowMark.style.top = `${yaxis3._offset + top}px`;
+    this.rowMark.style.height = `${height}px`;
+  }
+
+  /** @param {{x: number, y: number}} place */
+  #placeTip({ x, y }) {
+    const width = this.tip.offsetWidth;
+    const isRight = x + 18 + width > this.element.clientWidth;
+    this.tip.style.left = `${Math.max(0, isRight ? x - 18 - width : x + 18)}px`;
+    this.tip.style.top = `${Math.min(y + 14, this.element.clientHeight - this.tip.offsetHeight)}px`;
+  }
+
+  #leave() {
+    for (const part of [this.crosshair, this.rowMark, this.tip]) part.hidden = true;
+    this.onHover(null);
+  }
+
+  /** @param {PointerEvent} event */
+  #release(event) {
+    const pressed = this.#pressed;
+    this.#pressed = null;
+    if (pressed === null || Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > 4) return;
+    const place = this.#locate(event);
+    const row = place?.area === "heatmap" ? this.#numbers?.order[place.level] : undefined;
+    const tensor = row === undefined ? undefined : this.#numbers?.heatmap.tensors[row];
+    if (tensor !== undefined) this.onPick(tensor);
+  }
+
+  /**
+   * Shows where another chart is pointed at.
+   * @param {number | null} step
+   */
+  pointAt(step) {
+    const layout = this.#drawn?._fullLayout;
+    if (!layout?.xaxis) return;
+    const { xaxis, yaxis, yaxis4 } = layout;
+    const x = step === null ? -1 : xaxis.d2p(step);
+    this.crosshair.hidden = x < 0 || x > xaxis._length;
+    this.crosshair.style.left = `${xaxis._offset + x}px`;
+    this.crosshair.style.top = `${yaxis._offset}px`;
+    this.crosshair.style.height = `${yaxis4._offset + yaxis4._length - yaxis._offset}px`;
+  }
+
+  close() {
+    window.removeEventListener("pointerup", this.release, true);
+    this.plot.close();
+  }
+}
+
+/**
+ * Words for what lies under the pointer.
+ * @param {RunNumbers} numbers
+ * @param {number} step
+ * @param {number | undefined} row of the heatmap, if the pointer is in it
+ * @returns {HTMLElement[]}
+ */
+function describe(numbers, step, row) {
+  const { heatmap, nonfinite, loss, rate } = numbers;
+  const column = step < heatmap.step_end ? findStep(heatmap.steps, step) : -1;
+  const lines = [];
+  const line = (/** @type {string} */ name, /** @type {string} */ value, isBad = false) =>
+    lines.push(h("div", { class: "tip-line" }, h("span", {}, name), h("span", { class: isBad ? "bad" : "" }, value)));
+  if (row !== undefined) {
+    lines.push(h("b", {}, heatmap.tensors[row] ?? ""));
+    const first = heatmap.steps[column];
+    lines.push(h("div", { class: "muted" }, first === undefined ? `step ${formatStep(step)}` : formatStepRange(first, heatmap.steps[column + 1] ?? heatmap.step_end)));
+    const value = heatmap.values[row]?.[column] ?? null;
+    const bad = heatmap.n_nonfinite[row]?.[column] ?? 0;
+    if ((heatmap.missing[row]?.[column] ?? 0) === 1) lines.push(h("div", {}, "no gradient reaches this variable"));
+    else if (value === null && !bad) lines.push(h("div", {}, "not captured"));
+    if (value !== null) {
+      line(numbers.quantity, formatNumber(value));
+      line("usually", formatNumber(findMedian(heatmap.values[row] ?? [])));
+    }
+    if (bad) line("NaN or Inf", `${formatCount(bad)} of ${formatCount(numbers.sizes.get(heatmap.tensors[row] ?? ""))}`, true);
+  } else {
+    lines.push(h("b", {}, `step ${formatStep(step)}`));
+  }
+  const scalar = (/** @type {string} */ name, /** @type {Series | null} */ series) => {
+    const i = series === null ? -1 : findStep(series.steps, step);
+    if (series === null || i < 0) return;
+    const state = series.state[i] ?? null;
+    line(name, state === null ? formatNumber(series.mean[i], 4) : formatState(state), state !== null);
+  };
+  scalar("loss", loss);
+  scalar("learning rate", rate);
+  const lane = step < nonfinite.step_end ? findStep(nonfinite.steps, step) : -1;
+  if (row === undefined && lane >= 0) {
+    for (const kind of /** @type {const} */ (["gradient", "update", "weight"])) {
+      const n = nonfinite[kind][lane] ?? 0;
+      if (n) line(`${kind}: NaN or Inf`, `${formatCount(n)} in one tensor`, true);
+    }
+  }
+  return lines;
+}
+
+/**
+ * Puts the numbers into the specification.
+ * @param {Specification} specification
+ * @param {number} width
+ * @param {RunNumbers} numbers
+ * @param {[number, number] | null} zoomed rows
+ * @returns {Specification}
+ */
+export function build(specification, width, numbers, zoomed) {
+  const { layout } = specification;
+  const [firstRow, endRow] = zoomed ?? [0, numbers.order.length];
+  const nRows = Math.max(1, endRow - firstRow);
+  const height = Math.min(MOST_HEIGHT_PX, Math.max(120, nRows * layout.meta.row_height_px));
+  stackRows(layout, { heatmap: height, learning_rate: numbers.rate === null ? 0 : 26 });
+  if (width < 620) layout.margin.l = 112;
+  const inner = width - layout.margin.l - layout.margin.r;
+  layout.xaxis.range = [numbers.range[0] - 0.5, numbers.range[1] - 0.5];
+  layout.xaxis.nticks = Math.max(4, Math.round(inner / 90));
+  fillScalars(specification, numbers);
+  fillHeatmap(specification, numbers, inner, height / nRows);
+  fillLane(specification, numbers);
+  labelRows(layout, numbers, [firstRow, endRow], height / nRows, width < 620 ? 17 : LABEL_LENGTH);
+  markOnset(layout, numbers);
+  for (const trace of specification.data) trace.hoverinfo = "skip";
+  return specification;
+}
+
+/**
+ * @param {Specification} specification
+ * @param {RunNumbers} numbers
+ */
+function fillScalars(specification, { loss, rate }) {
+  const line = findTrace(specification, "loss");
+  const marks = findTrace(specification, "loss_nonfinite");
+  if (loss !== null) {
+    line.x = loss.steps;
+    line.y = loss.mean;
+    const bad = loss.steps.map((step, i) => ({ step, state: loss.state[i] ?? null })).filter(({ state }) => state !== null);
+    marks.x = bad.map(({ step }) => step);
+    marks.y = bad.map(() => 0.94);
+    marks.text = bad.map(({ state }) => formatState(state));
+    if (loss.mean.every((value) => value === null)) specification.layout.yaxis.visible = false;
+  }
+  if (rate !== null) {
+    const trace = findTrace(specification, "learning_rate");
+    trace.x = rate.steps;
+    trace.y = rate.mean;
+    const values = rate.mean.filter((value) => value !== null);
+    const top = Math.max(...values, 0) || 1;
+    specification.layout.yaxis2.range = [0, top * 1.25];
+    specification.layout.yaxis2.tickmode = "array";
+    specification.layout.yaxis2.tickvals = [top];
+    specification.layout.yaxis2.ticktext = [formatNumber(top, 2)];
+  } else {
+    findTrace(specification, "learning_rate").visible = false;
+  }
+}
+
+/**
+ * @param {Specification} specification
+ * @param {RunNumbers} numbers
+ * @param {number} widthPx of the step axis
+ * @param {number} rowPx
+ */
+function fillHeatmap(specification, numbers, widthPx, rowPx) {
+  const { heatmap, order, scale, sizes, range } = numbers;
+  const { layout } = specification;
+  const edges = findEdges(heatmap);
+  const rows = order.map((_, i) => i);
+  const cells = findTrace(specification, "heatmap");
+  Object.assign(cells, { x: edges, y: rows, zmin: scale.low, zmax: scale.high });
+  cells.z = order.map((row) => colorRow(heatmap.values[row] ?? [], scale, sizes.get(heatmap.tensors[row] ?? "")));
+  cells.colorscale = scale.name === "own" ? layout.meta.colorscale_own : layout.meta.colorscale;
+  const [bottom, top] = layout.yaxis3.domain;
+  const heightPx = (top - bottom) * (layout.height - layout.margin.t - layout.margin.b);
+  Object.assign(cells.colorbar, {
+    y: (bottom + top) / 2, len: Math.min(220, heightPx), tickvals: scale.ticks, ticktext: scale.labels,
+  });
+  cells.showscale = heatmap.steps.length > 0;
+
+  const bad = findTrace(specification, "heatmap_nonfinite");
+  Object.assign(bad, { x: edges, y: rows, z: order.map((row) => (heatmap.n_nonfinite[row] ?? []).map((n) => (n ? 1 : null))) });
+
+  const outlines = findTrace(specification, "missing");
+  const marks = findTrace(specification, "nonfinite_mark");
+  const columnPx = (widthPx / Math.max(1, range[1] - range[0])) * heatmap.downsampled_by;
+  order.forEach((row, y) => {
+    for (const [first, end] of findSpans(heatmap.missing[row] ?? [], (cell) => cell === 1)) {
+      const [left, right] = [edges[first] ?? 0, edges[end] ?? 0];
+      outlines.x.push(left, right, right, left, left, null);
+      outlines.y.push(y - 0.5, y - 0.5, y + 0.5, y + 0.5, y - 0.5, null);
+    }
+    for (const [first, end] of findSpans(heatmap.n_nonfinite[row] ?? [], (n) => (n ?? 0) > 0)) {
+      const isSmall = (end - first) * columnPx < SMALL_CELL_PX || ((end - first) * columnPx < 12 && rowPx < SMALL_CELL_PX);
+      if (!isSmall || marks.x.length >= MOST_MARKS) continue;
+      marks.x.push(((edges[first] ?? 0) + (edges[end] ?? 0)) / 2);
+      marks.y.push(y);
+    }
+  });
+}
+
+/**
+ * @param {Specification} specification
+ * @param {RunNumbers} numbers
+ */
+function fillLane(specification, { nonfinite }) {
+  const trace = findTrace(specification, "lane");
+  const { layout } = specification;
+  trace.x = findEdges(nonfinite);
+  trace.z = layout.meta.lanes.map((/** @type {"loss" | "gradient" | "update" | "weight"} */ lane) =>
+    nonfinite[lane].map((n) => (n ? Math.log10(n) : null)),
+  );
+  const isCalm = trace.z.every((/** @type {(number | null)[]} */ row) => row.every((cell) => cell === null));
+  layout.annotations = [
+    {
+      text: isCalm ? "NaN and Inf: none so far" : "NaN and Inf", xref: "paper", x: 0, xanchor: "left", yref: "paper",
+      y: layout.yaxis4.domain[1], yanchor: "bottom", showarrow: false, font: { size: 10 }, yshift: -2,
+    },
+  ];
+}
+
+/**
+ * Thins the layers' names so that none overlap; the picked one is always named, in bold.
+ * @param {any} layout
+ * @param {RunNumbers} numbers
+ * @param {[number, number]} rows
+ * @param {number} rowPx
+ * @param {number} length most characters of a name
+ */
+function labelRows(layout, numbers, [first, end], rowPx, length) {
+  const axis = layout.yaxis3;
+  axis.range = [end - 0.5, first - 0.5];
+  const tensors = numbers.order.map((row) => numbers.heatmap.tensors[row] ?? "");
+  const picked = numbers.picked === null ? -1 : tensors.indexOf(numbers.picked);
+  axis.tickvals = chooseLabels(first, end, rowPx, layout.meta.label_spacing_px, picked === -1 ? null : picked);
+  axis.ticktext = axis.tickvals.map((/** @type {number} */ row) => {
+    const text = escapeMarkup(shortenPath(tensors[row] ?? "", length));
+    return row === picked ? `<b>${text}</b>` : text;
+  });
+  if (picked >= first && picked < end) {
+    const color = layout.meta.onset.picked;
+    // A frame around a thin row would hide it, so a thin row gets a tick on either side.
+    const shared = { xref: "paper", yref: "y3", layer: "above", line: { color, width: 1.5 } };
+    if (rowPx >= 8) layout.shapes.push({ ...shared, type: "rect", x0: 0, x1: 1, y0: picked - 0.5, y1: picked + 0.5, line: { color, width: 1.2 } });
+    else {
+      layout.shapes.push({ ...shared, type: "line", x0: 0, x1: -0.012, y0: picked, y1: picked });
+      layout.shapes.push({ ...shared, type: "line", x0: 1, x1: 1.012, y0: picked, y1: picked });
+    }
+  }
+}
+
+/**
+ * Plotly reads a few tags in labels; a layer's name is only ever text.
+ * @param {string} text
+ * @returns {string}
+ */
+const escapeMarkup = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/**
+ * @param {any} layout
+ * @param {RunNumbers} numbers
+ */
+function markOnset(layout, { onset, range }) {
+  if (onset === null || onset.step < range[0] || onset.step >= range[1]) return;
+  const x = onset.step - 0.5;
+  const color = onset.isNonfinite ? layout.meta.onset.nonfinite : onset.color;
+  layout.shapes.push({
+    type: "line", xref: "x", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, layer: "above", line: { color, width: 1.4 },
+  });
+  const isLate = (onset.step - range[0]) / (range[1] - range[0]) > 0.5;
+  layout.annotations.push({
+    text: `step ${formatStep(onset.step)}`, xref: "x", x, xanchor: isLate ? "right" : "left", xshift: isLate ? -4 : 4,
+    yref: "paper", y: 1, yanchor: "top", showarrow: false, font: { size: 11, color },
+  });
+}

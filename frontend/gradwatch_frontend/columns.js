@@ -1,0 +1,134 @@
+/** Blocks of columns over steps (heatmap and non-finite lanes), as the browser keeps them: deltas merged, rows ordered. */
+
+/** @typedef {import("./schema.js").Heatmap} Heatmap */
+/** @typedef {import("./schema.js").Nonfinite} Nonfinite */
+
+const LANES = /** @type {const} */ (["gradient", "weight", "update", "loss"]);
+
+/**
+ * Counts the columns that begin before a step.
+ * @param {number[]} steps
+ * @param {number | undefined} step
+ * @returns {number}
+ */
+function countBefore(steps, step) {
+  if (step === undefined) return steps.length;
+  let n = steps.length;
+  while (n > 0 && /** @type {number} */ (steps[n - 1]) >= step) n -= 1;
+  return n;
+}
+
+/**
+ * Adds newer columns; from the newer part's first step on, the newer part holds. A tensor that appeared since is added.
+ * @param {Heatmap} older
+ * @param {Heatmap} newer
+ * @returns {Heatmap}
+ */
+export function mergeHeatmap(older, newer) {
+  if (newer.steps.length === 0) return older;
+  const n = countBefore(older.steps, newer.steps[0]);
+  const rows = new Map(older.tensors.map((tensor, i) => [tensor, i]));
+  /**
+   * @param {(number | null)[][]} before
+   * @param {(number | null)[][]} after
+   * @param {number | null} blank
+   */
+  const join = (before, after, blank) =>
+    newer.tensors.map((tensor, i) => {
+      const row = rows.get(tensor);
+      const left = row === undefined ? new Array(n).fill(blank) : (before[row] ?? []).slice(0, n);
+      return left.concat(after[i] ?? []);
+    });
+  return {
+    ...newer,
+    steps: older.steps.slice(0, n).concat(newer.steps),
+    values: join(older.values, newer.values, null),
+    n_nonfinite: join(older.n_nonfinite, newer.n_nonfinite, 0),
+    missing: join(older.missing, newer.missing, 0),
+    downsampled_by: Math.max(older.downsampled_by, newer.downsampled_by),
+  };
+}
+
+/**
+ * @param {Nonfinite} older
+ * @param {Nonfinite} newer
+ * @returns {Nonfinite}
+ */
+export function mergeNonfinite(older, newer) {
+  if (newer.steps.length === 0) return older;
+  const n = countBefore(older.steps, newer.steps[0]);
+  const merged = { ...newer, steps: older.steps.slice(0, n).concat(newer.steps) };
+  for (const lane of LANES) merged[lane] = older[lane].slice(0, n).concat(newer[lane]);
+  return merged;
+}
+
+/**
+ * The edges of columns: half a step before each first step, so that a cell and a point of the same step share a centre.
+ * @param {{steps: number[], step_end: number}} block
+ * @returns {number[]} one more than columns
+ */
+export function findEdges(block) {
+  return [...block.steps.map((step) => step - 0.5), block.step_end - 0.5];
+}
+
+/**
+ * Orders tensors by trouble: first those that were non-finite, the earliest first; then by how far the last tenth of the
+ * run lies above or below the row's own median; then missing; then the calm ones by depth.
+ * @param {Heatmap} heatmap in order of depth
+ * @returns {number[]} row numbers, worst first
+ */
+export function orderByTrouble(heatmap) {
+  const n = heatmap.steps.length;
+  const trouble = heatmap.tensors.map((_, row) => {
+    const counts = heatmap.n_nonfinite[row] ?? [];
+    const onset = counts.findIndex((count) => count !== null && count > 0);
+    const values = heatmap.values[row] ?? [];
+    const usual = findMedian(values);
+    const recent = findMedian(values.slice(Math.floor(n * 0.9)));
+    const drift = usual === null || recent === null || usual <= 0 || recent <= 0 ? 0 : Math.abs(Math.log10(recent / usual));
+    const missing = (heatmap.missing[row] ?? []).some((cell) => cell === 1);
+    return { row, onset: onset === -1 ? Number.POSITIVE_INFINITY : onset, drift: Math.round(drift * 10), missing };
+  });
+  trouble.sort(
+    (a, b) =>
+      (a.onset === b.onset ? 0 : a.onset - b.onset) ||
+      Number(b.missing) - Number(a.missing) ||
+      b.drift - a.drift ||
+      a.row - b.row,
+  );
+  return trouble.map(({ row }) => row);
+}
+
+/**
+ * Finds the median of the numbers in a row, without their signs.
+ * @param {(number | null)[]} values
+ * @returns {number | null}
+ */
+export function findMedian(values) {
+  const sizes = [];
+  for (const value of values) if (value !== null) sizes.push(Math.abs(value));
+  if (sizes.length === 0) return null;
+  sizes.sort((a, b) => a - b);
+  return sizes[sizes.length >> 1] ?? null;
+}
+
+/**
+ * Runs of adjacent columns where a row's cells hold.
+ * @param {(number | null)[]} row
+ * @param {(cell: number | null) => boolean} holds
+ * @returns {[number, number][]} first column and end (exclusive) of each
+ */
+export function findSpans(row, holds) {
+  /** @type {[number, number][]} */
+  const spans = [];
+  let first = -1;
+  for (let i = 0; i <= row.length; i++) {
+    const inside = i < row.length && holds(row[i] ?? null);
+    if (inside && first === -1) first = i;
+    if (!inside && first !== -1) {
+      spans.push([first, i]);
+      first = -1;
+    }
+  }
+  return spans;
+}

@@ -1,0 +1,447 @@
+/**
+ * The page of one run: verdict, charts, findings, the picked layer, facts. Owns what is shown of which steps; its parts are in
+ * pages/run/. State in the query: kind, statistic, order, scale, tensor, from, to.
+ */
+
+import { ApiError, fetchFindings, fetchRun, fetchRuns, fetchTensors } from "../api.js";
+import { RunChart } from "../charts/run_chart.js";
+import { OWN_SCALE, SHARE_SCALE, chooseScale } from "../charts/scale.js";
+import { orderByTrouble } from "../columns.js";
+import { fill, h } from "../dom.js";
+import { formatCount, formatPlural, formatShare, formatStep } from "../format.js";
+import { bindKeys } from "../keys.js";
+import { dismiss, report } from "../notice.js";
+import { RunNumbers } from "../numbers.js";
+import { comparePath } from "../router.js";
+import { describeVerdict, findTone } from "../verdict.js";
+import { buildVerdictCard } from "../verdict_card.js";
+import { Choices } from "./run/choices.js";
+import { FactsCard } from "./run/facts.js";
+import { FindingsCard } from "./run/findings.js";
+import { LayerCard } from "./run/layer.js";
+import { buildState } from "./runs.js";
+import { buildUnknown } from "./unknown.js";
+
+/** @typedef {import("../main.js").Context} Context */
+/** @typedef {import("../schema.js").RunDetail} RunDetail */
+/** @typedef {import("../schema.js").Finding} Finding */
+/** @typedef {import("../schema.js").TensorTable} TensorTable */
+
+const FOLLOW_MS = 500;
+/** Catching up may take a third of the time at most, so that a slow server is not driven harder. */
+const FOLLOW_SHARE = 3;
+const COLUMN_PX = 2;
+
+/**
+ * @param {Context} context
+ * @param {string} id
+ * @param {URLSearchParams} query
+ * @returns {import("../main.js").Page}
+ */
+export function openRun(context, id, query) {
+  document.title = "Run · gradwatch";
+  const page = new RunPage(context, id, query);
+  void page.load();
+  return page;
+}
+
+class RunPage {
+  /** @type {RunDetail | null} */
+  #run = null;
+  /** @type {Finding[]} */
+  #findings = [];
+  /** Which finding the verdict tells of; null is the leading one. @type {string | null} */
+  #told = null;
+  /** @type {TensorTable} */
+  #tensors = { tensors: [], scalars: [] };
+  /** @type {Map<string, number | null>} */
+  #sizes = new Map();
+  /** @type {number | null} */
+  #stepsPerS = null;
+  /** @type {string | null} */
+  #picked;
+  /** @type {number | null} */
+  #from;
+  /** @type {number | null} */
+  #to;
+  #isPaused = false;
+  #isFollowing = false;
+  #isClosed = false;
+  /** The step up to which numbers were fetched. @type {number | null} */
+  #shownStep = null;
+  #followedAt = 0;
+  #followTook = 0;
+  /** @type {(() => void)[]} */
+  #ends = [];
+  /** @type {RunChart | null} */
+  #chart = null;
+
+  /**
+   * @param {Context} context
+   * @param {string} id
+   * @param {URLSearchParams} query
+   */
+  constructor(context, id, query) {
+    this.context = context;
+    this.id = id;
+    this.numbers = new RunNumbers(id);
+    this.#picked = query.get("tensor");
+    this.#from = readStep(query.get("from"));
+    this.#to = readStep(query.get("to"));
+    this.choices = new Choices(query, (change) => this.#choose(change));
+    this.verdict = h("div", { class: "verdict-place" });
+    this.findings = new FindingsCard((finding) => this.#tell(finding));
+    this.layer = new LayerCard(id, { step: (by) => this.#pickNext(by) });
+    this.facts = new FactsCard(id, (run) => this.#takeRun(run));
+    this.layer.chart.onZoom = (range) => this.#zoom(range);
+    this.layer.chart.onHover = (step) => this.#chart?.pointAt(step);
+  }
+
+  /** Fetches the run, then its numbers. */
+  async load() {
+    try {
+      const [run, { findings }, tensors] = await Promise.all([fetchRun(this.id), fetchFindings(this.id), fetchTensors(this.id)]);
+      if (this.#isClosed) return;
+      this.#run = run;
+      this.#findings = findings;
+      this.#takeTensors(tensors);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) {
+        document.title = "Unknown run · gradwatch";
+        this.context.root.replaceChildren(buildUnknown("There is no such run", this.id, error.advice));
+      } else report(error);
+      return;
+    }
+    this.#build();
+    this.#listen();
+    this.#bind();
+    this.#draw();
+    await this.#reload();
+  }
+
+  /** @param {TensorTable} tensors */
+  #takeTensors(tensors) {
+    this.#tensors = tensors;
+    this.#sizes = new Map(tensors.tensors.map(({ tensor, n_elements }) => [tensor, n_elements]));
+    this.choices.offer(new Set(tensors.tensors.flatMap(({ kinds }) => kinds)));
+  }
+
+  #build() {
+    const box = h("div", { class: "run-chart", tabindex: "0", role: "group", "data-arrows": true, "aria-label": "Loss, learning rate, heatmap of layers by steps, and steps with NaN or Inf. Use j and k to go through the layers; their figures stand beside." });
+    this.legend = h("div", { class: "legend" });
+    this.zoomed = h("button", { type: "button", class: "button small", hidden: true, onclick: () => this.#zoom(null) }, "Show all steps");
+    this.heading = h("h2", {}, "Every layer, every step");
+    this.context.root.append(
+      h("div", { class: "run-page" },
+        this.verdict,
+        h("section", { class: "card chart-card", "aria-label": "Charts" }, h("div", { class: "chart-head" }, this.heading, this.zoomed, this.choices.element), box, this.legend),
+        h("aside", { class: "side" }, this.findings.element, this.layer.element, this.facts.element),
+      ),
+    );
+    this.#chart = new RunChart(box);
+    this.#chart.onPick = (tensor) => this.#pick(tensor);
+    this.#chart.onZoom = (range) => this.#zoom(range);
+    this.#chart.onHover = (step) => this.layer.chart.pointAt(step);
+    this.#chart.plot.onError = (error) => report(error, "numbers");
+    this.layer.chart.plot.onError = (error) => report(error, "panel");
+  }
+
+  #listen() {
+    const { live } = this.context;
+    live.subscribe([this.id]);
+    let wasLost = false;
+    const timer = setInterval(() => void this.#follow(), FOLLOW_MS / 2);
+    this.#ends.push(
+      live.listen((message) => this.#hear(message)),
+      live.watch((state) => {
+        if (state === "open" && wasLost) void this.#refreshRun();
+        wasLost = state === "lost";
+      }),
+      () => clearInterval(timer),
+    );
+  }
+
+  #bind() {
+    const next = () => this.#pickNext(1);
+    const previous = () => this.#pickNext(-1);
+    bindKeys([
+      { keys: ["j", "ArrowDown"], words: "next layer", run: next },
+      { keys: ["k", "ArrowUp"], words: "previous layer", run: previous },
+      { keys: ["o"], words: "order by depth or by trouble", run: () => this.choices.toggleOrder() },
+      { keys: ["p"], words: "pause, or follow the training", run: () => this.#togglePause() },
+      { keys: ["a"], words: "show all steps", run: () => this.#zoom(null) },
+    ]);
+  }
+
+  /** @param {import("../live.js").LiveMessage} message */
+  #hear(message) {
+    const run = this.#run;
+    if (run === null) return;
+    if (message.type === "progress" && message.run_id === this.id) {
+      Object.assign(run, { last_step: message.last_step, cost: message.cost ?? run.cost, n_rows_lost: message.n_rows_lost });
+      this.#stepsPerS = message.steps_per_s;
+      this.#draw();
+    } else if (message.type === "run" && message.run.id === this.id) {
+      this.#takeRun(message.run);
+      if (message.run.state !== "live") void this.#refreshRun();
+    } else if (message.type === "findings" && message.run_id === this.id) {
+      this.#findings = message.findings;
+      this.#draw();
+    } else if (message.type === "deleted" && message.run_id === this.id) {
+      this.context.root.replaceChildren(buildUnknown("This run was deleted", run.name, "It was deleted while you looked at it."));
+      this.close();
+    }
+  }
+
+  /** @param {Partial<RunDetail>} change */
+  #takeRun(change) {
+    if (this.#run === null) return;
+    this.#run = { ...this.#run, ...change };
+    this.#draw();
+  }
+
+  /** What only the run's own address says: its error, its streams, tensors that came since. */
+  async #refreshRun() {
+    try {
+      const [run, { findings }, tensors] = await Promise.all([fetchRun(this.id), fetchFindings(this.id), fetchTensors(this.id)]);
+      if (this.#isClosed) return;
+      this.#findings = findings;
+      this.#takeTensors(tensors);
+      this.#takeRun(run);
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  /** Fetches new steps, if there are any, nothing holds them back, and the last time is long enough ago. */
+  async #follow() {
+    const last = this.#run?.last_step ?? null;
+    if (last === null || last === this.#shownStep || this.#isPaused || this.#isFollowing || document.hidden) return;
+    if (this.#to !== null || this.context.live.state !== "open") return;
+    if (performance.now() - this.#followedAt < Math.max(FOLLOW_MS, FOLLOW_SHARE * this.#followTook)) return;
+    this.#isFollowing = true;
+    const started = performance.now();
+    try {
+      if (this.#tensors.tensors.length === 0 || this.numbers.loss === null) this.#takeTensors(await fetchTensors(this.id));
+      if (this.#shownStep === null) await this.#reload();
+      else {
+        await this.numbers.follow(last);
+        this.#shownStep = last;
+        this.#drawCharts();
+        await this.#loadLayer();
+      }
+      dismiss("numbers");
+    } catch (error) {
+      report(error, "numbers");
+    } finally {
+      this.#isFollowing = false;
+      this.#followedAt = performance.now();
+      this.#followTook = this.#followedAt - started;
+    }
+  }
+
+  /** Fetches all numbers of the view. */
+  async #reload() {
+    const last = this.#run?.last_step ?? null;
+    if (last === null) return;
+    const { kind, statistic } = this.choices.query;
+    const columns = Math.max(60, Math.round((this.#chart?.element.clientWidth ?? 800) - 234) / COLUMN_PX);
+    this.#chart?.element.classList.add("loading");
+    try {
+      await this.numbers.load({ kind, statistic, from: this.#from, to: this.#to, columns: Math.round(columns) }, this.#tensors.scalars);
+      if (this.#isClosed) return;
+      this.#shownStep = last;
+      this.#pickFirst();
+      this.#drawCharts();
+      dismiss("numbers");
+      await this.#loadLayer();
+    } catch (error) {
+      report(error, "numbers");
+    } finally {
+      this.#chart?.element.classList.remove("loading");
+    }
+  }
+
+  /** Something always stands at the side: the layer of the verdict, else the first. */
+  #pickFirst() {
+    const { heatmap } = this.numbers;
+    if (heatmap === null || (this.#picked !== null && heatmap.tensors.includes(this.#picked))) return;
+    const blamed = this.#findings.map(({ tensor }) => tensor).find((tensor) => tensor !== null && heatmap.tensors.includes(tensor));
+    this.#picked = blamed ?? heatmap.tensors[this.#order()[0] ?? 0] ?? null;
+  }
+
+  /** @returns {number[]} */
+  #order() {
+    const { heatmap } = this.numbers;
+    if (heatmap === null) return [];
+    return this.choices.state.order === "trouble" ? orderByTrouble(heatmap) : heatmap.tensors.map((_, i) => i);
+  }
+
+  /** @param {string} tensor */
+  #pick(tensor) {
+    this.#picked = tensor;
+    this.context.router.remember({ tensor });
+    this.#drawCharts();
+    void this.#loadLayer();
+  }
+
+  /** @param {number} by rows down */
+  #pickNext(by) {
+    const { heatmap } = this.numbers;
+    if (heatmap === null) return;
+    const tensors = this.#order().map((row) => heatmap.tensors[row] ?? "");
+    const here = tensors.indexOf(this.#picked ?? "");
+    const next = tensors[Math.min(tensors.length - 1, Math.max(0, here + by))];
+    if (next !== undefined) this.#pick(next);
+  }
+
+  /** @param {{reload: boolean}} change */
+  #choose({ reload }) {
+    this.context.router.remember(this.choices.remembered);
+    if (reload) void this.#reload();
+    else this.#drawCharts();
+  }
+
+  /** @param {[number, number] | null} range first step and end */
+  #zoom(range) {
+    const end = (this.#run?.last_step ?? 0) + 1;
+    this.#from = range === null || range[0] <= 0 ? null : range[0];
+    // A range that reaches the present goes on with it.
+    this.#to = range === null || range[1] >= end ? null : range[1];
+    this.context.router.remember({ from: this.#from, to: this.#to });
+    if (range === null) this.#chart?.resetRows();
+    void this.#reload();
+  }
+
+  #togglePause() {
+    this.#isPaused = !this.#isPaused;
+    this.#draw();
+  }
+
+  /** @param {Finding} finding */
+  #tell(finding) {
+    this.#told = finding.id;
+    if (finding.tensor !== null && this.numbers.heatmap?.tensors.includes(finding.tensor)) this.#pick(finding.tensor);
+    this.#draw();
+    this.verdict.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @returns {[number, number]} first step and end of what is shown */
+  #range() {
+    const { heatmap, nonfinite } = this.numbers;
+    const first = this.#from ?? heatmap?.steps[0] ?? 0;
+    const end = this.#to ?? Math.max(heatmap?.step_end ?? 1, nonfinite?.step_end ?? 1);
+    return [first, Math.max(end, first + 1)];
+  }
+
+  async #loadLayer() {
+    const info = this.#tensors.tensors.find(({ tensor }) => tensor === this.#picked) ?? null;
+    await this.layer.load({
+      tensor: this.#picked, kind: this.choices.query.kind, info, range: this.#range(), from: this.#from, to: this.#to,
+      version: this.#shownStep ?? -1,
+    });
+  }
+
+  #drawCharts() {
+    const { heatmap, nonfinite, loss, rate } = this.numbers;
+    if (heatmap === null || nonfinite === null) return;
+    const { scale, statistic } = this.choices.state;
+    const isShare = statistic === "n_zero" && this.choices.query.statistic === "n_zero";
+    const leading = this.#findings.find(({ id }) => id === this.#told) ?? this.#findings[0];
+    const tone = leading === undefined ? null : findTone(leading);
+    this.#chart?.draw({
+      heatmap, nonfinite, loss, rate, sizes: this.#sizes, picked: this.#picked, range: this.#range(),
+      order: this.#order(),
+      scale: isShare ? SHARE_SCALE : scale === "own" ? OWN_SCALE : chooseScale(heatmap),
+      quantity: this.choices.quantity,
+      onset: leading === undefined ? null : {
+        step: leading.first_step, isNonfinite: tone === "nonfinite",
+        color: getComputedStyle(document.documentElement).getPropertyValue(tone === "critical" ? "--critical" : "--warning").trim(),
+      },
+    });
+    this.#drawLegend(heatmap);
+    this.zoomed?.toggleAttribute("hidden", this.#from === null && this.#to === null);
+  }
+
+  /**
+   * Explains only what is there to be seen.
+   * @param {import("../schema.js").Heatmap} heatmap
+   */
+  #drawLegend(heatmap) {
+    if (this.legend === undefined) return;
+    const has = (/** @type {(number | null)[][]} */ block) => block.some((row) => row.some((cell) => (cell ?? 0) > 0));
+    const [first, end] = this.#range();
+    const perColumn = heatmap.downsampled_by;
+    fill(
+      this.legend,
+      has(heatmap.n_nonfinite) && h("span", {}, h("i", { class: "swatch nonfinite" }), "NaN or Inf"),
+      has(heatmap.missing) && h("span", {}, h("i", { class: "swatch missing" }), "no gradient reaches this variable"),
+      perColumn > 1 && h("span", {}, `one column is ${formatStep(perColumn)} steps and keeps the most extreme; drag to see steps ${formatStep(first)} to ${formatStep(end - 1)} closer`),
+    );
+  }
+
+  #draw() {
+    const run = this.#run;
+    if (run === null) return;
+    document.title = `${run.name} · gradwatch`;
+    const told = this.#findings.find(({ id }) => id === this.#told);
+    const findings = told === undefined ? this.#findings : [told, ...this.#findings.filter((finding) => finding !== told)];
+    const verdict = describeVerdict(run, findings);
+    this.verdict.dataset.tone = verdict.tone;
+    fill(this.verdict, buildVerdictCard(verdict));
+    this.findings.draw(this.#findings, told?.id ?? this.#findings[0]?.id ?? null);
+    this.facts.draw(run);
+    this.#drawTop(run);
+  }
+
+  /** @param {RunDetail} run */
+  #drawTop(run) {
+    const isLive = run.state === "live";
+    const speed = isLive && this.#stepsPerS !== null ? ` · ${this.#stepsPerS >= 10 ? Math.round(this.#stepsPerS) : Number(this.#stepsPerS.toFixed(1))} steps/s` : "";
+    const step = run.last_step === null ? "" : ` · step ${formatStep(run.last_step)}`;
+    const isPaused = this.#isPaused && isLive;
+    fill(
+      this.context.place,
+      h("span", { class: "run-title", title: run.name }, run.name),
+      h("span", { class: `pill ${run.state}`, "data-state": run.state }, buildState(run.state), h("span", { class: "number" }, `${step}${speed}`)),
+      isPaused && h("span", { class: "pill paused" }, "paused"),
+      run.cost !== null && h("span", { class: "pill", title: "Share of the training's time that the hook takes" }, `hook costs ${formatShare(run.cost)}`),
+      run.n_rows_lost > 0 && h("span", { class: "pill bad", title: "Overwritten before they could be read" }, `${formatPlural(run.n_rows_lost, "row")} lost`),
+      run.n_skipped > 0 && h("span", { class: "pill bad", title: "Their gradients were not finite, and on_nonfinite is \"skip\"" }, `${formatCount(run.n_skipped)} steps skipped`),
+    );
+    fill(
+      this.context.actions,
+      isLive && h("button", { type: "button", class: "button", "aria-pressed": String(this.#isPaused), onclick: () => this.#togglePause() }, this.#isPaused ? "Follow" : "Pause"),
+      h("button", { type: "button", class: "button", onclick: () => void this.#compareWithHealthy() }, "Compare with last healthy run"),
+    );
+  }
+
+  async #compareWithHealthy() {
+    try {
+      const { runs } = await fetchRuns({ project: this.#run?.project ?? "", limit: 100 });
+      const healthy = runs.find(({ id, health, last_step }) => id !== this.id && health.level === "healthy" && last_step !== null);
+      if (healthy !== undefined) return this.context.router.go(comparePath([this.id, healthy.id]));
+      report(new ApiError("no_healthy_run", `The project “${this.#run?.project ?? ""}” has no other run without findings.`, 200));
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  close() {
+    this.#isClosed = true;
+    for (const end of this.#ends) end();
+    this.#ends = [];
+    this.numbers.close();
+    this.#chart?.close();
+    this.layer.close();
+  }
+}
+
+/**
+ * @param {string | null} text
+ * @returns {number | null}
+ */
+function readStep(text) {
+  const step = Number(text);
+  return text !== null && text !== "" && Number.isInteger(step) && step >= 0 ? step : null;
+}

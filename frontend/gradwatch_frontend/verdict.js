@@ -1,0 +1,163 @@
+/** The verdict on a run, in words: what to say at the top of its page. Pure: run and findings in, texts out. */
+
+import { evidence } from "./schema.js";
+import { formatInteger, formatPlural, formatShare, formatStep } from "./format.js";
+
+/** @typedef {import("./schema.js").Finding} Finding */
+/** @typedef {import("./schema.js").Hypothesis} Hypothesis */
+/** @typedef {import("./schema.js").RunSummary & {error?: string | null, streams?: {n_tensors: number}[]}} Run */
+/** @typedef {"nonfinite" | "critical" | "warning" | "healthy" | "early"} Tone */
+/**
+ * @typedef {object} Verdict
+ * @property {Tone} tone
+ * @property {string} title
+ * @property {string} why
+ * @property {string} summary the evidence, in a sentence
+ * @property {{text: string, isCause: boolean}[]} chain the order of onset
+ * @property {{file: string, line: number | null, code: string | null} | null} source
+ * @property {Hypothesis[]} hypotheses the likeliest first
+ * @property {Finding | null} finding
+ * @property {string | null} error what the training script died of
+ */
+
+/** Before this many steps a calm run has not shown much: rolling medians are still filling. */
+export const TOO_EARLY_STEPS = 50;
+
+const NONFINITE_KINDS = new Set([
+  "nonfinite_input",
+  "nonfinite_activation",
+  "nonfinite_loss",
+  "nonfinite_gradient",
+  "nonfinite_weight",
+  "singular_gradient",
+]);
+
+/**
+ * Says what colour a finding has: NaN and Inf have one of their own.
+ * @param {Finding} finding
+ * @returns {Tone}
+ */
+export function findTone(finding) {
+  return NONFINITE_KINDS.has(finding.kind) ? "nonfinite" : finding.severity;
+}
+
+/**
+ * Puts the state of a run into words.
+ * @param {Run} run
+ * @param {Finding[]} findings the leading one first
+ * @returns {Verdict}
+ */
+export function describeVerdict(run, findings) {
+  const leading = findings[0];
+  const error = run.error ?? null;
+  if (leading !== undefined) return describeFinding(leading, error);
+  const blank = { summary: "", chain: [], source: null, hypotheses: [], finding: null, error };
+  if (run.state === "crashed") {
+    return {
+      ...blank,
+      tone: "warning",
+      title: run.last_step === null ? "The training stopped before its first step" : `The training stopped at step ${formatStep(run.last_step)}`,
+      why: "It ended with an error of its own. Until then no gradient, weight or update gave cause for concern.",
+    };
+  }
+  if (run.last_step === null) {
+    return { ...blank, tone: "early", title: "Waiting for the first step", why: describeWait(run) };
+  }
+  const n = run.last_step + 1;
+  if (n < TOO_EARLY_STEPS) {
+    return {
+      ...blank,
+      tone: "early",
+      title: "Too early to say",
+      why: `${formatPlural(n, "step")} so far, all finite. What is usual for each layer is known after about ${TOO_EARLY_STEPS}.`,
+    };
+  }
+  return { ...blank, tone: "healthy", ...describeHealth(run, n) };
+}
+
+/**
+ * @param {Run} run
+ * @returns {string}
+ */
+function describeWait(run) {
+  if (run.state === "live") return "The training is connected. The first step often takes longest: TensorFlow traces and compiles it.";
+  if (run.state === "lost_contact") return "The training connected and then fell silent before its first step.";
+  return "The training ended before its first step.";
+}
+
+/**
+ * @param {Run} run
+ * @param {number} n steps
+ * @returns {{title: string, why: string}}
+ */
+function describeHealth(run, n) {
+  const tensors = (run.streams ?? []).reduce((sum, stream) => sum + stream.n_tensors, 0);
+  const watched = tensors > 0 ? ` of ${formatPlural(tensors, "watched tensor")}` : "";
+  const why = `In ${formatPlural(n, "step")}${watched}: everything finite, nothing exploding, nothing vanishing, no gradient missing.`;
+  if (run.state === "live") return { title: "Healthy so far", why };
+  if (run.state === "finished") return { title: "Healthy to the end", why };
+  return { title: "Healthy when last heard of", why: `${why} The training has not been heard of since.` };
+}
+
+/**
+ * @param {Finding} finding
+ * @param {string | null} error
+ * @returns {Verdict}
+ */
+function describeFinding(finding, error) {
+  const { summary, chain } = evidence(finding.evidence);
+  const hypotheses = [...finding.hypotheses].sort((a, b) => b.confidence - a.confidence);
+  return {
+    tone: findTone(finding),
+    title: finding.title,
+    why: hypotheses[0]?.why || hypotheses[0]?.cause || "",
+    summary,
+    chain: chain.map((link, i) => ({ text: describeLink(link), isCause: i === 0 })),
+    source: finding.source,
+    hypotheses,
+    finding,
+    error,
+  };
+}
+
+/**
+ * @param {{what: string, step: number | null, n: number | null}} link
+ * @returns {string}
+ */
+function describeLink({ what, step, n }) {
+  const count = n !== null && n > 1 ? `${formatInteger(n)} × ` : "";
+  const when = step === null ? "" : ` (step ${formatStep(step)})`;
+  return `${count}${what}${when}`;
+}
+
+/**
+ * Splits a fix into lines and says which are taken out and which put in.
+ * @param {string} code
+ * @returns {{text: string, change: "out" | "in" | null}[]}
+ */
+export function readDiff(code) {
+  return code
+    .replace(/\s+$/, "")
+    .split("\n")
+    .map((text) => ({ text, change: /^-(?!-)/.test(text) ? "out" : /^\+(?!\+)/.test(text) ? "in" : null }));
+}
+
+/**
+ * What Copy takes: of a diff the new lines without their signs, else all.
+ * @param {string} code
+ * @returns {string}
+ */
+export function readFix(code) {
+  const lines = readDiff(code);
+  if (!lines.some((line) => line.change !== null)) return code.replace(/\s+$/, "");
+  return lines
+    .filter((line) => line.change !== "out")
+    .map((line) => (line.change === "in" ? line.text.replace(/^\+ ?/, "") : line.text))
+    .join("\n");
+}
+
+/**
+ * @param {number} confidence 0 to 1
+ * @returns {string}
+ */
+export const describeConfidence = (confidence) => `confidence ${formatShare(confidence)}`;
