@@ -3,7 +3,8 @@
     python -m tests.synthetic --url http://127.0.0.1:8470 --kind sick --layers 60 --steps 900 [--pace 50] [--crash]
 
 The numbers are drawn from a seed: the same arguments give the same run. ``healthy`` converges; ``sick`` has one
-layer whose gradient grows for some dozens of steps, then holds NaN at `SyntheticRun.onset`, after which every weight is NaN.
+layer whose gradient grows for some dozens of steps, then holds NaN at `SyntheticRun.onset`, after which every weight is
+NaN.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
@@ -246,11 +247,9 @@ class SyntheticHook:
 
     def drain(self) -> None:
         """Notes what has come, without waiting."""
-        while True:
-            try:
+        with suppress(TimeoutError):
+            while True:
                 self.receive(timeout_s=0)
-            except TimeoutError:
-                return
 
     def wait_for_ack(self, seq: int) -> None:
         """Waits until everything up to ``seq`` is committed."""

@@ -72,8 +72,10 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(
-    _: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version")] = False,
+def _options(  # noqa: ARG001 the callback took it
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version")
+    ] = False,
 ) -> None:
     """A live health monitor for the gradients of TensorFlow training."""
 
@@ -126,8 +128,12 @@ def runs(
         typer.echo("No runs yet. Add gradwatch.watch(model) to a training script, and start: gradwatch serve")
         return
     table = Table(box=None, header_style="dim", pad_edge=False)
-    for name in ("RUN", "NAME", "PROJECT", "STATE", "STEP", "STARTED", "HEALTH"):
-        table.add_column(name, overflow="fold" if name == "RUN" else "ellipsis", justify="right" if name == "STEP" else "left")
+    for name in ("RUN", "NAME", "PROJECT", "STATE"):
+        # An id that is cut cannot be copied.
+        table.add_column(name, no_wrap=True, overflow="fold" if name == "RUN" else "ellipsis")
+    table.add_column("STEP", no_wrap=True, justify="right")
+    table.add_column("STARTED", no_wrap=True)
+    table.add_column("HEALTH", ratio=1)
     for one in found:
         health = one["health"]
         table.add_row(
@@ -139,7 +145,7 @@ def runs(
             one["started_at"][:16].replace("T", " "),
             f"[{COLOURS[health['level']]}]{escape(health['title'] or health['level'])}[/]",
         )
-    Console().print(table)
+    Console(soft_wrap=False).print(table)
     if total > len(found):
         typer.echo(f"{total - len(found)} more; see --limit.")
 
@@ -255,7 +261,7 @@ def _resolve(store: Store, text: str) -> str:
         return text
     begin = [run_id for run_id in ids if run_id.startswith(text)]
     if len(begin) == 1:
-        return begin[0]
+        return str(begin[0])
     if begin:
         raise RequestError("ambiguous_run", f"{len(begin)} runs begin with {text!r}: {', '.join(begin[:5])} ...")
     raise NotFoundError("unknown_run", f'There is no run {text!r}; "gradwatch runs" lists them.', {"run_id": text})

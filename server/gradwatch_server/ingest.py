@@ -58,7 +58,7 @@ async def serve_hook(websocket: WebSocket, services: Services) -> None:
         await _refuse(websocket, services, MessageError(error.code, error.message, error.detail, fatal=False))
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error)
-        text = f"The server cannot write its database ({reason}); what was not acknowledged is not stored. Try again later."
+        text = f"The server cannot write its database ({reason}); keep what was not acknowledged, and try again later."
         await _refuse(websocket, services, MessageError("store_failed", text, fatal=False))
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ TENSOR_LIMIT = 100_000
 MAX_STEP = 2**53 - 1
 """Beyond it a step is no exact number in the browser."""
 
+Checked = TypeVar("Checked", bound=BaseModel)
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 
 
@@ -243,7 +244,7 @@ def read_frame(message: protocol.Message, data: bytes, streams: Mapping[int, Str
     return Frame(fields.seq, kind, data, fields, arrays, names)
 
 
-def _check(model: type[Any], message: protocol.Message) -> Any:
+def _check(model: type[Checked], message: protocol.Message) -> Checked:
     try:
         return model.model_validate(message)
     except ValidationError as error:

@@ -27,17 +27,17 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        of = {"registry": self.registry, "namespace": "gradwatch"}
-        self.messages = Counter("messages", "Messages committed", ["type"], **of)
-        self.rows = Counter("rows", "Rows committed", **of)
-        self.received_bytes = Counter("received_bytes", "Bytes of messages committed", **of)
-        self.errors = Counter("errors", "Messages and requests refused", ["code"], **of)
-        self.hooks = Gauge("hooks", "Hooks connected", **of)
-        self.browsers = Gauge("browsers", "Browsers connected", **of)
-        self.commit_s = Histogram("commit_seconds", "From a message's check to its commit", **of)
-        self.health_s = Histogram("health_seconds", "The health engine's time for one batch", **of)
-        self.health_failures = Counter("health_failures", "Health engines that failed", **of)
-        self.cache_bytes = Gauge("cache_bytes", "Decoded columns in memory", **of)
+        registry = self.registry
+        self.messages = Counter("gradwatch_messages", "Messages committed", ["type"], registry=registry)
+        self.rows = Counter("gradwatch_rows", "Rows committed", registry=registry)
+        self.received_bytes = Counter("gradwatch_received_bytes", "Bytes of messages committed", registry=registry)
+        self.errors = Counter("gradwatch_errors", "Messages and requests refused", ["code"], registry=registry)
+        self.hooks = Gauge("gradwatch_hooks", "Hooks connected", registry=registry)
+        self.browsers = Gauge("gradwatch_browsers", "Browsers connected", registry=registry)
+        self.commit_s = Histogram("gradwatch_commit_seconds", "From a message's check to its commit", registry=registry)
+        self.health_s = Histogram("gradwatch_health_seconds", "The health engine's time for one batch", registry=registry)
+        self.health_failures = Counter("gradwatch_health_failures", "Health engines that failed", registry=registry)
+        self.cache_bytes = Gauge("gradwatch_cache_bytes", "Decoded columns in memory", registry=registry)
 
     def render(self) -> bytes:
         """All counters as Prometheus text."""

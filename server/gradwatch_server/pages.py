@@ -98,7 +98,8 @@ def post_login(request: Request, services: Here, login: Login) -> Response:
     """Signs a browser in: 204 with the cookie."""
     check_host(request, services.settings)
     if not is_token(services.settings, login.token):
-        raise AccessError("unauthorized", "That is not this server's token; it is the GRADWATCH_TOKEN it was started with.")
+        text = "That is not this server's token; it is the GRADWATCH_TOKEN that the server was started with."
+        raise AccessError("unauthorized", text)
     answer = Response(status_code=204)
     secret = services.settings.secret
     return answer if secret is None else _sign_in(answer, request, secret)

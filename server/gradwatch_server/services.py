@@ -106,7 +106,7 @@ async def _rebuild(services: Services, run_ids: list[str]) -> None:
 
 
 class Contacts:
-    """Counts the sockets that speak for each run; when the last one goes without a word, the run is lost some seconds later."""
+    """Counts the sockets that speak for each run; a live run whose last one goes is lost some seconds later."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -143,7 +143,7 @@ class Series(_Shape):
     min: Numbers
     mean: Numbers
     max: Numbers
-    n_nonfinite: Numbers = Field(description="The largest count at one step; for a scalar the steps at which it was none.")
+    n_nonfinite: Numbers = Field(description="The largest count at one step; for a scalar the number of such steps.")
     times: Numbers = Field(description="Unix seconds.")
     state: list[ScalarState] | None = Field(None, description="For scalars only: what is not finite, and how.")
     downsampled_by: int

@@ -10,7 +10,7 @@ from gradwatch_server.answers import Answer
 from gradwatch_server.api.models import Heatmap, Nonfinite, Series
 from gradwatch_server.api.query import Here, Steps, shape
 from gradwatch_server.services import Services
-from gradwatch_server.store.catalogue import read_run
+from gradwatch_server.store.catalogue import check_run
 
 __all__ = ["router"]
 
@@ -24,6 +24,7 @@ def get_series(
     services: Here,
     run_id: str,
     steps: Steps,
+    *,
     tensor: Annotated[str, Query(description="A tensor's path, or a scalar's name")],
     kind: Annotated[str, Query(description="A kind, or scalar")] = "gradient",
     statistic: Annotated[str, Query(description="A statistic, or update_ratio")] = "norm",
@@ -43,6 +44,7 @@ def get_heatmap(
     services: Here,
     run_id: str,
     steps: Steps,
+    *,
     kind: Annotated[str, Query(description="A kind")] = "gradient",
     statistic: Annotated[str, Query(description="A statistic, or update_ratio")] = "norm",
     columns: Columns = 600,
@@ -62,4 +64,4 @@ def get_nonfinite(services: Here, run_id: str, steps: Steps, columns: Columns = 
 
 def _check_run(services: Services, run_id: str) -> None:
     with services.store.read() as connection:
-        read_run(connection, run_id)
+        check_run(connection, run_id)

@@ -13,7 +13,7 @@ from gradwatch_server.api.models import FindingList, RunChange, RunDetail, RunLi
 from gradwatch_server.api.query import ERRORS, Here, shape
 from gradwatch_server.services import Services
 from gradwatch_server.store import RunFilter
-from gradwatch_server.store.catalogue import change_run, list_runs, read_run, read_tensors, remove_run
+from gradwatch_server.store.catalogue import change_run, check_run, list_runs, read_run, read_tensors, remove_run
 from gradwatch_server.store.log import read_findings
 
 __all__ = ["router"]
@@ -24,6 +24,7 @@ router = APIRouter(tags=["runs"])
 @router.get("/runs", responses=shape(RunList))
 def get_runs(
     services: Here,
+    *,
     project: Annotated[str | None, Query(description="Only this project")] = None,
     state: Annotated[RunState | None, Query(description="Only this state")] = None,
     search: Annotated[str | None, Query(max_length=200, description="Text in name, id, project or a tag")] = None,
@@ -69,7 +70,7 @@ async def delete_run(services: Here, run_id: str) -> Response:
 def get_tensors(services: Here, run_id: str) -> Response:
     """Lists the variables and scalars of a run."""
     with services.store.read() as connection:
-        read_run(connection, run_id)
+        check_run(connection, run_id)
         tensors = read_tensors(connection, run_id)
     return Answer({"tensors": tensors, "scalars": services.store.numbers.scalar_names(run_id)})
 
@@ -78,7 +79,7 @@ def get_tensors(services: Here, run_id: str) -> Response:
 def get_findings(services: Here, run_id: str) -> Response:
     """Lists what went wrong, the leading finding first."""
     with services.store.read() as connection:
-        read_run(connection, run_id)
+        check_run(connection, run_id)
         return Answer({"findings": read_findings(connection, run_id)})
 
 

@@ -16,6 +16,7 @@ from gradwatch_server.store.sparkline import read_sparkline
 __all__ = [
     "RunFilter",
     "change_run",
+    "check_run",
     "list_runs",
     "read_frames",
     "read_run",
@@ -66,19 +67,28 @@ def list_runs(connection: Connection, wanted: RunFilter) -> tuple[list[Json], in
     return found, int(total or 0)
 
 
+def check_run(connection: Connection, run_id: str) -> None:
+    """Lets pass only a run that exists.
+
+    Raises:
+        NotFoundError: there is no such run.
+    """
+    if connection.scalar(select(runs.c.id).where(runs.c.id == run_id)) is None:
+        raise NotFoundError(
+            "unknown_run",
+            f"There is no run {run_id!r}; it may have been deleted. GET /api/runs or \"gradwatch runs\" lists them.",
+            {"run_id": run_id},
+        )
+
+
 def read_run(connection: Connection, run_id: str) -> Json:
     """Reads one run with its error and streams.
 
     Raises:
         NotFoundError: there is no such run.
     """
-    row = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().one_or_none()
-    if row is None:
-        raise NotFoundError(
-            "unknown_run",
-            f"There is no run {run_id!r}; it may have been deleted. GET /api/runs or \"gradwatch runs\" lists them.",
-            {"run_id": run_id},
-        )
+    check_run(connection, run_id)
+    row = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().one()
     tables = [
         {"stream": table["stream"], "optimizer": table["optimizer"], "n_tensors": len(table["tensors"])}
         for table in read_streams(connection, run_id)

@@ -184,7 +184,13 @@ class _Run:
             newest = connection.execute(
                 select(workers.c.worker, workers.c.last_seq).where(workers.c.run_id == self.run_id)
             ).all()
-            tables = connection.execute(select(streams).where(streams.c.run_id == self.run_id)).all()
+            places = connection.execute(
+                select(streams.c.worker, streams.c.stream).where(streams.c.run_id == self.run_id)
+            ).all()
+            # The tables are long: read only when there is a new one.
+            is_new = len(places) > len(self._streams)
+            query = select(streams).where(streams.c.run_id == self.run_id)
+            tables = connection.execute(query).all() if is_new else []
         for row in tables:
             if (row.worker, row.stream) not in self._streams:
                 stream = _Stream(StreamTable(row.tensors, row.scalars, row.optimizer))

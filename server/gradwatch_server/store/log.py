@@ -13,7 +13,16 @@ from gradwatch_server.messages import Frame, HelloRun, StreamTable
 from gradwatch_server.store.schema import findings, frames, runs, streams, workers
 from gradwatch_server.store.sparkline import EMPTY, Point, add_points, state_of
 
-__all__ = ["Appended", "Greeting", "append_frames", "greet", "mark_lost", "mark_stale", "read_findings", "replace_findings"]
+__all__ = [
+    "Appended",
+    "Greeting",
+    "append_frames",
+    "greet",
+    "mark_lost",
+    "mark_stale",
+    "read_findings",
+    "replace_findings",
+]
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,8 @@ def append_frames(connection: Connection, run_id: str, worker: int, new: Sequenc
         MessageError: the run was deleted meanwhile, or a message is missing in between.
     """
     run = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().one_or_none()
-    last_seq = connection.scalar(select(workers.c.last_seq).where(workers.c.run_id == run_id, workers.c.worker == worker))
+    here = (workers.c.run_id == run_id, workers.c.worker == worker)
+    last_seq = connection.scalar(select(workers.c.last_seq).where(*here))
     if run is None or last_seq is None:
         raise MessageError("run_deleted", f"Run {run_id} was deleted; its data is no longer taken.", {"run_id": run_id})
     fresh = [frame for frame in new if frame.seq > last_seq]
@@ -123,9 +133,7 @@ def append_frames(connection: Connection, run_id: str, worker: int, new: Sequenc
         insert(frames),
         [{**place, "seq": f.seq, "type": f.type, "received_at": now, "data": f.data} for f in fresh],
     )
-    connection.execute(
-        update(workers).where(workers.c.run_id == run_id, workers.c.worker == worker).values(last_seq=fresh[-1].seq)
-    )
+    connection.execute(update(workers).where(*here).values(last_seq=fresh[-1].seq))
     _note_streams(connection, place, fresh)
     values = _summarize(dict(run), fresh, now)
     connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
@@ -239,8 +247,8 @@ def read_findings(connection: Connection, run_id: str) -> list[dict[str, Any]]:
         by_worker.setdefault(worker, []).append({**body, "worker": worker})
     if len(by_worker) == 1:
         return next(iter(by_worker.values()))
-    ranked = [(body["severity"] != "critical", body["first_step"] or 0, body) for all_ in by_worker.values() for body in all_]
-    return [body for _, _, body in sorted(ranked, key=lambda item: item[:2])]
+    bodies = [body for own in by_worker.values() for body in own]
+    return sorted(bodies, key=lambda body: (body["severity"] != "critical", body["first_step"]))
 
 
 def mark_lost(connection: Connection, run_id: str, now: float) -> bool:

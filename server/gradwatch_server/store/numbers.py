@@ -78,7 +78,7 @@ class Numbers:
         if not parts:
             raise unknown("tensor", tensor, _tensor_names(columns, kind), NotFoundError)
         at = np.concatenate([stream.steps for stream, _ in parts])
-        values = np.concatenate([_values(stream, [i], kind, statistic)[:, 0] for stream, i in parts])
+        values = np.concatenate([_values(stream, [i], statistic)[:, 0] for stream, i in parts])
         counts = np.concatenate([stream.planes[NONFINITE][:, i] for stream, i in parts])
         times = np.concatenate([stream.times for stream, _ in parts])
         order = np.argsort(at, kind="stable")
@@ -113,8 +113,9 @@ class Numbers:
         reduce = min_of if statistic == "min" else max_of
         for (stream, indices), cut, own in zip(parts, cuts, at, strict=True):
             hit, first = buckets.place(own)
-            cell = np.ix_([rows[_name(stream, i)] for i in indices], hit)
-            values[cell] = _meet(values[cell], reduce(_values(stream, indices, kind, statistic)[cut], first).T, statistic)
+            cell = np.ix_(np.array([rows[_name(stream, i)] for i in indices]), hit)
+            own_values = reduce(_values(stream, indices, statistic)[cut], first).T
+            values[cell] = _meet(values[cell], own_values, statistic)
             counts[cell] = np.fmax(counts[cell], max_of(stream.planes[NONFINITE][cut][:, indices], first).T)
             if kind == "gradient":
                 is_missing = _missing(stream, indices, cut)
@@ -223,7 +224,7 @@ def _tensor_names(run: RunColumns, kind: str) -> list[str]:
     return [_name(stream, index) for stream in _first_worker(run) for index in _indices(stream, kind)]
 
 
-def _values(stream: StreamColumns, indices: list[int], kind: str, statistic: str) -> Array:
+def _values(stream: StreamColumns, indices: list[int], statistic: str) -> Array:
     """``[n, len(indices)]`` float32 of one statistic."""
     if statistic != UPDATE_RATIO:
         return stream.planes[statistic][:, indices]

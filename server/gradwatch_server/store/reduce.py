@@ -97,4 +97,5 @@ def mean_of(values: Float, first: Int64) -> Float:
     is_known = ~np.isnan(values)
     total = np.add.reduceat(np.where(is_known, values, 0).astype(np.float64), first, axis=0)
     count = np.add.reduceat(is_known.astype(np.int64), first, axis=0)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    mean: Float = np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return mean

@@ -77,11 +77,9 @@ class Writer:
         while (group := self._take()) is not None:
             try:
                 self._commit(group)
-            except BaseException as error:
-                if len(group) == 1:
-                    group[0][1].set_exception(error)
-                else:
-                    self._commit_singly(group)
+            # Whatever it is belongs to the one who waits for the job, and the thread goes on.
+            except BaseException as error:  # noqa: PERF203 a group is worth its own
+                self._fail(group, error)
 
     def _take(self) -> list[Job] | None:
         first = self._jobs.get()
@@ -105,9 +103,12 @@ class Writer:
         for (_, future), result in zip(group, results, strict=True):
             future.set_result(result)
 
-    def _commit_singly(self, group: list[Job]) -> None:
+    def _fail(self, group: list[Job], error: BaseException) -> None:
+        if len(group) == 1:
+            group[0][1].set_exception(error)
+            return
         for job in group:
             try:
                 self._commit([job])
-            except BaseException as error:
-                job[1].set_exception(error)
+            except BaseException as own:  # noqa: PERF203 see _work
+                job[1].set_exception(own)
