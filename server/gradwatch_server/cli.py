@@ -72,7 +72,7 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def _options(  # noqa: ARG001 the callback took it
+def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version")
     ] = False,

@@ -140,9 +140,7 @@ class MessageError(GradwatchServerError):
         return {"type": "error", **super().to_json(), "fatal": self.fatal}
 
 
-def unknown(
-    what: str, found: str, known: Iterable[str], error: type[RequestError] = InvalidQueryError
-) -> RequestError:
+def unknown(what: str, found: str, known: Iterable[str], error: type[RequestError] = InvalidQueryError) -> RequestError:
     """Builds the error for a name that does not exist: what exists, the nearest ones first.
 
     Args:

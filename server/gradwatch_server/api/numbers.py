@@ -33,9 +33,7 @@ def get_series(
     """One tensor's statistic, or one scalar, over steps."""
     _check_run(services, run_id)
     return Answer(
-        services.store.numbers.series(
-            run_id, kind=kind, tensor=tensor, statistic=statistic, steps=steps, points=points
-        )
+        services.store.numbers.series(run_id, kind=kind, tensor=tensor, statistic=statistic, steps=steps, points=points)
     )
 
 

@@ -76,7 +76,7 @@ def check_run(connection: Connection, run_id: str) -> None:
     if connection.scalar(select(runs.c.id).where(runs.c.id == run_id)) is None:
         raise NotFoundError(
             "unknown_run",
-            f"There is no run {run_id!r}; it may have been deleted. GET /api/runs or \"gradwatch runs\" lists them.",
+            f'There is no run {run_id!r}; it may have been deleted. GET /api/runs or "gradwatch runs" lists them.',
             {"run_id": run_id},
         )
 

@@ -51,9 +51,7 @@ class Numbers:
     def __init__(self, columns: ColumnsCache) -> None:
         self._columns = columns
 
-    def series(
-        self, run_id: str, *, kind: str, tensor: str, statistic: str, steps: StepRange, points: int
-    ) -> Json:
+    def series(self, run_id: str, *, kind: str, tensor: str, statistic: str, steps: StepRange, points: int) -> Json:
         """One tensor's statistic, or one scalar, over steps.
 
         Args:
