@@ -1,7 +1,7 @@
 /** The verdict on a run, in words: what to say at the top of its page. Pure: run and findings in, texts out. */
 
 import { evidence } from "./schema.js";
-import { formatInteger, formatPlural, formatShare, formatStep } from "./format.js";
+import { formatPlural, formatShare, formatStep } from "./format.js";
 
 /** @typedef {import("./schema.js").Finding} Finding */
 /** @typedef {import("./schema.js").Hypothesis} Hypothesis */
@@ -121,13 +121,11 @@ function describeFinding(finding, error) {
 }
 
 /**
- * @param {{what: string, step: number | null, n: number | null}} link
+ * @param {{what: string, step: number | null}} link
  * @returns {string}
  */
-function describeLink({ what, step, n }) {
-  const count = n !== null && n > 1 ? `${formatInteger(n)} × ` : "";
-  const when = step === null ? "" : ` (step ${formatStep(step)})`;
-  return `${count}${what}${when}`;
+function describeLink({ what, step }) {
+  return step === null ? what : `${what} (step ${formatStep(step)})`;
 }
 
 /**

@@ -109,7 +109,7 @@ def test_the_nonfinite_colour_belongs_to_nonfinite_numbers_alone(name: str, them
         uses = color in json.dumps(trace)
         assert uses == (trace["meta"]["role"] in NONFINITE_ROLES), trace["meta"]["role"]
     layout = specification["layout"]
-    layout.get("meta", {}).pop("onset", None)  # the line where non-finite numbers begin
+    layout.get("meta", {}).pop("onset", None)  # the line where they begin
     assert color not in json.dumps(layout)
 
 
@@ -138,7 +138,7 @@ def test_the_style_sheet_has_the_same_colours(theme: str) -> None:
     pairs = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);", style)
     variables = {name: light if theme == "light" else dark for name, light, dark in pairs}
     palette = THEMES[theme]
-    for name in ("text", "muted", "surface", "accent", "second", "missing", "nonfinite"):
+    for name in ("text", "muted", "surface", "accent", "second", "missing", "nonfinite", "critical", "warning"):
         assert variables[name] == getattr(palette, name), name
 
 

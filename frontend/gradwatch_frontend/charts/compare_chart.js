@@ -2,6 +2,7 @@
 
 import { formatState } from "../format.js";
 import { Plot, findTrace, stackRows } from "./plot.js";
+import { chooseLogTicks } from "./scale.js";
 
 /** @typedef {import("../schema.js").Series} Series */
 /**
@@ -62,7 +63,11 @@ export function build(specification, runs, by, tensor) {
   if (tensor === null) {
     stackRows(layout, { tensor: 0 });
     layout.xaxis.anchor = "y2";
+    layout.annotations = layout.annotations.filter((/** @type {{name: string}} */ { name }) => name !== "title-y3");
   }
+  const shown = runs.filter(({ isShown }) => isShown);
+  Object.assign(layout.yaxis2, chooseLogTicks(shown.flatMap((run) => run.gradient_norm?.mean ?? []), 6));
+  Object.assign(layout.yaxis3, chooseLogTicks(shown.flatMap((run) => run.tensor?.mean ?? []), 6));
   layout.xaxis.title.text = layout.meta.by[by];
   if (by === "time") layout.xaxis.tickformat = "~s";
   return { data, layout };

@@ -3,6 +3,7 @@
 import { h } from "../dom.js";
 import { formatCount } from "../format.js";
 import { Plot, findTrace, stackRows } from "./plot.js";
+import { chooseLogTicks, makeSymmetricAxis } from "./scale.js";
 
 /** @typedef {import("../schema.js").Series} Series */
 /**
@@ -86,15 +87,20 @@ function build(specification, lines) {
   put("norm_band_low", lines.norm.steps, positive(lines.norm.min));
   put("norm_band", lines.norm.steps, positive(lines.norm.max));
   put("norm", lines.norm.steps, positive(lines.norm.mean));
-  put("value_low", lines.min.steps, lines.min.min);
-  put("value_band", lines.max.steps, lines.max.max);
-  put("value_mean", lines.mean.steps, lines.mean.mean);
+  const { place, axis } = makeSymmetricAxis([...lines.min.min, ...lines.max.max]);
+  Object.assign(layout.yaxis2, axis);
+  put("value_low", lines.min.steps, lines.min.min.map(place));
+  put("value_band", lines.max.steps, lines.max.max.map(place));
+  put("value_mean", lines.mean.steps, lines.mean.mean.map(place)).customdata = lines.mean.mean;
+  Object.assign(layout.yaxis, chooseLogTicks([...lines.norm.min, ...lines.norm.max]));
   if (lines.ratio === null) {
     stackRows(layout, { update_ratio: 0 });
     layout.shapes = [];
+    layout.annotations = layout.annotations.filter((/** @type {{name: string}} */ { name }) => name !== "title-y3");
     layout.xaxis.anchor = "y2";
   } else {
     put("update_ratio", lines.ratio.steps, positive(lines.ratio.mean));
+    Object.assign(layout.yaxis3, chooseLogTicks(lines.ratio.mean));
   }
   const marks = findTrace(specification, "nonfinite");
   lines.norm.steps.forEach((step, i) => {

@@ -8,7 +8,7 @@ import { h } from "../dom.js";
 import { formatCount, formatNumber, formatState, formatStep, formatStepRange, shortenPath } from "../format.js";
 import { findStep } from "../series.js";
 import { Plot, findTrace, stackRows } from "./plot.js";
-import { chooseLabels, colorRow } from "./scale.js";
+import { chooseLabels, colorRow, moveBorder } from "./scale.js";
 
 /** @typedef {import("../schema.js").Series} Series */
 /** @typedef {import("./plot.js").Specification} Specification */
@@ -23,7 +23,7 @@ import { chooseLabels, colorRow } from "./scale.js";
  * @property {import("./scale.js").Scale} scale
  * @property {Map<string, number | null>} sizes elements of each tensor
  * @property {[number, number]} range first step and end (exclusive)
- * @property {{step: number, isNonfinite: boolean, color: string} | null} onset
+ * @property {{step: number, tone: "nonfinite" | "critical" | "warning"} | null} onset
  * @property {string} quantity what the heatmap shows, in words
  */
 
@@ -321,6 +321,7 @@ function fillScalars(specification, { loss, rate }) {
     specification.layout.yaxis2.ticktext = [formatNumber(top, 2)];
   } else {
     findTrace(specification, "learning_rate").visible = false;
+    specification.layout.annotations = specification.layout.annotations.filter((/** @type {{name: string}} */ { name }) => name !== "title-y2");
   }
 }
 
@@ -338,7 +339,7 @@ function fillHeatmap(specification, numbers, widthPx, rowPx) {
   const cells = findTrace(specification, "heatmap");
   Object.assign(cells, { x: edges, y: rows, zmin: scale.low, zmax: scale.high });
   cells.z = order.map((row) => colorRow(heatmap.values[row] ?? [], scale, sizes.get(heatmap.tensors[row] ?? "")));
-  cells.colorscale = scale.name === "own" ? layout.meta.colorscale_own : layout.meta.colorscale;
+  cells.colorscale = scale.name === "own" ? layout.meta.colorscale_own : moveBorder(layout.meta.colorscale, layout.meta.calm_share, scale.calm);
   const [bottom, top] = layout.yaxis3.domain;
   const heightPx = (top - bottom) * (layout.height - layout.margin.t - layout.margin.b);
   Object.assign(cells.colorbar, {
@@ -376,15 +377,13 @@ function fillLane(specification, { nonfinite }) {
   const { layout } = specification;
   trace.x = findEdges(nonfinite);
   trace.z = layout.meta.lanes.map((/** @type {"loss" | "gradient" | "update" | "weight"} */ lane) =>
-    nonfinite[lane].map((n) => (n ? Math.log10(n) : null)),
+    nonfinite[lane].map((n) => (n ? 1 : null)),
   );
   const isCalm = trace.z.every((/** @type {(number | null)[]} */ row) => row.every((cell) => cell === null));
-  layout.annotations = [
-    {
+  layout.annotations.push({
       text: isCalm ? "NaN and Inf: none so far" : "NaN and Inf", xref: "paper", x: 0, xanchor: "left", yref: "paper",
       y: layout.yaxis4.domain[1], yanchor: "bottom", showarrow: false, font: { size: 10 }, yshift: -2,
-    },
-  ];
+  });
 }
 
 /**
@@ -406,7 +405,7 @@ function labelRows(layout, numbers, [first, end], rowPx, length) {
     return row === picked ? `<b>${text}</b>` : text;
   });
   if (picked >= first && picked < end) {
-    const color = layout.meta.onset.picked;
+    const color = layout.meta.picked;
     // A frame around a thin row would hide it, so a thin row gets a tick on either side.
     const shared = { xref: "paper", yref: "y3", layer: "above", line: { color, width: 1.5 } };
     if (rowPx >= 8) layout.shapes.push({ ...shared, type: "rect", x0: 0, x1: 1, y0: picked - 0.5, y1: picked + 0.5, line: { color, width: 1.2 } });
@@ -431,7 +430,7 @@ const escapeMarkup = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&l
 function markOnset(layout, { onset, range }) {
   if (onset === null || onset.step < range[0] || onset.step >= range[1]) return;
   const x = onset.step - 0.5;
-  const color = onset.isNonfinite ? layout.meta.onset.nonfinite : onset.color;
+  const color = layout.meta.onset[onset.tone];
   layout.shapes.push({
     type: "line", xref: "x", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, layer: "above", line: { color, width: 1.4 },
   });

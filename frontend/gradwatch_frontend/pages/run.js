@@ -130,11 +130,10 @@ class RunPage {
     const box = h("div", { class: "run-chart", tabindex: "0", role: "group", "data-arrows": true, "aria-label": "Loss, learning rate, heatmap of layers by steps, and steps with NaN or Inf. Use j and k to go through the layers; their figures stand beside." });
     this.legend = h("div", { class: "legend" });
     this.zoomed = h("button", { type: "button", class: "button small", hidden: true, onclick: () => this.#zoom(null) }, "Show all steps");
-    this.heading = h("h2", {}, "Every layer, every step");
     this.context.root.append(
       h("div", { class: "run-page" },
         this.verdict,
-        h("section", { class: "card chart-card", "aria-label": "Charts" }, h("div", { class: "chart-head" }, this.heading, this.zoomed, this.choices.element), box, this.legend),
+        h("section", { class: "card chart-card", "aria-label": "Every layer, every step" }, h("div", { class: "chart-head" }, this.choices.element, this.zoomed), box, this.legend),
         h("aside", { class: "side" }, this.findings.element, this.layer.element, this.facts.element),
       ),
     );
@@ -355,8 +354,7 @@ class RunPage {
       scale: isShare ? SHARE_SCALE : scale === "own" ? OWN_SCALE : chooseScale(heatmap),
       quantity: this.choices.quantity,
       onset: leading === undefined ? null : {
-        step: leading.first_step, isNonfinite: tone === "nonfinite",
-        color: getComputedStyle(document.documentElement).getPropertyValue(tone === "critical" ? "--critical" : "--warning").trim(),
+        step: leading.first_step, tone: tone === "nonfinite" || tone === "critical" ? tone : "warning",
       },
     });
     this.#drawLegend(heatmap);
@@ -370,13 +368,12 @@ class RunPage {
   #drawLegend(heatmap) {
     if (this.legend === undefined) return;
     const has = (/** @type {(number | null)[][]} */ block) => block.some((row) => row.some((cell) => (cell ?? 0) > 0));
-    const [first, end] = this.#range();
     const perColumn = heatmap.downsampled_by;
     fill(
       this.legend,
       has(heatmap.n_nonfinite) && h("span", {}, h("i", { class: "swatch nonfinite" }), "NaN or Inf"),
       has(heatmap.missing) && h("span", {}, h("i", { class: "swatch missing" }), "no gradient reaches this variable"),
-      perColumn > 1 && h("span", {}, `one column is ${formatStep(perColumn)} steps and keeps the most extreme; drag to see steps ${formatStep(first)} to ${formatStep(end - 1)} closer`),
+      perColumn > 1 && h("span", {}, `Each column is ${formatStep(perColumn)} steps and keeps the most extreme; drag across to look closer.`),
     );
   }
 

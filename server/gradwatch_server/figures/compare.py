@@ -7,11 +7,14 @@ from typing import Any, Final
 import plotly.graph_objects as go
 
 from gradwatch_server.figures.palette import Palette, find_palette, share_layout
-from gradwatch_server.figures.rows import LOG_TICKS, Row, build_step_axis, stack_rows
+from gradwatch_server.figures.rows import LOG_AXIS, Row, build_step_axis, stack_rows, title_rows
 
 __all__ = ["build_compare"]
 
-MARGIN_PX: Final = {"l": 64, "r": 16, "t": 16, "b": 40}
+MARGIN_PX: Final = {"l": 56, "r": 16, "t": 24, "b": 40}
+GAP_PX: Final = 32
+"""Wide enough for a row's title above it."""
+TITLES: Final = {"y": "loss", "y2": "global gradient norm", "y3": "gradient norm of the picked layer"}
 
 
 def build_compare(theme: str) -> go.Figure:
@@ -30,7 +33,7 @@ def build_compare(theme: str) -> go.Figure:
     traces = [
         _build_line("loss", "loss %{y:.4g}", axis="y"),
         go.Scatter(
-            meta={"role": "loss_nonfinite"}, x=[], y=[], yaxis="y4", mode="markers", cliponaxis=False,
+            meta={"role": "loss_nonfinite"}, x=[], y=[], yaxis="y4", mode="markers",
             marker={"color": palette.nonfinite, "symbol": "triangle-down", "size": 8},
             hovertemplate="loss is %{text}<extra>%{fullData.name}</extra>",
         ),
@@ -49,11 +52,11 @@ def _build_line(role: str, words: str, *, axis: str) -> go.Scatter:
 
 def _build_layout(palette: Palette) -> go.Layout:
     rows = [
-        Row("loss", "yaxis", 190, {"title": {"text": "loss"}, "nticks": 6}),
-        Row("gradient_norm", "yaxis2", 150, {**LOG_TICKS, "title": {"text": "global gradient norm"}}),
-        Row("tensor", "yaxis3", 150, {**LOG_TICKS, "title": {"text": "picked layer"}}),
+        Row("loss", "yaxis", 190, {"nticks": 6}),
+        Row("gradient_norm", "yaxis2", 150, LOG_AXIS),
+        Row("tensor", "yaxis3", 150, LOG_AXIS),
     ]
-    stacked: dict[str, Any] = stack_rows(rows, palette, top_px=MARGIN_PX["t"], bottom_px=MARGIN_PX["b"])
+    stacked: dict[str, Any] = stack_rows(rows, palette, top_px=MARGIN_PX["t"], bottom_px=MARGIN_PX["b"], gap_px=GAP_PX)
     stacked["meta"]["by"] = {"step": "step", "time": "seconds since the start"}
     return go.Layout(
         **share_layout(palette),
@@ -62,5 +65,6 @@ def _build_layout(palette: Palette) -> go.Layout:
         colorway=palette.runs,
         xaxis=build_step_axis(palette, anchor="y3"),
         yaxis4={"overlaying": "y", "range": [0, 1], "fixedrange": True, "visible": False},
+        annotations=title_rows(TITLES, palette, x=0, xanchor="left", y=1, yanchor="bottom", yshift=2),
         hovermode="x unified",
     )

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["FONT_FAMILY", "THEMES", "Palette", "find_palette", "share_layout"]
+__all__ = ["CALM_SHARE", "FONT_FAMILY", "THEMES", "Palette", "find_palette", "share_layout"]
 
 FONT_FAMILY: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+
+CALM_SHARE: Final = 0.72
+"""Where the cool colours of `Palette.scale` end."""
 
 ColorScale = tuple[tuple[float, str], ...]
 
@@ -26,7 +29,9 @@ class Palette:
         band: the fill between minimum and maximum.
         missing: hatching where a variable got no gradient.
         nonfinite: NaN and Inf; nothing else on the page has this colour.
-        scale: calm to large, for the heatmap's logarithmic values.
+        critical: the onset of a critical finding that is finite.
+        warning: the onset of a warning.
+        scale: calm to large, for the heatmap's logarithmic values; up to `CALM_SHARE` calm, above it warm.
         scale_own: smaller to larger than usual, for values relative to a row's own median; neutral in the middle.
         runs: the colours of compared runs, told apart by lightness too.
     """
@@ -40,6 +45,8 @@ class Palette:
     band: str
     missing: str
     nonfinite: str
+    critical: str
+    warning: str
     scale: ColorScale
     scale_own: ColorScale
     runs: tuple[str, ...]
@@ -56,6 +63,8 @@ THEMES: Final[dict[str, Palette]] = {
         band="rgba(47, 95, 208, 0.16)",
         missing="#8d919c",
         nonfinite="#c2185b",
+        critical="#b3361b",
+        warning="#9a6200",
         scale=(
             (0.0, "#f1f5f9"),
             (0.3, "#cfdeeb"),
@@ -85,6 +94,8 @@ THEMES: Final[dict[str, Palette]] = {
         band="rgba(134, 168, 255, 0.20)",
         missing="#7d828e",
         nonfinite="#ff4f93",
+        critical="#ff8a66",
+        warning="#f0b45a",
         scale=(
             (0.0, "#1b2733"),
             (0.3, "#1f4460"),

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from gradwatch_server.figures.palette import Palette
 
-__all__ = ["GAP_PX", "LOG_TICKS", "Row", "build_step_axis", "stack_rows"]
+__all__ = ["GAP_PX", "LOG_AXIS", "Row", "build_step_axis", "stack_rows", "title_rows"]
 
 GAP_PX: Final = 14
-LOG_TICKS: Final[dict[str, Any]] = {"type": "log", "exponentformat": "e", "dtick": "D1", "nticks": 4, "minexponent": 2}
+LOG_AXIS: Final[dict[str, Any]] = {"type": "log", "exponentformat": "e", "minexponent": 2}
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class Row:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def stack_rows(rows: list[Row], palette: Palette, *, top_px: int, bottom_px: int) -> dict[str, Any]:
+def stack_rows(
+    rows: list[Row], palette: Palette, *, top_px: int, bottom_px: int, gap_px: int = GAP_PX
+) -> dict[str, Any]:
     """Places rows from top to bottom.
 
     Args:
@@ -38,11 +40,12 @@ def stack_rows(rows: list[Row], palette: Palette, *, top_px: int, bottom_px: int
         palette: the theme's colours.
         top_px: margin above.
         bottom_px: margin below, where the horizontal axis has its labels.
+        gap_px: what stands between two rows.
 
     Returns:
         The vertical axes, ``height`` and ``meta`` (``rows`` and ``gap_px``) as keyword arguments of `go.Layout`.
     """
-    inner_px = sum(row.height_px for row in rows) + GAP_PX * (len(rows) - 1)
+    inner_px = sum(row.height_px for row in rows) + gap_px * (len(rows) - 1)
     layout: dict[str, Any] = {}
     above_px = 0
     for row in rows:
@@ -56,16 +59,32 @@ def stack_rows(rows: list[Row], palette: Palette, *, top_px: int, bottom_px: int
             "ticks": "",
             "nticks": 4,
             "exponentformat": "e",
-            "title": {"font": {"size": 11, "color": palette.muted}, "standoff": 6},
             **row.options,
         }
-        above_px += row.height_px + GAP_PX
+        above_px += row.height_px + gap_px
     layout["height"] = inner_px + top_px + bottom_px
     layout["meta"] = {
         "rows": [{"name": row.name, "axis": row.axis, "height_px": row.height_px} for row in rows],
-        "gap_px": GAP_PX,
+        "gap_px": gap_px,
     }
     return layout
+
+
+def title_rows(titles: dict[str, str], palette: Palette, **place: Any) -> list[dict[str, Any]]:
+    """Writes a row's title level, where it can be read without turning the head; it moves with its row.
+
+    Args:
+        titles: the words, by the row's axis id, e.g. "y2".
+        palette: the theme's colours.
+        **place: properties of the annotations, relative to the row.
+
+    Returns:
+        Annotations of a layout.
+    """
+    shared = {"showarrow": False, "xref": "paper", "font": {"size": 11, "color": palette.muted}, **place}
+    return [
+        {"text": text, "yref": f"{axis} domain", "name": f"title-{axis}", **shared} for axis, text in titles.items()
+    ]
 
 
 def build_step_axis(palette: Palette, *, anchor: str) -> dict[str, Any]:

@@ -6,16 +6,14 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from gradwatch_server.figures.palette import Palette, find_palette, share_layout
-from gradwatch_server.figures.rows import Row, build_step_axis, stack_rows
+from gradwatch_server.figures.palette import CALM_SHARE, Palette, find_palette, share_layout
+from gradwatch_server.figures.rows import Row, build_step_axis, stack_rows, title_rows
 
 __all__ = ["LANES", "build_run"]
 
 LANES: Final = ("loss", "gradient", "update", "weight")
 """Top to bottom in the order in which a number travels through a step: the first lane to light up came first."""
-LANE_COUNT_DECADES: Final = 6
-"""A lane reaches its full colour at a million non-finite elements; a single one is already clearly visible."""
-LABEL_SPACING_PX: Final = 13
+LABEL_SPACING_PX: Final = 12
 """Least distance between two layer names, a little over their height."""
 ROW_HEIGHT_PX: Final = 13
 MARGIN_PX: Final = {"l": 172, "r": 62, "t": 6, "b": 40}
@@ -46,7 +44,7 @@ def _build_scalars(palette: Palette) -> list[go.Scatter]:
             hovertemplate="loss %{y:.4g}<br>step %{x:,d}<extra></extra>",
         ),
         go.Scatter(
-            meta={"role": "loss_nonfinite"}, x=[], y=[], yaxis="y5", mode="markers", cliponaxis=False,
+            meta={"role": "loss_nonfinite"}, x=[], y=[], yaxis="y5", mode="markers",
             marker={"color": palette.nonfinite, "symbol": "triangle-down", "size": 8},
             hovertemplate="loss is %{text}<br>step %{x:,d}<extra></extra>",
         ),
@@ -96,21 +94,15 @@ def _build_heatmap(palette: Palette) -> list[Any]:
 def _build_lane(palette: Palette) -> go.Heatmap:
     return go.Heatmap(
         meta={"role": "lane"}, x=[], y=list(range(len(LANES))), z=[], yaxis="y4", showscale=False, zsmooth=False,
-        hoverongaps=False, ygap=3, zmin=0, zmax=LANE_COUNT_DECADES,
-        colorscale=((0.0, _fade(palette.nonfinite, 0.72)), (1.0, palette.nonfinite)),
+        hoverongaps=False, ygap=3, zmin=0, zmax=1, colorscale=((0.0, palette.nonfinite), (1.0, palette.nonfinite)),
         hovertemplate="%{customdata} not finite<br>step %{x:,d}<extra></extra>",
     )  # fmt: skip
 
 
-def _fade(color: str, alpha: float) -> str:
-    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, {alpha})"
-
-
 def _build_layout(palette: Palette) -> go.Layout:
     rows = [
-        Row("loss", "yaxis", 92, {"title": {"text": "loss"}, "nticks": 5}),
-        Row("learning_rate", "yaxis2", 26, {"title": {"text": "rate"}, "nticks": 2, "showgrid": False}),
+        Row("loss", "yaxis", 92, {"nticks": 5}),
+        Row("learning_rate", "yaxis2", 26, {"nticks": 2, "showgrid": False}),
         Row(
             "heatmap", "yaxis3", 180,
             {"fixedrange": False, "autorange": False, "range": [0.5, -0.5], "showgrid": False, "tickmode": "array",
@@ -129,7 +121,9 @@ def _build_layout(palette: Palette) -> go.Layout:
         "lanes": list(LANES),
         "colorscale": palette.scale,
         "colorscale_own": palette.scale_own,
-        "onset": {"nonfinite": palette.nonfinite, "picked": palette.text},
+        "calm_share": CALM_SHARE,
+        "onset": {"nonfinite": palette.nonfinite, "critical": palette.critical, "warning": palette.warning},
+        "picked": palette.text,
     }
     return go.Layout(
         **share_layout(palette),
@@ -137,6 +131,9 @@ def _build_layout(palette: Palette) -> go.Layout:
         margin=MARGIN_PX,
         xaxis=build_step_axis(palette, anchor="y4"),
         yaxis5={"overlaying": "y", "range": [0, 1], "fixedrange": True, "visible": False},
+        annotations=title_rows(
+            {"y": "loss", "y2": "learning rate"}, palette, x=0, xanchor="right", xshift=-46, y=0.5, yanchor="middle"
+        ),
         shapes=_build_tracks(palette),
         hovermode="closest",
     )

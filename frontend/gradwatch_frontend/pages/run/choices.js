@@ -105,7 +105,7 @@ export class Choices {
       ...(kind === "update_ratio" ? [] : [this.#group("Statistic", STATISTICS, statistic, (name) => this.#set({ statistic: name }, true))]),
       this.#group("Order of layers", [["depth", "by depth"], ["trouble", "by trouble"]], order, (name) =>
         this.#set({ order: /** @type {ChoiceState["order"]} */ (name) }, false)),
-      ...(statistic === "n_zero" && kind !== "update_ratio" ? [] : [this.#group("Colours", [["value", "value"], ["own", "× own median"]], scale, (name) =>
+      ...(statistic === "n_zero" && kind !== "update_ratio" ? [] : [this.#group("Colours", [["value", "value"], ["own", "× usual"]], scale, (name) =>
         this.#set({ scale: /** @type {ChoiceState["scale"]} */ (name) }, false))]),
     );
     if (focused !== undefined) {

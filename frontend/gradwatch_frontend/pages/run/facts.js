@@ -86,8 +86,22 @@ export class FactsCard {
  * @param {boolean} isOpen
  */
 function buildTable(title, values, isOpen) {
-  const entries = Object.entries(values);
+  const entries = flatten(values);
   if (entries.length === 0) return null;
   return h("details", { open: isOpen }, h("summary", {}, `${title} · ${formatPlural(entries.length, "entry", "entries")}`),
     h("dl", { class: "facts" }, entries.flatMap(([name, value]) => [h("dt", { title: name }, name), h("dd", {}, formatValue(value))])));
+}
+
+/**
+ * Joins nested settings by dots: `optimizer.learning_rate`.
+ * @param {Record<string, unknown>} values
+ * @param {string} [prefix]
+ * @returns {[string, unknown][]}
+ */
+function flatten(values, prefix = "") {
+  return Object.entries(values).flatMap(([name, value]) =>
+    typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+      ? flatten(/** @type {Record<string, unknown>} */ (value), `${prefix}${name}.`)
+      : [/** @type {[string, unknown]} */ ([`${prefix}${name}`, value])],
+  );
 }

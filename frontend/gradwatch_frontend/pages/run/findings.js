@@ -25,7 +25,7 @@ export class FindingsCard {
    */
   draw(findings, told) {
     this.#findings = new Map(findings.map((finding) => [finding.id, finding]));
-    this.element.hidden = findings.length === 0;
+    this.element.hidden = findings.length < 2; // a single one is the verdict already
     fill(this.list, findings.map((finding) => this.#buildItem(finding, finding.id === told)));
   }
 
