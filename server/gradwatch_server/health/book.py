@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.series import Question, Reading, Series
 
-__all__ = ["LOGGED", "Book", "StepQuestion", "is_loss"]
+__all__ = ["LOGGED", "Book", "StepQuestion", "Testimony", "is_loss"]
 
 LOGGED: Final = -1
 """The stream number of scalars that the user logs."""
@@ -50,6 +50,13 @@ class StepQuestion:
         if odd:
             return Reading(odd[0], chosen.before, chosen.before_step, chosen.recent, chosen.initial)
         return chosen
+
+
+class Testimony(NamedTuple):
+    """What the scalars say about an episode: at its first step, and at the step at which the rule was sure."""
+
+    onset: StepQuestion
+    known: StepQuestion
 
 
 class Book:

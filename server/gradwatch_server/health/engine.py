@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from gradwatch.protocol import STATISTICS
 from gradwatch_server.health.block import Block
-from gradwatch_server.health.book import LOGGED, Book, StepQuestion, is_loss
-from gradwatch_server.health.episode import RECOVERY_ROWS, Episode, Growth, NonFinite, Phase
+from gradwatch_server.health.book import LOGGED, Book, Testimony, is_loss
+from gradwatch_server.health.episode import RECOVERY_ROWS, Episode, Phase
 from gradwatch_server.health.exploding import ExplodingRule
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
@@ -56,7 +56,7 @@ class Engine:
         self._streams: dict[int, _Stream] = {}
         self._scalar_rules: dict[tuple[int, str], NonFiniteScalarRule] = {}
         self._book = Book()
-        self._questions: dict[Episode, StepQuestion] = {}
+        self._questions: dict[Episode, Testimony] = {}
         self._findings: tuple[Finding, ...] = ()
         self._told: list[dict[str, Any]] = []
         self._revision = 0
@@ -168,13 +168,13 @@ class Engine:
         self._is_stale = bool(episodes) or bool(self._questions)
         for episode in episodes:
             if episode not in self._questions:
-                is_sudden = isinstance(episode, (NonFinite, Growth))
-                step = episode.first_step if is_sudden else episode.known_step
-                self._questions[episode] = self._book.ask(episode.stream, step)
+                steps = (episode.first_step, max(episode.known_step, episode.first_step))
+                self._questions[episode] = Testimony(*(self._book.ask(episode.stream, step) for step in steps))
         if len(self._questions) > len(episodes):
             kept = set(episodes)
             for episode in [episode for episode in self._questions if episode not in kept]:
-                self._book.forget(self._questions.pop(episode))
+                for asked in self._questions.pop(episode):
+                    self._book.forget(asked)
 
     def _refresh(self) -> None:
         if not self._is_stale:

@@ -144,9 +144,17 @@ class Missing(Episode):
 
 @dataclass(eq=False)
 class Zero(Episode):
-    """Gradients of kernels that stay exactly zero, by gradient position, and the step since when each does."""
+    """Gradients of kernels that stay exactly zero.
+
+    Attributes:
+        positions: gradient position -> the step since when it is zero.
+        is_first_row: whether it began with the run's first row.
+        fed_zeros: a kernel among them whose bias does have a gradient: its layer's input is zero. -1 if there is none.
+    """
 
     positions: dict[int, int] = field(default_factory=dict)
+    is_first_row: bool = False
+    fed_zeros: int = -1
 
 
 @dataclass(eq=False)

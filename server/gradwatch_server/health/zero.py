@@ -31,6 +31,7 @@ class ZeroRule:
         self._stream, self._table = stream, table
         self._run = np.zeros(n, np.int64)
         self._run_step = np.full(n, -1, np.int64)
+        self._first_step: int | None = None
         self._current: Zero | None = None
         self.episodes: list[Zero] = []
 
@@ -38,6 +39,8 @@ class ZeroRule:
         """Takes rows; a missing or non-finite gradient is not a zero one."""
         if not len(self._table.kernels):
             return
+        if self._first_step is None and len(block.steps):
+            self._first_step = int(block.steps[0])
         columns = self._table.gradient[self._table.kernels]
         is_zero = block.statistics[:, columns, COLUMN["norm"]] == 0
         is_zero &= ~block.is_nonfinite[:, columns] & ~block.is_missing[:, self._table.kernels]
@@ -45,9 +48,9 @@ class ZeroRule:
             self._run[:] = 0
             return
         for row, step in enumerate(block.steps.tolist()):
-            self._step(step, is_zero[row])
+            self._step(step, is_zero[row], block.gradient_norm[row])
 
-    def _step(self, step: int, is_zero: npt.NDArray[np.bool_]) -> None:
+    def _step(self, step: int, is_zero: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64]) -> None:
         self._run_step[is_zero & (self._run == 0)] = step
         self._run = np.where(is_zero, self._run + 1, 0)
         is_dead = self._run >= CONFIRM_ROWS
@@ -59,7 +62,7 @@ class ZeroRule:
         if self._current is None:
             if len(self.episodes) >= EPISODES_LIMIT:
                 return
-            self._open(step, is_dead)
+            self._open(step, is_dead, norm)
         if self._current is not None:
             self._current.last_step = step
             self._current.n_rows += 1
@@ -67,14 +70,20 @@ class ZeroRule:
                 position = int(self._table.kernels[place])
                 self._current.positions.setdefault(position, int(self._run_step[place]))
 
-    def _open(self, step: int, is_dead: npt.NDArray[np.bool_]) -> None:
+    def _open(self, step: int, is_dead: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64]) -> None:
+        dead = self._table.kernels[is_dead]
+        bias = self._table.bias_of[dead]
+        fed_zeros = dead[(bias >= 0) & (norm[bias] > 0)]
+        first_step = int(self._run_step[is_dead].min())
         self._current = Zero(
             stream=self._stream,
             phase=Phase.GRADIENT,
-            first_step=int(self._run_step[is_dead].min()),
+            first_step=first_step,
             last_step=step,
             n_rows=CONFIRM_ROWS - 1,
             known_step=step,
             table=self._table,
+            is_first_row=first_step == self._first_step,
+            fed_zeros=int(fed_zeros[-1]) if len(fed_zeros) else -1,
         )
         self.episodes.append(self._current)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from gradwatch_server.health.book import StepQuestion
+from gradwatch_server.health.book import Testimony
 from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Rate, Vanishing, Zero
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.incident import Incident
@@ -29,13 +29,13 @@ DONE_LOSS: Final = 1e-6
 """A loss this small has nothing left to learn: its gradients may well be zero."""
 
 
-def is_credible(episode: Episode, asked: StepQuestion) -> bool:
+def is_credible(episode: Episode, testimony: Testimony) -> bool:
     """Whether the loss agrees that an episode is a trouble.
 
     Vanishing and zero gradients are none where the loss has simply converged; large updates are none while the loss
     falls.
     """
-    loss = asked.read_loss()
+    loss = testimony.known.read_loss()
     if isinstance(episode, (Vanishing, Zero)):
         return not _has_learned(loss.initial, loss.recent)
     if isinstance(episode, Rate):
@@ -46,7 +46,7 @@ def is_credible(episode: Episode, asked: StepQuestion) -> bool:
 
 
 def tell(
-    incident: Incident, questions: Mapping[Episode, StepQuestion], optimizers: Mapping[int, str], last_row: int
+    incident: Incident, questions: Mapping[Episode, Testimony], optimizers: Mapping[int, str], last_row: int
 ) -> Finding:
     """The finding of an incident, told by its lead."""
     lead = incident.lead

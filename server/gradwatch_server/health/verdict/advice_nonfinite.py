@@ -139,8 +139,8 @@ def _singular(entry: Entry, scene: Scene, is_nan: bool) -> Hypothesis:
         confidence = 0.85
     elif scene.is_loss_finite is None:
         start = (
-            "The loss of this step is not recorded (`watch.log(loss=loss)` would do it), so this may have begun in the "
-            "forward pass"
+            "The loss of this step is not recorded (`watch.log(loss=loss)` would do it), so this may have begun in "
+            "the forward pass"
         )
         confidence = 0.5
     else:

@@ -168,26 +168,34 @@ def advise_missing(n_missing: int, n_all: int) -> list[Hypothesis]:
     ]
 
 
-def advise_zero(*, is_half: bool, is_from_start: bool, is_everything: bool) -> list[Hypothesis]:
-    """Causes of gradients that are exactly zero."""
+def advise_zero(
+    scene: Scene, *, is_half: bool, is_from_start: bool, is_everything: bool, fed_zeros: str | None
+) -> list[Hypothesis]:
+    """Causes of gradients that are exactly zero; ``fed_zeros`` is a layer whose whole input is known to be zero."""
+    ratio = scene.update_ratio
+    is_shown = fed_zeros is not None
+    shown = f"Everything that {fed_zeros} gets as input is exactly zero, so the layer before it is dead. "
     found = [
         Hypothesis(
             "Units that died: relu with only negative inputs",
-            0.3 if is_from_start else 0.7,
-            "A relu that is negative for every input has slope 0, and never comes back by itself. One step that was "
-            "too large is enough to push a whole layer there.",
+            0.9 if is_shown else 0.3 if is_from_start else 0.7,
+            (shown if is_shown else "")
+            + "A relu that is negative for every input has slope 0, and never comes back by itself. One step that "
+            "was too large is enough to push a whole layer there.",
             "Use an activation with a slope below 0 and a smaller learning rate; restart from before the units died.",
             DEAD_CODE,
         ),
         Hypothesis(
             "A clip, a stop or a constant on the way to the loss",
-            0.6 if is_from_start else 0.4,
+            0.2 if is_shown else 0.6 if is_from_start else 0.4,
             "`clip_by_value` outside its limits, `stop_gradient`, rounding and saturated softmax or sigmoid have "
             "slope exactly 0. The loss may still move, because other layers learn.",
             "Replace the hard limit by a smooth one, and look for operations without a slope.",
             CUT_CODE,
         ),
     ]
+    if ratio is not None and ratio > RATIO_LIMIT:
+        found.append(advise_rate(scene, 0.95))
     if is_half:
         found.append(
             Hypothesis(
@@ -203,7 +211,7 @@ def advise_zero(*, is_half: bool, is_from_start: bool, is_everything: bool) -> l
         found.append(
             Hypothesis(
                 "The loss is constant",
-                0.4,
+                0.1 if is_shown else 0.4,
                 "Not one kernel gets a gradient. A loss over an empty mask, a weight of 0 or labels outside the "
                 "range give that.",
                 "Check the loss's weights and masks, and that the labels fit the output.",

@@ -7,6 +7,7 @@ from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_norm import advise_missing, advise_vanishing, advise_zero
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, list_names, say_count, say_number, say_step
+from gradwatch_server.health.zero import CONFIRM_ROWS
 
 __all__ = ["tell_missing", "tell_vanishing", "tell_zero"]
 
@@ -16,6 +17,7 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
     table = _table_of(lead)
     tensor, last = table.name_gradient(lead.position), table.name_gradient(lead.last_position)
     ratio = lead.first / lead.last
+    loss = scene.testimony.known.read_loss()
     return Finding(
         kind="vanishing_gradient",
         severity=WARNING,
@@ -32,8 +34,8 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
             last_norm=lead.last,
             ratio=ratio,
             last_tensor=last,
-            loss_initial=scene.loss.initial,
-            loss_recent=scene.loss.recent,
+            loss_initial=loss.initial,
+            loss_recent=loss.recent,
         ),
         hypotheses=tuple(advise_vanishing(ratio)),
     )
@@ -74,8 +76,9 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     positions = sorted(lead.positions)
     names = [table.name_gradient(position) for position in positions]
     is_everything = len(positions) == len(table.kernels)
-    is_from_start = lead.first_step == 0
-    subject = "Every layer's gradient" if is_everything else f"The gradient of {list_names(names)}"
+    is_from_start = lead.is_first_row
+    dead = table.layer_of_gradient(lead.fed_zeros) if lead.fed_zeros >= 0 else None
+    subject = "Every kernel's gradient" if is_everything else f"The gradient of {list_names(names)}"
     since = "from the first step on" if is_from_start else f"since {say_step(lead.first_step)}"
     return Finding(
         kind="zero_gradient",
@@ -89,15 +92,27 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
         tensor=names[0],
         evidence=scene.evidence(
             f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was exactly zero in at "
-            f"least 100 steps in a row, {since}.",
+            f"least {CONFIRM_ROWS} steps in a row, {since}" + (f"; {_say_dead(dead)}." if dead is not None else "."),
             tensors=names[:NAMES_LIMIT],
             n_tensors=len(names),
             n_tensors_all=len(table.kernels),
+            fed_zeros=dead,
         ),
         hypotheses=tuple(
-            advise_zero(is_half="float16" in table.dtypes, is_from_start=is_from_start, is_everything=is_everything)
+            advise_zero(
+                scene,
+                is_half="float16" in table.dtypes,
+                is_from_start=is_from_start,
+                is_everything=is_everything,
+                fed_zeros=dead,
+            )
         ),
     )
+
+
+def _say_dead(layer: str) -> str:
+    # kernel gradient = input^T times signal; bias gradient = sum of the signal
+    return f"the bias of {layer} still has a gradient, so what {layer} gets as input is exactly zero"
 
 
 def _table_of(lead: Vanishing | Missing | Zero) -> TensorTable:

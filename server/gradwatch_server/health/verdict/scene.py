@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from gradwatch_server.health.book import StepQuestion
+from gradwatch_server.health.book import Testimony
 from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Phase, Rate, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING
 from gradwatch_server.health.incident import Incident
@@ -30,20 +30,20 @@ class Scene:
 
     Attributes:
         incident: the incident.
-        asked: what the scalars say about the lead's step.
+        testimony: what the scalars say about the lead.
         optimizers: the optimizer's name of each stream.
         last_row: the newest step of which any stream has brought a row.
     """
 
     incident: Incident
-    asked: StepQuestion
+    testimony: Testimony
     optimizers: Mapping[int, str]
     last_row: int
 
     @cached_property
     def loss(self) -> Reading:
-        """The loss of the lead's step."""
-        return self.asked.read_loss()
+        """The loss of the lead's first step."""
+        return self.testimony.onset.read_loss()
 
     @property
     def is_loss_finite(self) -> bool | None:
@@ -53,26 +53,23 @@ class Scene:
     @property
     def update_ratio(self) -> float | None:
         """The last update norm / weight norm before the lead's step: the size of the step that led there."""
-        return self.asked.read(UPDATE_RATIO).before
+        return self.testimony.onset.read(UPDATE_RATIO).before
 
     @property
     def learning_rate(self) -> float | None:
         """The last learning rate known at the lead's step."""
-        reading = self.asked.read("learning_rate")
+        reading = self.testimony.onset.read("learning_rate")
         return reading.value if reading.value is not None else reading.before
 
     @property
     def weights_finite_step(self) -> int | None:
         """The last step before the lead's at which all weights (of its stream, if it has one) were read and finite."""
-        streams = [self.asked.stream] if self.asked.stream in self.optimizers else list(self.optimizers)
-        steps = [self.asked.read(WEIGHTS_FINITE, stream).before_step for stream in streams]
+        streams = (
+            [self.testimony.onset.stream] if self.testimony.onset.stream in self.optimizers else list(self.optimizers)
+        )
+        steps = [self.testimony.onset.read(WEIGHTS_FINITE, stream).before_step for stream in streams]
         known = [step for step in steps if step is not None]
         return min(known) if known and len(known) == len(steps) else None
-
-    @property
-    def is_first_step(self) -> bool:
-        """Whether the lead stood in the first row of all."""
-        return isinstance(self.incident.lead, NonFinite) and self.incident.lead.is_first_row
 
     @property
     def severity(self) -> str:
