@@ -1,0 +1,1 @@
+"""The hook in real trainings."""

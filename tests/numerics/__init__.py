@@ -1,0 +1,1 @@
+"""Each number against an independent reference in NumPy and float64."""

@@ -1,0 +1,214 @@
+"""`gradwatch.statistic` over the table of tensors, and over tensors that nobody thought of."""
+
+import math
+
+import hypothesis.extra.numpy as arrays
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradwatch import statistic
+from tests.numerics.reference import NAMES, assert_block_equal, block, row
+from tests.numerics.tensors import TENSORS, TINY
+
+CASES = list(TENSORS.items())
+NAMES_OF_CASES = list(TENSORS)
+LIGHT = [NAMES.index(name) for name in ("norm", "n_nan", "n_pos_inf", "n_neg_inf", "n_elements")]
+
+
+def tolerance(x):
+    """How far a sum may be off: float32 sums of n elements, in a tree or in blocks."""
+    spread = np.asarray(x, np.float64)
+    spread = spread[np.isfinite(spread)]
+    # Only a mean far from zero makes the standard deviation a small difference of large numbers.
+    condition = 1.0 if spread.size < 2 or not spread.std() else 1 + abs(spread.mean()) / spread.std()
+    return 3e-6 * min(condition, 100.0)
+
+
+def compute(function, tensors, sizes=None, *, signature=None, jit_compile=False):
+    """A block computed in a graph of its own."""
+    tensors = [tf.constant(t) if not isinstance(t, tf.IndexedSlices) else t for t in tensors]
+    sizes = [int(np.prod(t.shape)) for t in tensors] if sizes is None else sizes
+
+    @tf.function(jit_compile=jit_compile, input_signature=signature and [signature])
+    def run(given):
+        return function([statistic.dense_values(t) for t in given], sizes)
+
+    return run(tensors).numpy()
+
+
+@pytest.mark.parametrize(("name", "x"), CASES, ids=NAMES_OF_CASES)
+def test_full_block_of_each_tensor_alone(name, x):
+    found = compute(statistic.full_block, [x])
+    assert found.dtype == np.float32
+    assert_block_equal(found, block(x), rtol=tolerance(x), message=name)
+
+
+@pytest.mark.parametrize(("name", "x"), CASES, ids=NAMES_OF_CASES)
+def test_light_block_is_norm_and_nonfinite_counts(name, x):
+    found = compute(statistic.light_block, [x])
+    expected = np.minimum(block(x), np.finfo(np.float32).max)
+    np.testing.assert_allclose(found[:, 0], expected[:, 0], rtol=tolerance(x), atol=1e-45)
+    np.testing.assert_array_equal(found[:, LIGHT[1:]], expected[:, LIGHT[1:]])
+    others = [i for i in range(10) if i not in LIGHT]
+    if x.size:
+        assert np.isnan(found[:, others]).all(), "what was not captured is NaN"
+
+
+@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
+@pytest.mark.parametrize("order", [1, -1], ids=["forwards", "backwards"])
+def test_full_block_of_all_tensors_together_keeps_their_order(jit_compile, order):
+    """Small tensors share matrices; one sick neighbour must not change the others' rows."""
+    tensors = list(TENSORS.values())[::order]
+    found = compute(statistic.full_block, tensors, jit_compile=jit_compile)
+    for i, (name, x) in enumerate(CASES[::order]):
+        assert_block_equal(found[i : i + 1], block(x), rtol=4 * tolerance(x), message=name)
+
+
+def test_light_block_of_all_tensors_together_under_xla():
+    found = compute(statistic.light_block, list(TENSORS.values()), jit_compile=True)
+    expected = block(*TENSORS.values())
+    np.testing.assert_allclose(found[:, 0], np.minimum(expected[:, 0], np.finfo(np.float32).max), rtol=1e-5, atol=1e-45)
+    np.testing.assert_array_equal(found[:, 5:8], expected[:, 5:8])
+
+
+@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
+def test_each_tensor_alone_under_the_compiler(jit_compile):
+    """A tensor alone takes another way than one among many; all of them in one compilation."""
+    chosen = {name: x for name, x in CASES if "large" in name or "scalar" in name or name == "empty"}
+
+    @tf.function(jit_compile=jit_compile)
+    def run(tensors):
+        return tf.concat([statistic.full_block([t], [t.shape.num_elements()]) for t in tensors], 0)
+
+    found = run([tf.constant(x) for x in chosen.values()]).numpy()
+    for i, (name, x) in enumerate(chosen.items()):
+        assert_block_equal(found[i : i + 1], block(x), rtol=4 * tolerance(x), message=name)
+
+
+def test_subnormal_numbers_count_as_themselves_or_as_zero():
+    """Kernels may flush them; whatever they do, every statistic must agree with one of the two readings."""
+    x = np.array([1e-40, -3e-41, 5e-45, 0.0], np.float32)
+    found = compute(statistic.full_block, [x])
+    for name, value in zip(NAMES, found[0], strict=True):
+        assert math.isfinite(value), f"{name} is {value}"
+        own, flushed = row(x)[NAMES.index(name)], row(np.zeros_like(x))[NAMES.index(name)]
+        assert any(value == pytest.approx(one, rel=0.05, abs=1e-45) for one in (own, flushed)), f"{name} is {value}"
+
+
+@pytest.mark.parametrize("n", [1, 40_000], ids=["small", "large"])
+@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
+def test_subnormal_numbers_among_normal_ones_do_no_harm(n, jit_compile):
+    x = np.array([1e-40, 4 * TINY, -8 * TINY, 0.0] * n, np.float32)
+    found = compute(statistic.full_block, [x], jit_compile=jit_compile)
+    assert np.isfinite(found).all()
+    assert found[0, 0] == pytest.approx(row(x)[0], rel=1e-5)
+    assert found[0, 8] in (n, 2 * n)
+
+
+def test_ten_million_elements():
+    x = np.random.default_rng(3).normal(size=10_000_000).astype(np.float32)
+    x[::1000] = 0
+    found = compute(statistic.full_block, [x])
+    assert_block_equal(found, block(x), rtol=1e-4, mean_rtol=1e-6)
+    x[123] = np.nan
+    found = compute(statistic.full_block, [x])
+    assert_block_equal(found, block(x), rtol=1e-4, mean_rtol=1e-6)
+
+
+def test_ten_million_equal_elements_keep_their_mean():
+    """A running float32 sum of 10^7 equal numbers is off by percents; a sum in blocks is not."""
+    x = np.full(10_000_000, 0.1, np.float32)
+    assert_block_equal(compute(statistic.full_block, [x]), block(x), rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1, 100, 30_000])
+@pytest.mark.parametrize("sick", [False, True], ids=["finite", "nonfinite"])
+def test_unknown_static_shape(size, sick):
+    x = np.linspace(-1, 2, size).astype(np.float32)
+    if sick:
+        x[0] = np.inf
+    y = np.float32([1, 2, 3])
+    signature = [tf.TensorSpec([None], tf.float32), tf.TensorSpec([3], tf.float32)]
+    found = compute(statistic.full_block, [x, y], [size, 3], signature=signature)
+    assert_block_equal(found, block(x, y), rtol=1e-5)
+
+
+def test_no_tensors():
+    assert compute(statistic.full_block, []).shape == (0, 10)
+    assert compute(statistic.light_block, []).shape == (0, 10)
+
+
+def test_missing_block_is_nan_without_elements():
+    found = statistic.missing_block(2).numpy()
+    assert np.isnan(found[:, :9]).all()
+    assert (found[:, 9] == 0).all()
+
+
+def test_complex_tensors_are_read_by_their_modulus():
+    x = np.array([3 + 4j, 0, complex(np.nan, 1)], np.complex64)
+    assert_block_equal(compute(statistic.full_block, [x]), block(np.abs(x)))
+
+
+@pytest.mark.parametrize(
+    ("norms", "expected"),
+    [
+        ([], 0.0),
+        ([3.0, 4.0], 5.0),
+        ([math.nan, 3.0, 4.0], 5.0),
+        ([math.nan], 0.0),
+        ([0.0, 0.0], 0.0),
+        ([3e30, 4e30], 5e30),
+        ([3e-30, 4e-30], 5e-30),
+        ([3.4e38, 3.4e38], float(np.finfo(np.float32).max)),
+        ([1.0, 1e-30], 1.0),
+    ],
+)
+@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
+def test_global_norm(norms, expected, jit_compile):
+    function = tf.function(statistic.global_norm, jit_compile=jit_compile)
+    assert function(tf.constant(norms, tf.float32)).numpy() == pytest.approx(expected, rel=1e-6)
+
+
+VECTOR = [tf.TensorSpec([None], tf.float32)]
+
+
+@tf.function(input_signature=VECTOR)
+def full_block_of(x):
+    """One trace for vectors of every length: the number of elements stands for itself at run time."""
+    return statistic.full_block([x], [tf.cast(tf.size(x), tf.float32)])
+
+
+@tf.function(input_signature=VECTOR)
+def light_block_of(x):
+    return statistic.light_block([x], [tf.cast(tf.size(x), tf.float32)])
+
+
+VECTORS = arrays.arrays(
+    np.float32,
+    st.integers(1, 60),
+    elements=st.one_of(
+        st.floats(width=32, allow_subnormal=False),
+        st.sampled_from([0.0, -0.0, math.nan, math.inf, -math.inf, 1.0, -1.0, 1e-30, 1e30, float(np.float32(3.4e38))]),
+    ),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(VECTORS)
+def test_any_vector(x):
+    expected = block(x)
+    assert_block_equal(full_block_of(x).numpy(), expected, rtol=1e-4, mean_rtol=1e-5)
+    light = light_block_of(x).numpy()
+    assert light[0, 0] == pytest.approx(expected[0, 0], rel=1e-5) or expected[0, 0] > np.finfo(np.float32).max
+    np.testing.assert_array_equal(light[:, 5:8], expected[:, 5:8])
+
+
+@settings(max_examples=60, deadline=None)
+@given(VECTORS, st.randoms(use_true_random=False))
+def test_order_of_elements_does_not_matter(x, random):
+    shuffled = list(x)
+    random.shuffle(shuffled)
+    assert_block_equal(full_block_of(np.array(shuffled, np.float32)).numpy(), block(x), rtol=1e-4, mean_rtol=1e-5)

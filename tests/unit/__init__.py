@@ -1,0 +1,1 @@
+"""Parts without TensorFlow, without a network."""
