@@ -139,6 +139,7 @@ class Conversation:
         spool: what is to be delivered; its ``hello`` is how the run presents itself.
         timing: how long to wait.
         on_welcome: called when the server has accepted the run.
+        on_progress: called when it has acknowledged something.
         on_findings: called with the seq that the findings cover, and the findings.
         on_error: called with an error of the server that is not the end.
         on_forgotten: called with the number of acknowledged messages that the server no longer has.
@@ -156,6 +157,7 @@ class Conversation:
         spool: Spool,
         timing: Timing,
         on_welcome: Callable[[], None] = lambda: None,
+        on_progress: Callable[[], None] = lambda: None,
         on_findings: Callable[[int, list[dict[str, Any]]], None] = lambda _seq, _findings: None,
         on_error: Callable[[ServerError], None] = lambda _error: None,
         on_forgotten: Callable[[int], None] = lambda _n: None,
@@ -166,6 +168,7 @@ class Conversation:
         self.made_progress = False
         self._spool, self._timing = spool, timing
         self._on_welcome, self._on_findings, self._on_error = on_welcome, on_findings, on_error
+        self._on_progress = on_progress
         self._on_forgotten, self._may_be_ahead = on_forgotten, may_be_ahead
         self._hello: dict[str, Any] = spool.hello or {}
         self._sent = self._findings_through = -1
@@ -297,6 +300,7 @@ class Conversation:
         self._waits_since = asyncio.get_running_loop().time()
         self.made_progress = True
         self._spool.acknowledge(seq)
+        self._on_progress()
         self.changed.set()
 
     def _take_findings(self, message: dict[str, Any]) -> None:

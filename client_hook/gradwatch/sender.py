@@ -73,7 +73,7 @@ class Sender:
         self._findings: list[dict[str, Any]] = []
         self._findings_through = -1
         self._refusal: GradwatchError | None = None
-        self._is_connected = self._was_connected = self._has_failed = False
+        self._is_connected = self._was_connected = self._is_away = self._has_failed = False
         self._is_delivered: bool | None = None
         # Of the thread's event loop:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -204,6 +204,7 @@ class Sender:
             spool=self._spool,
             timing=self._timing,
             on_welcome=self._take_welcome,
+            on_progress=self._take_progress,
             on_findings=self._take_findings,
             on_error=lambda error: self._say(f"error {error.code}", explain(error, self._endpoint).text),
             on_forgotten=self._take_loss,
@@ -239,7 +240,7 @@ class Sender:
         while True:
             await self._attention.wait()
             self._attention.clear()
-            if self._has_failed or self._spool.is_crowded:
+            if self._is_away or self._spool.is_crowded:
                 self._spool.to_disk()
             if self._spool.disk_error is not None:
                 self._say(
@@ -283,7 +284,7 @@ class Sender:
             await asyncio.wait_for(self._closing.wait(), delay_s)
 
     def _take_failure(self, failure: Failure, error: BaseException) -> None:
-        self._has_failed = True
+        self._is_away = self._has_failed = True
         self._attention.set()
         waiting = f"what is recorded waits in {self._spool.path}"
         then = "; `gradwatch sync` delivers it" if failure.is_fatal else " and is delivered when the server answers"
@@ -294,10 +295,13 @@ class Sender:
                 self._news.notify_all()
 
     def _take_welcome(self) -> None:
-        if self._has_failed:
-            self._say("back", f"the server at {self._endpoint.address} answers; what waited is delivered")
         self._is_connected = self._was_connected = True
-        self._has_failed = False
+        self._is_away = False
+
+    def _take_progress(self) -> None:
+        if self._has_failed:
+            self._has_failed = False
+            self._say("back", f"the server at {self._endpoint.address} answers; what waited is delivered")
 
     def _take_loss(self, n_messages: int) -> None:
         """The server forgot the run, and with it what it had judged."""

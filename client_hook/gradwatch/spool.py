@@ -241,8 +241,7 @@ class Spool:
         with self._disk_lock:
             with self._lock:
                 batch = dict(self._memory)
-                has_gaps = len(self._gaps) > 0
-            if self._is_closed or not (batch or (has_gaps and self._file is not None)):
+            if self._is_closed or (not batch and self._file is None):
                 return
             try:
                 file = self._file = self._file or self._create_file()
@@ -290,7 +289,11 @@ class Spool:
 
     def _create_file(self) -> SpoolFile:
         file = SpoolFile(self.path, create=True)
-        file.write([], {"hello": self.hello, "lasting": [list(kept) for kept in self._lasting.values()]})
+        try:
+            file.write([], {"hello": self.hello, "lasting": [list(kept) for kept in self._lasting.values()]})
+        except (sqlite3.Error, OSError):
+            file.remove()
+            raise
         return file
 
     def _forget(self, seq: int) -> Kept:
