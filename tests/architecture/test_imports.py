@@ -3,7 +3,8 @@
 import sys
 
 import pytest
-from import_graph import SOURCES, Import, follow, name_module, read_package, read_source
+
+from .import_graph import SOURCES, Import, follow, name_module, read_package, read_source
 
 FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
 HOOK_MAY_USE = {"numpy", "websockets", "msgpack", *FRAMEWORKS, "gradwatch"}

@@ -77,14 +77,14 @@ def _play_all(console: Console, dashboard: Dashboard, scenarios: list[Scenario],
     for number, scenario in enumerate(scenarios, start=1):
         place = f"{number}/{len(scenarios)} " if len(scenarios) > 1 else ""
         console.print(f"\n[bold]{place}{scenario.name}[/]: {scenario.title}")
-        console.print(f"[dim]{scenario.story}[/]")
+        console.print(scenario.story, style="dim", highlight=False)
         runs.append(_play(console, dashboard, scenario, open_browser=open_browser))
     if len(runs) > 1:
         # The last two of the tour are one training, sick and cured.
         first, second = runs[-2], runs[-1]
         address = f"{dashboard.url}/compare?run={first['id']}&run={second['id']}"
         console.print(f"\nThe last two side by side: {address}", soft_wrap=True)
-    console.print(f"The training scripts: {scenarios[0].script.parent}", style="dim", soft_wrap=True)
+    console.print(f"\nThe training scripts: {scenarios[0].script.parent}", style="dim", soft_wrap=True)
     if dashboard.is_ours:
         console.print(f"\nThe server keeps running at [bold]{dashboard.url}[/]. Ctrl-C stops it.")
         _wait_for_the_end(dashboard)
@@ -205,7 +205,7 @@ def _tell_verdict(console: Console, recorded: dict[str, Any], findings: list[dic
         text += f"\n{escape(source['file'])}:{source['line']}  {escape(source['code'] or '')}"
     for hypothesis in leading["hypotheses"][:1]:
         text += f"\n\n{escape(hypothesis['why'])}\n[bold]What to change:[/] {escape(hypothesis['fix'])}"
-    console.print(Panel(text, title=f"{level} since step {leading['first_step']}{more}", border_style=colour))
+    console.print(Panel(text, title=f"{level} since step {leading['first_step']:,}{more}", border_style=colour))
     for hypothesis in leading["hypotheses"][:1]:
         if hypothesis["code"]:
             console.print(Syntax(hypothesis["code"], "python", background_color="default"))
