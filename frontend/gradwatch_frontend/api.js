@@ -53,7 +53,7 @@ export async function request(path, validator, { method = "GET", body, signal } 
   }
   const response = await send(path, init);
   if (response.status === 204) return validator(null);
-  const answer = await response.json().catch(() => undefined);
+  const answer = await response.json().catch(giveUpOrNothing);
   if (!response.ok) throw readError(answer, response.status);
   try {
     return validator(answer, path.split("?")[0] ?? path);
@@ -61,6 +61,15 @@ export async function request(path, validator, { method = "GET", body, signal } 
     if (!(error instanceof ValidationError)) throw error;
     throw new ApiError("unexpected_answer", `The server's answer is not what this page expects. ${error.message}`, response.status);
   }
+}
+
+/**
+ * An answer without JSON is worded later; one that was given up stays given up.
+ * @param {unknown} error
+ * @returns {undefined}
+ */
+function giveUpOrNothing(error) {
+  if (error instanceof DOMException && error.name === "AbortError") throw error;
 }
 
 /**

@@ -72,31 +72,31 @@ export function findEdges(block) {
 }
 
 /**
- * Orders tensors by trouble: first those that were non-finite, the earliest first; then by how far the last tenth of the
- * run lies above or below the row's own median; then missing; then the calm ones by depth.
+ * Orders tensors by trouble: first those that were non-finite, the earliest first; then those without a gradient; then by how
+ * far the last tenth of their values lies from their own median; the calm ones by depth.
  * @param {Heatmap} heatmap in order of depth
  * @returns {number[]} row numbers, worst first
  */
 export function orderByTrouble(heatmap) {
-  const n = heatmap.steps.length;
   const trouble = heatmap.tensors.map((_, row) => {
-    const counts = heatmap.n_nonfinite[row] ?? [];
-    const onset = counts.findIndex((count) => count !== null && count > 0);
-    const values = heatmap.values[row] ?? [];
-    const usual = findMedian(values);
-    const recent = findMedian(values.slice(Math.floor(n * 0.9)));
-    const drift = usual === null || recent === null || usual <= 0 || recent <= 0 ? 0 : Math.abs(Math.log10(recent / usual));
-    const missing = (heatmap.missing[row] ?? []).some((cell) => cell === 1);
-    return { row, onset: onset === -1 ? Number.POSITIVE_INFINITY : onset, drift: Math.round(drift * 10), missing };
+    const onset = (heatmap.n_nonfinite[row] ?? []).findIndex((count) => (count ?? 0) > 0);
+    const isMissing = (heatmap.missing[row] ?? []).includes(1);
+    return { row, onset: onset === -1 ? heatmap.steps.length : onset, isMissing, drift: findDrift(heatmap.values[row] ?? []) };
   });
-  trouble.sort(
-    (a, b) =>
-      (a.onset === b.onset ? 0 : a.onset - b.onset) ||
-      Number(b.missing) - Number(a.missing) ||
-      b.drift - a.drift ||
-      a.row - b.row,
-  );
+  trouble.sort((a, b) => a.onset - b.onset || Number(b.isMissing) - Number(a.isMissing) || b.drift - a.drift || a.row - b.row);
   return trouble.map(({ row }) => row);
+}
+
+/**
+ * Decades between what is usual in a row and its last tenth, in tenths: less is no trouble.
+ * @param {(number | null)[]} values
+ * @returns {number}
+ */
+function findDrift(values) {
+  const known = values.filter((value) => value !== null && value !== 0);
+  const usual = findMedian(known);
+  const recent = findMedian(known.slice(-Math.max(1, Math.floor(known.length / 10))));
+  return usual === null || recent === null ? 0 : Math.round(Math.abs(Math.log10(recent / usual)) * 10);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The comparison in the browser: each role's trace once for every run, by step or by seconds since the run's start. */
 
 import { formatState } from "../format.js";
-import { Plot, findTrace, stackRows } from "./plot.js";
+import { Plot, escapeMarkup, findTrace, stackRows } from "./plot.js";
 import { chooseLogTicks } from "./scale.js";
 
 /** @typedef {import("../schema.js").Series} Series */
@@ -65,6 +65,9 @@ export function build(specification, runs, by, tensor) {
     layout.xaxis.anchor = "y2";
     layout.annotations = layout.annotations.filter((/** @type {{name: string}} */ { name }) => name !== "title-y3");
   }
+  for (const title of layout.annotations) if (title.name === "title-y3") title.text = `gradient norm of ${escapeMarkup(tensor ?? "")}`;
+  const xs = data.flatMap(({ x }) => x).filter((value) => value !== null);
+  if (xs.length > 0) layout.xaxis.range = [xs.reduce((a, b) => Math.min(a, b)), xs.reduce((a, b) => Math.max(a, b))];
   const shown = runs.filter(({ isShown }) => isShown);
   Object.assign(layout.yaxis2, chooseLogTicks(shown.flatMap((run) => run.gradient_norm?.mean ?? []), 6));
   Object.assign(layout.yaxis3, chooseLogTicks(shown.flatMap((run) => run.tensor?.mean ?? []), 6));

@@ -45,6 +45,13 @@ export function findTrace(specification, role) {
 }
 
 /**
+ * Plotly reads a few tags in labels; a layer's name is only ever text.
+ * @param {string} text
+ * @returns {string}
+ */
+export const escapeMarkup = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/**
  * Stacks the rows again for other heights.
  * @param {any} layout with `meta.rows` and `meta.gap_px`
  * @param {Record<string, number>} heights in pixels, by row name; 0 leaves a row out

@@ -7,7 +7,7 @@ import { findEdges, findMedian, findSpans } from "../columns.js";
 import { h } from "../dom.js";
 import { formatCount, formatNumber, formatState, formatStep, formatStepRange, shortenPath } from "../format.js";
 import { findStep } from "../series.js";
-import { Plot, findTrace, stackRows } from "./plot.js";
+import { Plot, escapeMarkup, findTrace, stackRows } from "./plot.js";
 import { chooseLabels, colorRow, moveBorder } from "./scale.js";
 
 /** @typedef {import("../schema.js").Series} Series */
@@ -289,7 +289,8 @@ export function build(specification, width, numbers, zoomed) {
   fillLane(specification, numbers);
   labelRows(layout, numbers, [firstRow, endRow], height / nRows, width < 620 ? 17 : LABEL_LENGTH);
   markOnset(layout, numbers);
-  for (const trace of specification.data) trace.hoverinfo = "skip";
+  // The pointer is answered here, in words of all rows at once; the templates are for reports.
+  for (const trace of specification.data) Object.assign(trace, { hoverinfo: "skip", hovertemplate: undefined });
   return specification;
 }
 
@@ -406,22 +407,14 @@ function labelRows(layout, numbers, [first, end], rowPx, length) {
   });
   if (picked >= first && picked < end) {
     const color = layout.meta.picked;
-    // A frame around a thin row would hide it, so a thin row gets a tick on either side.
+    // A frame around a thin row would hide it, so a thin row gets a tick at its end.
     const shared = { xref: "paper", yref: "y3", layer: "above", line: { color, width: 1.5 } };
     if (rowPx >= 8) layout.shapes.push({ ...shared, type: "rect", x0: 0, x1: 1, y0: picked - 0.5, y1: picked + 0.5, line: { color, width: 1.2 } });
     else {
-      layout.shapes.push({ ...shared, type: "line", x0: 0, x1: -0.012, y0: picked, y1: picked });
       layout.shapes.push({ ...shared, type: "line", x0: 1, x1: 1.012, y0: picked, y1: picked });
     }
   }
 }
-
-/**
- * Plotly reads a few tags in labels; a layer's name is only ever text.
- * @param {string} text
- * @returns {string}
- */
-const escapeMarkup = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 /**
  * @param {any} layout

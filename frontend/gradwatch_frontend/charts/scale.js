@@ -149,7 +149,8 @@ export function makeSymmetricAxis(values) {
   const unit = findMedian(values.filter((value) => value !== 0)) ?? 1;
   const top = values.reduce((/** @type {number} */ most, value) => Math.max(most, Math.abs(value ?? 0)), unit);
   const place = (/** @type {number | null} */ value) => (value === null ? null : Math.asinh(value / unit));
-  const tick = 10 ** Math.floor(Math.log10(top));
+  const decade = 10 ** Math.floor(Math.log10(top));
+  const tick = (top >= 5 * decade ? 5 : top >= 2 * decade ? 2 : 1) * decade;
   const ticks = [-tick, 0, tick];
   const edge = /** @type {number} */ (place(top)) * 1.08;
   return {

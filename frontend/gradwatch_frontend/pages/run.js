@@ -243,6 +243,7 @@ class RunPage {
   async #reload() {
     const last = this.#run?.last_step ?? null;
     if (last === null) return;
+    this.#isFollowing = true;
     const { kind, statistic } = this.choices.query;
     const columns = Math.max(60, Math.round((this.#chart?.element.clientWidth ?? 800) - 234) / COLUMN_PX);
     this.#chart?.element.classList.add("loading");
@@ -258,6 +259,7 @@ class RunPage {
       report(error, "numbers");
     } finally {
       this.#chart?.element.classList.remove("loading");
+      this.#isFollowing = false;
     }
   }
 

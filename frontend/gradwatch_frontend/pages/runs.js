@@ -240,7 +240,7 @@ class RunsPage {
     const box = h("input", { type: "checkbox", checked, "aria-label": `Choose ${run.name} for a comparison`, onchange: () => this.#pick(run.id) });
     return h(
       "tr",
-      { "data-run": run.id, class: checked ? "picked" : "" },
+      { "data-run": run.id, class: checked ? "picked" : "", onclick: (/** @type {MouseEvent} */ event) => this.#openRow(event, run.id) },
       h("td", { class: "choose" }, h("label", {}, box)),
       h(
         "td",
@@ -269,6 +269,16 @@ class RunsPage {
       return h("span", { class: "muted" }, "—");
     }
     return drawSparkline(this.#specification, role, values, states, `${words} of ${run.name}`);
+  }
+
+  /**
+   * A click anywhere in a row opens it, save where there is something else to click or a text to select.
+   * @param {MouseEvent} event
+   * @param {string} id
+   */
+  #openRow(event, id) {
+    const isTaken = event.target instanceof Element && event.target.closest("a, button, label, input") !== null;
+    if (!isTaken && String(getSelection()) === "") this.context.router.go(runPath(id));
   }
 
   /** @param {string} id */

@@ -14,7 +14,7 @@ __all__ = ["build_compare"]
 MARGIN_PX: Final = {"l": 56, "r": 16, "t": 24, "b": 40}
 GAP_PX: Final = 32
 """Wide enough for a row's title above it."""
-TITLES: Final = {"y": "loss", "y2": "global gradient norm", "y3": "gradient norm of the picked layer"}
+TITLES: Final = {"y": "loss", "y2": "global gradient norm", "y3": "gradient norm"}
 
 
 def build_compare(theme: str) -> go.Figure:

@@ -132,7 +132,7 @@ def _build_layout(palette: Palette) -> go.Layout:
         xaxis=build_step_axis(palette, anchor="y4"),
         yaxis5={"overlaying": "y", "range": [0, 1], "fixedrange": True, "visible": False},
         annotations=title_rows(
-            {"y": "loss", "y2": "learning rate"}, palette, x=0, xanchor="right", xshift=-46, y=0.5, yanchor="middle"
+            {"y": "loss", "y2": "learning rate"}, palette, x=0, xanchor="right", xshift=-46, y=0.8, yanchor="middle"
         ),
         shapes=_build_tracks(palette),
         hovermode="closest",
