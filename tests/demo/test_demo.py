@@ -176,7 +176,7 @@ class TestPlaying:
                 lambda: httpx.get(f"http://127.0.0.1:{port}/api/runs", trust_env=False).json()["runs"][0]["last_step"]
             )
             demo.send_signal(signal.SIGINT)
-            rest, _ = demo.communicate(timeout=60)
+            rest, _ = demo.communicate(timeout=120)
         finally:
             demo.kill()
             demo.stdout.close()
