@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.ops import control_flow_util
 
 from gradwatch import statistic
 from gradwatch.protocol import STATISTICS, Message
@@ -148,7 +147,8 @@ class Stream:
             scalars: what else is known of the step.
         """
         record = self._before_eagerly if tf.executing_eagerly() else self._before
-        return record(list(gradients), scalars)
+        found: Before = record(list(gradients), scalars)
+        return found
 
     def after(self, before: Before) -> None:
         """The ops that must run after ``apply``; they write the row."""
@@ -164,21 +164,23 @@ class Stream:
         tf.cond(before.is_finite, lambda: _run(apply), lambda: tf.constant(0))
         return None
 
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _before(self, gradients: Sequence[Any], scalars: StepScalars) -> Before:
         with tf.name_scope("gradwatch"):
             step = self._clock.tick(self._last)
             present = [i for i, gradient in enumerate(gradients) if gradient is not None]
             tensors = [statistic.dense_values(gradients[i]) for i in present]
             sizes = [self.sizes[i] for i in present]
-            is_scheduled = step % (self._every * self._period.read_value()) == 0
+            square_sums = statistic.square_sums(tensors)
+            is_due = step % (self._every * self._period.read_value()) == 0
+            is_due |= ~tf.reduce_all(tf.math.is_finite(square_sums))
             found = tf.cond(
-                is_scheduled,
+                is_due,
                 lambda: statistic.full_block(tensors, sizes),
-                lambda: statistic.light_block(tensors, sizes),
+                lambda: statistic.light_block(square_sums, sizes),
             )
             is_finite = tf.reduce_all(found[:, _COUNTS] == 0)
             block = _placed(found, present, len(gradients))
-            is_due = is_scheduled | ~is_finite
             values, flags = self._scalars(scalars, found, is_finite)
             return Before(step, is_due, block, is_finite, self._weights_before(is_due), values, flags)
 
@@ -198,7 +200,7 @@ class Stream:
     def _weights_before(self, is_due: Tensor) -> tuple[Tensor, ...]:
         if "update" not in self.kinds:
             return ()
-        if control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph()):
+        if statistic.is_under_xla():
             return tuple(variable.read_value() for variable in self.variables)
         # Holding a variable's value across its assignment makes TensorFlow copy it: only where it is needed.
         return tuple(
@@ -209,6 +211,7 @@ class Stream:
             )
         )
 
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
         with tf.name_scope("gradwatch"):
             blocks = [before.gradients]

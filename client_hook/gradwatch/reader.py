@@ -75,7 +75,7 @@ class ScalarLog:
         return messages
 
     def _step(self, value: LoggedValue) -> int:
-        """The step that a value belongs to: the one just applied, or the coming one where loops log before they apply."""
+        """The step that a value belongs to: the one just applied, or the coming one if the loop logs first."""
         step = int(_number(value.step))
         offset = self._offsets.setdefault(value.name, 1 if step < 0 else 0)
         return step + offset

@@ -1,0 +1,1 @@
+"""Measurements of cost. Never run as tests."""
