@@ -179,7 +179,7 @@ class Run:
         engine.feed_rows(self.stream, self.steps[rows], self.statistics[rows], self.scalars[rows], self.present[rows])
 
     def _set_norm(self, rows: Any, columns: Any, norm: Any) -> None:
-        sizes = self.statistics[0, columns, COLUMN["n_elements"]]
+        sizes = np.array([tensor["n_elements"] for tensor in self.tensors])[columns]
         rms = norm / np.sqrt(np.maximum(sizes, 1))
         found = self.statistics[rows]
         for name, value in (("norm", norm), ("min", -3 * rms), ("max", 3 * rms), ("mean", 0.01 * rms), ("std", rms)):

@@ -202,9 +202,10 @@ class _Stream:
         self.last_step: int = earlier.last_step if earlier is not None else -1
         self._loss_scale: float = earlier._loss_scale if earlier is not None else np.nan
         self.learning_rate = LearningRateRule(number, table)
-        phases = (Phase.GRADIENT, Phase.UPDATE, Phase.WEIGHT)
+        harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
         self.rules: tuple[_Rule, ...] = (
-            *(NonFiniteRule(number, table, phase) for phase in phases),
+            *harmed,
+            NonFiniteRule(number, table, Phase.GRADIENT, harmed),
             ExplodingRule(number, table),
             VanishingRule(number, table),
             MissingRule(number, table),

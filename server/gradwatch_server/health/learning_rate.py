@@ -21,6 +21,10 @@ first steps."""
 CONFIRM_ROWS: Final = 20
 """Rows with weights and updates captured, less two for each calm one."""
 
+JUDGE_ROWS: Final = 100
+"""Rows that the loss is given to fall in, whatever the updates: published rules of 10 steps mistake noise for
+standstill."""
+
 Float64 = npt.NDArray[np.float64]
 
 
@@ -38,7 +42,8 @@ class LearningRateRule:
         self._weight, self._update = weight[is_pair], update[is_pair]
         self._stream, self._table = stream, table
         self._count = 0
-        self._start_step = -1
+        self._n_rows = 0
+        self._start_step = self._start_row = -1
         self._ratios: list[float] = []
         self._current: Rate | None = None
         self.episodes: list[Rate] = []
@@ -53,8 +58,10 @@ class LearningRateRule:
         known = np.isfinite(ratio)
         steps, values = block.steps[known], ratio[known]
         if self._count or self._current is not None or (values > RATIO_LIMIT).any():
-            for step, value in zip(steps.tolist(), values.tolist(), strict=True):
-                self._step(step, value)
+            rows = self._n_rows + np.flatnonzero(known)
+            for row, step, value in zip(rows.tolist(), steps.tolist(), values.tolist(), strict=True):
+                self._step(row, step, value)
+        self._n_rows += len(block.steps)
         return steps, values
 
     def _measure(self, block: Block) -> Float64:
@@ -71,10 +78,10 @@ class LearningRateRule:
         middle = (ratio[rows, np.maximum((n - 1) // 2, 0)] + ratio[rows, np.minimum(n // 2, ratio.shape[1] - 1)]) / 2
         return np.where(n > 0, middle, np.nan)
 
-    def _step(self, step: int, ratio: float) -> None:
+    def _step(self, row: int, step: int, ratio: float) -> None:
         is_high = ratio > RATIO_LIMIT
         if is_high and self._count == 0:
-            self._start_step = step
+            self._start_step, self._start_row = step, row
             self._ratios = []
         self._count = min(self._count + 1, 2 * CONFIRM_ROWS) if is_high else max(self._count - 2, 0)
         if is_high and len(self._ratios) < CONFIRM_ROWS:
@@ -86,7 +93,7 @@ class LearningRateRule:
             if self._count == 0:
                 self._current.closed_step = step
                 self._current = None
-        elif self._count >= CONFIRM_ROWS and len(self.episodes) < EPISODES_LIMIT:
+        elif self._is_sure(row) and len(self.episodes) < EPISODES_LIMIT:
             self._current = Rate(
                 stream=self._stream,
                 phase=Phase.UPDATE,
@@ -98,3 +105,6 @@ class LearningRateRule:
                 ratio=float(np.median(self._ratios)),
             )
             self.episodes.append(self._current)
+
+    def _is_sure(self, row: int) -> bool:
+        return self._count >= CONFIRM_ROWS and row - self._start_row >= JUDGE_ROWS

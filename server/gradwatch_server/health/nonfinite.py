@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -31,10 +33,13 @@ class NonFiniteRule:
         stream: the stream's number.
         table: its tensor table.
         phase: `Phase.GRADIENT`, `Phase.UPDATE` or `Phase.WEIGHT`.
+        harmed: for gradients, the rules of updates and weights, which take the rows first: an overflow under loss
+        scaling
+            is forgotten once it is over, unless it did harm there.
     """
 
-    def __init__(self, stream: int, table: TensorTable, phase: Phase) -> None:
-        self._stream, self._table, self._phase = stream, table, phase
+    def __init__(self, stream: int, table: TensorTable, phase: Phase, harmed: Sequence[NonFiniteRule] = ()) -> None:
+        self._stream, self._table, self._phase, self._harmed = stream, table, phase, harmed
         self._columns = {Phase.GRADIENT: table.gradient, Phase.UPDATE: table.update, Phase.WEIGHT: table.weight}[phase]
         self._finite_step = -1
         self._n_finite = 0
@@ -112,9 +117,13 @@ class NonFiniteRule:
         self._n_finite += 1
         if self._n_finite >= RECOVERY_ROWS:
             self._current.closed_step = step
-            if self._current.is_normal and self._current is self.episodes[-1]:
-                self.episodes.pop()
+            if self._current.is_normal and not self._did_harm(self._current.first_step, step):
+                self.episodes.remove(self._current)
             self._current = None
+
+    def _did_harm(self, first_step: int, last_step: int) -> bool:
+        found = itertools.chain.from_iterable(rule.episodes for rule in self._harmed)
+        return any(first_step <= episode.first_step <= last_step for episode in found)
 
 
 class NonFiniteScalarRule:

@@ -100,8 +100,7 @@ class Series:
         """What the values so far say about a step."""
         end = int(np.searchsorted(self._steps[: self._n], step, side="right"))
         start = int(np.searchsorted(self._steps[:end], step, side="left"))
-        finite = np.flatnonzero(np.isfinite(self._values[:start]))
-        last = int(finite[-1]) if len(finite) else -1
+        last = self._last_finite_place(start)
         return Reading(
             value=_pick(self._values[start:end]),
             before=float(self._values[last]) if last >= 0 else None,
@@ -131,6 +130,14 @@ class Series:
             places = np.flatnonzero(np.isfinite(values))[:wanted]
             self._first_steps += steps[places].tolist()
             self._first_values += values[places].tolist()
+
+    def _last_finite_place(self, end: int) -> int:
+        """The place of the last finite value before a place, -1 for none; looks nearby first."""
+        for start in (max(0, end - 50 * RECENT_VALUES), 0):
+            finite = np.flatnonzero(np.isfinite(self._values[start:end]))
+            if len(finite):
+                return start + int(finite[-1])
+        return -1
 
     def _last_finite_values(self, end: int) -> list[float]:
         # Runs of NaN are long: look back far enough to find values before one, but not without end.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from gradwatch_server.health.entry import Entry
 from gradwatch_server.health.episode import NonFinite
@@ -88,6 +89,8 @@ def advise_loss(lead: NonFinite, scene: Scene, *, is_beside: bool) -> list[Hypot
     if lead.is_first_row:
         found.append(_broken_start())
     if is_beside:
+        # A NaN that the gradient depends on would have broken it in the same step.
+        found = [replace(hypothesis, confidence=0.5 * hypothesis.confidence) for hypothesis in found]
         found.append(_beside_training(lead))
     return found + _from_rate(scene)
 
@@ -239,7 +242,7 @@ def _broken_start() -> Hypothesis:
 def _beside_training(lead: NonFinite) -> Hypothesis:
     return Hypothesis(
         "The broken value does not reach the weights",
-        0.5,
+        0.8,
         f"No gradient has been NaN or infinite since {lead.name} was. It is then the logged value that is broken (a "
         "term without a gradient, a metric, a mean over an empty batch), not the training.",
         "Look at how the logged value is computed; an empty batch or an empty mask divides by 0.",

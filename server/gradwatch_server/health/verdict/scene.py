@@ -53,6 +53,8 @@ class Scene:
     @property
     def update_ratio(self) -> float | None:
         """The last update norm / weight norm before the lead's step: the size of the step that led there."""
+        if isinstance(self.incident.lead, Rate):
+            return self.incident.lead.ratio
         return self.testimony.onset.read(UPDATE_RATIO).before
 
     @property
