@@ -4,8 +4,8 @@
 
 Each variant trains its own copy of the model with the same `tf.function` step. One *round* times every variant once, in
 an order that is shuffled anew, for a few steps (about ``--slice`` seconds); a round's ratio is variant / plain, and the
-table shows the median of the rounds with the quartiles. Run it on an otherwise idle machine. No server is needed: what the
-hook's threads send waits in a temporary directory unless ``--url`` names a server.
+table shows the median of the rounds with the quartiles. Run it on an otherwise idle machine. No server is needed: what
+the hook's threads send waits in a temporary directory unless ``--url`` names a server.
 
 Variants:
     default      gradwatch.watch(model): full statistics thinned to the budget of 2 %
