@@ -15,7 +15,6 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-import uvicorn
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -23,9 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gradwatch.errors import GradwatchError
 from gradwatch_server import __version__
-from gradwatch_server.app import create_app
 from gradwatch_server.errors import GradwatchServerError, NotFoundError, RequestError, SettingsError
-from gradwatch_server.serving import bind, check_exposure, make_config, url_of
 from gradwatch_server.settings import Settings, read_settings
 from gradwatch_server.store import RunFilter, Store
 from gradwatch_server.store.catalogue import list_runs, read_run, remove_run
@@ -88,6 +85,9 @@ def serve(
     insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond loopback without a token")] = False,
 ) -> None:
     """Start the dashboard and wait for runs."""
+    # The listing commands answer sooner without the web framework.
+    from gradwatch_server.serving import bind, check_exposure, url_of  # noqa: PLC0415
+
     settings = read_settings(host=host, port=port, database=database, insecure=insecure or None)
     check_exposure(settings)
     # A database that cannot be used is told before anything listens.
@@ -102,6 +102,11 @@ def serve(
 
 
 def _serve(settings: Settings, listener: Any) -> None:
+    import uvicorn  # noqa: PLC0415 see serve
+
+    from gradwatch_server.app import create_app  # noqa: PLC0415
+    from gradwatch_server.serving import make_config  # noqa: PLC0415
+
     server = uvicorn.Server(make_config(create_app(settings), settings))
     try:
         server.run(sockets=[listener])

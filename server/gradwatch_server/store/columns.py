@@ -127,10 +127,13 @@ class _Stream:
         self.present.extend(rows["scalars_present"])
         self.add_planes(rows, planes)
 
+    def open_planes(self, planes: Iterable[str]) -> None:
+        for name in planes:
+            self.planes[name] = Growing(np.float32, (len(self.table.tensors),))
+
     def add_planes(self, rows: dict[str, Any], planes: Iterable[str]) -> None:
         for name in planes:
-            plane = self.planes.setdefault(name, Growing(np.float32, (len(self.table.tensors),)))
-            plane.extend(plane_of(rows["statistics"], name))
+            self.planes[name].extend(plane_of(rows["statistics"], name))
 
 
 def plane_of(statistics: Array, name: str) -> Array:
@@ -153,9 +156,11 @@ class _Run:
         self._planes: set[str] = set()
 
     def read(self, planes: set[str]) -> RunColumns:
-        for worker, seq in self._through.items():
-            missing = planes - self._planes
-            if missing and seq >= 0:
+        missing = planes - self._planes
+        if missing:
+            for stream in self._streams.values():
+                stream.open_planes(missing)
+            for worker, seq in self._through.items():
                 self._read_again(worker, seq, missing)
         self._planes |= planes
         self._read_on()
@@ -194,7 +199,7 @@ class _Run:
         for row in tables:
             if (row.worker, row.stream) not in self._streams:
                 stream = _Stream(StreamTable(row.tensors, row.scalars, row.optimizer))
-                stream.add_planes({"statistics": np.empty((0, len(row.tensors), 10), np.float32)}, self._planes)
+                stream.open_planes(self._planes)
                 self._streams[row.worker, row.stream] = stream
         for worker, last_seq in newest:
             for seq, kind, data in self._frames(worker, self._through.get(worker, -1), last_seq):
