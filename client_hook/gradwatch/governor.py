@@ -45,7 +45,7 @@ class Governor:
     def observe(self, n_steps: int, elapsed_s: float) -> int:
         """Takes note of a reading: so many steps in so many seconds. Returns the period to use from now on."""
         self._seen += n_steps
-        if self.budget <= 0 or n_steps <= 0 or self._seen <= WARM_UP_STEPS:
+        if self.budget <= 0 or self._seen <= WARM_UP_STEPS:
             return self.period
         if self._is_settled:
             self._settled_s += elapsed_s
@@ -53,11 +53,13 @@ class Governor:
                 self._begin()
             return self.period
         if self._skip:  # the reading in which the period changed holds steps of both kinds
-            self._skip = False
+            self._skip = n_steps == 0
             return self.period
+        # A reading without steps counts too: a step may take longer than a reading. A pause in the training, for a
+        # validation, makes one stretch look slow; it takes more than that to be the fastest of its kind.
         self._stretch_steps += n_steps
         self._stretch_s += elapsed_s
-        if self._stretch_steps >= STRETCH_STEPS_MIN and self._stretch_s >= STRETCH_S_MIN:
+        if n_steps and self._stretch_steps >= STRETCH_STEPS_MIN and self._stretch_s >= STRETCH_S_MIN:
             self._end_stretch()
         return self.period
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -77,7 +77,7 @@ def resolve(
     directory = environment.get("GRADWATCH_DIR")
     return Settings(
         url=_url(url or environment.get("GRADWATCH_URL") or defaults.url),
-        token=token or environment.get("GRADWATCH_TOKEN") or None,
+        token=_token(token or environment.get("GRADWATCH_TOKEN") or None),
         project=_project(_first(project, environment.get("GRADWATCH_PROJECT"), defaults.project)),
         directory=Path(directory).expanduser() if directory else defaults.directory,
         is_disabled=environment.get("GRADWATCH_DISABLED", "").lower() in ("1", "true", "yes"),
@@ -103,6 +103,12 @@ def _url(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigurationError("url", url, expected)
     return url.rstrip("/")
+
+
+def _token(token: str | None) -> str | None:
+    if token is not None and not isinstance(token, str):
+        raise ConfigurationError("token", f"a {type(token).__name__}", "the server's token, a text")
+    return token
 
 
 def _first(project: str, from_environment: str | None, default: str) -> str:
@@ -141,6 +147,8 @@ def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
 
 
 def _capture(capture: Any) -> tuple[str, ...]:
+    if not isinstance(capture, Iterable):
+        raise ConfigurationError("capture", capture, "some of " + ", ".join(map(repr, CAPTURED_KINDS)))
     kinds = (capture,) if isinstance(capture, str) else tuple(capture)
     for kind in kinds:
         _choice("capture", kind, CAPTURED_KINDS)
@@ -159,8 +167,10 @@ def _config(config: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """A JSON value; anything else becomes its text, so that no description of a run stops the run."""
-    if value is None or isinstance(value, (bool, int, str)):
+    if value is None or isinstance(value, (bool, str)):
         return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else str(value)
     if isinstance(value, float):
         return value if value - value == 0 else str(value)
     if isinstance(value, Mapping):
@@ -171,6 +181,8 @@ def _plain(value: Any) -> Any:
 
 
 def _tags(tags: Any) -> tuple[str, ...]:
+    if not isinstance(tags, Iterable):
+        raise ConfigurationError("tags", tags, "texts of 1 to 60 characters")
     checked: tuple[str, ...] = (tags,) if isinstance(tags, str) else tuple(tags)
     for tag in checked:
         if not isinstance(tag, str) or not 1 <= len(tag) <= 60:
