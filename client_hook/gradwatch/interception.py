@@ -80,8 +80,9 @@ def _around_apply(original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> A
 
 def _around_compute_loss(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
     loss = original(model, *args, **kwargs)
-    for active in _active:
-        active.note_loss(model, loss)
+    if kwargs.get("training", True):  # the loss of an evaluation belongs to no step
+        for active in _active:
+            active.note_loss(model, loss)
     return loss
 
 

@@ -9,6 +9,7 @@ import secrets
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -121,7 +122,7 @@ class Watch:
         self._stream_of: dict[tuple[int, tuple[int, ...]], Stream] = {}
         self._kept: list[Any] = []
         self._loss: Any = None
-        self._applied_graphs: set[int] = set()
+        self._applied_graphs: weakref.WeakSet[Any] = weakref.WeakSet()
         self._scalar_log = ScalarLog()
         self._spool = Spool(settings.directory / "spool" / f"{self.run_id}.db")
         self._sender = Sender(
@@ -233,7 +234,9 @@ class Watch:
 
     def claims(self, optimizer: Any, variables: Sequence[Any]) -> bool:
         """Whether an optimizer that applies these variables belongs to what is watched."""
-        if any(optimizer is target for target in self._optimizers):
+        # Keras wraps an optimizer by itself where it scales the loss: the user knows the inner one.
+        known = (optimizer, getattr(optimizer, "inner_optimizer", optimizer))
+        if any(one is target for one in known for target in self._optimizers):
             return True
         for model in self._models:
             if getattr(model, "optimizer", None) is optimizer:
@@ -258,14 +261,19 @@ class Watch:
                 raise NotImplementedError("tf.distribute strategies are not captured yet")
             stream = self._stream(optimizer, variables)
             before = stream.before(list(gradients), self._step_scalars(optimizer))
+        except NonFiniteError:  # ours, which the user asked for, arriving while we are here
+            raise
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("reading the training step", error)
             return apply()
-        result = stream.conditionally(before, apply) if stream.skips_nonfinite else apply()
+        # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
+        skips = stream.skips_nonfinite and not hasattr(optimizer, "dynamic_scale")
+        result = stream.conditionally(before, apply) if skips else apply()
         try:
             stream.after(before)
-            if not tf.executing_eagerly():
-                self._applied_graphs.add(id(tf.compat.v1.get_default_graph()))
+            self._applied_graphs.update(_enclosing_graphs())
+        except NonFiniteError:
+            raise
         except Exception as error:  # likewise
             self._fail("reading the training step", error)
         return result
@@ -326,7 +334,7 @@ class Watch:
         self._scalar_log.add(LoggedValue(name, value, self._clock.step.read_value(), time.time()))
 
     def _log_in_graph(self, name: str, value: Any) -> None:
-        is_after = id(tf.compat.v1.get_default_graph()) in self._applied_graphs
+        is_after = any(graph in self._applied_graphs for graph in _enclosing_graphs())
         step = self._clock.step.read_value() + (0 if is_after else 1)
         value = tf.reduce_mean(tf.cast(tf.convert_to_tensor(value), tf.float32))
         self._scalar_log.ring(name).write(step, tf.reshape(value, [1]))
@@ -355,7 +363,8 @@ class Watch:
         """Lets `fit` trace its step anew: with the hook's ops after ``watch()``, without them after ``close()``."""
         for model in self._models:
             if getattr(model, "train_function", None) is not None:
-                model.train_function = None
+                # Made anew at once, not at the next `fit`: we may be in the middle of one, in a callback.
+                model.make_train_function(force=True)
 
     def _verdict(self) -> str:
         steps = f"{self._reader.n_steps:,} steps".replace(",", " ")
@@ -398,18 +407,23 @@ class Watch:
         }
 
 
+def _enclosing_graphs() -> list[Any]:
+    """The graph being traced and those around it, the innermost first; none when executing eagerly."""
+    graphs: list[Any] = []
+    graph: Any = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+    while hasattr(graph, "outer_graph"):  # the outermost of all is TensorFlow's own, which every trace shares
+        graphs.append(graph)
+        graph = graph.outer_graph
+    return graphs
+
+
 def _is_visible(loss: Any) -> bool:
     """Whether a tensor can be used here: an eager one eagerly, a symbolic one in its own graph or one inside it."""
     if loss is None:
         return False
     if tf.executing_eagerly():
         return not tf.is_symbolic_tensor(loss)
-    graph = tf.compat.v1.get_default_graph()
-    while graph is not None:
-        if getattr(loss, "graph", None) is graph:
-            return True
-        graph = getattr(graph, "outer_graph", None)
-    return False
+    return any(getattr(loss, "graph", None) is graph for graph in _enclosing_graphs())
 
 
 def _raise_in_thread(thread_id: int, message: str) -> None:

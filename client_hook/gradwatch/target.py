@@ -46,8 +46,7 @@ def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _shown(target: Any) -> str:
-    module = type(target).__module__
-    if module.startswith("tf_keras"):
+    if any(base.__module__.startswith("tf_keras") for base in type(target).__mro__):
         return f"a {type(target).__name__} of tf_keras (Keras 2), which is not supported; use Keras 3"
     if isinstance(target, type):
         return f"the class {target.__name__} (an instance of it is needed)"
