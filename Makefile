@@ -22,6 +22,7 @@ FLAVOUR := $(shell printf '%s' '$(TENSORFLOW)' | tr -c 'A-Za-z0-9.' '-')
 DEMO_STAMP := $(VENV)/.demo-$(FLAVOUR)
 DEV_STAMP := $(VENV)/.dev-$(FLAVOUR)
 NODE_STAMP := frontend/node_modules/.installed
+PAGE_TESTS := $(wildcard frontend/tests/*.test.mjs)
 NODE := $(shell command -v npm >/dev/null 2>&1 && command -v node)
 
 .PHONY: help
@@ -81,8 +82,10 @@ ifneq ($(NODE),)
 lint-page: $(NODE_STAMP)
 	cd frontend && npx --no-install tsc --project .
 
+# Without names node would look for tests everywhere, also in .venv, and call none at all a success.
 test-page:
-	node --test $(wildcard frontend/tests/*.test.mjs)
+	@test -n "$(PAGE_TESTS)" || { echo "no tests of the page under frontend/tests" >&2; exit 1; }
+	node --test $(PAGE_TESTS)
 
 $(NODE_STAMP): frontend/package.json $(wildcard frontend/package-lock.json)
 	cd frontend && npm $(if $(wildcard frontend/package-lock.json),ci,install) --no-audit --no-fund
