@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ class StepQuestion:
         chosen = known[first]
         odd = [r.value for r in known.values() if r.value is not None and not math.isfinite(r.value)]
         if odd:
-            return Reading(odd[0], chosen.before, chosen.before_step, chosen.recent, chosen.initial)
+            return replace(chosen, value=odd[0])
         return chosen
 
 

@@ -33,6 +33,7 @@ class Reading:
         value: the value of that step, perhaps not finite; None if not recorded.
         before: the last finite value of an earlier step, or None.
         before_step: and its step.
+        highest: the highest of the last `RECENT_VALUES` finite values before that step, or None.
         recent: the median of the last `RECENT_VALUES` finite values up to that step, or None.
         initial: the median of the series' first `RECENT_VALUES` finite values up to that step, or None.
     """
@@ -40,6 +41,7 @@ class Reading:
     value: float | None = None
     before: float | None = None
     before_step: int | None = None
+    highest: float | None = None
     recent: float | None = None
     initial: float | None = None
 
@@ -105,6 +107,7 @@ class Series:
             value=_pick(self._values[start:end]),
             before=float(self._values[last]) if last >= 0 else None,
             before_step=int(self._steps[last]) if last >= 0 else None,
+            highest=max(self._last_finite_values(start), default=None),
             recent=_median(self._last_finite_values(end)),
             initial=_median([v for s, v in zip(self._first_steps, self._first_values, strict=True) if s <= step]),
         )

@@ -31,7 +31,9 @@ class VanishingRule:
     """Watches the kernels' gradients of one stream.
 
     At each row both the norms and the norms per element are compared, and every kernel at the input's end must fade
-    against every one at the output's.
+    against every one at the output's. A kernel's norm is taken together with its bias': where the signal fades forward
+    as well as backward, as with a small start, kernels' gradients are all alike (fading input times fading signal), and
+    only the output's bias shows how large the signal was.
 
     Args:
         stream: the stream's number.
@@ -42,9 +44,10 @@ class VanishingRule:
         self._stream, self._table = stream, table
         kernels = table.kernels
         n = max(1, len(kernels) // END_SHARE)
-        self._first, self._last = kernels[:n], kernels[len(kernels) - n :]
+        self._kernels, self._biases = kernels, table.bias_of[kernels]
+        self._first, self._last = slice(0, n), slice(len(kernels) - n, len(kernels))
         self._is_watched = len(kernels) >= KERNELS_MIN
-        sizes = np.maximum(table.n_elements[table.gradient], 1)
+        sizes = np.maximum(table.n_elements[table.gradient[kernels]], 1)
         self._log_size = 0.5 * np.log(sizes)
         self._count = 0
         self._start_step = -1
@@ -56,13 +59,19 @@ class VanishingRule:
         """Takes rows; one with a missing, zero or non-finite gradient at an end is passed over."""
         if not self._is_watched:
             return
-        log_norm = block.log_norm[:, 1:]
+        log_norm = self._join(block.log_norm[:, 1:])
         low = self._find_low(log_norm)
         known = np.isfinite(log_norm[:, self._first]).all(axis=1) & np.isfinite(log_norm[:, self._last]).all(axis=1)
         if self._count == 0 and self._current is None and not low.any():
             return
         for row in np.flatnonzero(known):
             self._step(int(block.steps[row]), bool(low[row]), log_norm[row])
+
+    def _join(self, log_norm: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """``[n, n_kernels]`` log of the norm of kernel and bias together."""
+        bias = np.where(self._biases >= 0, log_norm[:, self._biases], np.nan)
+        bias[np.isnan(bias)] = -np.inf
+        return np.asarray(0.5 * np.logaddexp(2 * log_norm[:, self._kernels], 2 * bias))
 
     def _find_low(self, log_norm: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         per_element = log_norm - self._log_size
@@ -95,8 +104,8 @@ class VanishingRule:
             n_rows=self._n_rows,
             known_step=step,
             table=self._table,
-            position=int(self._first[0]),
-            last_position=int(self._last[-1]),
+            position=int(self._kernels[0]),
+            last_position=int(self._kernels[-1]),
             first=math.exp(float(np.median(log_norm[self._first]))),
             last=math.exp(float(np.median(log_norm[self._last]))),
         )

@@ -56,8 +56,8 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
         why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
     else:
         why = (
-            f"The last update measured before was {say_number(ratio)} of the weights it changed; about "
-            f"{USUAL_RATIO:g} is usual (Karpathy, CS231n). "
+            f"Just before, updates were up to {say_number(ratio)} of the weights they changed; about {USUAL_RATIO:g} "
+            "is usual (Karpathy, CS231n). "
         )
         why += (
             "Steps of that size overshoot, and each makes the next one larger."

@@ -52,10 +52,10 @@ class Scene:
 
     @property
     def update_ratio(self) -> float | None:
-        """The last update norm / weight norm before the lead's step: the size of the step that led there."""
+        """The highest update norm / weight norm in the rows before: the size of the steps that led there."""
         if isinstance(self.incident.lead, Rate):
             return self.incident.lead.ratio
-        return self.testimony.onset.read(UPDATE_RATIO).before
+        return self.testimony.onset.read(UPDATE_RATIO).highest
 
     @property
     def learning_rate(self) -> float | None:
