@@ -86,7 +86,7 @@ class Server(_Client):
         self.url = f"http://127.0.0.1:{self.port}"
         self.token = self.settings.secret
         self.app = create_app(self.settings)
-        self._server = uvicorn.Server(make_config(self.app, self.settings))
+        self._server = uvicorn.Server(make_config(self.app, self.settings, log_config=None))
         self._thread = threading.Thread(target=self._run, name="test-server", daemon=True)
 
     def _run(self) -> None:

@@ -35,9 +35,7 @@ class Metrics:
         self.hooks = Gauge("gradwatch_hooks", "Hooks connected", registry=registry)
         self.browsers = Gauge("gradwatch_browsers", "Browsers connected", registry=registry)
         self.commit_s = Histogram("gradwatch_commit_seconds", "From a message's check to its commit", registry=registry)
-        self.health_s = Histogram(
-            "gradwatch_health_seconds", "The health engine's time for a batch", registry=registry
-        )
+        self.health_s = Histogram("gradwatch_health_seconds", "The health engine's time for a batch", registry=registry)
         self.health_failures = Counter("gradwatch_health_failures", "Health engines that failed", registry=registry)
         self.cache_bytes = Gauge("gradwatch_cache_bytes", "Decoded columns in memory", registry=registry)
 

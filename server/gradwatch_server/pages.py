@@ -127,7 +127,11 @@ def get_asset(path: str, request: Request) -> Response:
     if file.suffix not in MEDIA_TYPES or root not in file.parents or not file.is_file():
         raise HTTPException(404)
     # Revalidated at each load: after an upgrade no browser runs old modules beside new ones.
-    return FileResponse(file, media_type=MEDIA_TYPES[file.suffix], headers={"Cache-Control": "no-cache"})
+    headers = {"Cache-Control": "no-cache"}
+    answer = FileResponse(file, media_type=MEDIA_TYPES[file.suffix], headers=headers, stat_result=file.stat())
+    if request.headers.get("if-none-match") == answer.headers["etag"]:
+        return Response(status_code=304, headers={**headers, "ETag": answer.headers["etag"]})
+    return answer
 
 
 def _page() -> Response:

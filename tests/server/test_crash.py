@@ -8,7 +8,6 @@ from websockets.exceptions import ConnectionClosed
 from tests.serving import ServerProcess
 from tests.synthetic import SyntheticHook, SyntheticRun
 
-
 UNACKNOWLEDGED = 8
 
 
