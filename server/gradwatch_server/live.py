@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 import orjson
@@ -92,23 +93,25 @@ class Subscriber:
     async def send_forever(self, send: Send) -> None:
         """Sends what waits, each run in its rhythm, until cancelled."""
         while True:
-            await self._wake.wait()
             now = self._clock()
             due = [run for run in self._pending if self._not_before.get(run, now) <= now]
             if not due:
-                self._wake.clear()
-                if self._pending:
-                    earliest = min(self._not_before[run] for run in self._pending)
-                    await asyncio.sleep(max(0.0, earliest - now))
-                    self._wake.set()
+                await self._rest(now)
                 continue
             self._not_before = {run: until for run, until in self._not_before.items() if until > now}
             for run in due:
-                waiting = self._pending.pop(run)
+                waiting = self._pending.pop(run, {})  # a new subscription may have dropped it meanwhile
                 self._not_before[run] = now + self._interval_s
                 for kind in ORDER:
                     if kind in waiting:
                         await send(orjson.dumps(waiting[kind], option=orjson.OPT_SERIALIZE_NUMPY).decode())
+
+    async def _rest(self, now: float) -> None:
+        """Waits for something new, or for the first of what waits to come due."""
+        self._wake.clear()
+        earliest = min((self._not_before[run] for run in self._pending), default=None)
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), None if earliest is None else earliest - now)
 
 
 class Hub:
