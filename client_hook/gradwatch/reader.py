@@ -164,7 +164,7 @@ class Reader:
         for i, stream in enumerate(self._streams[: self._n_announced]):
             rows = stream.ring.read()
             if i == 0:
-                self._govern(len(rows.steps), elapsed_s)
+                self._govern(len(rows.steps) + rows.n_lost, elapsed_s)
             if len(rows.steps) or rows.n_lost:
                 self._send(stream, rows, now, elapsed_s)
                 fill = max(fill, (len(rows.steps) + rows.n_lost) / stream.ring.n_rows)

@@ -1,8 +1,8 @@
 """The buffer on the device that the training step writes and the reader takes from. Owns its two variables.
 
-A row carries its own sequence number: the row is written and read as a whole, while row and counter are not (under
-XLA a step's variables are stored one after the other). So a reader needs no lock: it believes only rows that name
-themselves.
+A row carries its own sequence number, for row and counter are not stored at once (under XLA a step's variables are
+stored one after the other), and nobody holds a lock while a row is copied in or out. So the reader believes only rows
+that name themselves and that no writer can have touched meanwhile: the ring holds one row less than it has places.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ class Ring:
         found = header[:, 0] * _SPLIT + header[:, 1] - 1
         is_late = found < sequence  # counted but not yet stored: the next reading takes it
         end = int(np.argmax(is_late)) if is_late.any() else len(sequence)
-        is_whole = found[:end] == sequence[:end]  # a larger number: overwritten while we read
+        # A larger number: overwritten before we came. A row whose successor in the same place may have been under
+        # way while we copied can be torn, new numbers under its old name: it is lost too.
+        n_written = int(self._n_written.numpy())
+        is_whole = (found[:end] == sequence[:end]) & (sequence[:end] > n_written - self.n_rows)
         self._n_read = first + end
         steps = header[:end, 2] * _SPLIT + header[:end, 3]
         return Rows(steps[is_whole], taken[:end, _HEADER:][is_whole], n_lost + int((~is_whole).sum()))

@@ -1,0 +1,53 @@
+"""A watch without a server: what it would send is collected."""
+
+import pytest
+
+import gradwatch
+from gradwatch import interception, session
+from tests.hook.recording import Collector, Recording
+
+
+@pytest.fixture(autouse=True)
+def _no_watch_survives(monkeypatch, tmp_path):
+    """Nothing that one test watches is watched in the next; what waits goes to a directory of the test's own."""
+    monkeypatch.setenv("GRADWATCH_DIR", str(tmp_path / "gradwatch"))
+    yield
+    for left in interception.active_observers():
+        left.close()
+    assert not interception.active_observers()
+
+
+@pytest.fixture
+def collectors(monkeypatch):
+    """The collectors of the watches begun in this test, in their order."""
+    made = []
+
+    def make(**arguments):
+        made.append(Collector(**arguments))
+        return made[-1]
+
+    monkeypatch.setattr(session, "Sender", make)
+    return made
+
+
+@pytest.fixture
+def watch(collectors):
+    """`gradwatch.watch`, collected, with full statistics at every step unless a test says otherwise."""
+
+    def begin(*targets, budget=0, **options):
+        begun = gradwatch.watch(*targets, budget=budget, **options)
+        begun.collector = collectors[-1] if collectors else None
+        return begun
+
+    return begin
+
+
+@pytest.fixture
+def read():
+    """Closes a watch and gives what it said."""
+
+    def close_and_decode(watch):
+        watch.close()
+        return Recording(watch.collector.messages)
+
+    return close_and_decode
