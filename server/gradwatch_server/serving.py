@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import socket
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import LOGGING_CONFIG
 
 from gradwatch_server.errors import GradwatchServerError, SettingsError
 from gradwatch_server.settings import Settings
@@ -79,10 +81,13 @@ def url_of(settings: Settings, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def make_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """Uvicorn's options for this app."""
+def make_config(
+    app: ASGIApp, settings: Settings, *, log_config: dict[str, Any] | None = LOGGING_CONFIG
+) -> uvicorn.Config:
+    """Makes uvicorn's options for this app; with ``log_config`` None its log goes where the process has its logs go."""
     return uvicorn.Config(
         app,
+        log_config=log_config,
         host=settings.host,
         port=settings.port,
         log_level="warning",

@@ -137,7 +137,7 @@ ERRORS = [
     ("GET", "/api/runs/run-a/heatmap?from=9&to=9", 422, "invalid_range", "expected 'to' beyond 'from'"),
     ("GET", "/api/runs/run-a/heatmap?from=-1", 422, "invalid_request", "query from: Input should be greater"),
     ("GET", "/api/runs/run-a/heatmap?columns=0", 422, "invalid_request", "query columns"),
-    ("GET", "/api/runs/run-a/series?tensor=mlp/dense_1/kernl", 404, "unknown_tensor", "did you mean mlp/dense_1/kernel"),
+    ("GET", "/api/runs/run-a/series?tensor=mlp/dense_1/kernl", 404, "unknown_tensor", "did you mean mlp/dense_1/k"),
     ("GET", "/api/runs/run-a/series?kind=scalar&tensor=los", 404, "unknown_scalar", "did you mean loss?"),
     ("GET", "/api/runs?state=running", 422, "invalid_request", "'live'"),
     ("GET", "/api/runs?limit=many", 422, "invalid_request", "query limit"),

@@ -149,7 +149,11 @@ HELLO, TENSORS, ROWS, MORE_ROWS, *_ = [RUN.hello(), *RUN.log()]
             "steps from -3 to 4",
         ),
         ([HELLO, TENSORS, ROWS, {**ROWS, "seq": 2}], "steps_not_increasing", "do not increase from 7 on"),
-        ([HELLO, {"type": "state", "seq": 0, "state": "gone", "error": None, "last_step": 3}], "invalid_message", "'finished'"),
+        (
+            [HELLO, {"type": "state", "seq": 0, "state": "gone", "error": None, "last_step": 3}],
+            "invalid_message",
+            "'finished'",
+        ),
     ],
 )  # fmt: skip
 def test_each_mistake_has_an_error_of_its_own(server: Server, messages: list, code: str, says: str) -> None:
