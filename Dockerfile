@@ -1,4 +1,3 @@
-# syntax=docker/dockerfile:1
 # Two images from one file: `server` (the dashboard, the default) and `trainer` (the same with TensorFlow, for the demo).
 
 ARG PYTHON=3.12
