@@ -14,7 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import statistic
-from gradwatch.protocol import STATISTICS, Message
+from gradwatch.operation import Operation, find_operations, operation_block
+from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
 from gradwatch.ring import Ring, create_untraced
 
 __all__ = ["Before", "Clock", "StepScalars", "Stream"]
@@ -56,6 +57,7 @@ class Before(NamedTuple):
     step: Tensor
     is_due: Tensor
     gradients: Tensor
+    operations: Tensor
     is_finite: Tensor
     weights: tuple[Tensor, ...]
     scalars: Tensor
@@ -72,6 +74,7 @@ class Stream:
         names: their Keras paths, unique in the run.
         kinds: the kinds to capture, of ``gradient weight update``.
         clock: the run's clock.
+        operations: the risky operations found in the first trace; a later trace knows them by name.
         every: steps between full rows at the least.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
     """
@@ -86,6 +89,7 @@ class Stream:
         variables: Sequence[Any],
         names: Sequence[str],
         kinds: Sequence[str],
+        operations: Sequence[Operation],
         clock: Clock,
         every: int,
         skips_nonfinite: bool,
@@ -96,6 +100,8 @@ class Stream:
         self.kinds = tuple(kinds)
         self.variables = tuple(_resource(variable) for variable in variables)
         self.sizes = tuple(int(np.prod(variable.shape)) for variable in self.variables)
+        self.operations = tuple(operations)
+        self._slots = {operation.name: i for i, operation in enumerate(self.operations)}
         self.n_tensors = len(self.kinds) * len(self.variables)
         self.skips_nonfinite = skips_nonfinite
         self._clock = clock
@@ -103,7 +109,8 @@ class Stream:
         self._last = _counter("gradwatch_last_step", -1)
         self._period = _counter("gradwatch_period", 1)
         n_statistics = len(STATISTICS)
-        self.ring = Ring(self.n_tensors * n_statistics + 2 * len(self.SCALARS))
+        n_operation_numbers = len(self.operations) * len(OPERATION_STATISTICS)
+        self.ring = Ring(self.n_tensors * n_statistics + n_operation_numbers + 2 * len(self.SCALARS))
         self._before_eagerly = tf.function(self._before, reduce_retracing=True)
         self._after_eagerly = tf.function(self._after)
 
@@ -128,6 +135,7 @@ class Stream:
             "optimizer": self.optimizer,
             "tensors": tensors,
             "scalars": list(self.SCALARS),
+            "operations": [operation._asdict() for operation in self.operations],
         }
         return message if seq is None else message | {"seq": seq}
 
@@ -174,15 +182,35 @@ class Stream:
             square_sums = statistic.square_sums(tensors)
             is_due = step % (self._every * self._period.read_value()) == 0
             is_due |= ~tf.reduce_all(tf.math.is_finite(square_sums))
+            if scalars.loss is not None:
+                is_due |= ~tf.math.is_finite(_scalar(scalars.loss))
             found = tf.cond(
                 is_due,
                 lambda: statistic.full_block(tensors, sizes),
                 lambda: statistic.light_block(square_sums, sizes),
             )
             is_finite = tf.reduce_all(found[:, _COUNTS] == 0)
-            block = _placed(found, present, len(gradients))
+            block = _placed(found, present, _missing(len(gradients)))
             values, flags = self._scalars(scalars, found, is_finite)
-            return Before(step, is_due, block, is_finite, self._weights_before(is_due), values, flags)
+            operations = self._operation_block(gradients, scalars.loss, is_due)
+            weights = self._weights_before(is_due)
+            return Before(step, is_due, block, operations, is_finite, weights, values, flags)
+
+    def _operation_block(self, gradients: Sequence[Any], loss: Tensor | None, is_due: Tensor) -> Tensor:
+        nothing = np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)
+        found: dict[int, Any] = {}
+        if self.operations and not tf.inside_function():
+            return tf.constant(nothing)
+        if self.operations:
+            found = {self._slots[op.name]: op for op in find_operations(gradients, loss) if op.name in self._slots}
+        if not found:
+            return tf.constant(nothing)
+        slots = sorted(found)
+        return tf.cond(
+            is_due,
+            lambda: _placed(operation_block([found[slot] for slot in slots]), slots, nothing),
+            lambda: tf.constant(nothing),
+        )
 
     def _scalars(self, scalars: StepScalars, found: Tensor, is_finite: Tensor) -> tuple[Tensor, Tensor]:
         skipped = tf.cast(~is_finite, tf.float32) if self.skips_nonfinite else None
@@ -224,6 +252,7 @@ class Stream:
                         lambda: tf.constant(np.full((n, len(STATISTICS)), np.nan, np.float32)),
                     )
                 )
+            blocks.append(before.operations)
             row = tf.concat([tf.reshape(block, [-1]) for block in blocks] + [before.scalars, before.present], 0)
             self.ring.write(before.step, row)
 
@@ -239,13 +268,20 @@ class Stream:
         return statistic.full_block(tensors, sizes)
 
 
-def _placed(found: Tensor, present: Sequence[int], n: int) -> Tensor:
-    """Spreads the blocks of the gradients that exist over all ``n`` rows; the others are missing."""
-    if len(present) == n:
+def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
+    """The rows of ``default`` with those at ``places`` replaced by the rows found."""
+    if len(places) == len(default):
         return found
-    order = np.full(n, len(present), np.int64)
-    order[list(present)] = np.arange(len(present))
-    return tf.gather(tf.concat([found, statistic.missing_block(1)], 0), order)
+    order = np.arange(len(default))
+    order[list(places)] = len(default) + np.arange(len(places))
+    return tf.gather(tf.concat([tf.constant(default), found], 0), order)
+
+
+def _missing(n: int) -> Any:
+    """The block of ``n`` gradients that are None: all NaN, ``n_elements`` 0."""
+    rows = np.full((n, len(STATISTICS)), np.nan, np.float32)
+    rows[:, -1] = 0
+    return rows
 
 
 def _scalar(value: Any) -> Tensor:

@@ -16,6 +16,7 @@ from gradwatch.errors import ProtocolError
 
 __all__ = [
     "KINDS",
+    "OPERATION_STATISTICS",
     "PROTOCOL_VERSION",
     "STATISTICS",
     "decode",
@@ -40,6 +41,9 @@ STATISTICS: Final = (
     "n_zero",
     "n_elements",
 )
+OPERATION_STATISTICS: Final = ("n_nonfinite", "n_nonfinite_in", "margin", "amplification", "n_singular", "n_in")
+"""What is known of a risky operation at a step, in this order on the wire."""
+
 MESSAGE_SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Larger than 128 rows of 10,000 tensors; a peer that sends more is broken."""
 
@@ -103,6 +107,7 @@ def rows_message(
     n_lost: int,
     cost: float | None,
     n_skipped: int = 0,
+    operations: Float32 | None = None,
 ) -> Message:
     """Builds a ``rows`` message.
 
@@ -117,6 +122,7 @@ def rows_message(
         n_lost: rows overwritten before they could be read, since the last message.
         cost: the hook's share of wall time since the last message, 0 to 1, or None when not yet measured.
         n_skipped: steps among these whose update was skipped because a gradient was not finite.
+        operations: ``[n_rows, n_operations, 6]`` float32, in the order of `OPERATION_STATISTICS`; None for none.
 
     Returns:
         The message as a map.
@@ -134,6 +140,7 @@ def rows_message(
         "n_lost": n_lost,
         "cost": cost,
         "n_skipped": n_skipped,
+        "operations": b"" if operations is None else np.ascontiguousarray(operations, "<f4").tobytes(),
     }
 
 
@@ -150,25 +157,29 @@ def scalars_message(*, seq: int, name: str, steps: Int64, times: Float64, values
     }
 
 
-def decode_rows(message: Message, *, n_tensors: int, n_scalars: int) -> Message:
+def decode_rows(message: Message, *, n_tensors: int, n_scalars: int, n_operations: int = 0) -> Message:
     """Replaces the raw blocks of a ``rows`` message by arrays.
 
     Args:
         message: a decoded ``rows`` message.
         n_tensors: the length of the stream's tensor table.
         n_scalars: the number of the stream's scalars.
+        n_operations: the number of the stream's operations.
 
     Returns:
         A copy with ``steps`` ``[n]`` int64, ``times`` ``[n]`` float64, ``statistics`` ``[n, n_tensors, 10]`` float32,
-        ``scalars`` ``[n, n_scalars]`` float32 and ``scalars_present`` ``[n, n_scalars]`` bool.
+        ``scalars`` ``[n, n_scalars]`` float32, ``scalars_present`` ``[n, n_scalars]`` bool and ``operations``
+        ``[n, n_operations, 6]`` float32.
 
     Raises:
         ProtocolError: a field is missing, or a block's size disagrees with ``n_rows`` and the tensor table.
     """
     n = _count(message)
+    message = {"operations": b"", **message}  # a hook that captures none may leave them out
     return message | {
         "steps": _block(message, "steps", "<i8", (n,)),
         "times": _block(message, "times", "<f8", (n,)),
+        "operations": _block(message, "operations", "<f4", (n, n_operations, len(OPERATION_STATISTICS))),
         "statistics": _block(message, "statistics", "<f4", (n, n_tensors, len(STATISTICS))),
         "scalars": _block(message, "scalars", "<f4", (n, n_scalars)),
         "scalars_present": _block(message, "scalars_present", "u1", (n, n_scalars)).astype(bool),

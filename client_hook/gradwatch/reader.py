@@ -189,7 +189,9 @@ class Reader:
     def _send(self, stream: Stream, rows: Rows, now: float, elapsed_s: float) -> None:
         n = len(rows.steps)
         n_scalars = len(stream.SCALARS)
-        statistics = rows.values[:, : -2 * n_scalars].reshape(n, stream.n_tensors, len(STATISTICS))
+        n_numbers = stream.n_tensors * len(STATISTICS)
+        statistics = rows.values[:, :n_numbers].reshape(n, stream.n_tensors, len(STATISTICS))
+        operations = rows.values[:, n_numbers : -2 * n_scalars]
         scalars, present = rows.values[:, -2 * n_scalars : -n_scalars], rows.values[:, -n_scalars:]
         self.n_steps += n
         self.n_lost += rows.n_lost
@@ -207,6 +209,7 @@ class Reader:
             n_lost=rows.n_lost,
             cost=None if cost is None else min(cost, 1.0),
             n_skipped=int((scalars[:, _SKIPPED] * present[:, _SKIPPED]).sum()),
+            operations=operations,
         )
         self._put(message)
         if self.first_nonfinite_step is None:

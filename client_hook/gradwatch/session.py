@@ -20,13 +20,14 @@ from gradwatch import __version__
 from gradwatch.errors import ConfigurationError, NonFiniteError, ServerError, ServerTimeoutError
 from gradwatch.governor import Governor
 from gradwatch.interception import active_observers, add_observer, remove_observer
+from gradwatch.operation import Operation, describe_operations, find_operations
 from gradwatch.probe import Clock, StepScalars, Stream
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.ring import create_untraced
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool
-from gradwatch.target import describe_environment, describe_targets, sort_targets
+from gradwatch.target import describe_environment, describe_targets, layer_paths, sort_targets
 
 __all__ = ["Watch", "watch"]
 
@@ -61,7 +62,7 @@ def watch(
         token: the server's token, if it has one (``GRADWATCH_TOKEN``).
         every: take full statistics at most every so many steps. The norm and the non-finite counts of every
             gradient are taken at every step.
-        capture: the kinds to capture, of ``gradient``, ``weight``, ``update``; always with ``gradient``.
+        capture: the kinds to capture, of ``gradient``, ``weight``, ``update``, ``operation``; always with ``gradient``.
         on_nonfinite: at a step with a non-finite gradient: ``"record"`` it; ``"skip"`` the update, leaving weights and
             optimizer as they are; or ``"raise"`` `gradwatch.NonFiniteError` in the training thread.
         budget: the share of step time that full statistics may cost; they are thinned to keep it. 0: never thinned.
@@ -259,8 +260,9 @@ class Watch:
         try:
             if tf.distribute.has_strategy():
                 raise NotImplementedError("tf.distribute strategies are not captured yet")
-            stream = self._stream(optimizer, variables)
-            before = stream.before(list(gradients), self._step_scalars(optimizer))
+            scalars = self._step_scalars(optimizer)
+            stream = self._stream(optimizer, variables, gradients, scalars.loss)
+            before = stream.before(list(gradients), scalars)
         except NonFiniteError:  # ours, which the user asked for, arriving while we are here
             raise
         except Exception as error:  # the boundary: the hook must not harm training
@@ -278,7 +280,7 @@ class Watch:
             self._fail("reading the training step", error)
         return result
 
-    def _stream(self, optimizer: Any, variables: Sequence[Any]) -> Stream:
+    def _stream(self, optimizer: Any, variables: Sequence[Any], gradients: Sequence[Any], loss: Any) -> Stream:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
         with self._lock:
             if key not in self._stream_of:
@@ -289,7 +291,8 @@ class Watch:
                     optimizer=str(getattr(optimizer, "name", type(optimizer).__name__)),
                     variables=variables,
                     names=self._names(variables),
-                    kinds=self._settings.capture,
+                    kinds=[kind for kind in self._settings.capture if kind != "operation"],
+                    operations=self._operations(gradients, loss),
                     clock=self._clock,
                     every=self._settings.every,
                     skips_nonfinite=self._settings.on_nonfinite == "skip",
@@ -302,6 +305,12 @@ class Watch:
                 self._kept += [optimizer, *variables]
                 self._streams.append(stream)
             return self._stream_of[key]
+
+    def _operations(self, gradients: Sequence[Any], loss: Any) -> list[Operation]:
+        """The risky operations of the step being traced; eagerly there is no graph to find them in."""
+        if "operation" not in self._settings.capture or tf.executing_eagerly():
+            return []
+        return describe_operations(find_operations(gradients, loss), layer_paths(self._models))
 
     def _names(self, variables: Sequence[Any]) -> list[str]:
         names: list[str] = []

@@ -23,7 +23,7 @@ from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import STATISTICS
 
-__all__ = ["dense_values", "full_block", "global_norm", "is_under_xla", "light_block", "missing_block", "square_sums"]
+__all__ = ["dense_values", "full_block", "global_norm", "is_under_xla", "light_block", "square_sums"]
 
 SMALL_TENSOR_LIMIT: Final = 16_384
 """Elements up to which launching ops costs more than reading memory, so that tensors are reduced together."""
@@ -86,13 +86,6 @@ def light_block(square_sums: Tensor, n_elements: Sequence[int]) -> Tensor:
     nan, zero = tf.fill(tf.shape(norm), tf.constant(_NAN)), tf.zeros_like(norm)
     sizes = tf.constant(n_elements, tf.float32)
     return tf.stack([norm, nan, nan, nan, nan, zero, zero, zero, nan, sizes], axis=1)
-
-
-def missing_block(n: int) -> Tensor:
-    """The block of ``n`` tensors that do not exist (gradients that are None): all NaN, ``n_elements`` 0."""
-    row = np.full((n, len(STATISTICS)), np.nan, np.float32)
-    row[:, -1] = 0
-    return tf.constant(row)
 
 
 def global_norm(norms: Tensor) -> Tensor:

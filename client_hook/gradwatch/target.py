@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from gradwatch.errors import ConfigurationError, TargetError
 
-__all__ = ["describe_environment", "describe_targets", "sort_targets"]
+__all__ = ["describe_environment", "describe_targets", "layer_paths", "sort_targets"]
 
 
 def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -83,3 +83,14 @@ def describe_environment(version: str) -> dict[str, Any]:
         "script": " ".join(sys.argv)[:500],
         "devices": [device.name for device in tf.config.list_physical_devices()],
     }
+
+
+def layer_paths(models: Sequence[Any]) -> list[str]:
+    """The Keras paths of all layers of some models, nested ones included."""
+    paths: list[str] = []
+    pending = list(models)
+    while pending:
+        layer = pending.pop()
+        paths.append(str(layer.path))
+        pending.extend(getattr(layer, "layers", ()))
+    return [path for path in paths if path]

@@ -1,0 +1,342 @@
+"""Finds the risky operations of a training step in its graph, and measures how near each is to its singular point.
+
+An operation is risky if a finite input can give a non-finite output or slope: Log, Sqrt, division, Exp and their like,
+forward and in the gradient. They are found by walking back from the gradients (and the loss) through the graph that the
+user's own code built, in the order in which they run. Owns no state; adds only pure ops.
+"""
+
+from __future__ import annotations
+
+import linecache
+import math
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+__all__ = ["OPERATIONS_MAX", "Operation", "describe_operations", "find_operations", "operation_block"]
+
+OPERATIONS_MAX: Final = 200
+"""Operations tapped in one step at most; a deep model's risky ones are a few per layer."""
+
+GRADIENT_SCOPE: Final = "gradient_tape/"
+"""`tf.GradientTape` names what it adds to a graph ``gradient_tape/<scope of the forward operation>/...``."""
+
+Tensor = Any  # tensorflow ships no types
+
+
+class Operation(NamedTuple):
+    """One risky operation, for people.
+
+    Attributes:
+        type: TensorFlow's type of it, e.g. ``SqrtGrad``.
+        name: its name in the graph.
+        layer: the Keras path of the layer that it runs in, or empty where it runs in none (a loss, a penalty).
+        is_gradient: whether `tf.GradientTape` added it.
+        forward: type and name of the forward operation that it differentiates, or None.
+        source: file, line and code of the user's own call that made it (a gradient: its forward operation), or None.
+    """
+
+    type: str
+    name: str
+    layer: str
+    is_gradient: bool
+    forward: dict[str, str] | None
+    source: dict[str, Any] | None
+
+
+class _Risk(NamedTuple):
+    """Where an operation is singular: which input counts, how far it is, and how steep the operation is there."""
+
+    input: int
+    margin: Callable[[Tensor], Tensor]
+    slope: Callable[[list[Tensor]], Tensor]
+
+
+def _at_zero(slope: Callable[[list[Tensor]], Tensor], at: int = 0) -> _Risk:
+    return _Risk(at, tf.abs, slope)
+
+
+def _headroom(x: Tensor) -> Tensor:
+    """How far the argument of exp is below overflow."""
+    return tf.constant(math.log(x.dtype.max), x.dtype) - x
+
+
+def _to_one(x: Tensor) -> Tensor:
+    return 1 - tf.abs(x)
+
+
+def _division_slope(x: list[Tensor]) -> Tensor:
+    """Of a / b: the larger of |1 / b| and |a / b^2|, from the least |b| and the largest |a|, an upper bound."""
+    least = tf.reduce_min(tf.abs(x[1]))
+    return tf.maximum(1 / least, tf.reduce_max(tf.abs(x[0])) / tf.square(least))
+
+
+# Each slope is |d out / d in|, the operation's textbook derivative.
+RISKS: Final[dict[str, _Risk]] = {
+    "Log": _at_zero(lambda x: 1 / tf.abs(x[0])),
+    "Log1p": _Risk(0, lambda x: tf.abs(1 + x), lambda x: 1 / tf.abs(1 + x[0])),
+    "Sqrt": _at_zero(lambda x: 0.5 * tf.math.rsqrt(tf.abs(x[0]))),
+    "Rsqrt": _at_zero(lambda x: 0.5 * tf.abs(x[0]) ** -1.5),
+    "Reciprocal": _at_zero(lambda x: 1 / tf.square(x[0])),
+    "Inv": _at_zero(lambda x: 1 / tf.square(x[0])),
+    "RealDiv": _at_zero(_division_slope, 1),
+    "Div": _at_zero(_division_slope, 1),
+    "DivNoNan": _at_zero(_division_slope, 1),
+    "Xdivy": _at_zero(_division_slope, 1),
+    "Xlogy": _at_zero(lambda x: tf.reduce_max(tf.abs(x[0])) / tf.reduce_min(tf.abs(x[1])), 1),
+    "Pow": _at_zero(lambda x: tf.abs(x[1] * tf.pow(x[0], x[1] - 1))),
+    "Exp": _Risk(0, _headroom, lambda x: tf.exp(x[0])),
+    "Expm1": _Risk(0, _headroom, lambda x: tf.exp(x[0])),
+    "Sinh": _Risk(0, lambda x: _headroom(tf.abs(x)), lambda x: tf.cosh(x[0])),
+    "Cosh": _Risk(0, lambda x: _headroom(tf.abs(x)), lambda x: tf.abs(tf.sinh(x[0]))),
+    "Acos": _Risk(0, _to_one, lambda x: tf.math.rsqrt(1 - tf.square(x[0]))),
+    "Asin": _Risk(0, _to_one, lambda x: tf.math.rsqrt(1 - tf.square(x[0]))),
+    "Atanh": _Risk(0, _to_one, lambda x: 1 / tf.abs(1 - tf.square(x[0]))),
+    "Acosh": _Risk(0, lambda x: x - 1, lambda x: tf.math.rsqrt(tf.abs(tf.square(x[0]) - 1))),
+    "SqrtGrad": _at_zero(lambda x: 0.5 / tf.abs(x[0])),
+    "RsqrtGrad": _at_zero(lambda x: 0.5 * tf.abs(x[0]) ** 3),
+    "ReciprocalGrad": _at_zero(lambda x: tf.square(x[0])),
+    "InvGrad": _at_zero(lambda x: tf.square(x[0])),
+}
+"""Operations with a singular point. ``RsqrtGrad(y)``, ``ReciprocalGrad(y)`` take the *output* y, large there."""
+
+WITHOUT_MARGIN: Final = frozenset(
+    {
+        "Softmax",
+        "LogSoftmax",
+        "SoftmaxCrossEntropyWithLogits",
+        "SparseSoftmaxCrossEntropyWithLogits",
+        "Cumprod",
+        "Prod",
+        "Cholesky",
+        "CholeskyGrad",
+        "MatrixInverse",
+        "MatrixDeterminant",
+        "LogMatrixDeterminant",
+        "MatrixSolve",
+        "MatrixTriangularSolve",
+        "Svd",
+        "SelfAdjointEigV2",
+        "Qr",
+        "Lgamma",
+        "Digamma",
+        "Erfinv",
+        "Ndtri",
+        "Atan2",
+        "FusedBatchNormGradV3",
+        "CTCLoss",
+        "While",
+        "StatelessWhile",
+        "If",
+        "StatelessIf",
+        "PartitionedCall",
+        "StatefulPartitionedCall",
+    }
+)
+"""Operations whose singular set is no point of one input, and calls that the walk cannot enter: outputs are checked."""
+
+_NO_SINGULAR_INPUT: Final = frozenset({"RsqrtGrad", "ReciprocalGrad", "InvGrad"})
+_OUTPUT_FIRST: Final = frozenset({"SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"})
+_FORWARD_TYPE: Final = {"Reciprocal": ("Log", "Log1p"), "Inv": ("Log",)}
+
+
+def find_operations(gradients: Sequence[Any], loss: Tensor | None) -> list[Any]:
+    """The risky `tf.Operation` of a step, in the order in which they run.
+
+    Args:
+        gradients: symbolic tensors, `tf.IndexedSlices` or None, as given to ``apply``.
+        loss: the step's loss in the same graph, or None.
+
+    Returns:
+        Operations that the gradients or the loss depend on, and the forward operations whose gradient is among them:
+        the first `OPERATIONS_MAX`.
+    """
+    roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
+    roots += [] if loss is None else [loss]
+    seen: dict[int, Any] = {}
+    pending = [root.op for root in roots]
+    while pending:
+        op = pending.pop()
+        if id(op) not in seen:
+            seen[id(op)] = op
+            pending.extend(_sources(op))
+    for op in list(seen.values()):
+        forward = _forward_of(op) if _is_risky(op) and _is_gradient(op) else None
+        if forward is not None and _is_risky(forward):
+            seen[id(forward)] = forward
+    chosen = sorted((op for op in seen.values() if _is_risky(op)), key=_place)
+    return chosen[:OPERATIONS_MAX]
+
+
+def _sources(op: Any) -> list[Any]:
+    """The operations that feed one; where a graph captured a tensor of the graph around it, that tensor's own."""
+    if op.type == "Placeholder" and hasattr(op.graph, "captures"):
+        return [outer.op for outer, inner in op.graph.captures if inner.op is op and hasattr(outer, "op")]
+    return [tensor.op for tensor in op.inputs]
+
+
+def _place(op: Any) -> tuple[int, int]:
+    """Where an operation stands: a graph numbers its operations as they are made, a valid order of running them."""
+    depth, graph = 0, op.graph
+    while graph is not None:
+        depth, graph = depth + 1, getattr(graph, "outer_graph", None)
+    return depth, op._id  # the graph's public list is in this order, but would have to be searched
+
+
+def describe_operations(ops: Iterable[Any], layer_paths: Sequence[str]) -> list[Operation]:
+    """What people need to know of each operation; ``layer_paths`` are the Keras paths of the watched models' layers."""
+    described = []
+    for op in ops:
+        forward = _forward_of(op) if _is_gradient(op) else None
+        described.append(
+            Operation(
+                type=op.type,
+                name=op.name,
+                layer=_layer_of(op.name, layer_paths),
+                is_gradient=_is_gradient(op),
+                forward=None if forward is None else {"type": forward.type, "name": forward.name},
+                source=_source_of(forward if forward is not None else op),
+            )
+        )
+    return described
+
+
+def operation_block(ops: Sequence[Any]) -> Tensor:
+    """What each operation did in this step: float32 ``[n, 6]``, in the order of `protocol.OPERATION_STATISTICS`.
+
+    - ``n_nonfinite``, ``n_nonfinite_in``: non-finite elements of its outputs and of its inputs;
+    - ``margin``: the least distance of a finite input element to the singular point (exp: of the exponent to overflow);
+    - ``amplification``: the largest |d out / d in| over the finite input elements;
+    - ``n_singular``: input elements exactly at the singular point (margin 0 or beyond it);
+    - ``n_in``: elements of the input that counts.
+
+    NaN where an operation has no such number. Infinite amplification becomes float32's largest number.
+    """
+    if not ops:
+        return tf.zeros([0, 6], tf.float32)
+    return tf.stack([_row(op) for op in ops])
+
+
+def _row(op: Any) -> Tensor:
+    nan = tf.constant(np.nan, tf.float32)
+    n_out = _count_nonfinite(op.outputs)
+    n_in = _count_nonfinite(op.inputs)
+    risk = RISKS.get(op.type)
+    x = [tensor for tensor in op.inputs if tensor.dtype.is_floating]
+    if risk is None or len(x) <= risk.input:
+        return tf.stack([n_out, n_in, nan, nan, nan, nan])
+    x = [tensor if tensor.dtype == tf.float64 else tf.cast(tensor, tf.float32) for tensor in x]
+    counted = x[risk.input]
+    margin = risk.margin(counted)
+    margin = tf.where(tf.math.is_finite(margin), margin, tf.fill(tf.shape(margin), tf.constant(np.inf, margin.dtype)))
+    n_singular = nan if op.type in _NO_SINGULAR_INPUT else _float32(tf.math.count_nonzero(margin <= 0))
+    slope = risk.slope(x)
+    slope = tf.where(tf.math.is_nan(slope), tf.zeros_like(slope), slope)
+    least = tf.minimum(_float32(tf.reduce_min(margin)), tf.float32.max)
+    steepest = tf.minimum(_float32(tf.reduce_max(slope)), tf.float32.max)
+    return tf.stack([n_out, n_in, least, steepest, n_singular, _float32(tf.size(counted))])
+
+
+def _count_nonfinite(tensors: Iterable[Tensor]) -> Tensor:
+    counts = [
+        _float32(tf.math.count_nonzero(~tf.math.is_finite(tensor)))
+        for tensor in tensors
+        if tensor.dtype.is_floating and tensor.dtype.size
+    ]
+    return tf.add_n(counts) if counts else tf.constant(0.0)
+
+
+def _float32(x: Tensor) -> Tensor:
+    return tf.cast(x, tf.float32)
+
+
+def _is_risky(op: Any) -> bool:
+    if op.type not in RISKS and op.type not in WITHOUT_MARGIN:
+        return False
+    return any(tensor.dtype.is_floating for tensor in op.outputs)
+
+
+def _is_gradient(op: Any) -> bool:
+    return bool(op.name.startswith(GRADIENT_SCOPE))
+
+
+def _forward_of(op: Any) -> Any | None:
+    """The forward operation that a gradient operation differentiates, as far as the graph tells."""
+    if op.type in _OUTPUT_FIRST:
+        return op.inputs[0].op
+    name = op.name[len(GRADIENT_SCOPE) :]
+    scope = name.rpartition("/")[0]
+    candidates = [
+        consumer
+        for tensor in op.inputs
+        for consumer in (*tensor.consumers(), tensor.op)
+        if consumer is not op
+        and not consumer.name.startswith(GRADIENT_SCOPE + scope)
+        and consumer.type != "Placeholder"
+    ]
+    wanted = _FORWARD_TYPE.get(op.type, (op.type,))
+    near = [c for c in candidates if c.name == scope or c.name.rpartition("/")[0] == scope]
+    for pool in (near, candidates):
+        for candidate in pool:
+            if candidate.type in wanted:
+                return candidate
+    return near[0] if near else _named(op.graph, scope)
+
+
+def _named(graph: Any, name: str) -> Any | None:
+    """The operation of a scope's own name: binary operators open a scope of their name."""
+    try:
+        return graph.get_operation_by_name(name)
+    except (KeyError, ValueError):
+        return None
+
+
+def _layer_of(name: str, layer_paths: Sequence[str]) -> str:
+    """The longest layer path among an operation's scopes, which may carry a call's number (``dense_1``), or ""."""
+    while name.startswith(GRADIENT_SCOPE):
+        name = name[len(GRADIENT_SCOPE) :]
+    scopes = name.split("/")[:-1]
+    best = ""
+    for path in layer_paths:
+        parts = path.split("/")
+        for start in range(len(scopes) - len(parts) + 1):
+            window = scopes[start : start + len(parts)]
+            if all(re.fullmatch(re.escape(p) + r"(_\d+)?", scope) for scope, p in zip(window, parts, strict=True)):
+                best = max(best, path, key=len)
+    return best
+
+
+def _source_of(op: Any) -> dict[str, Any] | None:
+    """The innermost frame of the user's own code in the stack that made an operation."""
+    for frame in reversed(op.traceback):
+        if not _is_framework(frame.filename):
+            code = linecache.getline(frame.filename, frame.lineno).strip()
+            return {"file": frame.filename, "line": frame.lineno, "code": code}
+    return None
+
+
+_FRAMEWORK_FOLDERS: Final = tuple(
+    {
+        *(
+            os.path.join(sysconfig.get_path(name), package)
+            for name in ("purelib", "platlib")
+            for package in ("tensorflow", "keras", "tf_keras")
+        ),
+        os.path.dirname(tf.__file__),
+        sysconfig.get_path("stdlib"),
+        os.path.dirname(os.path.abspath(__file__)),
+        os.path.join(sys.prefix, "bin"),
+    }
+)
+
+
+def _is_framework(filename: str) -> bool:
+    if "site-packages" in filename or "dist-packages" in filename or filename.startswith("<frozen"):
+        return True
+    return filename.startswith(_FRAMEWORK_FOLDERS) or "__autograph_generated_file" in filename
