@@ -67,7 +67,8 @@ class _Client:
     def get(self, path: str, **query: Any) -> Any:
         """GETs JSON; ``from_`` stands for ``from``."""
         params = {name.rstrip("_"): value for name, value in query.items()}
-        answer = self.request("GET", path, params=params)
+        # An empty set of parameters would take the place of those in the path.
+        answer = self.request("GET", path, params=params or None)
         assert answer.status_code == 200, f"GET {path} {params}: {answer.status_code} {answer.text[:500]}"
         return answer.json()
 

@@ -1,0 +1,120 @@
+"""The messages between hook and server, byte for byte: what is on the wire may not change unnoticed."""
+
+import base64
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwatch.protocol import (
+    PROTOCOL_VERSION,
+    decode,
+    decode_rows,
+    decode_scalars,
+    encode,
+    rows_message,
+    scalars_message,
+)
+from gradwatch_server.errors import MessageError
+from gradwatch_server.messages import StreamTable, read_frame, read_hello
+from tests.contract.snapshots_io import check, read
+
+TENSORS = [
+    {
+        "kind": kind,
+        "tensor": "mlp/dense/kernel",
+        "layer": "mlp/dense",
+        "variable": "mlp/dense/kernel",
+        "shape": [2, 3],
+        "dtype": "float32",
+        "n_elements": 6,
+    }
+    for kind in ("gradient", "weight")
+]
+STATISTICS = np.arange(40, dtype=np.float32).reshape(2, 2, 10)
+STATISTICS[1, 0, :5] = np.nan
+STEPS, TIMES = np.array([0, 1]), np.array([1.79e9, 1.79e9 + 0.025])
+
+MESSAGES: dict[str, dict[str, Any]] = {
+    "hello": {
+        "type": "hello",
+        "protocol": PROTOCOL_VERSION,
+        "run": {
+            "run_id": "20260921-141320-k3x9",
+            "name": "mlp-digits",
+            "project": "demo",
+            "tags": ["baseline"],
+            "config": {"learning_rate": 0.001},
+            "started_at": 1.79e9,
+            "environment": {"tensorflow": "2.21.0"},
+        },
+        "worker": 0,
+    },
+    "tensors": {
+        "type": "tensors",
+        "seq": 0,
+        "stream": 0,
+        "optimizer": "adam",
+        "tensors": TENSORS,
+        "scalars": ["loss", "gradient_norm"],
+    },
+    "rows": rows_message(
+        seq=1,
+        stream=0,
+        steps=STEPS,
+        times=TIMES,
+        statistics=STATISTICS,
+        scalars=np.array([[2.5, 0.5], [np.inf, np.nan]], np.float32),
+        scalars_present=np.array([[1, 1], [1, 0]], np.uint8),
+        n_lost=3,
+        cost=0.012,
+        n_skipped=1,
+    ),
+    "scalars": scalars_message(
+        seq=2, name="val_loss", steps=STEPS, times=TIMES, values=np.array([1.5, np.nan], np.float32)
+    ),
+    "state": {"type": "state", "seq": 3, "state": "crashed", "error": "loss is not finite", "last_step": 1},
+    "welcome": {
+        "type": "welcome",
+        "protocol": PROTOCOL_VERSION,
+        "run_id": "20260921-141320-k3x9",
+        "last_seq": -1,
+        "server_version": "0.1.0",
+    },
+    "ack": {"type": "ack", "seq": 3},
+    "findings": {"type": "findings", "run_id": "20260921-141320-k3x9", "through_seq": 3, "findings": []},
+    "error": MessageError(
+        "sequence_gap", "Message 5 came where 4 was expected; send what is in between first."
+    ).to_json(),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_message_on_the_wire(name: str) -> None:
+    encoded = encode(MESSAGES[name])
+    check(f"protocol_{name}", {"fields": sorted(MESSAGES[name]), "msgpack": base64.b64encode(encoded).decode()})
+    assert decode(encoded) == MESSAGES[name]
+
+
+def recorded(name: str) -> bytes:
+    return base64.b64decode(read(f"protocol_{name}")["msgpack"])
+
+
+def test_the_server_understands_what_is_recorded() -> None:
+    assert read_hello(decode(recorded("hello"))).run.run_id == "20260921-141320-k3x9"
+    streams = {0: StreamTable(TENSORS, ["loss", "gradient_norm"], "adam")}
+    for seq, name in enumerate(("tensors", "rows", "scalars", "state")):
+        frame = read_frame(decode(recorded(name)), recorded(name), streams)
+        assert (frame.seq, frame.type) == (seq, name)
+
+
+def test_blocks_come_back_as_arrays() -> None:
+    rows = decode_rows(decode(recorded("rows")), n_tensors=2, n_scalars=2)
+    np.testing.assert_array_equal(rows["statistics"], STATISTICS)
+    np.testing.assert_array_equal(rows["steps"], STEPS)
+    np.testing.assert_array_equal(rows["times"], TIMES)
+    assert rows["scalars"][1, 0] == np.inf
+    assert rows["scalars_present"].tolist() == [[True, True], [True, False]]
+    scalars = decode_scalars(decode(recorded("scalars")))
+    assert scalars["values"][0] == 1.5
+    assert np.isnan(scalars["values"][1])
