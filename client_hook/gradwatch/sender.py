@@ -195,6 +195,7 @@ class Sender:
         finally:
             self._loop = None
             self._is_connected = False
+            loop.run_until_complete(asyncio.sleep(0))  # an aborted connection takes one more turn to let go
             loop.close()
 
     async def _deliver(self) -> None:

@@ -153,6 +153,8 @@ class IngestServer:
         self.port = next(iter(self._server.sockets)).getsockname()[1]
         self._is_up.set()
         await self._server.wait_closed()
+        for _ in range(3):
+            await asyncio.sleep(0)  # aborted connections take a turn of the loop to let go
 
     async def _handle(self, websocket: ServerConnection) -> None:
         try:

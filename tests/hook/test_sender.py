@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import dataclasses
 import os
 import signal
 import sqlite3
@@ -50,8 +52,10 @@ RUN = {"run_id": "run", "name": "a run", "project": "default", "tags": [], "conf
 TABLE = {"type": "tensors", "stream": 0, "optimizer": "adam", "tensors": [], "scalars": []}
 REFUSAL = {"type": "error", "code": "unauthorized", "message": "No token came.", "fatal": True}
 QUICK = Timing(
-    open_s=1.0, welcome_s=0.15, ack_s=0.15, close_s=0.1, retry_first_s=0.01, retry_least_s=0.02, retry_most_s=0.05
+    open_s=5.0, welcome_s=5.0, ack_s=5.0, close_s=0.1, retry_first_s=0.01, retry_least_s=0.02, retry_most_s=0.05
 )
+IMPATIENT = dataclasses.replace(QUICK, welcome_s=0.15, ack_s=0.15)
+"""For servers that are silent; where they answer it would be a matter of luck on a busy machine."""
 
 
 def rows(n_rows: int = 2, n_tensors: int = 2) -> dict[str, Any]:
@@ -102,6 +106,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Hook]]:
     yield start
     for hook in hooks:
         hook.sender.close(0.05)
+        hook.sender._thread.join(5.0)
         assert not hook.sender._thread.is_alive()
 
 
@@ -223,18 +228,19 @@ def test_a_slow_server_bounds_what_is_under_way(start: Start, serve: Serve) -> N
     most = 0
 
     async def be_slow(websocket: ServerConnection, database: Database) -> None:
+        """Acknowledges when nothing more comes, and only then."""
         nonlocal most
         await greet(websocket, database)
-        waiting = 0
         while database.last_seq < 600:
-            try:
-                message = decode(await asyncio.wait_for(websocket.recv(), 0.02))
-            except (asyncio.TimeoutError, TimeoutError):
-                most, waiting = max(most, waiting), 0
-                await websocket.send(encode({"type": "ack", "seq": database.last_seq}))
-                continue
-            database.take(message)
-            waiting += 1
+            n = 0
+            while n < 256 and database.last_seq < 600:
+                database.take(decode(await websocket.recv()))
+                n += 1
+            with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+                database.take(decode(await asyncio.wait_for(websocket.recv(), 0.05)))
+                n += 1
+            most = max(most, n)
+            await websocket.send(encode({"type": "ack", "seq": database.last_seq}))
         await judge(websocket, database)
         await websocket.wait_closed()
 
@@ -249,24 +255,25 @@ def test_a_slow_server_bounds_what_is_under_way(start: Start, serve: Serve) -> N
 
 def test_a_server_that_never_acknowledges_costs_no_memory(start: Start, serve: Serve) -> None:
     server = serve(never_acknowledge)
-    hook = start(server.url, memory_limit_bytes=100_000, disk_limit_bytes=400_000)
-    for _ in range(2000):
+    hook = start(server.url, timing=IMPATIENT, memory_limit_bytes=100_000, disk_limit_bytes=200_000)
+    for _ in range(1000):
         hook.put(1)
         assert hook.spool.memory_bytes <= 100_000
         time.sleep(0.0001)
     wait_until(lambda: server.database.n_connections > 2)
-    assert "is silent: it has not acknowledged" in hook.notices[0]
-    assert len(hook.notices) <= 2, "said once, not at each attempt"
+    assert sum("is silent: it has not acknowledged" in one for one in hook.notices) == 1, (
+        "said once, not at each attempt"
+    )
     assert sum(path.stat().st_size for path in hook.spool.path.parent.iterdir()) < 1_000_000
     with pytest.raises(ServerTimeoutError, match=r"within 0\.05 s"):
         hook.sender.wait_for_findings(0.05)
     server.kill()
     second = serve(port=server.port)
     assert hook.sender.close(10.0) is True
-    assert second.database.seqs == list(range(2001))
-    assert second.database.count_rows() == 4000
+    assert second.database.seqs == list(range(1001))
+    assert second.database.count_rows() == 2000
     kept = sum(one["n_rows"] for one in second.database.log if one["type"] == "rows")
-    assert kept + hook.sender.n_lost == 4000
+    assert kept + hook.sender.n_lost == 2000
 
 
 LIES = {
@@ -425,7 +432,7 @@ def test_a_silent_handshake(start: Start, serve: Serve) -> None:
         await websocket.wait_closed()
 
     server = serve(say_nothing)
-    hook = start(server.url)
+    hook = start(server.url, timing=IMPATIENT)
     wait_until(lambda: server.database.n_connections > 1)
     assert "is silent: no answer to hello within 0.15 s" in hook.notices[0]
 
@@ -766,7 +773,7 @@ async def test_a_conversation_keeps_the_window(tmp_path: Path, monkeypatch: pyte
         spool.put(rows())
     server = IngestServer(never_acknowledge)
     try:
-        conversation = Conversation(spool=spool, timing=QUICK)
+        conversation = Conversation(spool=spool, timing=IMPATIENT)
         async with Endpoint(server.url, None).connect(QUICK) as websocket:
             with pytest.raises(ServerTimeoutError, match="has not acknowledged 4 messages"):
                 await conversation.hold(websocket)
