@@ -1,11 +1,13 @@
 /** Light or dark: the reader's system decides until the toggle does, and the choice is kept in this browser. */
 
 const KEY = "gradwatch-theme";
-const system = window.matchMedia("(prefers-color-scheme: dark)");
 /** @type {Set<() => void>} */
 const watchers = new Set();
 
 /** @typedef {"light" | "dark"} Theme */
+
+/** @returns {MediaQueryList} */
+const askSystem = () => window.matchMedia("(prefers-color-scheme: dark)");
 
 /** @returns {Theme | null} what the reader chose here, if anything */
 function readChoice() {
@@ -19,7 +21,7 @@ function readChoice() {
 
 /** @returns {Theme} */
 export function currentTheme() {
-  return readChoice() ?? (system.matches ? "dark" : "light");
+  return readChoice() ?? (askSystem().matches ? "dark" : "light");
 }
 
 /** Puts the theme on the document. */
@@ -30,7 +32,7 @@ function applyTheme() {
 
 /** Starts following the system. */
 export function startTheme() {
-  system.addEventListener("change", applyTheme);
+  askSystem().addEventListener("change", applyTheme);
   applyTheme();
 }
 

@@ -65,12 +65,9 @@ export function describeVerdict(run, findings) {
   }
   const n = run.last_step + 1;
   if (n < TOO_EARLY_STEPS) {
-    return {
-      ...blank,
-      tone: "early",
-      title: "Too early to say",
-      why: `${formatPlural(n, "step")} so far, all finite. What is usual for each layer is known after about ${TOO_EARLY_STEPS}.`,
-    };
+    const [title, soFar] = run.state === "live" ? ["Too early to say", " so far"] : ["Too short to say much", ""];
+    const why = `${formatPlural(n, "step")}${soFar}, all finite. What is usual for each layer is known after about ${TOO_EARLY_STEPS}.`;
+    return { ...blank, tone: "early", title, why };
   }
   return { ...blank, tone: "healthy", ...describeHealth(run, n) };
 }

@@ -62,12 +62,12 @@ export class LinesChart {
   pointAt(step) {
     const layout = this.#drawn?._fullLayout;
     if (!layout?.xaxis) return;
-    const { xaxis, yaxis, yaxis3 } = layout;
+    const { xaxis, _size: size } = layout;
     const x = step === null ? -1 : xaxis.d2p(step);
     this.crosshair.hidden = !(x >= 0 && x <= xaxis._length);
     this.crosshair.style.left = `${xaxis._offset + x}px`;
-    this.crosshair.style.top = `${yaxis._offset}px`;
-    this.crosshair.style.height = `${(yaxis3.visible ? yaxis3 : layout.yaxis2)._offset + (yaxis3.visible ? yaxis3 : layout.yaxis2)._length - yaxis._offset}px`;
+    this.crosshair.style.top = `${size.t}px`;
+    this.crosshair.style.height = `${size.h}px`;
   }
 
   close() {
@@ -93,6 +93,12 @@ function build(specification, lines) {
   put("value_band", lines.max.steps, lines.max.max.map(place));
   put("value_mean", lines.mean.steps, lines.mean.mean.map(place)).customdata = lines.mean.mean;
   Object.assign(layout.yaxis, chooseLogTicks([...lines.norm.min, ...lines.norm.max]));
+  const isEmpty = lines.norm.mean.every((value) => value === null) && !lines.norm.n_nonfinite.some(Boolean);
+  if (isEmpty) {
+    // A variable that no gradient reaches has updates at most (weight decay moves it); an axis without a line says nothing.
+    stackRows(layout, { norm: 0, value: 0 });
+    layout.annotations = layout.annotations.filter((/** @type {{name: string}} */ { name }) => name === "title-y3");
+  }
   if (lines.ratio === null) {
     stackRows(layout, { update_ratio: 0 });
     layout.shapes = [];

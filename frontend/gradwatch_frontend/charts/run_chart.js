@@ -159,11 +159,8 @@ export class RunChart {
    * @param {number | undefined} row
    */
   #showCrosshair(place, row) {
-    const { xaxis, yaxis, yaxis3, yaxis4 } = place.layout;
-    this.crosshair.hidden = !place.isInside;
-    this.crosshair.style.left = `${xaxis._offset + xaxis.d2p(place.step)}px`;
-    this.crosshair.style.top = `${yaxis._offset}px`;
-    this.crosshair.style.height = `${yaxis4._offset + yaxis4._length - yaxis._offset}px`;
+    const { xaxis, yaxis3 } = place.layout;
+    this.pointAt(place.isInside ? place.step : null);
     this.rowMark.hidden = row === undefined;
     if (row === undefined) return;
     const top = yaxis3.d2p(place.level - 0.5);
@@ -199,18 +196,18 @@ export class RunChart {
   }
 
   /**
-   * Shows where another chart is pointed at.
+   * Draws the line through all rows at a step, also for another chart that is pointed at.
    * @param {number | null} step
    */
   pointAt(step) {
     const layout = this.#drawn?._fullLayout;
     if (!layout?.xaxis) return;
-    const { xaxis, yaxis, yaxis4 } = layout;
+    const { xaxis, _size: size } = layout;
     const x = step === null ? -1 : xaxis.d2p(step);
-    this.crosshair.hidden = x < 0 || x > xaxis._length;
+    this.crosshair.hidden = !(x >= 0 && x <= xaxis._length);
     this.crosshair.style.left = `${xaxis._offset + x}px`;
-    this.crosshair.style.top = `${yaxis._offset}px`;
-    this.crosshair.style.height = `${yaxis4._offset + yaxis4._length - yaxis._offset}px`;
+    this.crosshair.style.top = `${size.t}px`;
+    this.crosshair.style.height = `${size.h}px`;
   }
 
   close() {
@@ -430,6 +427,6 @@ function markOnset(layout, { onset, range }) {
   const isLate = (onset.step - range[0]) / (range[1] - range[0]) > 0.5;
   layout.annotations.push({
     text: `step ${formatStep(onset.step)}`, xref: "x", x, xanchor: isLate ? "right" : "left", xshift: isLate ? -4 : 4,
-    yref: "paper", y: 1, yanchor: "top", showarrow: false, font: { size: 11, color },
+    yref: "paper", y: 1, yanchor: "top", showarrow: false, font: { size: 11, color }, bgcolor: layout.hoverlabel.bgcolor, borderpad: 1,
   });
 }

@@ -110,6 +110,9 @@ export function moveBorder(colors, border, calm) {
   return colors.map(([at, color]) => [at <= border ? (at / border) * calm : 1 - ((1 - at) / (1 - border)) * (1 - calm), color]);
 }
 
+/** Two ticks of an axis stand at least this share of it apart. */
+const TICK_SHARE = 0.17;
+
 /**
  * Chooses ticks of a logarithmic axis: decades, or 1, 2 and 5 of each where there are few of them.
  * @param {(number | null)[]} values
@@ -119,25 +122,35 @@ export function moveBorder(colors, border, calm) {
 export function chooseLogTicks(values, most = 4) {
   const known = values.filter((value) => value !== null && value > 0).map((value) => Math.log10(/** @type {number} */ (value)));
   if (known.length === 0) return null;
-  const [low, high] = [known.reduce((a, b) => Math.min(a, b)) - 0.05, known.reduce((a, b) => Math.max(a, b)) + 0.05];
+  const low = known.reduce((a, b) => Math.min(a, b)) - 0.05;
+  const high = known.reduce((a, b) => Math.max(a, b)) + 0.05;
   for (const mantissas of [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3], [1]]) {
+    /** @type {number[]} */
     const ticks = [];
     for (let exponent = Math.floor(low); exponent <= high; exponent += 1) {
       for (const mantissa of mantissas) {
         const at = exponent + Math.log10(mantissa);
-        if (at >= low && at <= high) ticks.push(mantissa * 10 ** exponent);
+        if (at >= low && at <= high) ticks.push(at);
       }
     }
-    if (ticks.length <= most && ticks.length > 0) return makeTicks(ticks);
+    const isClear = ticks.every((tick, i) => i === 0 || tick - (ticks[i - 1] ?? 0) >= TICK_SHARE * (high - low));
+    if (isClear && ticks.length <= most && ticks.length > 0) return makeTicks(ticks);
   }
+  if (high - low < 1) return makeTicks([(low + high) / 2]);
   const stride = Math.ceil((high - low) / most);
   const ticks = [];
-  for (let exponent = Math.ceil(low); exponent <= high; exponent += stride) ticks.push(10 ** exponent);
+  for (let exponent = Math.ceil(low); exponent <= high; exponent += stride) ticks.push(exponent);
   return makeTicks(ticks);
 }
 
-/** @param {number[]} tickvals @returns {{tickmode: "array", tickvals: number[], ticktext: string[]}} */
-const makeTicks = (tickvals) => ({ tickmode: "array", tickvals, ticktext: tickvals.map((value) => formatNumber(value, 1)) });
+/**
+ * @param {number[]} logs
+ * @returns {{tickmode: "array", tickvals: number[], ticktext: string[]}}
+ */
+function makeTicks(logs) {
+  const tickvals = logs.map((log) => Number((10 ** log).toPrecision(2)));
+  return { tickmode: "array", tickvals, ticktext: tickvals.map((value) => formatNumber(value, 2)) };
+}
 
 /**
  * An axis that is linear around 0 and logarithmic far from it, so that a range of elements can be seen before and after

@@ -78,7 +78,7 @@ class ComparePage {
       h("div", { class: "compare-page" },
         h("section", { class: "card flush", "aria-label": "Compared runs" }, this.runs),
         h("section", { class: "card chart-card", "aria-label": "Charts" },
-          h("div", { class: "chart-head" }, h("h2", {}, "Side by side"), h("div", { class: "choices" }, h("label", { class: "inline" }, h("span", { class: "muted" }, "layer"), this.layers), this.axis)),
+          h("div", { class: "chart-head" }, h("h2", {}, "Laid over each other"), h("div", { class: "choices" }, h("label", { class: "inline" }, h("span", { class: "muted small-text" }, "layer"), this.layers), this.axis)),
           this.box),
         this.config));
     this.chart = new CompareChart(this.box);

@@ -10,10 +10,13 @@ import { report } from "../notice.js";
 import { comparePath, runPath } from "../router.js";
 import { STATES } from "../schema.js";
 import { currentTheme, watchTheme } from "../theme.js";
+import { TOO_EARLY_STEPS } from "../verdict.js";
 
 /** @typedef {import("../schema.js").RunSummary} RunSummary */
 /** @typedef {import("../main.js").Context} Context */
 
+/** Where the hook looks for a server by itself. */
+const USUAL_ADDRESSES = new Set(["http://127.0.0.1:8470", "http://localhost:8470"]);
 const PAGE_SIZE = 50;
 const REFRESH_MS = 4000;
 const SEARCH_DELAY_MS = 200;
@@ -336,6 +339,10 @@ class RunsPage {
         h("p", {}, "Add one line to your training script, after the model is built:"),
         h("div", { class: "one-line" }, h("pre", { class: "code" }, "import gradwatch\n", h("b", {}, line)), copyButton(() => `import gradwatch\n${line}`, "Copy the line")),
         h("p", {}, "Start the training, and this page fills by itself, live."),
+        !USUAL_ADDRESSES.has(location.origin) && h("div", { class: "stack" },
+          h("p", { class: "muted" }, "This server is not at the usual address, so tell the training where it is:"),
+          h("div", { class: "one-line" }, h("pre", { class: "code" }, `export GRADWATCH_URL=${location.origin}`), copyButton(() => `export GRADWATCH_URL=${location.origin}`, "Copy the address")),
+        ),
         h("p", { class: "muted" }, "Or look at one that is already broken:"),
         h("div", { class: "one-line" }, h("pre", { class: "code" }, "gradwatch demo"), copyButton(() => "gradwatch demo", "Copy the command")),
       ),
@@ -356,7 +363,8 @@ class RunsPage {
  */
 export function buildHealth({ health, last_step }) {
   if (health.level === "healthy") {
-    return h("span", { class: "health-line" }, h("span", { class: `dot ${last_step === null ? "early" : "healthy"}` }), last_step === null ? "no step yet" : "healthy");
+    const words = last_step === null ? "no step yet" : last_step + 1 < TOO_EARLY_STEPS ? "too few steps to say" : "healthy";
+    return h("span", { class: "health-line" }, h("span", { class: `dot ${words === "healthy" ? words : "early"}` }), words);
   }
   const more = health.n_findings > 1 ? h("span", { class: "muted" }, ` and ${health.n_findings - 1} more`) : null;
   return h("span", { class: "health-line" }, h("span", { class: `dot ${health.level}`, title: health.level }), h("span", {}, health.title ?? health.level, more));

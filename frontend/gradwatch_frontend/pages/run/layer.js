@@ -81,11 +81,12 @@ export class LayerCard {
     const n = info?.n_elements ?? null;
     const bad = Math.max(0, ...norm.n_nonfinite.map((count) => count ?? 0));
     const zero = lastNumber(zeros.mean);
+    const isMissing = bad === 0 && norm.mean.every((value) => value === null);
     const rows = [
-      [`${kind} norm`, describeCourse(norm)],
-      ["elements", `${formatNumber(lastNumber(min.min))} to ${formatNumber(lastNumber(max.max))}`],
+      [`${kind} norm`, isMissing && kind === "gradient" ? "no gradient reaches it" : describeCourse(norm)],
+      !isMissing && ["elements", `${formatNumber(lastNumber(min.min))} to ${formatNumber(lastNumber(max.max))}`],
       ratio !== null && ["update ÷ weight", describeCourse(ratio)],
-      ["exact zeros", zero !== null && n ? formatShare(zero / n) : formatCount(zero)],
+      !isMissing && ["exact zeros", zero !== null && n ? formatShare(zero / n) : formatCount(zero)],
       bad > 0 && ["NaN or Inf", `${formatCount(bad)}${n ? ` of ${formatCount(n)}` : ""}`, "bad"],
       info !== null && ["shape", `${info.shape.map((size) => size ?? "?").join(" × ") || "scalar"} ${info.dtype}`],
     ];

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+
+import { build as buildCompare } from "../gradwatch_frontend/charts/compare_chart.js";
+import { findTrace, stackRows } from "../gradwatch_frontend/charts/plot.js";
+import { build } from "../gradwatch_frontend/charts/run_chart.js";
+import { chooseScale } from "../gradwatch_frontend/charts/scale.js";
+
+const load = (name) => JSON.parse(readFileSync(new URL(`../../tests/contract/snapshots/figure_${name}.json`, import.meta.url), "utf8"));
+
+const N = 40;
+const steps = [...new Array(N).keys()];
+const series = (mean, state = mean.map(() => null)) => ({
+  tensor: "loss", kind: "scalar", statistic: null, steps, min: mean, mean, max: mean, n_nonfinite: [], state,
+  times: steps.map((step) => 100 + step), downsampled_by: 1,
+});
+
+function makeNumbers(extra = {}) {
+  const tensors = ["stem/kernel", "block/<b>odd</b>/kernel", "head/kernel"];
+  const heatmap = {
+    kind: "gradient", statistic: "norm", tensors, steps, step_end: N, downsampled_by: 1,
+    values: tensors.map(() => steps.map((step) => (step < 30 ? 0.1 : null))),
+    n_nonfinite: tensors.map((_, row) => steps.map((step) => (step >= 30 + row ? 8 : 0))),
+    missing: tensors.map((_, row) => steps.map(() => Number(row === 2))),
+  };
+  const lane = (first) => steps.map((step) => (step >= first ? 8 : 0));
+  const loss = steps.map((step) => (step < 31 ? 1 / (step + 1) : null));
+  return {
+    heatmap, loss: series(loss, loss.map((value) => (value === null ? "nan" : null))), rate: null,
+    nonfinite: { steps, step_end: N, gradient: lane(30), update: lane(30), weight: lane(31), loss: lane(31).map(Boolean).map(Number), downsampled_by: 1 },
+    order: [0, 1, 2], picked: "head/kernel", scale: chooseScale(heatmap), sizes: new Map(tensors.map((tensor) => [tensor, 64])),
+    range: [0, N], onset: { step: 30, tone: "nonfinite" }, quantity: "gradient norm", ...extra,
+  };
+}
+
+test("non-finite cells, marks and lanes stand at their steps", () => {
+  const figure = build(load("run"), 1000, makeNumbers(), null);
+  const bad = findTrace(figure, "heatmap_nonfinite");
+  assert.deepEqual([bad.z[0][29], bad.z[0][30], bad.z[1][30], bad.z[1][31]], [null, 1, null, 1]);
+  assert.equal(bad.x.length, N + 1);
+  assert.deepEqual(findTrace(figure, "loss_nonfinite").x, steps.slice(31));
+  assert.deepEqual(findTrace(figure, "loss_nonfinite").text.slice(0, 2), ["NaN", "NaN"]);
+  const lane = findTrace(figure, "lane");
+  assert.deepEqual(figure.layout.meta.lanes, ["loss", "gradient", "update", "weight"]);
+  assert.deepEqual(lane.z.map((row) => row.indexOf(1)), [31, 30, 30, 31]);
+});
+
+test("rows follow the order, and the picked one is named in bold as text, not as markup", () => {
+  const figure = build(load("run"), 1000, makeNumbers({ order: [2, 1, 0], picked: "block/<b>odd</b>/kernel" }), null);
+  assert.deepEqual(figure.layout.yaxis3.ticktext, ["head/kernel", "<b>block/&lt;b&gt;odd&lt;/b&gt;/kernel</b>", "stem/kernel"]);
+  assert.deepEqual(findTrace(figure, "missing").y.slice(0, 5), [-0.5, -0.5, 0.5, 0.5, -0.5]);
+});
+
+test("without a learning rate its row gives way; rows never overlap", () => {
+  for (const rate of [null, series(steps.map(() => 1e-3))]) {
+    const { layout } = build(load("run"), 1000, makeNumbers({ rate }), null);
+    const shown = layout.meta.rows.filter((row) => row.name !== "learning_rate" || rate !== null).map((row) => layout[row.axis].domain);
+    shown.forEach(([bottom], i) => assert.ok(i === shown.length - 1 || bottom > shown[i + 1][1]));
+    assert.equal(shown.at(-1)[0], 0);
+  }
+});
+
+test("a single bad cell among many steps gets a mark that can be seen", () => {
+  const numbers = makeNumbers();
+  numbers.heatmap.n_nonfinite = numbers.heatmap.tensors.map((_, row) => steps.map((step) => Number(row === 1 && step === 7)));
+  const wide = build(load("run"), 1000, { ...numbers, range: [0, 40_000] }, null);
+  const mark = findTrace(wide, "nonfinite_mark");
+  assert.deepEqual([mark.x, mark.y], [[7], [1]]);
+  assert.deepEqual(findTrace(build(load("run"), 1000, numbers, null), "nonfinite_mark").x, []);
+});
+
+test("a run that is calm says so in its lanes", () => {
+  const numbers = makeNumbers({ onset: null });
+  for (const lane of ["gradient", "weight", "update", "loss"]) numbers.nonfinite[lane] = steps.map(() => 0);
+  const { layout } = build(load("run"), 1000, numbers, null);
+  assert.ok(layout.annotations.some(({ text }) => text === "NaN and Inf: none so far"));
+});
+
+test("compared runs have a colour each and may stand by time", () => {
+  const runs = ["a", "b"].map((name) => ({ name, loss: series(steps.map((step) => step)), gradient_norm: null, tensor: null, isShown: true }));
+  const byTime = buildCompare(load("compare"), runs, "time", null);
+  const losses = byTime.data.filter((trace) => trace.meta.role === "loss");
+  assert.deepEqual(losses.map((trace) => trace.line.color), byTime.layout.colorway.slice(0, 2));
+  assert.deepEqual([losses[0].x[0], losses[0].x[5]], [0, 5]);
+  assert.equal(byTime.layout.xaxis.title.text, "seconds since the start");
+  assert.equal(buildCompare(load("compare"), [{ ...runs[0], isShown: false }, runs[1]], "step", null).data.filter((trace) => trace.meta.role === "loss").length, 1);
+});
+
+test("a role that a specification lacks is named", () => {
+  assert.throws(() => findTrace(load("run"), "nobody"), /no trace with the role nobody/);
+});
+
+test("heights in pixels come out as asked", () => {
+  const { layout } = load("run");
+  stackRows(layout, { heatmap: 400 });
+  const inner = layout.height - layout.margin.t - layout.margin.b;
+  const [bottom, top] = layout.yaxis3.domain;
+  assert.ok(Math.abs((top - bottom) * inner - 400) < 1e-6);
+});

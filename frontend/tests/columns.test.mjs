@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { findEdges, findMedian, findSpans, mergeHeatmap, mergeNonfinite, orderByTrouble } from "../gradwatch_frontend/columns.js";
+
+const heatmap = (tensors, steps, values, extra = {}) => ({
+  kind: "gradient", statistic: "norm", tensors, steps, step_end: (steps.at(-1) ?? 0) + 1, values,
+  n_nonfinite: values.map((row) => row.map(() => 0)), missing: values.map((row) => row.map(() => 0)), downsampled_by: 1, ...extra,
+});
+
+test("newer columns follow and replace the open one", () => {
+  const merged = mergeHeatmap(heatmap(["a"], [0, 2], [[1, 2]]), heatmap(["a"], [2, 4], [[2.5, 3]], { step_end: 6 }));
+  assert.deepEqual(merged.steps, [0, 2, 4]);
+  assert.deepEqual(merged.values, [[1, 2.5, 3]]);
+  assert.equal(merged.step_end, 6);
+});
+
+test("a tensor that appears later has blanks before, and each keeps its own row", () => {
+  const merged = mergeHeatmap(heatmap(["a", "b"], [0, 1], [[1, 1], [2, 2]]), heatmap(["b", "new", "a"], [2], [[22], [33], [11]]));
+  assert.deepEqual(merged.values, [[2, 2, 22], [null, null, 33], [1, 1, 11]]);
+  assert.deepEqual(merged.n_nonfinite[1], [0, 0, 0]);
+});
+
+test("lanes are merged alike", () => {
+  const lane = (steps, n) => ({ steps, step_end: steps.at(-1) + 1, gradient: n, weight: n, update: n, loss: n, downsampled_by: 1 });
+  const merged = mergeNonfinite(lane([0, 1], [0, 0]), lane([1, 2], [5, 6]));
+  assert.deepEqual(merged.gradient, [0, 5, 6]);
+  assert.deepEqual(merged.steps, [0, 1, 2]);
+});
+
+test("a cell and a point of one step share a centre", () => {
+  assert.deepEqual(findEdges({ steps: [0, 4, 8], step_end: 10 }), [-0.5, 3.5, 7.5, 9.5]);
+});
+
+test("order by trouble: the first NaN, then missing, then drift, then depth", () => {
+  const calm = new Array(20).fill(1);
+  const grown = [...new Array(18).fill(1), 100, 100];
+  const block = heatmap(["calm", "grown", "missing", "late", "early", "calm too"], [...calm.keys()], [calm, grown, calm, calm, calm, calm]);
+  block.missing[2] = calm.map(() => 1);
+  block.n_nonfinite[3] = calm.map((_, i) => (i >= 9 ? 4 : 0));
+  block.n_nonfinite[4] = calm.map((_, i) => (i === 2 ? 1 : 0));
+  assert.deepEqual(orderByTrouble(block).map((row) => block.tensors[row]), ["early", "late", "missing", "grown", "calm", "calm too"]);
+});
+
+test("of those that break in one column, the one that had grown most leads", () => {
+  const broken = (values) => [...values, null, null];
+  const block = heatmap(["b", "a"], [0, 1, 2, 3, 4, 5], [broken([1, 1, 1, 1]), broken([1, 1, 1, 900])]);
+  block.n_nonfinite = block.n_nonfinite.map(() => [0, 0, 0, 0, 8, 8]);
+  assert.deepEqual(orderByTrouble(block), [1, 0]);
+});
+
+test("medians are without sign and without gaps", () => {
+  assert.equal(findMedian([null, -3, 1, 2]), 2);
+  assert.equal(findMedian([null]), null);
+});
+
+test("spans of cells", () => {
+  const spans = findSpans([1, 1, 0, null, 1], (cell) => cell === 1);
+  assert.deepEqual(spans, [[0, 2], [4, 5]]);
+  assert.deepEqual(findSpans([], () => true), []);
+});

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { TOO_EARLY_STEPS, describeVerdict, findTone, readDiff, readFix } from "../gradwatch_frontend/verdict.js";
+
+const run = (extra = {}) => ({ state: "live", last_step: 899, error: null, streams: [{ n_tensors: 47 }], ...extra });
+const finding = (extra = {}) => ({
+  id: "f", kind: "nonfinite_gradient", severity: "critical", first_step: 812, last_step: 899, title: "Gradient became NaN at step 812",
+  layer: "head", tensor: "head/kernel", operation: null, source: { file: "train.py", line: 47, code: null },
+  evidence: {
+    summary: "29 of 128 rows were zero.",
+    chain: [{ what: "gradient", step: 812, n: 41 }, { what: "loss", step: 813, n: 1 }],
+    flood: [{ kind: "nonfinite_weight", first_step: 813, n_tensors: 47 }],
+  },
+  hypotheses: [
+    { cause: "less likely", confidence: 0.2, why: "", fix: "", code: null },
+    { cause: "singular", confidence: 0.97, why: "The slope has no value there.", fix: "Add a small number.", code: "-a\n+b" },
+  ],
+  worker: null, ...extra,
+});
+
+test("a finding leads: title, why, evidence, chain, the likeliest cause first", () => {
+  const verdict = describeVerdict(run(), [finding(), finding({ id: "second", title: "other" })]);
+  assert.equal(verdict.tone, "nonfinite");
+  assert.equal(verdict.title, "Gradient became NaN at step 812");
+  assert.equal(verdict.why, "The slope has no value there.");
+  assert.equal(verdict.summary, "29 of 128 rows were zero.");
+  assert.deepEqual(verdict.chain, [{ text: "gradient (step 812)", isCause: true }, { text: "loss (step 813)", isCause: false }]);
+  assert.deepEqual(verdict.hypotheses.map(({ confidence }) => confidence), [0.97, 0.2]);
+});
+
+test("NaN has its own tone; what is finite has that of its severity", () => {
+  assert.equal(findTone(finding()), "nonfinite");
+  assert.equal(findTone(finding({ kind: "exploding_gradient" })), "critical");
+  assert.equal(findTone(finding({ kind: "missing_gradient", severity: "warning" })), "warning");
+});
+
+test("no finding: healthy so far, to the end, when last heard of; too early; waiting", () => {
+  const title = (extra) => describeVerdict(run(extra), []).title;
+  assert.equal(title({}), "Healthy so far");
+  assert.equal(title({ state: "finished" }), "Healthy to the end");
+  assert.equal(title({ state: "lost_contact" }), "Healthy when last heard of");
+  assert.equal(title({ last_step: TOO_EARLY_STEPS - 2 }), "Too early to say");
+  assert.equal(title({ last_step: TOO_EARLY_STEPS - 1 }), "Healthy so far");
+  assert.equal(title({ last_step: 3, state: "finished" }), "Too short to say much");
+  assert.equal(title({ last_step: null }), "Waiting for the first step");
+  assert.match(describeVerdict(run(), []).why, /900 steps of 47 watched tensors/);
+});
+
+test("a crash without a finding is not called healthy, and its error is kept", () => {
+  const verdict = describeVerdict(run({ state: "crashed", error: "OSError: disk full" }), []);
+  assert.equal(verdict.tone, "warning");
+  assert.equal(verdict.title, "The training stopped at step 899");
+  assert.equal(verdict.error, "OSError: disk full");
+});
+
+test("evidence that lacks its parts is no obstacle", () => {
+  const verdict = describeVerdict(run(), [finding({ evidence: {}, hypotheses: [] })]);
+  assert.deepEqual([verdict.summary, verdict.chain, verdict.why], ["", [], ""]);
+});
+
+test("a fix that is a diff is shown as one, and copied without its signs", () => {
+  const code = "x = f()\n- return x / tf.norm(x)\n+ return x * tf.math.rsqrt(s)\n+     # safe\n";
+  assert.deepEqual(readDiff(code).map(({ change }) => change), [null, "out", "in", "in"]);
+  assert.equal(readFix(code), "x = f()\nreturn x * tf.math.rsqrt(s)\n    # safe");
+  assert.equal(readFix("a = 1\nb = -a\n"), "a = 1\nb = -a");
+});
