@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -226,11 +227,10 @@ class _Connection:
     def _note_stream(self, frame: Frame) -> None:
         fields = frame.fields
         if frame.type == "tensors":
-            self._streams.setdefault(fields.stream, StreamTable(fields.tensors, fields.scalars, fields.optimizer))
+            self._streams.setdefault(fields.stream, StreamTable.of(fields))
         elif frame.type == "rows" and fields.n_rows:
-            table = self._streams[fields.stream]
             last_step = int(frame.arrays["steps"][-1])
-            self._streams[fields.stream] = StreamTable(table.tensors, table.scalars, table.optimizer, last_step)
+            self._streams[fields.stream] = replace(self._streams[fields.stream], last_step=last_step)
 
     async def _commit_all(self) -> None:
         while batch := await self._inbox.take():

@@ -104,6 +104,30 @@ class Tensor(_Message):
     n_elements: Annotated[int, Field(ge=0)] | None
 
 
+class NamedOperation(_Message):
+    """An operation of the graph."""
+
+    type: Name
+    name: Name
+
+
+class SourceLine(_Message):
+    """A line of the user's program."""
+
+    file: Annotated[str, StringConstraints(max_length=4096)]
+    line: Annotated[int, Field(ge=0)] | None
+    code: Annotated[str, StringConstraints(max_length=4096)] | None
+
+
+class Operation(NamedOperation):
+    """One risky operation of a stream's step."""
+
+    layer: Annotated[str, StringConstraints(max_length=1000)] | None
+    is_gradient: bool
+    forward: NamedOperation | None
+    source: SourceLine | None
+
+
 class _Logged(_Message):
     seq: Annotated[int, Field(ge=0, le=MAX_STEP)]
 
@@ -115,6 +139,7 @@ class Tensors(_Logged):
     optimizer: Name
     tensors: Annotated[list[dict[str, Any]], Field(max_length=TENSOR_LIMIT)]
     scalars: Annotated[list[Name], Field(max_length=1000)]
+    operations: Annotated[list[dict[str, Any]], Field(max_length=TENSOR_LIMIT)] = []
 
 
 class Rows(_Logged):
@@ -151,12 +176,28 @@ class StreamTable:
         scalars: the scalars' names.
         optimizer: the optimizer's name.
         last_step: the step of the newest row, -1 before the first.
+        operations: the risky operations, as in the ``tensors`` message.
     """
 
     tensors: list[dict[str, Any]]
     scalars: list[str]
     optimizer: str
     last_step: int = -1
+    operations: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, fields: Tensors) -> StreamTable:
+        """The table that a ``tensors`` message announces."""
+        return cls(fields.tensors, fields.scalars, fields.optimizer, operations=fields.operations)
+
+    def decode(self, message: protocol.Message) -> protocol.Message:
+        """Replaces the raw blocks of a ``rows`` message of this stream by arrays."""
+        return protocol.decode_rows(
+            message,
+            n_tensors=len(self.tensors),
+            n_scalars=len(self.scalars),
+            n_operations=len(self.operations),
+        )
 
 
 @dataclass(frozen=True)
@@ -181,8 +222,11 @@ class Frame:
 
 
 _MODELS: dict[str, type[_Logged]] = {"tensors": Tensors, "rows": Rows, "scalars": Scalars, "state": State}
-_ROW_BLOCKS = ("steps", "times", "statistics", "scalars", "scalars_present")
-_TENSOR_TABLE = TypeAdapter(list[Tensor])
+_ROW_BLOCKS = ("steps", "times", "statistics", "scalars", "scalars_present", "operations")
+_TABLES: dict[str, TypeAdapter[Any]] = {
+    "tensors": TypeAdapter(list[Tensor]),
+    "operations": TypeAdapter(list[Operation]),
+}
 
 
 def read_hello(message: protocol.Message) -> Hello:
@@ -261,27 +305,34 @@ def _check(model: type[Checked], message: protocol.Message) -> Checked:
 
 
 def _check_tensors(fields: Tensors, streams: Mapping[int, StreamTable]) -> None:
-    try:
-        _TENSOR_TABLE.validate_python(fields.tensors)
-    except ValidationError as error:
-        item = error.errors()[0]
-        where = ".".join(str(part) for part in item["loc"])
-        raise MessageError(
-            "invalid_message",
-            f"tensors: field tensors.{where}: {item['msg']}.",
-            {"type": "tensors", "problems": [{"field": f"tensors.{where}", "problem": item["msg"]}]},
-        ) from error
+    for name, table in _TABLES.items():
+        _check_table(name, table, getattr(fields, name))
     names = [(tensor["kind"], tensor["tensor"]) for tensor in fields.tensors]
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise MessageError("invalid_message", f"tensors: {twice[1]!r} of kind {twice[0]!r} is listed twice.")
     known = streams.get(fields.stream)
-    if known and (known.tensors != fields.tensors or known.scalars != fields.scalars):
+    mine = (fields.tensors, fields.scalars, fields.operations)
+    if known and (known.tensors, known.scalars, known.operations) != mine:
         raise MessageError(
             "stream_redefined",
             f"Stream {fields.stream} already has another tensor table; give the new one another stream number.",
             {"stream": fields.stream},
         )
+
+
+def _check_table(name: str, table: TypeAdapter[Any], entries: list[dict[str, Any]]) -> None:
+    # Apart from the message's own check, so that what is stored and fed on is what came, not a copy of it in classes.
+    try:
+        table.validate_python(entries)
+    except ValidationError as error:
+        item = error.errors()[0]
+        where = ".".join([name, *(str(part) for part in item["loc"])])
+        raise MessageError(
+            "invalid_message",
+            f"tensors: field {where}: {item['msg']}.",
+            {"type": "tensors", "problems": [{"field": where, "problem": item["msg"]}]},
+        ) from error
 
 
 def _read_rows(
@@ -294,7 +345,7 @@ def _read_rows(
             f"Rows of stream {fields.stream} came before its 'tensors' message.",
             {"stream": fields.stream, "known": sorted(streams)},
         )
-    blocks = protocol.decode_rows(message, n_tensors=len(table.tensors), n_scalars=len(table.scalars))
+    blocks = table.decode(message)
     arrays = {name: blocks[name] for name in _ROW_BLOCKS}
     _check_steps("rows", arrays["steps"])
     steps = arrays["steps"]

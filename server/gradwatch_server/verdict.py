@@ -54,7 +54,7 @@ class _Patient:
         fields, arrays = frame.fields, frame.arrays
         if frame.type == "tensors":
             if fields.stream not in self.tables:
-                self.tables[fields.stream] = StreamTable(fields.tensors, fields.scalars, fields.optimizer)
+                self.tables[fields.stream] = StreamTable.of(fields)
                 self.engine.add_stream(fields.stream, fields.optimizer, fields.tensors, fields.scalars)
         elif frame.type == "rows" and fields.n_rows:
             self.engine.feed_rows(

@@ -138,6 +138,8 @@ HELLO, TENSORS, ROWS, MORE_ROWS, *_ = [RUN.hello(), *RUN.log()]
         ([HELLO, {**ROWS, "seq": 0}], "unknown_stream", "came before its 'tensors' message"),
         ([HELLO, {**TENSORS, "tensors": [{"kind": "gradient"}]}], "invalid_message", "field tensors.0.tensor"),
         ([HELLO, {**TENSORS, "tensors": TENSORS["tensors"][:1] * 2}], "invalid_message", "is listed twice"),
+        ([HELLO, {**TENSORS, "operations": [{"type": "Log"}]}], "invalid_message", "field operations.0.name"),
+        ([HELLO, TENSORS, {**ROWS, "operations": b"1234"}], "invalid_message", "expected operations [8, 0, 6]"),
         ([HELLO, TENSORS, {**TENSORS, "seq": 1, "scalars": []}], "stream_redefined", "another stream number"),
         ([HELLO, TENSORS, {**ROWS, "statistics": b"abc"}], "invalid_message", "expected statistics [8, 12, 10]"),
         ([HELLO, TENSORS, {**ROWS, "n_rows": 2**60}], "invalid_message", "bytes, got"),

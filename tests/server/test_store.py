@@ -42,7 +42,7 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     for _ in range(2):
         Store(settings).close()
     with sqlite3.connect(tmp_path / "gradwatch.db") as connection:
-        assert connection.execute("select version_num from alembic_version").fetchall() == [("0001",)]
+        assert connection.execute("select version_num from alembic_version").fetchall() == [("0002",)]
         assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
     connection.close()
 
@@ -56,7 +56,7 @@ def test_a_newer_database_is_refused_with_what_to_do(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(NewerDatabaseError, match=r"'0099'.*pip install -U 'gradwatch\[server\]'.*--database") as error:
         Store(settings)
-    assert (error.value.found, error.value.expected) == ("0099", "0001")
+    assert (error.value.found, error.value.expected) == ("0099", "0002")
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
@@ -137,3 +137,21 @@ def test_a_sparkline_is_bounded_and_hides_no_state(points: list, cut: int) -> No
     assert max(lists["loss_state"], key=ranks.index, default=None) == worst
     norms = [point[3] for point in points if point[3] is not None]
     assert max((norm for norm in lists["gradient_norm"] if norm is not None), default=None) == max(norms, default=None)
+
+
+def test_a_database_of_the_first_schema_is_brought_up_with_its_data(tmp_path: Path) -> None:
+    file = tmp_path / "gradwatch.db"
+    engine = open_engine(f"sqlite:///{file}", writes=True)
+    migrate(engine, to="0001")
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "insert into runs (id, name, project, state, started_at, tags, config, environment, n_rows_lost, "
+            "n_skipped, level, n_findings, sparkline) values ('old', 'old', 'p', 'finished', 1.7e9, '[]', '{}', '{}', 0, 0, "
+            "'healthy', 0, '{}')"
+        )
+        connection.exec_driver_sql("insert into workers values ('old', 0, 0)")
+        connection.exec_driver_sql("insert into streams values ('old', 0, 0, 'adam', '[]', '[]', -1)")
+    engine.dispose()
+    store = Store(read_settings(dir=tmp_path))
+    assert store.columns.read("old").streams[0].table.operations == []
+    store.close()

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, Row, select
 
 from gradwatch import protocol
 from gradwatch_server.messages import StreamTable
 from gradwatch_server.store.schema import frames, streams, workers
 
-__all__ = ["NONFINITE", "ColumnsCache", "RunColumns", "ScalarColumns", "StreamColumns"]
+__all__ = ["NONFINITE", "ColumnsCache", "RunColumns", "ScalarColumns", "StreamColumns", "read_table"]
 
 NONFINITE = "n_nonfinite"
 """The plane that is not on the wire: NaN, +Inf and -Inf elements together."""
@@ -118,8 +118,7 @@ class _Stream:
         self.present = Growing(np.bool_, (len(self.table.scalars),))
 
     def decode(self, data: bytes) -> dict[str, Any]:
-        tables = {"n_tensors": len(self.table.tensors), "n_scalars": len(self.table.scalars)}
-        return protocol.decode_rows(protocol.decode(data), **tables)
+        return self.table.decode(protocol.decode(data))
 
     def add(self, rows: dict[str, Any], planes: Iterable[str]) -> None:
         for name in ("steps", "times", "scalars"):
@@ -134,6 +133,11 @@ class _Stream:
     def add_planes(self, rows: dict[str, Any], planes: Iterable[str]) -> None:
         for name in planes:
             self.planes[name].extend(plane_of(rows["statistics"], name))
+
+
+def read_table(row: Row[Any]) -> StreamTable:
+    """The stream table in a row of ``streams``."""
+    return StreamTable(row.tensors, row.scalars, row.optimizer, row.last_step, row.operations)
 
 
 def plane_of(statistics: Array, name: str) -> Array:
@@ -198,7 +202,7 @@ class _Run:
             tables = connection.execute(query).all() if is_new else []
         for row in tables:
             if (row.worker, row.stream) not in self._streams:
-                stream = _Stream(StreamTable(row.tensors, row.scalars, row.optimizer))
+                stream = _Stream(read_table(row))
                 stream.open_planes(self._planes)
                 self._streams[row.worker, row.stream] = stream
         for worker, last_seq in newest:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from gradwatch_server.errors import MessageError
 from gradwatch_server.messages import Frame, HelloRun, StreamTable
+from gradwatch_server.store.columns import read_table
 from gradwatch_server.store.schema import findings, frames, runs, streams, workers
 from gradwatch_server.store.sparkline import EMPTY, Point, add_points, state_of
 
@@ -76,7 +77,7 @@ def greet(connection: Connection, run: HelloRun, worker: int) -> Greeting:
         last_seq = -1
         connection.execute(insert(workers).values(run_id=run.run_id, worker=worker, last_seq=last_seq))
     rows = connection.execute(select(streams).where(streams.c.run_id == run.run_id, streams.c.worker == worker))
-    tables = {row.stream: StreamTable(row.tensors, row.scalars, row.optimizer, row.last_step) for row in rows}
+    tables = {row.stream: read_table(row) for row in rows}
     return Greeting(last_seq, tables, state in {None, "lost_contact"})
 
 
@@ -149,7 +150,7 @@ def _note_streams(connection: Connection, place: dict[str, Any], fresh: Sequence
             here = [streams.c[name] == value for name, value in place.items()]
             known = connection.scalar(select(streams.c.stream).where(*here, streams.c.stream == frame.fields.stream))
             if known is None:
-                table = frame.fields.model_dump(include={"stream", "optimizer", "tensors", "scalars"})
+                table = frame.fields.model_dump(include={"stream", "optimizer", "tensors", "scalars", "operations"})
                 connection.execute(insert(streams).values(**place, **table, last_step=-1))
         elif frame.type == "rows" and frame.fields.n_rows:
             newest[frame.fields.stream] = int(frame.arrays["steps"][-1])

@@ -13,11 +13,12 @@ from gradwatch_server.errors import NewerDatabaseError
 __all__ = ["migrate"]
 
 
-def migrate(engine: Engine) -> None:
+def migrate(engine: Engine, to: str = "head") -> None:
     """Runs the migrations that the database still lacks, in one transaction.
 
     Args:
         engine: the engine that writes.
+        to: the revision to stop at; an older one is for tests of the steps.
 
     Raises:
         NewerDatabaseError: the database has a schema that this code does not know.
@@ -34,4 +35,4 @@ def migrate(engine: Engine) -> None:
         if found is not None and found not in {script.revision for script in scripts.walk_revisions()}:
             raise NewerDatabaseError(found, str(newest), engine.url.render_as_string(hide_password=True))
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, to)

@@ -88,6 +88,7 @@ streams = Table(
     Column("tensors", JSON, nullable=False),
     Column("scalars", JSON, nullable=False),
     Column("last_step", BigInteger, nullable=False),
+    Column("operations", JSON, nullable=False, server_default="[]"),
     _of_run(),
 )
 
