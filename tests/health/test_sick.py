@@ -351,7 +351,20 @@ def test_rate_that_was_too_high_leads_the_growth() -> None:
     run = Run(D4).set_loss(2.3).scale("update", 300.0).scale("gradient", growing(3.0, 200, 225))
     (found,) = broken_all(run, 225, loss_delay=0).feed().findings()
     assert (found.kind, found.severity, found.first_step) == ("lr_too_high", "critical", 0)
+    assert "until the loss became NaN at step 225" in found.title
     assert [link["what"] for link in found.evidence["chain"]][:2] == ["update ratio", "gradient norm"]
+
+
+def test_rate_that_is_known_afterwards_is_a_cause_and_renames_nothing() -> None:
+    run = Run(D4).set_loss(2.3).scale("update", 300.0).scale("gradient", growing(3.0, 40, 55))
+    run = broken_all(run, 56)
+    engine = run.announce(Engine())
+    names = set()
+    for start in range(0, N, 10):
+        run.feed_slice(engine, slice(start, start + 10))
+        names |= {finding.id for finding in engine.findings()}
+    assert len(names) == 1, names
+    assert lead(engine).hypotheses[0].cause == "The learning rate is too high"
 
 
 def test_rate_in_the_fix_brings_the_ratio_to_the_usual_one() -> None:

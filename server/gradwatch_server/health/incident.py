@@ -52,8 +52,8 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int]:
 def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     """Folds episodes into incidents, in order of onset.
 
-    What breaks training (growth, NaN, Inf) joins an incident that is not over. A rate that was too high when the
-    growth began leads it. Everything else is an incident of its own, unless it began while training was broken: then
+    What breaks training (growth, NaN, Inf) joins an incident that is not over. A rate that was known to be too high
+    when the growth began leads it. Everything else is an incident of its own, unless it began while training was broken: then
     it is a consequence.
     """
     breaking = [episode for episode in episodes if isinstance(episode, (NonFinite, Growth))]
@@ -63,10 +63,11 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     alone: list[Episode] = []
     for rate in rates:
         group = next((group for group in groups if isinstance(group[0], Growth) and _covers(rate, group[0])), None)
-        if group is not None:
-            group.insert(0, rate)
-        else:
+        if group is None:
             alone.append(rate)
+        elif rate.known_step < group[0].known_step:
+            group.insert(0, rate)
+        # Known only afterwards, it stands among the causes of the growth; a finding that is out keeps its name.
     for episode in alone + quiet:
         broken = next(
             (g for g in groups if order_of_onset(g[0]) <= order_of_onset(episode) and _reaches(g, episode)), None

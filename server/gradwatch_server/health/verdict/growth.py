@@ -52,6 +52,8 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
     """The finding of updates that are too large while the loss does not fall."""
     rate = scene.learning_rate
     title = f"Updates are {lead.ratio:.0%} of the weights and the loss does not fall: the learning rate looks too high"
+    if scene.incident.has_nonfinite:
+        title = f"Updates were {lead.ratio:.0%} of the weights{_say_end(scene)}: the learning rate is too high"
     summary = (
         f"From {say_step(lead.first_step)} on the median update was {say_number(lead.ratio)} of the weights it "
         f"changed, where {USUAL_RATIO:g} is usual"
