@@ -53,8 +53,8 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     """Folds episodes into incidents, in order of onset.
 
     What breaks training (growth, NaN, Inf) joins an incident that is not over. A rate that was known to be too high
-    when the growth began leads it. Everything else is an incident of its own, unless it began while training was broken: then
-    it is a consequence.
+    when the growth began leads it. Everything else is an incident of its own, unless it began while training was
+    broken: then it is a consequence.
     """
     breaking = [episode for episode in episodes if isinstance(episode, (NonFinite, Growth))]
     rates = [episode for episode in episodes if isinstance(episode, Rate)]
