@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gradwatch.protocol import (
+    OPERATION_STATISTICS,
     PROTOCOL_VERSION,
     decode,
     decode_rows,
@@ -30,6 +31,16 @@ TENSORS = [
         "n_elements": 6,
     }
     for kind in ("gradient", "weight")
+]
+OPERATIONS = [
+    {
+        "type": "SqrtGrad",
+        "name": "gradient_tape/norm/SqrtGrad",
+        "layer": "mlp/norm",
+        "is_gradient": True,
+        "forward": {"type": "Sqrt", "name": "norm/Sqrt"},
+        "source": {"file": "train.py", "line": 47, "code": "dist = tf.norm(a - b, axis=0)"},
+    }
 ]
 STATISTICS = np.arange(40, dtype=np.float32).reshape(2, 2, 10)
 STATISTICS[1, 0, :5] = np.nan
@@ -57,6 +68,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "optimizer": "adam",
         "tensors": TENSORS,
         "scalars": ["loss", "gradient_norm"],
+        "operations": OPERATIONS,
     },
     "rows": rows_message(
         seq=1,
@@ -69,6 +81,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         n_lost=3,
         cost=0.012,
         n_skipped=1,
+        operations=np.array([[[0, 0, 0.5, 2, 0, 6]], [[1, 0, 0, np.inf, 1, 6]]], np.float32),
     ),
     "scalars": scalars_message(
         seq=2, name="val_loss", steps=STEPS, times=TIMES, values=np.array([1.5, np.nan], np.float32)
@@ -102,14 +115,16 @@ def recorded(name: str) -> bytes:
 
 def test_the_server_understands_what_is_recorded() -> None:
     assert read_hello(decode(recorded("hello"))).run.run_id == "20260921-141320-k3x9"
-    streams = {0: StreamTable(TENSORS, ["loss", "gradient_norm"], "adam")}
+    streams = {0: StreamTable(TENSORS, ["loss", "gradient_norm"], "adam", operations=OPERATIONS)}
     for seq, name in enumerate(("tensors", "rows", "scalars", "state")):
         frame = read_frame(decode(recorded(name)), recorded(name), streams)
         assert (frame.seq, frame.type) == (seq, name)
 
 
 def test_blocks_come_back_as_arrays() -> None:
-    rows = decode_rows(decode(recorded("rows")), n_tensors=2, n_scalars=2)
+    rows = decode_rows(decode(recorded("rows")), n_tensors=2, n_scalars=2, n_operations=1)
+    assert rows["operations"].shape == (2, 1, len(OPERATION_STATISTICS))
+    assert rows["operations"][1, 0, OPERATION_STATISTICS.index("amplification")] == np.inf
     np.testing.assert_array_equal(rows["statistics"], STATISTICS)
     np.testing.assert_array_equal(rows["steps"], STEPS)
     np.testing.assert_array_equal(rows["times"], TIMES)

@@ -146,8 +146,8 @@ def test_a_database_of_the_first_schema_is_brought_up_with_its_data(tmp_path: Pa
     with engine.begin() as connection:
         connection.exec_driver_sql(
             "insert into runs (id, name, project, state, started_at, tags, config, environment, n_rows_lost, "
-            "n_skipped, level, n_findings, sparkline) values ('old', 'old', 'p', 'finished', 1.7e9, '[]', '{}', '{}', 0, 0, "
-            "'healthy', 0, '{}')"
+            "n_skipped, level, n_findings, sparkline) "
+            "values ('old', 'old', 'p', 'finished', 1.7e9, '[]', '{}', '{}', 0, 0, 'healthy', 0, '{}')"
         )
         connection.exec_driver_sql("insert into workers values ('old', 0, 0)")
         connection.exec_driver_sql("insert into streams values ('old', 0, 0, 'adam', '[]', '[]', -1)")
