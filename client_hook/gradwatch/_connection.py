@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.client import process_exception
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from gradwatch.errors import ConfigurationError, GradwatchError, ProtocolError, ServerError, ServerTimeoutError
@@ -28,6 +27,8 @@ from gradwatch.spool import Spool
 __all__ = ["Conversation", "Endpoint", "Failure", "RefusedError", "Timing", "as_error", "explain"]
 
 INGEST_PATH: Final = "/ws/ingest"
+TRANSIENT_STATUSES: Final = (500, 502, 503, 504)
+"""What a server or a proxy answers that may be well again in a minute; the same that websockets retries by itself."""
 WINDOW_BYTES: Final = 8 * 1024 * 1024
 """Sent and not yet acknowledged; enough to keep a fast link busy while the server commits."""
 WINDOW_MESSAGES: Final = 256
@@ -70,11 +71,13 @@ class Failure:
         key: the same for failures that need be said only once.
         text: what was found and what to do.
         is_fatal: trying again cannot help.
+        is_unwanted: the run was deleted on the server, so what it records is of no use to anybody.
     """
 
     key: str
     text: str
     is_fatal: bool = False
+    is_unwanted: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -339,7 +342,7 @@ _EXPLANATIONS: Final[tuple[tuple[tuple[type[BaseException], ...], str, str], ...
         "protocol",
         "{at} does not speak as a gradwatch server does: {error}; check GRADWATCH_URL; it is tried again",
     ),
-    ((ConnectionClosed,), "closed", "the server at {at} closed the connection ({error.rcvd}); it is tried again"),
+    ((ConnectionClosed,), "closed", "the server at {at} closed the connection ({error}); it is tried again"),
     (
         (InvalidHandshake,),
         "handshake",
@@ -373,7 +376,8 @@ _EXPLANATIONS: Final[tuple[tuple[tuple[type[BaseException], ...], str, str], ...
 def explain(error: BaseException, endpoint: Endpoint) -> Failure:
     """Says why a connection failed, and what to do about it."""
     if isinstance(error, RefusedError):
-        return Failure("refused", f"the server at {endpoint.address} refused this run: {error}", is_fatal=True)
+        text = f"the server at {endpoint.address} refused this run: {error}"
+        return Failure("refused", text, is_fatal=True, is_unwanted=error.code == "run_deleted")
     if isinstance(error, InvalidStatus):
         return _explain_status(error, endpoint)
     key, text = next((key, text) for types, key, text in _EXPLANATIONS if isinstance(error, types))
@@ -389,7 +393,7 @@ def _explain_status(error: InvalidStatus, endpoint: Endpoint) -> Failure:
         else:
             text = "it wants a token; set GRADWATCH_TOKEN to the server's"
         return Failure(f"status {status}", f"{at} answered {status}: {text}", is_fatal=True)
-    if process_exception(error) is None:
+    if status in TRANSIENT_STATUSES:
         return Failure(f"status {status}", f"{at} answered {status}; it is tried again")
     return Failure(
         f"status {status}",

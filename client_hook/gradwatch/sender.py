@@ -287,9 +287,14 @@ class Sender:
     def _take_failure(self, failure: Failure, error: BaseException) -> None:
         self._is_away = self._has_failed = True
         self._attention.set()
-        waiting = f"what is recorded waits in {self._spool.path}"
-        then = "; `gradwatch sync` delivers it" if failure.is_fatal else " and is delivered when the server answers"
-        self._say(failure.key, f"{failure.text}; training goes on, {waiting}{then}")
+        if failure.is_unwanted:
+            self._spool.discard()
+            self._say(failure.key, f"{failure.text}; training goes on, and is no longer recorded")
+        else:
+            put_right = "; `gradwatch sync` delivers it when that is put right"
+            then = put_right if failure.is_fatal else " and is delivered when the server answers"
+            waiting = f"what is recorded waits in {self._spool.path}{then}"
+            self._say(failure.key, f"{failure.text}; training goes on, {waiting}")
         if failure.is_fatal:
             with self._news:
                 self._refusal = as_error(failure, error)

@@ -83,7 +83,7 @@ class Spool:
         self._first_scalar = ""
         self._gaps = Gaps()
         self._file: SpoolFile | None = None
-        self._is_closed = False
+        self._is_closed = self._is_discarded = False
         # `_disk_lock` is held while the file is used, `_lock` only while memory is; never taken in the other order.
         self._disk_lock, self._lock = threading.Lock(), threading.Lock()
         _alive.add(self)
@@ -140,6 +140,8 @@ class Spool:
         """
         kind = message["type"]
         with self._lock:
+            if self._is_discarded:
+                return self.newest_seq
             seq = self.newest_seq + 1
             payload = encode({**message, "seq": seq})
             rank = RANK.get(kind)
@@ -282,10 +284,22 @@ class Spool:
                 self._file = None
         return self.n_waiting == 0
 
+    def discard(self) -> None:
+        """Forgets what waits, and keeps nothing from now on: nobody wants it any more."""
+        with self._disk_lock, self._lock:
+            if self._file is not None:
+                self._file.remove()
+            self._empty()
+
     def disown(self) -> None:
-        """Makes this a copy that does nothing, in a forked process; the parent delivers."""
-        self._is_closed = True
-        self._memory, self._file = {}, None
+        """Makes this a copy that keeps nothing, in a forked process; the parent delivers."""
+        self._empty()
+
+    def _empty(self) -> None:
+        self._is_closed = self._is_discarded = True
+        self._memory, self._file, self._gaps = {}, None, Gaps()
+        self._memory_bytes = self.n_rows_waiting = 0
+        self.acknowledged_seq = self.newest_seq
 
     def _create_file(self) -> SpoolFile:
         file = SpoolFile(self.path, create=True)

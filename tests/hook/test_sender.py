@@ -339,10 +339,25 @@ def test_a_refusal_for_good_is_not_tried_again(start: Start, serve: Serve, behav
     assert server.database.n_connections == 1
     assert len(hook.notices) == 1
     assert notice in hook.notices[0]
-    assert hook.notices[0].endswith(f"waits in {hook.spool.path}; `gradwatch sync` delivers it")
+    assert hook.notices[0].endswith(f"waits in {hook.spool.path}; `gradwatch sync` delivers it when that is put right")
     began = time.monotonic()
     assert hook.sender.close(5.0) is False
     assert time.monotonic() - began < 2.0
+
+
+def test_a_run_that_was_deleted_is_no_longer_recorded(start: Start, serve: Serve, tmp_path: Path) -> None:
+    deleted = {"type": "error", "code": "run_deleted", "message": "Run run was deleted.", "fatal": True}
+    server = serve(answer(deleted))
+    hook = start(server.url)
+    hook.put(5)
+    with pytest.raises(ServerError, match="Run run was deleted"):
+        hook.sender.wait_for_findings(5.0)
+    hook.put(5)
+    hook.sender.close(5.0)
+    assert server.database.n_connections == 1
+    assert len(hook.notices) == 1
+    assert hook.notices[0].endswith("training goes on, and is no longer recorded")
+    assert (hook.spool.n_rows_waiting, hook.spool.memory_bytes, spools(tmp_path)) == (0, 0, [])
 
 
 def test_an_error_that_is_not_the_end(start: Start, serve: Serve) -> None:
