@@ -123,6 +123,8 @@ class Watch:
         self._stream_of: dict[tuple[int, tuple[int, ...]], Stream] = {}
         self._kept: list[Any] = []
         self._loss: Any = None
+        self._is_eager = False
+        self._end: str | None = None  # why the next eager step is not to be done
         self._applied_graphs: weakref.WeakSet[Any] = weakref.WeakSet()
         self._scalar_log = ScalarLog()
         self._spool = Spool(settings.directory / "spool" / f"{self.run_id}.db")
@@ -255,8 +257,14 @@ class Watch:
     def record(
         self, optimizer: Any, gradients: Sequence[Any], variables: Sequence[Any], apply: Callable[[], Any]
     ) -> Any:
-        """Runs ``apply`` with one step recorded around it; whatever fails in recording, ``apply`` runs once."""
-        self._thread_id = threading.get_ident()
+        """Runs ``apply`` with one step recorded around it; whatever fails in recording, ``apply`` runs once.
+
+        Raises:
+            NonFiniteError: ``on_nonfinite="raise"``, and an earlier step of an eager training was not finite.
+        """
+        self._thread_id, self._is_eager = threading.get_ident(), tf.executing_eagerly()
+        if self._end is not None:
+            raise NonFiniteError(self._end)
         try:
             if tf.distribute.has_strategy():
                 raise NotImplementedError("tf.distribute strategies are not captured yet")
@@ -360,7 +368,11 @@ class Watch:
             if self._findings:
                 words = str(self._findings[0].get("title") or words)
         if not self._is_closed:
-            _raise_in_thread(self._thread_id, f"{words}. See {self.url}")
+            message = f"{words}. See {self.url}"
+            if self._is_eager:
+                self._end = message
+            else:
+                _raise_in_thread(self._thread_id, message)
 
     def _fail(self, doing: str, error: Exception) -> None:
         text = f"{doing} failed: {type(error).__name__}: {error}".splitlines()[0]
@@ -439,11 +451,12 @@ def _raise_in_thread(thread_id: int, message: str) -> None:
     """Raises `NonFiniteError` in a thread at its next bytecode, as an interrupt would.
 
     Training inside a `tf.function` or `fit` offers no place where Python could look for news; CPython raises classes,
-    not instances, so the message travels in a class of its own.
+    not instances, so the message travels in a class of its own. Keras makes a new error of the class, with a text of
+    its own around the message, where it meets one within a layer.
     """
 
-    def with_message(self: NonFiniteError) -> None:
-        Exception.__init__(self, message)
+    def with_message(self: NonFiniteError, text: str = message) -> None:
+        Exception.__init__(self, text)
 
     error = type("NonFiniteError", (NonFiniteError,), {"__init__": with_message, "__module__": "gradwatch"})
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(error))

@@ -50,7 +50,7 @@ class Recording:
             if message["type"] == "rows":
                 assert message["stream"] in known, "a table comes before its rows"
                 table = self.tables[message["stream"]]
-                counts = {"n_tensors": len(table["tensors"]), "n_scalars": len(table["scalars"])}
+                counts = {f"n_{what}": len(table[what]) for what in ("tensors", "scalars", "operations")}
                 self.rows[message["stream"]].append(decode_rows(message, **counts))
         self.logged = {}
         for message in (decode_scalars(m) for m in messages if m["type"] == "scalars"):

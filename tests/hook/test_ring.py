@@ -97,7 +97,7 @@ def test_size_is_bounded(width):
 
 @pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
 def test_reader_beside_a_writer_that_overtakes_it(jit_compile):
-    """Few wide rows and no pause: the writer laps the reader while it reads. No row torn, none twice, none uncounted."""
+    """Few wide rows and no pause: the writer laps the reader. No row torn, none twice, none uncounted."""
     ring = Ring(500_000, 3)
     n_steps = 500
 

@@ -1,0 +1,92 @@
+"""What can be watched, and the words for what cannot."""
+
+import keras
+import pytest
+
+import gradwatch
+from gradwatch import interception
+from gradwatch.errors import ConfigurationError, TargetError
+from tests.hook import training
+
+
+def nothing_watched():
+    return not interception.active_observers() and not hasattr(keras.optimizers.Optimizer.apply, "__gradwatch__")
+
+
+def old_keras(base_module):
+    """A stand-in for an object of Keras 2: a class whose base says that it comes from there."""
+    base = type("Model", (), {"__module__": base_module})
+    return type("MyModel", (base,), {"__module__": "__main__"})()
+
+
+MISTAKES = {
+    "none": ((), "found 'no target', expected a Keras model or optimizer, e.g. gradwatch.watch(model)"),
+    "None": ((None,), "NoneType None"),
+    "text": (("model",), "str 'model'"),
+    "list": (([training.sequential],), "list ["),
+    "class of a model": ((keras.Sequential,), "the class Sequential (an instance of it is needed)"),
+    "class of an optimizer": ((keras.optimizers.Adam,), "the class Adam (an instance of it is needed)"),
+    "Keras 2": ((old_keras("tf_keras.src.engine.training"),), "of tf_keras (Keras 2), which is not supported"),
+    "own subclass of Keras 2": ((old_keras("tf_keras"),), "a MyModel of tf_keras (Keras 2)"),
+    "layer": ((keras.layers.Dense(3),), "Dense"),
+}
+
+
+@pytest.mark.parametrize(("targets", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_wrong_targets(collectors, targets, words):
+    with pytest.raises(TargetError) as caught:
+        gradwatch.watch(*targets)
+    assert words in str(caught.value)
+    assert str(caught.value).startswith("watch(): found ")
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(caught.value, ValueError)
+    assert not collectors
+    assert nothing_watched()
+
+
+def test_one_wrong_among_good_ones(collectors):
+    with pytest.raises(TargetError, match="int 3"):
+        gradwatch.watch(training.sequential(), 3)
+    assert nothing_watched()
+
+
+def test_model_with_nothing_to_train(collectors):
+    model = training.sequential()
+    model.trainable = False
+    with pytest.raises(TargetError) as caught:
+        gradwatch.watch(model)
+    assert "model 'sequential_model' without trainable weights" in str(caught.value)
+    assert "is every layer frozen (layer.trainable = False)?" in str(caught.value)
+    assert nothing_watched()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"every": 0}, {"url": "nonsense"}, {"on_nonfinite": "explode"}, {"capture": "everything"}, {"token": "é"}],
+    ids=str,
+)
+def test_wrong_arguments_leave_nothing_behind(arguments):
+    """The real sender is asked too: an address or a token that it cannot use is a mistake of the call."""
+    with pytest.raises(ConfigurationError) as caught:
+        gradwatch.watch(training.sequential(), **arguments)
+    assert caught.value.name == next(iter(arguments))
+    assert nothing_watched()
+
+
+def test_another_backend(monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    with pytest.raises(ConfigurationError, match=r"the Keras backend: found 'jax', expected 'tensorflow'"):
+        gradwatch.watch(training.sequential())
+
+
+def test_unknown_argument():
+    with pytest.raises(TypeError, match="evry"):
+        gradwatch.watch(training.sequential(), evry=3)
+
+
+def test_public_names():
+    assert set(gradwatch.__all__) >= {"watch", "Watch", "GradwatchError", "TargetError", "NonFiniteError"}
+    for name in gradwatch.__all__:
+        assert getattr(gradwatch, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'unwatch'"):
+        _ = gradwatch.unwatch
