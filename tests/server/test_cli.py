@@ -162,3 +162,11 @@ def test_every_setting_is_explained_and_read_from_the_environment(monkeypatch) -
     assert read_settings(port=5678).port == 5678
     with pytest.raises(Exception, match="frozen"):
         settings.port = 1
+
+
+def test_every_setting_and_exit_code_stands_in_the_manual() -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1].strip(" `") for line in manual.splitlines() if line.startswith("| `")}
+    assert rows == set(Settings.model_fields)
+    for code in (0, cli.CRITICAL_FOUND, cli.MISTAKE, cli.FAILURE):
+        assert f"\n| {code} | " in manual

@@ -1,0 +1,114 @@
+"""What breaks inside the server stays where it broke."""
+
+import threading
+
+import pytest
+from sqlalchemy.exc import OperationalError
+from websockets.exceptions import ConnectionClosed
+
+from gradwatch_server import ingest
+from gradwatch_server.health import Engine
+from tests.serving import Server
+from tests.synthetic import SyntheticHook, SyntheticRun, stream
+
+
+def metric(server: Server, name: str) -> float:
+    lines = server.request("GET", "/metrics").text.splitlines()
+    return float(next(line for line in lines if line.startswith(f"{name} ")).rsplit(" ", 1)[1])
+
+
+def test_a_full_disk_is_told_nothing_is_acknowledged_and_the_hook_may_return(start_server, monkeypatch) -> None:
+    server = start_server()
+    run = SyntheticRun("healthy", 2, 40)
+    log = list(run.log())
+    real = ingest.append_frames
+
+    def fail(*_, **__):
+        raise OperationalError("insert", {}, Exception("database or disk is full"))
+
+    with SyntheticHook(server.url, run) as hook:
+        hook.greet()
+        hook.send(log[0])
+        hook.wait_for_ack(0)
+        monkeypatch.setattr(ingest, "append_frames", fail)
+        hook.send(log[1])
+        with pytest.raises(RuntimeError, match=r"store_failed: .*disk is full.*try again later"):
+            hook.wait_for_ack(1)
+        with pytest.raises(ConnectionClosed) as closed:
+            hook.receive()
+        # Not the hook's fault: it is asked to come back.
+        assert closed.value.rcvd.code == 1013
+    monkeypatch.setattr(ingest, "append_frames", real)
+    with SyntheticHook(server.url, run) as hook:
+        assert hook.greet() == 0
+    stream(server.url, run)
+    assert server.get(f"/api/runs/{run.run_id}/series", kind="scalar", tensor="loss")["steps"] == list(range(40))
+
+
+def test_an_engine_that_fails_does_not_stop_the_recording(start_server, monkeypatch, caplog) -> None:
+    server = start_server()
+    run, real = SyntheticRun("sick", 2, 120), Engine.feed_rows
+
+    def fail(self: Engine, stream_: int, steps, *blocks) -> None:
+        if steps[-1] > 100:
+            raise ZeroDivisionError("a mistake in a rule")
+        real(self, stream_, steps, *blocks)
+
+    monkeypatch.setattr(Engine, "feed_rows", fail)
+    log = list(run.log())
+    with SyntheticHook(server.url, run) as hook:
+        hook.greet()
+        for message in log:
+            hook.send(message)
+            hook.wait_for_verdict(message["seq"])
+        findings = hook.findings
+    assert server.get(f"/api/runs/{run.run_id}")["last_step"] == 119
+    # What had been found until then is kept.
+    assert findings
+    assert server.get(f"/api/runs/{run.run_id}/findings")["findings"] == findings
+    assert metric(server, "gradwatch_health_failures_total") == 1
+    assert f"the health engine failed on run {run.run_id}" in caplog.text
+
+
+def test_a_slow_engine_delays_its_own_run_alone(start_server, monkeypatch) -> None:
+    server = start_server()
+    slow, other = SyntheticRun("healthy", 2, 16, run_id="slow"), SyntheticRun("healthy", 2, 16, run_id="other")
+    entered, release, real = threading.Event(), threading.Event(), Engine.add_stream
+
+    def wait(self: Engine, stream_: int, optimizer: str, tensors, scalars, *rest, **named) -> None:
+        if optimizer == "slow":
+            entered.set()
+            assert release.wait(20)
+        real(self, stream_, optimizer, tensors, scalars, *rest, **named)
+
+    monkeypatch.setattr(Engine, "add_stream", wait)
+    log = list(slow.log())
+    with SyntheticHook(server.url, slow) as hook:
+        hook.greet()
+        hook.send(log[0] | {"optimizer": "slow"})
+        assert entered.wait(10)
+        # The slow run's own commit does not wait for its engine, nor does anything of the other run.
+        hook.wait_for_ack(0)
+        assert stream(server.url, other) == []
+        assert server.get("/api/runs/slow/tensors")["tensors"]
+        release.set()
+        for message in log[1:]:
+            hook.send(message)
+        hook.wait_for_verdict(log[-1]["seq"])
+
+
+def test_an_interrupted_sender_loses_nothing_that_is_in_order(start_server) -> None:
+    """The old socket still drains while the new one greets: the run goes on without a gap or a repetition."""
+    server = start_server()
+    run = SyntheticRun("healthy", 3, 160, rows_per_message=2)
+    log = list(run.log())
+    sent = 0
+    while sent < len(log):
+        with SyntheticHook(server.url, run) as hook:
+            last = hook.greet()
+            for message in log[last + 1 : last + 20]:
+                hook.send(message)
+                sent = max(sent, message["seq"] + 1)
+            if sent == len(log):
+                hook.wait_for_verdict(log[-1]["seq"])
+    assert server.get(f"/api/runs/{run.run_id}/heatmap")["steps"] == list(range(160))
