@@ -10,7 +10,7 @@ RUN python -m pip install build
 COPY pyproject.toml README.md LICENSE ./
 COPY client_hook/gradwatch/__init__.py client_hook/gradwatch/__init__.py
 RUN python -m venv /opt/gradwatch && mkdir -p server/gradwatch_server frontend/gradwatch_frontend \
-    && /opt/gradwatch/bin/pip install '.[server]' && /opt/gradwatch/bin/pip uninstall --yes gradwatch
+    && /opt/gradwatch/bin/pip install '.[server,postgres]' && /opt/gradwatch/bin/pip uninstall --yes gradwatch
 COPY client_hook client_hook
 COPY server server
 COPY frontend frontend
