@@ -101,8 +101,8 @@ def global_norm(norms: Tensor) -> Tensor:
 def dense_values(gradient: Tensor) -> Tensor:
     """The values of a gradient, with the rows of an `tf.IndexedSlices` that share an index summed.
 
-    The result of a sparse gradient has as many rows as the slices had (summed ones first, zeros after), never those of
-    the variable: an embedding is not made dense. Works under XLA, where `tf.unique` does not.
+    The result of a sparse gradient has as many rows as the slices had (summed ones first, zeros after), or the
+    variable's if those are fewer: an embedding is not made dense. Works under XLA, where `tf.unique` does not.
     """
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
@@ -111,7 +111,10 @@ def dense_values(gradient: Tensor) -> Tensor:
     values = tf.gather(gradient.values, order)
     is_new = tf.cast(indices[1:] != indices[:-1], tf.int32)
     segments = tf.concat([tf.zeros_like(indices[:1], tf.int32), tf.cumsum(is_new)], 0)
-    return tf.math.unsorted_segment_sum(values, segments, tf.shape(values)[0])
+    n_rows = tf.shape(values)[0]
+    if gradient.dense_shape is not None:  # more slices than the variable has rows: no row is left out
+        n_rows = tf.minimum(n_rows, tf.cast(gradient.dense_shape[0], n_rows.dtype))
+    return tf.math.unsorted_segment_sum(values, segments, n_rows)
 
 
 def is_under_xla() -> bool:
