@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from gradwatch.spool import Spool, spool_path
 from gradwatch_server import __version__, cli, entry
 from gradwatch_server.settings import Settings, read_settings
 from gradwatch_server.store import Store
-from tests.serving import Server, ServerProcess
+from tests.serving import Server, ServerProcess, free_port
 from tests.synthetic import SyntheticRun, stream
 
 
@@ -127,6 +128,29 @@ def test_nothing_waits(gradwatch) -> None:
     code, out, _ = gradwatch("sync")
     assert (code, out.startswith("Nothing waits under ")) == (0, True)
     assert json.loads(gradwatch("sync", "--json")[1]) == {"spools": []}
+
+
+def test_what_waits_is_delivered_and_without_a_server_it_stays(gradwatch, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("GRADWATCH_DIR", str(tmp_path))
+    run = SyntheticRun("healthy", 2, 24, run_id="waited")
+    path = spool_path(tmp_path, run.run_id)
+    spool = Spool(path)
+    spool.hello = run.hello()
+    for message in run.log():
+        spool.put(message)
+    spool.close()
+    code, out, _ = gradwatch("sync", "--url", f"http://127.0.0.1:{free_port()}")
+    assert code == 1
+    assert out.startswith("waited.db: ")
+    assert path.exists()
+    with Server(tmp_path) as server:
+        code, out, _ = gradwatch("sync", "--url", server.url, "--json")
+        delivered = json.loads(out)["spools"]
+        assert code == 0
+        assert [(one["n_messages"], one["error"]) for one in delivered] == [(5, None)]
+        assert server.get("/api/runs/waited")["state"] == "finished"
+        assert server.get("/api/runs/waited/series", kind="scalar", tensor="loss")["steps"] == list(range(24))
+    assert not path.exists()
 
 
 def test_serve_serves_until_stopped(tmp_path: Path) -> None:
