@@ -56,18 +56,89 @@ function keep(children) {
 }
 
 /**
- * Replaces what an element holds, but leaves it alone when nothing changed: focus and selection survive a live update.
+ * Makes an element hold these children, changing only what differs: focus, selection, an opened detail and a click under way
+ * survive a live update. An element whose listeners belong to one thing carries that thing's `data-key`, and is never made
+ * into another's.
  * @param {Element} element
  * @param {...(Child | Child[])} children
  */
 export function fill(element, ...children) {
-  const fresh = document.createElement("div");
+  const fresh = document.createDocumentFragment();
   fresh.append(...keep(children.flat()));
-  if (element.childNodes.length === fresh.childNodes.length) {
-    const old = [...element.childNodes];
-    if (old.every((node, i) => node.isEqualNode(/** @type {Node} */ (fresh.childNodes[i])))) return;
+  reconcile(element, [...fresh.childNodes]);
+}
+
+/**
+ * @param {Element} parent
+ * @param {ChildNode[]} nodes
+ */
+function reconcile(parent, nodes) {
+  /** @type {Map<string, ChildNode>} */
+  const keyed = new Map();
+  for (const child of parent.childNodes) {
+    const key = readKey(child);
+    if (key !== null) keyed.set(key, child);
   }
-  element.replaceChildren(...fresh.childNodes);
+  nodes.forEach((node, i) => {
+    const key = readKey(node);
+    const here = parent.childNodes[i] ?? null;
+    const old = key === null ? here : (keyed.get(key) ?? null);
+    if (old === null || readKey(old) !== key) parent.insertBefore(node, here);
+    else {
+      if (old !== here) parent.insertBefore(old, here);
+      patch(old, node);
+    }
+  });
+  while (parent.childNodes.length > nodes.length) parent.lastChild?.remove();
+}
+
+/**
+ * @param {Node} node
+ * @returns {string | null}
+ */
+const readKey = (node) => (node instanceof HTMLElement ? (node.dataset.key ?? null) : null);
+
+/**
+ * @param {ChildNode} old
+ * @param {ChildNode} fresh
+ */
+function patch(old, fresh) {
+  if (old.isEqualNode(fresh)) return;
+  if (old instanceof Text && fresh instanceof Text) {
+    old.data = fresh.data;
+  } else if (old instanceof HTMLElement && fresh instanceof HTMLElement && old.tagName === fresh.tagName) {
+    patchAttributes(old, fresh);
+    reconcile(old, [...fresh.childNodes]);
+  } else {
+    old.replaceWith(fresh);
+  }
+}
+
+/**
+ * @param {HTMLElement} old
+ * @param {HTMLElement} fresh
+ */
+function patchAttributes(old, fresh) {
+  for (const { name } of [...old.attributes]) {
+    // Whether a detail is open is the reader's affair.
+    if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value && name !== "open") old.setAttribute(name, value);
+  }
+  if (old instanceof HTMLInputElement && fresh instanceof HTMLInputElement) old.checked = fresh.checked;
+  if (old instanceof HTMLOptionElement && fresh instanceof HTMLOptionElement) old.selected = fresh.selected;
+}
+
+/**
+ * Turns a text with `code` in backticks into nodes.
+ * @param {string} text
+ * @returns {Child[]}
+ */
+export function prose(text) {
+  const parts = text.split("`");
+  if (parts.length % 2 === 0) return [text]; // a backtick alone is just one
+  return parts.map((part, i) => (i % 2 === 1 ? h("code", {}, part) : part));
 }
 
 /**

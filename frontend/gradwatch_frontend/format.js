@@ -46,7 +46,7 @@ function minus(text) {
 export function formatInteger(value) {
   if (value === null || value === undefined) return DASH;
   const digits = String(Math.abs(Math.trunc(value)));
-  const grouped = digits.length > 4 ? digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE) : digits;
+  const grouped = digits.length > 3 ? digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE) : digits;
   return value < 0 ? `−${grouped}` : grouped;
 }
 

@@ -22,7 +22,7 @@ function draw() {
 export function notify(sort, text, { countdown = "", canClose = true, action } = {}) {
   const button = action && h("button", { type: "button", class: "button small", onclick: action.run }, action.label);
   const close = canClose && h("button", { type: "button", class: "button small quiet", "aria-label": "Dismiss", onclick: () => dismiss(sort) }, "✕");
-  notices.set(sort, h("div", { class: "notice", "data-sort": sort }, h("span", {}, text, h("span", { "aria-hidden": "true" }, countdown)), button, close));
+  notices.set(sort, h("div", { class: "notice", "data-key": sort, "data-sort": sort }, h("span", {}, text, h("span", { "aria-hidden": "true" }, countdown)), button, close));
   draw();
 }
 

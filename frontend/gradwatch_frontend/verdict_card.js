@@ -1,6 +1,6 @@
 /** The verdict at the top of a run's page, as elements. What it says is decided in verdict.js. */
 
-import { copyButton, h } from "./dom.js";
+import { copyButton, h, prose } from "./dom.js";
 import { formatValue } from "./format.js";
 import { describeConfidence, readDiff, readFix } from "./verdict.js";
 
@@ -19,13 +19,13 @@ export function buildVerdictCard(verdict) {
   const [best, ...others] = verdict.hypotheses;
   return h(
     "section",
-    { class: `card verdict ${verdict.tone}`, "aria-label": "Verdict" },
+    { class: `card verdict ${verdict.tone}`, "aria-label": "Verdict", "data-key": `${verdict.finding?.id ?? ""} ${best?.code ?? ""}` },
     h(
       "div",
       { class: "verdict-words" },
-      h("h1", {}, verdict.title),
-      verdict.why !== "" && h("p", { class: "why" }, verdict.why),
-      verdict.summary !== "" && h("p", { class: "muted" }, verdict.summary),
+      h("h1", {}, prose(verdict.title)),
+      verdict.why !== "" && h("p", { class: "why" }, prose(verdict.why)),
+      verdict.summary !== "" && h("p", { class: "muted" }, prose(verdict.summary)),
       buildChain(verdict),
       verdict.error !== null && buildError(verdict.error),
       buildEvidence(verdict),
@@ -37,7 +37,7 @@ export function buildVerdictCard(verdict) {
 
 /** @param {Verdict} verdict */
 function buildChain({ chain }) {
-  if (chain.length === 0) return null;
+  if (chain.length < 2) return null; // one link is no chain
   const links = chain.map(({ text, isCause }) => h("li", { class: isCause ? "cause" : "" }, text));
   return h("ol", { class: "chain", "aria-label": "Order of onset" }, links);
 }
@@ -81,7 +81,7 @@ function buildFix(hypothesis, source) {
       h("span", { class: "muted small-text" }, describeConfidence(hypothesis.confidence)),
       code !== null && code !== "" && copyButton(() => readFix(code), "Copy the fix"),
     ),
-    fix !== "" && h("p", {}, fix),
+    fix !== "" && h("p", {}, prose(fix)),
     code !== null && code !== "" && buildCode(code, place, source?.code ?? null),
   );
 }
@@ -112,9 +112,9 @@ function buildOthers(others) {
       h(
         "div",
         { class: "other" },
-        h("p", {}, h("b", {}, other.cause), h("span", { class: "muted" }, ` · ${describeConfidence(other.confidence)}`)),
-        other.why !== "" && h("p", { class: "muted" }, other.why),
-        other.fix !== "" && h("p", {}, other.fix),
+        h("p", {}, h("b", {}, prose(other.cause)), h("span", { class: "muted" }, ` · ${describeConfidence(other.confidence)}`)),
+        other.why !== "" && h("p", { class: "muted" }, prose(other.why)),
+        other.fix !== "" && h("p", {}, prose(other.fix)),
         other.code !== null && other.code !== "" && buildCode(other.code, null, null),
       ),
     ),

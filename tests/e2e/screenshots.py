@@ -75,7 +75,10 @@ RUNS = (
                 config={"learning_rate": 1e-3, "batch_size": 128, "clipnorm": None}),
     Transformer(kind="healthy", layers=23, steps=120, run_id="partial", name="digits-vit-frozen", project="digits",
                 tags=("vit",), is_partial=True, seed=4),
-    SyntheticRun(kind="sick", layers=250, steps=1500, run_id="large", name="translation-large", project="nmt", tags=("500 tensors",)),
+    Transformer(kind="sick", layers=23, steps=240, run_id="several", name="digits-vit-two-troubles", project="digits",
+                is_partial=True, seed=5),
+    SyntheticRun(kind="sick", layers=250, steps=1500, run_id="large", name="translation-large", project="nmt",
+                 tags=("500 tensors",)),
     SyntheticRun(kind="healthy", layers=6, steps=24, run_id="early", name="mnist-mlp", project="mnist"),
 )  # fmt: skip
 PAGES = {
@@ -84,6 +87,7 @@ PAGES = {
     "run-sick": "/runs/sick",
     "run-usual": "/runs/sick?scale=own&order=trouble",
     "run-missing": "/runs/partial",
+    "run-findings": "/runs/several",
     "run-early": "/runs/early",
     "run-500": "/runs/large",
     "compare": "/compare?run=sick&run=healthy",

@@ -424,9 +424,10 @@ function markOnset(layout, { onset, range }) {
   layout.shapes.push({
     type: "line", xref: "x", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, layer: "above", line: { color, width: 1.4 },
   });
-  const isLate = (onset.step - range[0]) / (range[1] - range[0]) > 0.5;
+  const share = (onset.step - range[0]) / (range[1] - range[0]);
+  if (share < 0.04) return; // the axis says it, and the loss is not to be covered
   layout.annotations.push({
-    text: `step ${formatStep(onset.step)}`, xref: "x", x, xanchor: isLate ? "right" : "left", xshift: isLate ? -4 : 4,
+    text: `step ${formatStep(onset.step)}`, xref: "x", x, xanchor: share > 0.5 ? "right" : "left", xshift: share > 0.5 ? -4 : 4,
     yref: "paper", y: 1, yanchor: "top", showarrow: false, font: { size: 11, color }, bgcolor: layout.hoverlabel.bgcolor, borderpad: 1,
   });
 }

@@ -169,11 +169,11 @@ class ComparePage {
       const swatch = h("i", { class: "line-swatch" });
       swatch.style.background = this.#colors[i % this.#colors.length] ?? "";
       const isShown = !this.#hidden.has(run.id);
-      return h("tr", { class: isShown ? "" : "faded" },
+      return h("tr", { class: isShown ? "" : "faded", "data-key": run.id },
         h("td", { class: "choose" }, h("label", {}, h("input", { type: "checkbox", checked: isShown, "aria-label": `Show ${run.name}`, onchange: () => this.#toggle(run.id) }), swatch)),
         h("td", {}, h("a", { class: "run-name", href: runPath(run.id) }, run.name)),
         h("td", { class: "health" }, buildHealth(run)),
-        h("td", {}, h("span", { class: "muted" }, "loss "), h("span", { class: state === null ? "number" : "number bad" }, state === null ? formatNumber(loss === null ? null : lastNumber(loss.mean), 4) : formatState(state))),
+        h("td", { class: "nowrap" }, h("span", { class: "muted" }, "loss "), h("span", { class: state === null ? "number" : "number bad" }, state === null ? formatNumber(loss === null ? null : lastNumber(loss.mean), 4) : formatState(state))),
         h("td", { class: "number" }, formatStep(run.last_step)),
         h("td", {}, buildState(run.state)));
     });

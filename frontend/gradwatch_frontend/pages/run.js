@@ -30,7 +30,11 @@ import { buildUnknown } from "./unknown.js";
 const FOLLOW_MS = 500;
 /** Catching up may take a third of the time at most, so that a slow server is not driven harder. */
 const FOLLOW_SHARE = 3;
-const COLUMN_PX = 2;
+/** Cells that a heatmap may have, so that a live one of 500 tensors stays quick. */
+const MOST_CELLS = 200_000;
+const LEAST_COLUMNS = 200;
+/** What stands left and right of the heatmap. */
+const MARGINS_PX = 234;
 
 /**
  * @param {Context} context
@@ -245,10 +249,11 @@ class RunPage {
     if (last === null) return;
     this.#isFollowing = true;
     const { kind, statistic } = this.choices.query;
-    const columns = Math.max(60, Math.round((this.#chart?.element.clientWidth ?? 800) - 234) / COLUMN_PX);
+    const widthPx = (this.#chart?.element.clientWidth ?? 800) - MARGINS_PX;
+    const columns = Math.max(LEAST_COLUMNS, Math.min(widthPx, Math.floor(MOST_CELLS / Math.max(1, this.#tensors.tensors.length))));
     this.#chart?.element.classList.add("loading");
     try {
-      await this.numbers.load({ kind, statistic, from: this.#from, to: this.#to, columns: Math.round(columns) }, this.#tensors.scalars);
+      await this.numbers.load({ kind, statistic, from: this.#from, to: this.#to, columns }, this.#tensors.scalars);
       if (this.#isClosed) return;
       this.#shownStep = last;
       this.#pickFirst();

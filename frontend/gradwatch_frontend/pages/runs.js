@@ -3,7 +3,7 @@
 import { deleteRun, fetchRuns } from "../api.js";
 import { loadFigure } from "../charts/plot.js";
 import { drawSparkline } from "../charts/sparkline.js";
-import { copyButton, fill, h } from "../dom.js";
+import { copyButton, fill, h, prose } from "../dom.js";
 import { formatAgo, formatMoment, formatPlural, formatStep } from "../format.js";
 import { bindKeys } from "../keys.js";
 import { report } from "../notice.js";
@@ -192,16 +192,14 @@ class RunsPage {
     if (isEmpty) return this.#drawEmpty();
     this.#drawTools();
     if (this.#runs.length === 0) {
-      fill(this.body, h("section", { class: "card empty" }, h("h2", {}, "No run fits"), h("p", { class: "muted" }, "Search and filters leave nothing over."), h("p", {}, h("a", { class: "button", href: "/" }, "Show all runs"))));
+      fill(this.body, h("section", { class: "card empty", "data-key": "none" }, h("h2", {}, "No run fits"), h("p", { class: "muted" }, "Search and filters leave nothing over."), h("p", {}, h("a", { class: "button", href: "/" }, "Show all runs"))));
       return;
     }
-    const focused = document.activeElement?.closest("tr")?.dataset.run;
-    const wasLink = document.activeElement?.matches("a.run-name");
     fill(
       this.body,
       h(
         "div",
-        { class: "card flush" },
+        { class: "card flush", "data-key": "list" },
         h(
           "table",
           { class: "runs", "data-arrows": true },
@@ -212,10 +210,6 @@ class RunsPage {
       this.#total > this.#runs.length &&
         h("p", { class: "more" }, h("button", { type: "button", class: "button", onclick: () => this.#showMore() }, `Show more of ${formatPlural(this.#total, "run")}`)),
     );
-    if (focused !== undefined && document.activeElement === document.body) {
-      const row = [...this.body.querySelectorAll("tr")].find((each) => each.dataset.run === focused);
-      /** @type {HTMLElement | null | undefined} */ (row?.querySelector(wasLink ? "a.run-name" : "input"))?.focus();
-    }
   }
 
   #showMore() {
@@ -243,7 +237,7 @@ class RunsPage {
     const box = h("input", { type: "checkbox", checked, "aria-label": `Choose ${run.name} for a comparison`, onchange: () => this.#pick(run.id) });
     return h(
       "tr",
-      { "data-run": run.id, class: checked ? "picked" : "", onclick: (/** @type {MouseEvent} */ event) => this.#openRow(event, run.id) },
+      { "data-key": run.id, "data-run": run.id, class: checked ? "picked" : "", onclick: (/** @type {MouseEvent} */ event) => this.#openRow(event, run.id) },
       h("td", { class: "choose" }, h("label", {}, box)),
       h(
         "td",
@@ -256,7 +250,7 @@ class RunsPage {
       h("td", {}, this.#buildSparkline(run, "gradient_norm", "global gradient norm")),
       h("td", { class: "step" }, h("div", { class: "number" }, formatStep(run.last_step)), buildState(run.state)),
       h("td", { class: "muted started" }, h("time", { datetime: run.started_at, title: formatMoment(run.started_at) }, formatAgo(run.started_at, Date.now()))),
-      h("td", {}, h("button", { type: "button", class: "button icon quiet delete", title: "Delete", "aria-label": `Delete ${run.name}`, onclick: () => this.#confirmDelete(run) }, "✕")),
+      h("td", {}, h("button", { type: "button", class: "button icon quiet delete", title: "Delete", "aria-label": `Delete ${run.name}`, onclick: () => this.#confirmDelete(run.id) }, "✕")),
     );
   }
 
@@ -294,8 +288,10 @@ class RunsPage {
     if (this.#picked.size >= 2 && this.#picked.size <= MOST_COMPARED) this.context.router.go(comparePath([...this.#picked]));
   }
 
-  /** @param {RunSummary} run */
-  #confirmDelete(run) {
+  /** @param {string} id */
+  #confirmDelete(id) {
+    const run = this.#runs.find((each) => each.id === id);
+    if (run === undefined) return;
     const dialog = h(
       "dialog",
       { class: "card", "aria-label": `Delete ${run.name}` },
@@ -334,7 +330,7 @@ class RunsPage {
       this.body,
       h(
         "section",
-        { class: "card empty welcome" },
+        { class: "card empty welcome", "data-key": "welcome" },
         h("h1", {}, "No run yet"),
         h("p", {}, "Add one line to your training script, after the model is built:"),
         h("div", { class: "one-line" }, h("pre", { class: "code" }, "import gradwatch\n", h("b", {}, line)), copyButton(() => `import gradwatch\n${line}`, "Copy the line")),
@@ -367,7 +363,7 @@ export function buildHealth({ health, last_step }) {
     return h("span", { class: "health-line" }, h("span", { class: `dot ${words === "healthy" ? words : "early"}` }), words);
   }
   const more = health.n_findings > 1 ? h("span", { class: "muted" }, ` and ${health.n_findings - 1} more`) : null;
-  return h("span", { class: "health-line" }, h("span", { class: `dot ${health.level}`, title: health.level }), h("span", {}, health.title ?? health.level, more));
+  return h("span", { class: "health-line" }, h("span", { class: `dot ${health.level}`, title: health.level }), h("span", {}, prose(health.title ?? health.level), more));
 }
 
 /**

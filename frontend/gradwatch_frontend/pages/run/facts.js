@@ -37,7 +37,7 @@ export class FactsCard {
     this.#tags = run.tags;
     if (document.activeElement !== this.name) this.name.value = run.name;
     fill(this.tags, run.tags.map((tag) =>
-      h("span", { class: "tag" }, tag, h("button", { type: "button", class: "tag-remove", "aria-label": `Remove the tag ${tag}`, onclick: () => void this.#change({ tags: this.#tags.filter((each) => each !== tag) }) }, "✕"))));
+      h("span", { class: "tag", "data-key": tag }, tag, h("button", { type: "button", class: "tag-remove", "aria-label": `Remove the tag ${tag}`, onclick: () => void this.#change({ tags: this.#tags.filter((each) => each !== tag) }) }, "✕"))));
     const optimizers = run.streams.map(({ optimizer }) => optimizer);
     const ended = run.ended_at === null ? null : (Date.parse(run.ended_at) - Date.parse(run.started_at)) / 1000;
     const facts = /** @type {[string, string | null][]} */ ([

@@ -1,6 +1,6 @@
 /** The findings of a run, the leading one first; a click brings one into the verdict. */
 
-import { fill, h } from "../../dom.js";
+import { fill, h, prose } from "../../dom.js";
 import { formatPlural, formatStep } from "../../format.js";
 import { evidence } from "../../schema.js";
 import { findTone } from "../../verdict.js";
@@ -41,10 +41,10 @@ export class FindingsCard {
       const found = this.#findings.get(finding.id);
       if (found !== undefined) this.#onPick(found);
     };
-    return h("li", {},
+    return h("li", { "data-key": finding.id },
       h("button", { type: "button", class: "finding", "aria-pressed": String(isTold), onclick: pick },
         h("span", { class: `dot ${findTone(finding)}`, title: finding.severity }),
-        h("span", {}, h("span", { class: "finding-title" }, finding.title), h("span", { class: "muted small-text" }, words.filter(Boolean).join(" · "))),
+        h("span", {}, h("span", { class: "finding-title" }, prose(finding.title)), h("span", { class: "muted small-text" }, words.filter(Boolean).join(" · "))),
       ),
     );
   }
