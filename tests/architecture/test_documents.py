@@ -1,0 +1,48 @@
+"""Documents that are true: what they point at exists."""
+
+import re
+
+import pytest
+from typer.main import get_command
+
+from gradwatch_server.cli import app
+
+from .import_graph import ROOT, SOURCES
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+
+
+def name(path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_links_lead_somewhere(document):
+    links = LINK.findall(document.read_text(encoding="utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_commands_and_targets_exist(document):
+    text = document.read_text(encoding="utf-8")
+    commands = set(re.findall(r"(?:^ {4}|`|; )gradwatch ([a-z]+)\b", text, re.MULTILINE))
+    targets = set(re.findall(r"(?:^ {4}|`|; )make ([a-z-]+)\b", text, re.MULTILINE))
+    known = set(get_command(app).commands)  # type: ignore[attr-defined]
+    assert commands <= known
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert targets <= set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+
+
+def test_the_rules_above_find_what_they_look_for():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "docs/architecture.md" in LINK.findall(readme)
+    assert "gradwatch serve" in readme
+    assert "make demo" in readme
+
+
+def test_every_module_of_the_hook_stands_in_the_architecture():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    modules = {path.stem for path in SOURCES["gradwatch"].glob("[!_]*.py")}
+    assert len(modules) > 10
+    assert [module for module in sorted(modules) if f"`{module}`" not in text] == []
