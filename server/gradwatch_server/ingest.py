@@ -233,6 +233,9 @@ class _Connection:
             self._streams[fields.stream] = replace(self._streams[fields.stream], last_step=last_step)
 
     async def _commit_all(self) -> None:
+        if self._committed_seq >= 0:
+            # The last connection may have broken between an acknowledgement and its findings.
+            await self._judge([])
         while batch := await self._inbox.take():
             fresh = [frame for frame in batch if frame.type != "repeated"]
             if fresh:

@@ -70,6 +70,14 @@ def test_resumes_where_it_stopped_and_passes_over_what_is_repeated(server: Serve
     assert series["steps"] == list(range(24))
 
 
+def test_a_hook_that_returns_with_nothing_new_is_told_the_findings(server: Server) -> None:
+    run = make_run(kind="sick", steps=200)
+    findings = stream(server.url, run)
+    with SyntheticHook(server.url, run) as hook:
+        last = hook.greet()
+        assert hook.wait_for_verdict(last) == findings != []
+
+
 def test_a_repeated_message_alone_is_acknowledged_again(server: Server) -> None:
     run = make_run()
     log = list(run.log())
