@@ -29,7 +29,13 @@ test("lanes are merged alike", () => {
 });
 
 test("a cell and a point of one step share a centre", () => {
-  assert.deepEqual(findEdges({ steps: [0, 4, 8], step_end: 10 }), [-0.5, 3.5, 7.5, 9.5]);
+  assert.deepEqual(findEdges({ steps: [0, 4, 10], step_end: 12 }), [-0.5, 3.5, 9.5, 11.5]);
+  assert.deepEqual(findEdges({ steps: [7], step_end: 8 }), [6.5, 7.5]);
+  assert.deepEqual(findEdges({ steps: [], step_end: 0 }), [-0.5]);
+});
+
+test("even columns stay even while the last one fills", () => {
+  assert.deepEqual(findEdges({ steps: [0, 4, 8], step_end: 10 }), [-0.5, 3.5, 7.5, 11.5]);
 });
 
 test("order by trouble: the first NaN, then missing, then drift, then depth", () => {
