@@ -179,16 +179,10 @@ class Stream:
             present = [i for i, gradient in enumerate(gradients) if gradient is not None]
             tensors = [statistic.dense_values(gradients[i]) for i in present]
             sizes = [self.sizes[i] for i in present]
-            square_sums = statistic.square_sums(tensors)
             is_due = step % (self._every * self._period.read_value()) == 0
-            is_due |= ~tf.reduce_all(tf.math.is_finite(square_sums))
             if scalars.loss is not None:
                 is_due |= ~tf.math.is_finite(_scalar(scalars.loss))
-            found = tf.cond(
-                is_due,
-                lambda: statistic.full_block(tensors, sizes),
-                lambda: statistic.light_block(square_sums, sizes),
-            )
+            found, is_due = statistic.step_block(tensors, sizes, is_due)
             is_finite = tf.reduce_all(found[:, _COUNTS] == 0)
             block = _placed(found, present, _missing(len(gradients)))
             values, flags = self._scalars(scalars, found, is_finite)

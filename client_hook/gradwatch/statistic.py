@@ -23,7 +23,7 @@ from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import STATISTICS
 
-__all__ = ["dense_values", "full_block", "global_norm", "is_under_xla", "light_block", "square_sums"]
+__all__ = ["dense_values", "full_block", "global_norm", "is_under_xla", "step_block"]
 
 SMALL_TENSOR_LIMIT: Final = 16_384
 """Elements up to which launching ops costs more than reading memory, so that tensors are reduced together."""
@@ -67,24 +67,35 @@ def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
     stacked = tf.gather(tf.concat(sums, 0), order)
     sizes = [tensor.shape.num_elements() for tensor in tensors]
     if None in sizes:
-        sizes = [tf.cast(tf.size(tensor), tf.float64) for tensor in tensors]
-    return _rows(stacked, tf.convert_to_tensor(sizes, tf.float64), tf.constant(n_elements, tf.float64))
+        sizes = [tf.size(tensor) for tensor in tensors]
+    return _rows(stacked, _totals(sizes), _totals(n_elements))
 
 
-def square_sums(tensors: Sequence[Tensor]) -> Tensor:
-    """Sum of x^2 of each tensor, float32 ``[n]``, by one read; not finite if any element is not, or on overflow."""
-    sums = [_square_sum(_cast(tensor, tf.float32)) for tensor in tensors]
-    return tf.stack(sums) if sums else tf.zeros([0], tf.float32)
+def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Tensor) -> tuple[Tensor, Tensor]:
+    """The block of a training step: full where it is due or an element is not finite, else norms alone, by one read.
 
+    Args:
+        tensors: as for `full_block`.
+        n_elements: as for `full_block`.
+        is_due: a bool scalar, whether all statistics are wanted at this step.
 
-def light_block(square_sums: Tensor, n_elements: Sequence[int]) -> Tensor:
-    """The block that finite `square_sums` allow: norm, no non-finite elements, NaN for what was not captured.
-
-    Norms below 1e-15 are rounded down, possibly to 0: squares underflow there.
+    Returns:
+        The block, float32 ``[n, 10]``, and whether it is full. One that is not has norms and counts (of zero
+        non-finite elements), and NaN for what was not captured. Its norms below 1e-15 are rounded down, possibly to
+        0: squares underflow there.
     """
+    if not tensors:
+        return full_block(tensors, n_elements), is_due
+    square_sums = tf.stack([_square_sum(_cast(tensor, tf.float32)) for tensor in tensors])
+    is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
+    sizes = tf.cast(_totals(n_elements), tf.float32)
+    block = tf.cond(is_full, lambda: full_block(tensors, n_elements), lambda: _light_rows(square_sums, sizes))
+    return block, is_full
+
+
+def _light_rows(square_sums: Tensor, sizes: Tensor) -> Tensor:
     norm = tf.sqrt(square_sums)
     nan, zero = tf.fill(tf.shape(norm), tf.constant(_NAN)), tf.zeros_like(norm)
-    sizes = tf.constant(n_elements, tf.float32)
     return tf.stack([norm, nan, nan, nan, nan, zero, zero, zero, nan, sizes], axis=1)
 
 
@@ -111,9 +122,9 @@ def dense_values(gradient: Tensor) -> Tensor:
     values = tf.gather(gradient.values, order)
     is_new = tf.cast(indices[1:] != indices[:-1], tf.int32)
     segments = tf.concat([tf.zeros_like(indices[:1], tf.int32), tf.cumsum(is_new)], 0)
-    n_rows = tf.shape(values)[0]
+    n_rows = tf.shape(values, tf.int64)[0]
     if gradient.dense_shape is not None:  # more slices than the variable has rows: no row is left out
-        n_rows = tf.minimum(n_rows, tf.cast(gradient.dense_shape[0], n_rows.dtype))
+        n_rows = tf.minimum(n_rows, tf.cast(gradient.dense_shape[0], tf.int64))
     return tf.math.unsorted_segment_sum(values, segments, n_rows)
 
 
@@ -121,6 +132,13 @@ def is_under_xla() -> bool:
     """Whether what is traced now will be compiled by XLA (``jit_compile=True`` around it)."""
     # There is no public way to ask; without an answer the slower form is right as well.
     return bool(control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph()))
+
+
+def _totals(counts: Sequence[Any]) -> Tensor:
+    """Counts, known now or only at run time, as float64 ``[n]``."""
+    if all(isinstance(count, int) for count in counts):
+        return tf.constant(counts, tf.float64)
+    return tf.stack([tf.cast(count, tf.float64) for count in counts])
 
 
 def _groups(tensors: Sequence[Tensor]) -> list[list[int]]:
@@ -232,7 +250,8 @@ def _rows(sums: Tensor, sizes: Tensor, totals: Tensor) -> Tensor:
     mean = total / divisor
     low = tf.where(n_left_out > 0, tf.minimum(low, 0), low)
     high = tf.where(n_left_out > 0, tf.maximum(high, 0), high)
-    variance = tf.maximum(square_sum / divisor - tf.square(mean), 0)
+    is_huge = tf.math.is_inf(square_sum)  # float64 beyond 1e154: far beyond what a row can tell
+    variance = tf.where(is_huge, square_sum, tf.maximum(square_sum / divisor - tf.square(mean), 0))
     std = tf.where(low == high, tf.zeros_like(variance), tf.sqrt(variance))
     low, high, mean, std = (tf.where(n_finite > 0, value, _NAN) for value in (low, high, mean, std))
     columns = [tf.sqrt(square_sum), low, high, mean, std, n_nan, n_pos_inf, n_neg_inf, n_zero + n_left_out, totals]

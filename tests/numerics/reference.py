@@ -7,6 +7,7 @@ import numpy as np
 NAMES = ("norm", "min", "max", "mean", "std", "n_nan", "n_pos_inf", "n_neg_inf", "n_zero", "n_elements")
 COUNTS = NAMES[5:]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
+FLOAT32_TINY = float(np.finfo(np.float32).tiny)  # results below it may be flushed to zero by TensorFlow's kernels
 
 
 def statistics(x):
@@ -65,7 +66,7 @@ def assert_block_equal(found, expected, *, rtol=2e-6, mean_rtol=None, message=""
             with np.errstate(over="ignore"):
                 tolerance = (mean_rtol or rtol) * np.hypot(expected[..., 3], expected[..., 4])
             both_nan = np.isnan(found[..., i]) & np.isnan(expected[..., i])
-            close = np.abs(found[..., i] - expected[..., i]) <= tolerance + 1e-45
+            close = np.abs(found[..., i] - expected[..., i]) <= tolerance + FLOAT32_TINY
             assert (close | both_nan).all(), f"{told}: {found[..., i]} is not {expected[..., i]} (within {tolerance})"
         else:
-            np.testing.assert_allclose(found[..., i], expected[..., i], rtol=rtol, atol=1e-45, err_msg=told)
+            np.testing.assert_allclose(found[..., i], expected[..., i], rtol=rtol, atol=FLOAT32_TINY, err_msg=told)

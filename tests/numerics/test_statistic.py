@@ -22,9 +22,15 @@ def tolerance(x):
     """How far a sum may be off: float32 sums of n elements, in a tree or in blocks."""
     spread = np.asarray(x, np.float64)
     spread = spread[np.isfinite(spread)]
+    spread = spread / max(float(np.abs(spread).max(initial=0)), np.finfo(np.float64).tiny)
     # Only a mean far from zero makes the standard deviation a small difference of large numbers.
     condition = 1.0 if spread.size < 2 or not spread.std() else 1 + abs(spread.mean()) / spread.std()
     return 3e-6 * min(condition, 100.0)
+
+
+def light_block(tensors, sizes):
+    """The block of a step at which nothing more than norms and counts is due."""
+    return statistic.step_block(tensors, sizes, tf.constant(False))[0]
 
 
 def compute(function, tensors, sizes=None, *, signature=None, jit_compile=False):
@@ -48,12 +54,14 @@ def test_full_block_of_each_tensor_alone(name, x):
 
 @pytest.mark.parametrize(("name", "x"), CASES, ids=NAMES_OF_CASES)
 def test_light_block_is_norm_and_nonfinite_counts(name, x):
-    found = compute(statistic.light_block, [x])
+    found = compute(light_block, [x])
     expected = np.minimum(block(x), np.finfo(np.float32).max)
-    np.testing.assert_allclose(found[:, 0], expected[:, 0], rtol=tolerance(x), atol=1e-45)
+    np.testing.assert_allclose(found[:, 0], expected[:, 0], rtol=tolerance(x), atol=1e-15)
     np.testing.assert_array_equal(found[:, LIGHT[1:]], expected[:, LIGHT[1:]])
     others = [i for i in range(10) if i not in LIGHT]
-    if x.size:
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_light = np.isfinite(np.sum(np.square(x.astype(np.float32)), dtype=np.float32))
+    if is_light:
         assert np.isnan(found[:, others]).all(), "what was not captured is NaN"
 
 
@@ -68,9 +76,9 @@ def test_full_block_of_all_tensors_together_keeps_their_order(jit_compile, order
 
 
 def test_light_block_of_all_tensors_together_under_xla():
-    found = compute(statistic.light_block, list(TENSORS.values()), jit_compile=True)
+    found = compute(light_block, list(TENSORS.values()), jit_compile=True)
     expected = block(*TENSORS.values())
-    np.testing.assert_allclose(found[:, 0], np.minimum(expected[:, 0], np.finfo(np.float32).max), rtol=1e-5, atol=1e-45)
+    np.testing.assert_allclose(found[:, 0], np.minimum(expected[:, 0], np.finfo(np.float32).max), rtol=1e-5, atol=1e-15)
     np.testing.assert_array_equal(found[:, 5:8], expected[:, 5:8])
 
 
@@ -138,13 +146,7 @@ def test_unknown_static_shape(size, sick):
 
 def test_no_tensors():
     assert compute(statistic.full_block, []).shape == (0, 10)
-    assert compute(statistic.light_block, []).shape == (0, 10)
-
-
-def test_missing_block_is_nan_without_elements():
-    found = statistic.missing_block(2).numpy()
-    assert np.isnan(found[:, :9]).all()
-    assert (found[:, 9] == 0).all()
+    assert compute(light_block, []).shape == (0, 10)
 
 
 def test_complex_tensors_are_read_by_their_modulus():
@@ -178,12 +180,12 @@ VECTOR = [tf.TensorSpec([None], tf.float32)]
 @tf.function(input_signature=VECTOR)
 def full_block_of(x):
     """One trace for vectors of every length: the number of elements stands for itself at run time."""
-    return statistic.full_block([x], [tf.cast(tf.size(x), tf.float32)])
+    return statistic.full_block([x], [tf.size(x)])
 
 
 @tf.function(input_signature=VECTOR)
 def light_block_of(x):
-    return statistic.light_block([x], [tf.cast(tf.size(x), tf.float32)])
+    return light_block([x], [tf.size(x)])
 
 
 VECTORS = arrays.arrays(
@@ -202,7 +204,9 @@ def test_any_vector(x):
     expected = block(x)
     assert_block_equal(full_block_of(x).numpy(), expected, rtol=1e-4, mean_rtol=1e-5)
     light = light_block_of(x).numpy()
-    assert light[0, 0] == pytest.approx(expected[0, 0], rel=1e-5) or expected[0, 0] > np.finfo(np.float32).max
+    assert (
+        light[0, 0] == pytest.approx(expected[0, 0], rel=1e-5, abs=1e-15) or expected[0, 0] > np.finfo(np.float32).max
+    )
     np.testing.assert_array_equal(light[:, 5:8], expected[:, 5:8])
 
 
