@@ -404,7 +404,8 @@ class Watch:
         if not self._findings:
             return f"healthy · {steps} · {self.url}"
         leading = self._findings[0]
-        return f"{leading['severity']}: {leading['title']} · {steps} · {self.url}"
+        what = f"{leading.get('severity', 'finding')}: {leading.get('title', leading.get('kind'))}"
+        return f"{what} · {steps} · {self.url}"
 
     def _close_at_exit(self) -> None:
         # Set by the interpreter when an exception ended the script; stale ones of notebook cells are not ours.

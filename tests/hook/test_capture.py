@@ -29,7 +29,7 @@ def fit(model, x=X, y=Y, epochs=2):
     return model.fit(x, y, batch_size=training.BATCH, epochs=epochs, shuffle=False, verbose=0)
 
 
-def loop(model, optimizer, given, *, compiler):
+def loop(model, optimizer, given, *, compiler, after=lambda loss: None):
     """A custom loop: eagerly (``compiler=None``), or under `tf.function`."""
 
     def step(x, y):
@@ -40,7 +40,8 @@ def loop(model, optimizer, given, *, compiler):
         return loss
 
     run = step if compiler is None else compiler(step)
-    return [float(run(tf.constant(x), tf.constant(y))) for x, y in given]
+    for x, y in given:
+        after(run(tf.constant(x), tf.constant(y)))
 
 
 FITS = {
