@@ -111,10 +111,7 @@ function findDrift(values) {
  * @returns {number | null}
  */
 export function findMedian(values) {
-  const sizes = [];
-  for (const value of values) if (value !== null) sizes.push(Math.abs(value));
-  if (sizes.length === 0) return null;
-  sizes.sort((a, b) => a - b);
+  const sizes = Float64Array.from(values.filter((value) => value !== null), Math.abs).sort();
   return sizes[sizes.length >> 1] ?? null;
 }
 

@@ -19,22 +19,35 @@ const CALM_DECADES = 0.4;
 const CALM_PART = { least: 0.35, most: 0.82 };
 const OWN_DECADES = 2;
 
+/** A heatmap is drawn many times between two fetches. @type {WeakMap<object, Scale>} */
+const scales = new WeakMap();
+
 /**
  * Chooses a logarithmic colour scale: cool for what is usual anywhere in the run, warm for what lies above that.
  * @param {Heatmap} heatmap
  * @returns {Scale}
  */
 export function chooseScale(heatmap) {
+  const scale = scales.get(heatmap) ?? computeScale(heatmap);
+  scales.set(heatmap, scale);
+  return scale;
+}
+
+/**
+ * @param {Heatmap} heatmap
+ * @returns {Scale}
+ */
+function computeScale(heatmap) {
   /** @type {number[]} */
-  const logs = [];
+  const found = [];
   let usual = Number.NEGATIVE_INFINITY;
   for (const row of heatmap.values) {
-    for (const value of row) if (value !== null && value !== 0) logs.push(Math.log10(Math.abs(value)));
+    for (const value of row) if (value !== null && value !== 0) found.push(Math.log10(Math.abs(value)));
     const median = findMedian(row);
     if (median !== null && median > 0) usual = Math.max(usual, Math.log10(median));
   }
-  if (logs.length === 0) return makeLogScale(-3, 1, -1);
-  logs.sort((a, b) => a - b);
+  if (found.length === 0) return makeLogScale(-3, 1, -1);
+  const logs = Float64Array.from(found).sort();
   const least = /** @type {number} */ (logs[Math.floor(0.02 * logs.length)]);
   const largest = /** @type {number} */ (logs[logs.length - 1]);
   const warm = (Number.isFinite(usual) ? usual : largest) + CALM_DECADES;
