@@ -298,29 +298,41 @@ def _named(graph: Any, name: str) -> Any | None:
 
 
 def _layer_of(name: str, layer_paths: Sequence[str]) -> str:
-    """The longest layer path among an operation's scopes, which may carry a call's number (``dense_1``), or ""."""
+    """The path of the innermost layer among an operation's scopes, which may carry a call's number, or ""."""
     while name.startswith(GRADIENT_SCOPE):
         name = name[len(GRADIENT_SCOPE) :]
     scopes = name.split("/")[:-1]
-    best = ""
+    best, best_place = "", (0, 0)
     for path in layer_paths:
         parts = path.split("/")
-        for start in range(len(scopes) - len(parts) + 1):
-            window = scopes[start : start + len(parts)]
-            if all(re.fullmatch(re.escape(p) + r"(_\d+)?", scope) for scope, p in zip(window, parts, strict=True)):
-                best = max(best, path, key=len)
+        for end in range(len(parts), len(scopes) + 1):
+            window = scopes[end - len(parts) : end]
+            # A layer that was built before its model does not have the model in its path: the innermost counts.
+            if (end, len(parts)) > best_place and all(map(_is_call_of, window, parts)):
+                best, best_place = path, (end, len(parts))
     return best
 
 
+def _is_call_of(scope: str, name: str) -> bool:
+    return re.fullmatch(re.escape(name) + r"(_\d+)?", scope) is not None
+
+
 def _source_of(op: Any) -> dict[str, Any] | None:
-    """The innermost frame of the user's own code in the stack that made an operation."""
+    """The innermost frame of the user's own code in the stack that made an operation.
+
+    None where Keras' own training loop made it without any code of the user's in between: the line that calls ``fit``
+    says nothing about the operation.
+    """
     for frame in reversed(op.traceback):
+        if _TRAINER.search(frame.filename):
+            return None
         if not _is_framework(frame.filename):
             code = linecache.getline(frame.filename, frame.lineno).strip()
             return {"file": frame.filename, "line": frame.lineno, "code": code}
     return None
 
 
+_TRAINER: Final = re.compile(r"[/\\]keras[/\\]src[/\\](backend[/\\]tensorflow[/\\]trainer|trainers[/\\]\w+)\.py$")
 _FRAMEWORK_FOLDERS: Final = tuple(
     {
         *(

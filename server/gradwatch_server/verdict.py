@@ -55,10 +55,17 @@ class _Patient:
         if frame.type == "tensors":
             if fields.stream not in self.tables:
                 self.tables[fields.stream] = StreamTable.of(fields)
-                self.engine.add_stream(fields.stream, fields.optimizer, fields.tensors, fields.scalars)
+                self.engine.add_stream(
+                    fields.stream, fields.optimizer, fields.tensors, fields.scalars, operations=fields.operations
+                )
         elif frame.type == "rows" and fields.n_rows:
             self.engine.feed_rows(
-                fields.stream, arrays["steps"], arrays["statistics"], arrays["scalars"], arrays["scalars_present"]
+                fields.stream,
+                arrays["steps"],
+                arrays["statistics"],
+                arrays["scalars"],
+                arrays["scalars_present"],
+                operations=arrays["operations"],
             )
         elif frame.type == "scalars" and fields.n_rows:
             self.engine.feed_scalar(fields.name, arrays["steps"], arrays["values"])

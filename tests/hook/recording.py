@@ -102,3 +102,9 @@ class Recording:
             )
             if present[place]
         }
+
+    def logged_arrays(self):
+        """Every logged scalar's name with its steps and values, in order of steps."""
+        for name, values in self.logged.items():
+            steps = sorted(values)
+            yield name, (np.array(steps, np.int64), np.array([values[step] for step in steps], np.float64))

@@ -34,6 +34,8 @@ class Block:
         statistics: ``[n, n_tensors, 10]`` float32, NaN where not captured.
         loss_scale: ``[n]`` float64, the factor on the gradients, 1 where the run has none.
         is_scaled: ``[n]`` whether the run scales its loss.
+        operations: ``[n, n_operations, 6]`` float32, NaN where not captured.
+        is_loss_finite: ``[n]`` False where a loss in the row is NaN or infinite.
     """
 
     table: TensorTable
@@ -41,6 +43,8 @@ class Block:
     statistics: npt.NDArray[np.float32]
     loss_scale: Float
     is_scaled: Bool
+    operations: npt.NDArray[np.float32]
+    is_loss_finite: Bool
 
     @cached_property
     def is_nonfinite(self) -> Bool:

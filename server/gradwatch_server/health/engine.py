@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gradwatch.protocol import STATISTICS
+from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.book import LOGGED, Book, Testimony, is_loss
 from gradwatch_server.health.episode import RECOVERY_ROWS, Episode, Phase
@@ -19,6 +19,7 @@ from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.missing import MissingRule
 from gradwatch_server.health.nonfinite import NonFiniteRule, NonFiniteScalarRule
+from gradwatch_server.health.operation import Operation, OperationRecord, OperationRule
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.vanishing import VanishingRule
 from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, is_credible, limit_repeats, tell
@@ -80,7 +81,12 @@ class Engine:
         return list(self._findings)
 
     def add_stream(
-        self, stream: int, optimizer: str, tensors: Sequence[Mapping[str, Any]], scalars: Sequence[str]
+        self,
+        stream: int,
+        optimizer: str,
+        tensors: Sequence[Mapping[str, Any]],
+        scalars: Sequence[str],
+        operations: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Announces a stream, or its changed tensor table: then its rules start anew and its findings stay.
 
@@ -89,16 +95,25 @@ class Engine:
             optimizer: the optimizer's name, for people.
             tensors: as in the ``tensors`` message of docs/contract.md.
             scalars: names of the scalars in its rows.
+            operations: the risky operations in its rows, as in the ``tensors`` message.
         """
-        table = TensorTable.from_message(tensors)
+        table, ops = TensorTable.from_message(tensors), Operation.table(operations)
         known = self._streams.get(stream)
-        if known is not None and known.table.names == table.names and known.table.kinds == table.kinds:
+        now = table.names, table.kinds, ops
+        if known is not None and (known.table.names, known.table.kinds, known.operations) == now:
             known.scalars = tuple(scalars)
             return
-        self._streams[stream] = _Stream(stream, optimizer, table, tuple(scalars), known)
+        self._streams[stream] = _Stream(stream, optimizer, table, tuple(scalars), operations=ops, earlier=known)
 
     def feed_rows(
-        self, stream: int, steps: Int64, statistics: Float32, scalars: Float32, scalars_present: Bool
+        self,
+        stream: int,
+        steps: Int64,
+        statistics: Float32,
+        scalars: Float32,
+        scalars_present: Bool,
+        *,
+        operations: Float32 | None = None,
     ) -> None:
         """Takes rows of a stream, in order of steps; rows of steps already taken are a replay, and are left out.
 
@@ -108,6 +123,8 @@ class Engine:
             statistics: ``[n, n_tensors, 10]`` in the order of `gradwatch.protocol.STATISTICS`, NaN where not captured.
             scalars: ``[n, n_scalars]``, possibly not finite.
             scalars_present: ``[n, n_scalars]`` whether each was captured.
+            operations: ``[n, n_operations, 6]`` in the order of `gradwatch.protocol.OPERATION_STATISTICS`, NaN where
+                not captured; None: not captured.
 
         Raises:
             KeyError: the stream was not announced.
@@ -124,30 +141,36 @@ class Engine:
             raise ValueError(
                 f"stream {stream}: found statistics, scalars and presence of shapes {found}, expected {expected}"
             )
+        shape = (len(steps), len(state.operations), len(OPERATION_STATISTICS))
+        if operations is None:
+            operations = np.full(shape, np.nan, np.float32)
+        if operations.shape != shape:
+            raise ValueError(f"stream {stream}: found operations of shape {operations.shape}, expected {shape}")
+        rows = _Rows(steps, statistics, scalars, scalars_present, operations)
         fresh = steps > np.maximum.accumulate(np.concatenate([[state.last_step], steps[:-1]]))
         if not fresh.all():
-            steps, statistics = steps[fresh], statistics[fresh]
-            scalars, scalars_present = scalars[fresh], scalars_present[fresh]
-        for start in range(0, len(steps), ROWS_LIMIT):
-            part = slice(start, start + ROWS_LIMIT)
-            self._take(state, steps[part], statistics[part], scalars[part], scalars_present[part])
+            rows = rows.take(fresh)
+        for start in range(0, len(rows.steps), ROWS_LIMIT):
+            self._take(state, rows.take(slice(start, start + ROWS_LIMIT)))
 
     def feed_scalar(self, name: str, steps: Int64, values: npt.NDArray[np.floating[Any]]) -> None:
         """Takes values that the user logged, in order of steps; before or after the rows of the same steps."""
         self._take_scalar(LOGGED, name, np.asarray(steps, np.int64), np.asarray(values, np.float64))
         self._ask_questions()
 
-    def _take(self, state: _Stream, steps: Int64, statistics: Float32, scalars: Float32, present: Bool) -> None:
+    def _take(self, state: _Stream, rows: _Rows) -> None:
         for place, name in enumerate(state.scalars):
-            captured = present[:, place]
+            captured = rows.present[:, place]
             if captured.any():
-                self._take_scalar(state.number, name, steps[captured], scalars[captured, place].astype(np.float64))
-        state.last_step = int(steps[-1]) if len(steps) else state.last_step
-        block = state.make_block(steps, statistics, scalars, present)
+                values = rows.scalars[captured, place].astype(np.float64)
+                self._take_scalar(state.number, name, rows.steps[captured], values)
+        state.last_step = int(rows.steps[-1]) if len(rows.steps) else state.last_step
+        block = state.make_block(rows)
         # NaN means "not captured": comparing it is meant.
         with np.errstate(invalid="ignore"):
             for rule in state.rules:
                 rule.feed(block)
+            state.operation_rule.feed(block)
             self._book.feed(state.number, UPDATE_RATIO, *state.learning_rate.feed(block))
             self._book.feed(state.number, WEIGHTS_FINITE, *_read_weights(block))
         self._ask_questions()
@@ -183,8 +206,10 @@ class Engine:
         credible = [episode for episode in self._questions if is_credible(episode, self._questions[episode])]
         optimizers = {number: state.optimizer for number, state in self._streams.items()}
         last_row = max((state.last_step for state in self._streams.values()), default=-1)
-        incidents = assemble(credible)
-        findings = limit_repeats([tell(incident, self._questions, optimizers, last_row) for incident in incidents])
+        records = list(itertools.chain.from_iterable(state.records() for state in self._streams.values()))
+        findings = limit_repeats(
+            [tell(incident, self._questions, optimizers, last_row, records) for incident in assemble(credible)]
+        )
         findings.sort(key=lambda finding: finding.severity != CRITICAL)
         told = [finding.to_json() for finding in findings]
         if told != self._told:
@@ -192,13 +217,41 @@ class Engine:
             self._revision += 1
 
 
+class _Rows(NamedTuple):
+    """Rows of one stream, as `Engine.feed_rows` takes them."""
+
+    steps: Int64
+    statistics: Float32
+    scalars: Float32
+    present: Bool
+    operations: Float32
+
+    def take(self, which: slice | Bool) -> _Rows:
+        """Some of the rows."""
+        return _Rows(
+            self.steps[which],
+            self.statistics[which],
+            self.scalars[which],
+            self.present[which],
+            self.operations[which],
+        )
+
+
 class _Stream:
     """One stream's table, its rules, and what they reported under earlier tables."""
 
     def __init__(
-        self, number: int, optimizer: str, table: TensorTable, scalars: tuple[str, ...], earlier: _Stream | None
+        self,
+        number: int,
+        optimizer: str,
+        table: TensorTable,
+        scalars: tuple[str, ...],
+        *,
+        operations: tuple[Operation, ...],
+        earlier: _Stream | None,
     ) -> None:
         self.number, self.optimizer, self.table, self.scalars = number, optimizer, table, scalars
+        self.operations = operations
         self.last_step: int = earlier.last_step if earlier is not None else -1
         self._loss_scale: float = earlier._loss_scale if earlier is not None else np.nan
         self.learning_rate = LearningRateRule(number, table)
@@ -211,7 +264,9 @@ class _Stream:
             MissingRule(number, table),
             ZeroRule(number, table),
         )
+        self.operation_rule = OperationRule(number, operations)
         self._archive = earlier.episodes() if earlier is not None else []
+        self._archived_records = earlier.records() if earlier is not None else []
         for episode in self._archive:
             if episode.is_open:
                 episode.closed_step = self.last_step + RECOVERY_ROWS
@@ -221,18 +276,33 @@ class _Stream:
         reported = itertools.chain.from_iterable(rule.episodes for rule in self.rules)
         return [*self._archive, *reported, *self.learning_rate.episodes]
 
-    def make_block(self, steps: Int64, statistics: Float32, scalars: Float32, present: Bool) -> Block:
+    def records(self) -> list[OperationRecord]:
+        """All rows in which an operation began to break, those under earlier tables first."""
+        return [*self._archived_records, *self.operation_rule.records]
+
+    def make_block(self, rows: _Rows) -> Block:
         """The rows with their loss scale: the last one captured holds until the next."""
-        scale = np.full(len(steps), np.nan)
+        scale = np.full(len(rows.steps), np.nan)
         if LOSS_SCALE in self.scalars:
             place = self.scalars.index(LOSS_SCALE)
-            usable = present[:, place] & np.isfinite(scalars[:, place]) & (scalars[:, place] > 0)
-            known = np.concatenate([[self._loss_scale], np.where(usable, scalars[:, place], np.nan)])
+            values = rows.scalars[:, place]
+            usable = rows.present[:, place] & np.isfinite(values) & (values > 0)
+            known = np.concatenate([[self._loss_scale], np.where(usable, values, np.nan)])
             latest = np.maximum.accumulate(np.where(np.isnan(known), 0, np.arange(len(known))))
             scale = known[latest][1:]
             self._loss_scale = float(known[latest][-1])
         is_scaled = ~np.isnan(scale)
-        return Block(self.table, steps, statistics, np.where(is_scaled, scale, 1.0), is_scaled)
+        losses = [place for place, name in enumerate(self.scalars) if is_loss(name)]
+        is_loss_broken = rows.present[:, losses] & ~np.isfinite(rows.scalars[:, losses])
+        return Block(
+            table=self.table,
+            steps=rows.steps,
+            statistics=rows.statistics,
+            loss_scale=np.where(is_scaled, scale, 1.0),
+            is_scaled=is_scaled,
+            operations=rows.operations,
+            is_loss_finite=np.asarray(~is_loss_broken.any(axis=1)),
+        )
 
 
 def _read_weights(block: Block) -> tuple[Int64, npt.NDArray[np.float64]]:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Final
 
 from gradwatch_server.health.book import Testimony
-from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Rate, Vanishing, Zero
+from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Phase, Rate, Vanishing, Zero
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.incident import Incident
+from gradwatch_server.health.operation import Account, OperationRecord, find_account
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.quiet import tell_missing, tell_vanishing, tell_zero
@@ -46,11 +47,15 @@ def is_credible(episode: Episode, testimony: Testimony) -> bool:
 
 
 def tell(
-    incident: Incident, questions: Mapping[Episode, Testimony], optimizers: Mapping[int, str], last_row: int
+    incident: Incident,
+    questions: Mapping[Episode, Testimony],
+    optimizers: Mapping[int, str],
+    last_row: int,
+    records: Sequence[OperationRecord] = (),
 ) -> Finding:
     """The finding of an incident, told by its lead."""
     lead = incident.lead
-    scene = Scene(incident, questions[lead], optimizers, last_row)
+    scene = Scene(incident, questions[lead], optimizers, last_row, _find_account(incident, records))
     if isinstance(lead, NonFinite):
         return tell_nonfinite(lead, scene)
     if isinstance(lead, Growth):
@@ -64,6 +69,14 @@ def tell(
     if isinstance(lead, Zero):
         return tell_zero(lead, scene)
     raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
+
+
+def _find_account(incident: Incident, records: Sequence[OperationRecord]) -> Account | None:
+    """What the operations say about the incident's first NaN or Inf."""
+    first = next((member for member in incident.members if isinstance(member, NonFinite)), None)
+    if first is None or first.phase in (Phase.UPDATE, Phase.WEIGHT):
+        return None  # the gradient was finite: what broke is the optimizer's
+    return find_account(records, first.stream, first.first_step)
 
 
 def limit_repeats(findings: Sequence[Finding]) -> list[Finding]:

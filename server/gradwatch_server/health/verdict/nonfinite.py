@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from gradwatch_server.health.entry import Entry, locate
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.operation import Operation
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_nonfinite import advise_gradient, advise_loss, advise_weight
+from gradwatch_server.health.verdict.advice_operation import advise_masked_too_late, advise_operation
+from gradwatch_server.health.verdict.operation import (
+    describe_account,
+    name_operation,
+    operation_evidence,
+    say_place,
+    say_trouble,
+)
 from gradwatch_server.health.verdict.scene import Scene, say_count, say_number, say_step
 
 __all__ = ["tell_nonfinite"]
@@ -48,13 +58,23 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
     is_beside = not reached and scene.last_row > lead.first_step
     if is_beside:
         summary += "; no gradient has been NaN or infinite since"
+    # What breaks in the backward pass only is no cause of a loss.
+    culprit = scene.culprit if scene.culprit is not None and not scene.culprit.is_gradient else None
+    if culprit is not None and scene.account is not None:
+        title = f"{title.removesuffix(' while the weights were still finite')}: "
+        title += f"{say_trouble(scene.account, culprit)}{say_place(culprit)}"
+        hypotheses = advise_operation(scene.account, culprit) + _doubt(advise_loss(lead, scene, is_beside=is_beside))
+    else:
+        hypotheses = advise_loss(lead, scene, is_beside=is_beside)
     return _finding(
         lead,
         scene,
         "nonfinite_loss",
         title,
         summary + ".",
-        hypotheses=advise_loss(lead, scene, is_beside=is_beside),
+        hypotheses=hypotheses,
+        culprit=culprit,
+        layer=culprit.layer if culprit is not None else None,
         subject=lead.name,
         reaches_gradients=reached,
     )
@@ -80,13 +100,24 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
         summary += f", and the loss was {say_number(scene.loss.value or 0.0)}"
     elif scene.is_loss_finite is None:
         summary += "; the loss of this step is not recorded"
+    kind, hypotheses, culprit = "nonfinite_gradient", advise_gradient(lead, entry, scene), scene.culprit
+    if culprit is not None and scene.account is not None:
+        title = f"{subject} {begins}: {say_trouble(scene.account, culprit)}{say_place(culprit)}"
+        named = advise_operation(scene.account, culprit)
+        if culprit.is_gradient:
+            kind = "singular_gradient"
+        elif scene.is_loss_finite:
+            named.insert(0, advise_masked_too_late(culprit))
+        hypotheses = named + _doubt(hypotheses)
+        layer = culprit.layer or layer
     return _finding(
         lead,
         scene,
-        "nonfinite_gradient",
+        kind,
         title,
         summary + ".",
-        hypotheses=advise_gradient(lead, entry, scene),
+        hypotheses=hypotheses,
+        culprit=culprit,
         layer=layer,
         tensor=tensor,
         entered=_say_entry(entry, table),
@@ -146,12 +177,16 @@ def _finding(
     layer: str | None = None,
     tensor: str | None = None,
     subject: str | None = None,
+    culprit: Operation | None = None,
     **numbers: object,
 ) -> Finding:
     if scene.has_recovered:
         title += f"; it recovered after {say_count(lead.n_rows, 'step')}"
     n_nan, n_pos_inf, n_neg_inf = lead.counts.sum(axis=0).tolist()
     counts = {} if lead.phase is Phase.LOSS else {"n_nan": n_nan, "n_pos_inf": n_pos_inf, "n_neg_inf": n_neg_inf}
+    if scene.account is not None:
+        numbers |= operation_evidence(scene.account)
+        summary += f" {describe_account(scene.account)}"
     return Finding(
         kind=kind,
         severity=scene.severity,
@@ -162,8 +197,15 @@ def _finding(
         tensor=tensor,
         evidence=scene.evidence(summary, **counts, **numbers),
         hypotheses=tuple(sorted(hypotheses, key=lambda hypothesis: -hypothesis.confidence)),
+        operation=None if culprit is None else name_operation(culprit),
+        source=None if culprit is None or culprit.source is None else dict(culprit.source),
         subject=subject,
     )
+
+
+def _doubt(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """General suspicions beside an operation that was seen to break."""
+    return [replace(hypothesis, confidence=0.2 * hypothesis.confidence) for hypothesis in hypotheses]
 
 
 def _say_entry(entry: Entry, table: TensorTable) -> str:

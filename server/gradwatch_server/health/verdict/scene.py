@@ -12,6 +12,7 @@ from gradwatch_server.health.book import Testimony
 from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Phase, Rate, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING
 from gradwatch_server.health.incident import Incident
+from gradwatch_server.health.operation import Account, Operation
 from gradwatch_server.health.series import Reading
 
 __all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Scene", "kind_of", "list_names", "say_count", "say_number", "say_step"]
@@ -33,12 +34,14 @@ class Scene:
         testimony: what the scalars say about the lead.
         optimizers: the optimizer's name of each stream.
         last_row: the newest step of which any stream has brought a row.
+        account: what the operations say about where its first NaN or Inf came from, or None.
     """
 
     incident: Incident
     testimony: Testimony
     optimizers: Mapping[int, str]
     last_row: int
+    account: Account | None = None
 
     @cached_property
     def loss(self) -> Reading:
@@ -49,6 +52,11 @@ class Scene:
     def is_loss_finite(self) -> bool | None:
         """Whether the loss of that step was finite; None where it is not recorded."""
         return None if self.loss.value is None else math.isfinite(self.loss.value)
+
+    @property
+    def culprit(self) -> Operation | None:
+        """The operation that made the first non-finite values of finite ones, if it is known."""
+        return self.account.culprit if self.account is not None else None
 
     @property
     def update_ratio(self) -> float | None:

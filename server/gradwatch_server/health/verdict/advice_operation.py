@@ -1,0 +1,266 @@
+"""Causes and cures of an operation that broke, by its type, with the user's own line mended where it is understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.operation import Account, Operation
+from gradwatch_server.health.verdict.operation import CONTAINERS, DIVISIONS, is_exact, is_norm, say_place
+from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line
+from gradwatch_server.health.verdict.scene import say_count
+
+__all__ = ["advise_masked_too_late", "advise_operation", "mend"]
+
+CERTAIN: Final = 0.95
+"""The operation was seen to make NaN of finite numbers, and its input to be exactly at the singular point."""
+LIKELY: Final = 0.8
+"""It was seen to make NaN of finite numbers; why is inferred from its type."""
+
+
+class _Remedy(NamedTuple):
+    """What helps against one type of operation: cause, why, fix, and code where the line itself is not understood."""
+
+    cause: str
+    why: str
+    fix: str
+    code: str
+
+
+_NORM = _Remedy(
+    "The norm of a vector that is exactly zero",
+    "The slope of a norm is x / norm(x), which is 0 / 0 where all of x is 0. The value itself, 0, is fine, so the "
+    "forward pass and the loss look healthy.",
+    "Add a small number under the root: the slope at 0 is then 0 instead of NaN.",
+    "norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-12)   # instead of tf.norm(x, axis=-1)",
+)
+_ROOT = _Remedy(
+    "The square root of exactly 0",
+    "The slope of a square root is 1 / (2 sqrt(x)): infinite at 0, and NaN once it meets a factor of 0. The value "
+    "itself, 0, is fine, so the forward pass and the loss look healthy.",
+    "Add a small number under the root, or keep zeros out of it with a `tf.where` on its input.",
+    "y = tf.sqrt(x + 1e-12)\n\n# or, where 0 is to stay exactly 0:\nis_safe = x > 0\n"
+    "y = tf.where(is_safe, tf.sqrt(tf.where(is_safe, x, 1.0)), 0.0)",
+)
+_NEGATIVE_ROOT = _Remedy(
+    "The square root of a negative number",
+    "A root of less than 0 is NaN. A difference that should be zero or more, such as a variance E[x^2] - E[x]^2, falls "
+    "below it by rounding.",
+    "Bound the number under the root from below, and compute variances as the mean of squared deviations.",
+    "y = tf.sqrt(tf.maximum(x, 0.0) + 1e-12)\nvariance = tf.reduce_mean(tf.square(x - tf.reduce_mean(x)))",
+)
+_RECIPROCAL_ROOT = _Remedy(
+    "The reciprocal square root at 0",
+    "1 / sqrt(x) is infinite at 0, and NaN below it; its slope grows faster still. A variance of exactly 0, of a "
+    "constant batch or feature, is the usual way to get there.",
+    "Add an epsilon under the root, as the normalisation layers do.",
+    "y = x * tf.math.rsqrt(variance + 1e-5)",
+)
+_LOG = _Remedy(
+    "The logarithm of exactly 0",
+    "log(0) is minus infinity, and its slope is 1 / 0. A probability that rounds to 0 gets there as soon as the model "
+    "becomes sure of itself; 0 times minus infinity is then NaN.",
+    "Give the loss the logits, or keep the logarithm's argument away from 0 before the logarithm.",
+    "y = tf.math.log(tf.maximum(x, 1e-7))",
+)
+_NEGATIVE_LOG = _Remedy(
+    "The logarithm of a negative number",
+    "The logarithm of less than 0 is NaN. Something that is meant to be a probability or a positive amount is not.",
+    "Make the argument positive before the logarithm: softplus or exp for amounts, softmax or sigmoid for "
+    "probabilities.",
+    "y = tf.math.log(tf.maximum(x, 1e-7))",
+)
+_DIVISION = _Remedy(
+    "A division by exactly 0",
+    "x / 0 is infinite and 0 / 0 is NaN. Typical are the mean over an empty mask or batch, and scaling by a range or a "
+    "deviation that is 0 for a constant feature.",
+    "Decide what the result is where the divisor is 0. `divide_no_nan` makes it 0, with a gradient of 0: right for the "
+    "mean of nothing, but it hides the mistake where the divisor should never be 0.",
+    "ratio = tf.math.divide_no_nan(a, b)\n\n# Where b must never be 0, learn why it is:\n"
+    "tf.debugging.assert_none_equal(b, 0.0)",
+)
+_SMALL_DIVISION = _DIVISION._replace(
+    cause="A division by a number so small that the result overflows",
+    fix="Bound the divisor away from 0, by an epsilon of the size of what is noise in it.",
+    code="ratio = a / (b + 1e-6)   # b >= 0\nratio = a / (tf.sign(b) * tf.maximum(tf.abs(b), 1e-6))",
+)
+_EXP = _Remedy(
+    "An exponential that overflows",
+    "exp(x) leaves float32 above x = 88.7, and float16 above 11. Inf divided by Inf, or Inf minus Inf, is then NaN.",
+    "Subtract the largest value first (log-sum-exp, softmax), or bound the argument.",
+    "total = tf.reduce_logsumexp(x, axis=-1)         # instead of log(sum(exp(x)))\n"
+    "p = tf.nn.softmax(x)                            # instead of exp(x) / sum(exp(x))\n"
+    "y = tf.exp(tf.minimum(x, 30.0))                 # where exp itself is meant",
+)
+_POWER = _Remedy(
+    "A power of 0 or of a negative number",
+    "The slope of x ** p is p x ** (p - 1): infinite at 0 for p below 1. A negative base with a fractional exponent is "
+    "NaN, 0 with a negative exponent is infinite.",
+    "Keep the base above 0 before the power.",
+    "y = tf.pow(tf.maximum(x, 1e-7), p)",
+)
+_ARC = _Remedy(
+    "acos, asin or atanh at the end of its range",
+    "The slope of acos and asin is 1 / sqrt(1 - x^2): infinite at exactly 1 and -1, which the cosine of "
+    "equal vectors is. Beyond them, by rounding, the value is NaN.",
+    "Clip the argument a little inside of -1 and 1, or take atan2, which has a slope everywhere.",
+    "angle = tf.acos(tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6))\n\n# or, with a slope everywhere:\n"
+    "angle = tf.atan2(tf.norm(tf.linalg.cross(a, b), axis=-1), tf.reduce_sum(a * b, axis=-1))",
+)
+_INSIDE = _Remedy(
+    "An operation inside the function, loop or condition that is called here",
+    "What goes in is finite and what comes out is not. gradwatch does not look at the single operations inside.",
+    "Look in its body for a log, a root, a norm or a division that may meet 0.",
+    "norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-12)\nlog = tf.math.log(tf.maximum(x, 1e-7))\n"
+    "ratio = tf.math.divide_no_nan(a, b)",
+)
+_ENTROPY = _Remedy(
+    "A cross-entropy whose finite logits and labels give no finite value",
+    "Its inputs are finite, so they are too large, or a label lies outside the classes: on a GPU, and under XLA, a "
+    "label beyond the last class gives NaN instead of an error.",
+    "Check that labels are below the number of classes, and look at the size of the logits.",
+    "tf.debugging.assert_less(labels, tf.cast(n_classes, labels.dtype))",
+)
+_LINEAR = _Remedy(
+    "A matrix that is singular or nearly so",
+    "Decompositions, inverses and determinants, and still more their gradients, divide by differences of eigenvalues "
+    "or by pivots, which are 0 for a matrix without full rank.",
+    "Add a small multiple of the identity, and compute in float64.",
+    "eye = tf.eye(tf.shape(matrix)[-1], dtype=matrix.dtype)\nsolution = tf.linalg.solve(matrix + 1e-6 * eye, rhs)",
+)
+_OTHER = _Remedy(
+    "An operation that has no finite value or slope at its input",
+    "Its input was finite and its output was not.",
+    "Keep its input inside the range in which it is defined, before the operation.",
+    "x = tf.clip_by_value(x, low, high)",
+)
+
+_LINEAR_TYPES: Final = (
+    "Cholesky",
+    "CholeskyGrad",
+    "MatrixInverse",
+    "MatrixDeterminant",
+    "LogMatrixDeterminant",
+    "MatrixSolve",
+    "MatrixTriangularSolve",
+    "Svd",
+    "SelfAdjointEigV2",
+    "Qr",
+)
+_ENTROPY_TYPES: Final = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
+
+_AT_POINT: Final[Mapping[str, _Remedy]] = {
+    "Sqrt": _ROOT,
+    "Rsqrt": _RECIPROCAL_ROOT,
+    "Log": _LOG,
+    "Log1p": _LOG._replace(cause="The logarithm log1p of exactly -1"),
+    "Xlogy": _LOG,
+    "Pow": _POWER,
+    **dict.fromkeys(DIVISIONS, _DIVISION),
+    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), _EXP),
+    **dict.fromkeys(("Acos", "Asin", "Atanh", "Acosh"), _ARC),
+    **dict.fromkeys(_LINEAR_TYPES, _LINEAR),
+    **dict.fromkeys(CONTAINERS, _INSIDE),
+    **dict.fromkeys(_ENTROPY_TYPES, _ENTROPY),
+}
+_ELSEWHERE: Final[Mapping[str, _Remedy]] = {
+    "Sqrt": _NEGATIVE_ROOT,
+    "Log": _NEGATIVE_LOG,
+    "Log1p": _NEGATIVE_LOG._replace(cause="The logarithm log1p of a number below -1"),
+    **dict.fromkeys(DIVISIONS, _SMALL_DIVISION),
+}
+
+_LOGITS_CODE: Final = """\
+# Let the loss take the logits: it never forms log(0).
+outputs = tf.keras.layers.Dense(n_classes)(x)            # no softmax here
+loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+# by hand: tf.nn.log_softmax(logits) instead of tf.math.log(tf.nn.softmax(logits))
+loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)"""
+
+_MASK_CODE: Final = """\
+# `where` chooses the value, but its gradient multiplies both branches: 0 * Inf is NaN.
+# Make the input harmless too, not only the output ("double where"):
+is_safe = x > 0
+y = tf.where(is_safe, {call}, 0.0)"""
+_SAFE_CALLS: Final = {
+    "Sqrt": "tf.sqrt(tf.where(is_safe, x, 1.0))",
+    "Rsqrt": "tf.math.rsqrt(tf.where(is_safe, x, 1.0))",
+    "Pow": "tf.pow(tf.where(is_safe, x, 1.0), p)",
+    "Exp": "tf.exp(tf.where(is_safe, x, 0.0))",
+    **dict.fromkeys(DIVISIONS, "a / tf.where(is_safe, x, 1.0)"),
+}
+_PROBABILITIES: Final = re.compile(r"softmax|prob|\bp\b|y_pred|pred", re.IGNORECASE)
+
+
+def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]:
+    """Causes of an operation that made non-finite values of finite ones, the likeliest first."""
+    exact = is_exact(account)
+    remedy = _choose(operation, exact)
+    why = remedy.why
+    if exact:
+        n_singular, n_in = account.numbers["n_singular"], account.numbers["n_in"]
+        verb = "was" if int(n_singular) == 1 else "were"
+        why = f"{int(n_singular):,} of {say_count(n_in, 'input')} {verb} there at this step. {why}"
+    mended = mend(operation)
+    found = [
+        Hypothesis(
+            f"{remedy.cause}{say_place(operation)}",
+            CERTAIN if exact else LIKELY,
+            why,
+            remedy.fix,
+            mended or remedy.code,
+        )
+    ]
+    if operation.function in {"Log", "Xlogy"}:
+        found.append(_advise_logits(operation, is_mended=mended is not None and "log_softmax" in mended))
+    return found
+
+
+def advise_masked_too_late(operation: Operation) -> Hypothesis:
+    """The forward operation broke and the loss did not: what hides its result hides it too late."""
+    code = str((operation.source or {}).get("code") or "")
+    guarded = guard_where(code, operation.function)
+    call = _SAFE_CALLS.get(operation.function, "tf.math.log(tf.where(is_safe, x, 1.0))")
+    return Hypothesis(
+        f"The result is masked after the operation instead of its input before it{say_place(operation)}",
+        CERTAIN,
+        "The forward value was NaN or infinite and the loss was finite, so something behind it (a `tf.where`, a "
+        "`tf.maximum`, a clip) hides it. The gradient passes through both branches: 0 times Inf is NaN.",
+        "Mask the input of the operation as well, so that the branch that is not taken is harmless.",
+        _say_change(code, guarded) if guarded is not None else _MASK_CODE.format(call=call),
+    )
+
+
+def mend(operation: Operation) -> str | None:
+    """The user's line before and after, or None where it is not understood."""
+    code = str((operation.source or {}).get("code") or "")
+    changed = rewrite_line(code, operation.function)
+    return None if changed is None else _say_change(code, changed)
+
+
+def _choose(operation: Operation, exact: bool) -> _Remedy:
+    if is_norm(operation) and (exact or operation.is_gradient):
+        return _NORM
+    if not exact and not operation.is_gradient and operation.function in _ELSEWHERE:
+        return _ELSEWHERE[operation.function]
+    return _AT_POINT.get(operation.function, _OTHER)
+
+
+def _advise_logits(operation: Operation, *, is_mended: bool) -> Hypothesis:
+    code = str((operation.source or {}).get("code") or "")
+    is_probable = bool(_PROBABILITIES.search(code))
+    return Hypothesis(
+        "A cross-entropy written by hand over probabilities",
+        0.85 if is_probable and not is_mended else 0.5,
+        "A softmax or sigmoid rounds to exactly 0 (or 1) once the logits are some 90 apart; its logarithm is then "
+        "infinite. Taken together from the logits, the two never leave the range of numbers.",
+        "Give the loss the logits (`from_logits=True`) instead of taking the logarithm of a probability.",
+        _LOGITS_CODE,
+    )
+
+
+def _say_change(before: str, after: str) -> str:
+    return f"- {before.strip()}\n+ {after}"

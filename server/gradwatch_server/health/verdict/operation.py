@@ -1,0 +1,183 @@
+"""Operations in words: what they are called, where they stand, and what was wrong with their input."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import PureWindowsPath
+from typing import Any, Final
+
+from gradwatch_server.health.operation import Account, Operation
+from gradwatch_server.health.verdict.scene import say_count, say_number
+
+__all__ = [
+    "CONTAINERS",
+    "DIVISIONS",
+    "describe_account",
+    "is_exact",
+    "is_norm",
+    "name_operation",
+    "operation_evidence",
+    "say_operation",
+    "say_place",
+    "say_trouble",
+]
+
+DIVISIONS: Final = frozenset({"RealDiv", "Div", "DivNoNan", "Xdivy", "Reciprocal", "Inv"})
+
+_NOUNS: Final = {
+    "Sqrt": "square root",
+    "Rsqrt": "reciprocal square root",
+    "Log": "logarithm",
+    "Log1p": "logarithm log1p",
+    "Xlogy": "x log y",
+    "Exp": "exponential",
+    "Expm1": "exponential",
+    "Sinh": "sinh",
+    "Cosh": "cosh",
+    "Pow": "power",
+    "Acos": "arc cosine",
+    "Asin": "arc sine",
+    "Atanh": "area tangent atanh",
+    "Acosh": "acosh",
+    **dict.fromkeys(DIVISIONS, "division"),
+    **dict.fromkeys(("While", "StatelessWhile"), "loop"),
+    **dict.fromkeys(("If", "StatelessIf"), "branch of a condition"),
+    **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), "called function"),
+}
+CONTAINERS: Final = frozenset(
+    {"While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"}
+)
+_EXACT: Final = {
+    "Log1p": "of exactly -1",
+    "Xlogy": "with y exactly 0",
+    "Acos": "at or beyond ±1",
+    "Asin": "at or beyond ±1",
+    "Atanh": "at or beyond ±1",
+    "Acosh": "at or below 1",
+    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), "of a number too large: it overflows"),
+    **dict.fromkeys(DIVISIONS, "by exactly 0"),
+}
+_OUTSIDE: Final = {
+    "Sqrt": "of a negative number",
+    "Rsqrt": "of a negative number",
+    "Log": "of a negative number",
+    "Log1p": "of a number below -1",
+    "Pow": "of a negative number, or too large",
+    **dict.fromkeys(DIVISIONS, "by a number so small that it overflows"),
+}
+_NORM: Final = re.compile(r"\b(\w*norm|normalize)\s*\(")
+
+
+def is_norm(operation: Operation) -> bool:
+    """Whether a square root is that of a norm, by the user's line or by its name in the graph."""
+    code = str((operation.source or {}).get("code") or "")
+    name = operation.forward_name or operation.name
+    return operation.function == "Sqrt" and (bool(_NORM.search(code)) or "norm" in name.split("/")[-2:])
+
+
+def is_exact(account: Account) -> bool:
+    """Whether inputs were exactly at the singular point."""
+    return account.numbers.get("n_singular", 0.0) > 0
+
+
+def name_operation(operation: Operation) -> dict[str, str]:
+    """The operation as a finding's field has it."""
+    return {"type": operation.type, "name": operation.name}
+
+
+def say_operation(operation: Operation) -> str:
+    """``SqrtGrad, the slope of the Sqrt in unit/norm``."""
+    if operation.is_gradient and operation.forward_type:
+        scope = (operation.forward_name or "").rpartition("/")[0]
+        return f"{operation.type}, the slope of the {operation.forward_type}" + (f" in {scope}" if scope else "")
+    return f"{operation.type} {operation.name}"
+
+
+def say_place(operation: Operation) -> str:
+    """`` in `unit` (train.py:47)``, as far as known."""
+    place = f" in `{operation.layer}`" if operation.layer else ""
+    source = operation.source
+    if source is None:
+        return place
+    # Written on the training's machine, which may be of another kind than ours: both slashes part a path.
+    file, line = PureWindowsPath(str(source.get("file") or "")).name, source.get("line")
+    return f"{place} ({file}:{line})" if line is not None else f"{place} ({file})"
+
+
+def say_trouble(account: Account, operation: Operation) -> str:
+    """``square root of exactly 0``: what was wrong with the input."""
+    function = operation.function
+    noun = _NOUNS.get(function, function)
+    if function in CONTAINERS:
+        return f"inside a {noun}" + (", in its gradient" if operation.is_gradient else "")
+    if is_exact(account):
+        if function in {"Acos", "Asin", "Atanh"} and operation.is_gradient and account.numbers["margin"] == 0:
+            return f"{noun} of exactly ±1"
+        return f"{noun} {_EXACT.get(function, 'of exactly 0')}"
+    if operation.is_gradient:
+        return f"slope of a {noun}"
+    return f"{noun} {_OUTSIDE[function]}" if function in _OUTSIDE else f"{noun} of finite inputs"
+
+
+def describe_account(account: Account) -> str:
+    """One sentence on where the non-finite values came from, without more certainty than the record gives."""
+    operation = account.culprit
+    if operation is None:
+        return _describe_carrier(account)
+    numbers = account.numbers
+    text = f"The first operation to break was {say_operation(operation)}"
+    text += f": {say_count(numbers['n_nonfinite'], 'value')} of its output NaN or infinite, its input all finite"
+    n_singular, n_in = numbers["n_singular"], numbers["n_in"]
+    if n_singular > 0:
+        text += f"; {int(n_singular):,} of {say_count(n_in, 'input')} {_say_singular(operation, numbers['margin'])}"
+    elif math.isfinite(numbers["margin"]):
+        text += f"; its input came as near as {say_number(numbers['margin'])} to its singular point"
+    return text + "."
+
+
+def _say_singular(operation: Operation, margin: float) -> str:
+    if operation.function in {"Exp", "Expm1", "Sinh", "Cosh"}:
+        return "lay beyond the largest that it can take"
+    if operation.function in {"Acos", "Asin", "Atanh", "Acosh"} and margin < 0:
+        return "lay at or beyond its singular point"
+    return "were exactly at its singular point"
+
+
+def _describe_carrier(account: Account) -> str:
+    operation = account.carrier
+    if operation is None:
+        return ""
+    pass_ = "backward" if operation.is_gradient else "forward"
+    return (
+        f"Of the operations looked at, {say_operation(operation)} was the first with NaN or infinite values, and its "
+        f"input held them already: they came into the {pass_} pass before it, "
+        + (
+            "from an operation that is not looked at."
+            if operation.is_gradient
+            else "from the inputs, the weights or an operation that is not looked at."
+        )
+    )
+
+
+def operation_evidence(account: Account) -> dict[str, Any]:
+    """The numbers that the verdict on an operation looked at."""
+    named = account.culprit or account.carrier
+    if named is None:
+        return {}
+    numbers: Mapping[str, float] = account.numbers
+    evidence: dict[str, Any] = {
+        "operation_step": account.step,
+        "operation_says": describe_account(account),
+        "operation_is_origin": account.culprit is not None,
+        "n_operations_broken": account.n_broken,
+        "n_outputs_nonfinite": numbers["n_nonfinite"],
+        "n_singular": numbers["n_singular"],
+        "n_inputs": numbers["n_in"],
+        "margin": numbers["margin"],
+        "amplification": numbers["amplification"],
+    }
+    if named.forward_type:
+        evidence["forward_operation"] = f"{named.forward_type} {named.forward_name}"
+    return evidence

@@ -1,0 +1,190 @@
+"""The user's own line, rewritten with a safe form of the operation in it. Pure text; knows nothing of findings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Final
+
+__all__ = ["guard_where", "rewrite_line"]
+
+EPSILON: Final = "1e-12"
+LOG_EPSILON: Final = "1e-7"
+
+_NORMS: Final = {"norm", "euclidean_norm"}
+_SOFTMAX: Final = {"softmax"}
+_SQUARES: Final = {"square"}
+
+
+def rewrite_line(code: str, function: str) -> str | None:
+    """A line with a safe form in place of an operation.
+
+    Args:
+        code: the line.
+        function: TensorFlow's type of the operation in it, e.g. ``Sqrt``.
+
+    Returns:
+        The changed line, or None where the operation is not seen in it in a form that is known.
+    """
+    safe = _SAFE.get(function)
+    return None if safe is None else _replace(code, safe)
+
+
+def guard_where(code: str, function: str) -> str | None:
+    """A line ``where(condition, f(x), other)`` with the input of f made harmless too, or None where it is no such."""
+    names = _NAMES.get(function, frozenset())
+
+    def guard(node: ast.AST, text: _Text) -> str | None:
+        if not (isinstance(node, ast.Call) and _name(node) == "where" and len(node.args) == 3):
+            return None
+        condition, chosen, other = node.args
+        if isinstance(chosen, ast.Call) and _name(chosen) in names and len(chosen.args) >= 1:
+            inner = chosen.args[0]
+        elif function in _DIVISIONS and isinstance(chosen, ast.BinOp) and isinstance(chosen.op, ast.Div):
+            inner = chosen.right
+        else:
+            return None
+        where = text.of(node.func)
+        is_safe = text.of(condition)
+        before, after = text.around(chosen, inner)
+        return f"{where}({is_safe}, {before}{where}({is_safe}, {text.of(inner)}, 1.0){after}, {text.of(other)})"
+
+    return _replace(code, guard)
+
+
+class _Text:
+    """A line's text, and that of the expressions in it. The columns of `ast` count bytes."""
+
+    def __init__(self, code: str) -> None:
+        self._bytes = code.encode()
+
+    def of(self, node: ast.AST) -> str:
+        return self._cut(*_span(node))
+
+    def around(self, outer: ast.AST, inner: ast.AST) -> tuple[str, str]:
+        (start, end), (first, last) = _span(outer), _span(inner)
+        return self._cut(start, first), self._cut(last, end)
+
+    def splice(self, node: ast.AST, text: str) -> str:
+        start, end = _span(node)
+        return (self._bytes[:start] + text.encode() + self._bytes[end:]).decode()
+
+    def _cut(self, start: int, end: int) -> str:
+        return self._bytes[start:end].decode()
+
+
+Change = Callable[[ast.AST, _Text], "str | None"]
+
+
+def _span(node: ast.AST) -> tuple[int, int]:
+    return int(getattr(node, "col_offset", 0)), int(getattr(node, "end_col_offset", 0) or 0)
+
+
+def _replace(code: str, change: Change) -> str | None:
+    """Applies a change to the innermost expression that it knows."""
+    line = code.strip()
+    tree = _parse(line)
+    if tree is None:
+        return None
+    text = _Text(line)
+    for node in sorted(ast.walk(tree), key=lambda node: -getattr(node, "col_offset", -1)):
+        changed = change(node, text)
+        if changed is not None:
+            return text.splice(node, changed)
+    return None
+
+
+def _parse(line: str) -> ast.Module | None:
+    try:  # `return` outside of a function parses; a line that is a part of a statement does not
+        return ast.parse(line)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _name(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _module(node: ast.Call, text: _Text) -> str:
+    """``tf`` of ``tf.math.log``; ``tf`` where it is not said."""
+    root: ast.expr = node.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    name = text.of(root) if isinstance(node.func, ast.Attribute) else "tf"
+    return name if name in {"tf", "tensorflow"} else "tf"
+
+
+def _safe_root(node: ast.AST, text: _Text) -> str | None:
+    if not (isinstance(node, ast.Call) and node.args):
+        return None
+    tf, name = _module(node, text), _name(node)
+    if name in {"sqrt", "rsqrt"} and len(node.args) == 1:
+        return f"{text.of(node.func)}({text.of(node.args[0])} + {EPSILON})"
+    if name not in _NORMS or any(keyword.arg in {"ord", None} for keyword in node.keywords) or len(node.args) > 1:
+        return None
+    options = "".join(f", {text.of(keyword)}" for keyword in node.keywords if keyword.arg in {"axis", "keepdims"})
+    return f"{tf}.sqrt({tf}.reduce_sum({tf}.square({text.of(node.args[0])}){options}) + {EPSILON})"
+
+
+def _safe_log(node: ast.AST, text: _Text) -> str | None:
+    if not (isinstance(node, ast.Call) and _name(node) in {"log", "log1p"} and len(node.args) == 1):
+        return None
+    tf, argument = _module(node, text), node.args[0]
+    if _name(node) == "log" and isinstance(argument, ast.Call) and _name(argument) in _SOFTMAX and argument.args:
+        inside = ", ".join(text.of(part) for part in (*argument.args, *argument.keywords))
+        return f"{tf}.nn.log_softmax({inside})"
+    least = LOG_EPSILON if _name(node) == "log" else f"-1 + {LOG_EPSILON}"
+    return f"{text.of(node.func)}({tf}.maximum({text.of(argument)}, {least}))"
+
+
+def _safe_division(node: ast.AST, text: _Text) -> str | None:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return f"tf.math.divide_no_nan({text.of(node.left)}, {text.of(node.right)})"
+    if isinstance(node, ast.Call) and _name(node) in {"divide", "truediv"} and len(node.args) == 2:
+        return f"tf.math.divide_no_nan({text.of(node.args[0])}, {text.of(node.args[1])})"
+    return None
+
+
+def _safe_exp(node: ast.AST, text: _Text) -> str | None:
+    if isinstance(node, ast.Call) and _name(node) in {"exp", "expm1", "sinh", "cosh"} and len(node.args) == 1:
+        return f"{text.of(node.func)}({_module(node, text)}.minimum({text.of(node.args[0])}, 30.0))"
+    return None
+
+
+def _safe_power(node: ast.AST, text: _Text) -> str | None:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        return f"tf.pow(tf.maximum({text.of(node.left)}, {LOG_EPSILON}), {text.of(node.right)})"
+    if isinstance(node, ast.Call) and _name(node) == "pow" and len(node.args) == 2:
+        return f"{text.of(node.func)}(tf.maximum({text.of(node.args[0])}, {LOG_EPSILON}), {text.of(node.args[1])})"
+    return None
+
+
+def _safe_arc(node: ast.AST, text: _Text) -> str | None:
+    if not (isinstance(node, ast.Call) and _name(node) in _ARCS and len(node.args) == 1):
+        return None
+    tf, least = _module(node, text), "1 - 1e-6"
+    return f"{text.of(node.func)}({tf}.clip_by_value({text.of(node.args[0])}, -({least}), {least}))"
+
+
+_ARCS: Final = {"acos", "asin", "atanh", "arccos", "arcsin", "arctanh"}
+_DIVISIONS: Final = frozenset({"RealDiv", "Div", "DivNoNan", "Xdivy", "Reciprocal", "Inv"})
+_SAFE: Final[dict[str, Change]] = {
+    "Sqrt": _safe_root,
+    "Rsqrt": _safe_root,
+    "Log": _safe_log,
+    "Log1p": _safe_log,
+    **dict.fromkeys(_DIVISIONS, _safe_division),
+    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), _safe_exp),
+    "Pow": _safe_power,
+    **dict.fromkeys(("Acos", "Asin", "Atanh"), _safe_arc),
+}
+_NAMES: Final = {
+    "Sqrt": frozenset({"sqrt", *_NORMS}),
+    "Rsqrt": frozenset({"rsqrt"}),
+    "Log": frozenset({"log"}),
+    "Log1p": frozenset({"log1p"}),
+    "Exp": frozenset({"exp"}),
+    "Pow": frozenset({"pow"}),
+    "Acos": frozenset({"acos", "arccos"}),
+    "Asin": frozenset({"asin", "arcsin"}),
+}

@@ -1,0 +1,30 @@
+"""From a training to its diagnosis without a server: what the hook said, as the health engine reads it."""
+
+import inspect
+from pathlib import Path
+
+from gradwatch_server.health import Engine
+
+
+def diagnose(recording):
+    """The engine that was fed a recording's messages, in their order."""
+    engine = Engine()
+    for stream, table in recording.tables.items():
+        engine.add_stream(
+            stream, table["optimizer"], table["tensors"], table["scalars"], operations=table["operations"]
+        )
+    for stream, messages in recording.rows.items():
+        for m in messages:
+            engine.feed_rows(
+                stream, m["steps"], m["statistics"], m["scalars"], m["scalars_present"], operations=m["operations"]
+            )
+    for name, values in recording.logged_arrays():
+        engine.feed_scalar(name, *values)
+    return engine
+
+
+def find_line(marker, module):
+    """The line of a module's source that ends in the comment ``# <marker>``."""
+    lines = inspect.getsource(module).splitlines() if not isinstance(module, Path) else module.read_text().splitlines()
+    (number,) = [i for i, line in enumerate(lines, 1) if line.rstrip().endswith(f"# {marker}")]
+    return number

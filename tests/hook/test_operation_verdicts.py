@@ -1,0 +1,172 @@
+"""Real trainings that break at a known line in a known step: the verdict names the operation, the line and the step."""
+
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, find_line
+
+SICK_STEP, N_STEPS, BATCH, WIDTH = 3, 6, 8, 5
+THIS = sys.modules[__name__]
+Y = np.arange(BATCH * N_STEPS) % 3
+X = np.random.default_rng(0).normal(size=(BATCH * N_STEPS, WIDTH)).astype(np.float32)
+cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
+def spoiled(value, rows=2):
+    """The data with some rows of the sick step's batch set to a value."""
+    x = X.copy()
+    x[SICK_STEP * BATCH : SICK_STEP * BATCH + rows] = value
+    return x
+
+
+class Length(layers.Layer):
+    def call(self, x):
+        return tf.norm(x, axis=-1, keepdims=True)  # norm of zeros
+
+
+class Range(layers.Layer):
+    def call(self, x):
+        width = tf.reduce_max(x, axis=1, keepdims=True) - tf.reduce_min(x, axis=1, keepdims=True)
+        return x / width  # constant row
+
+
+class Positive(layers.Layer):
+    def call(self, x):
+        amount = tf.nn.relu(x + 50.0)
+        return tf.where(amount > 0, tf.math.log(amount), 0.0)  # mask after the log
+
+
+class Growth(layers.Layer):
+    def call(self, x):
+        return tf.exp(x)  # too large
+
+
+def model_with(middle, start="ones"):
+    inputs = keras.Input((WIDTH,))
+    hidden = layers.Dense(4, use_bias=False, name="hidden", kernel_initializer=start)(inputs)
+    found = middle(hidden)
+    return keras.Model(inputs, layers.Dense(3, name="logits")(found))
+
+
+def fit(model, x, **options):
+    model.compile("sgd", cross_entropy, **{"jit_compile": False, **options})
+    model.fit(x, Y, batch_size=BATCH, epochs=1, shuffle=False, verbose=0)
+
+
+def loop(model, optimizer, step_fn, x, *, watched=None, jit=None):
+    """A custom loop: `step_fn` gives the loss of a batch."""
+
+    @tf.function(jit_compile=jit)
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = step_fn(x, y)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        if watched is not None:
+            watched.log(loss=loss)
+        return loss
+
+    for i in range(0, len(x), BATCH):
+        step(tf.constant(x[i : i + BATCH]), tf.constant(Y[i : i + BATCH]))
+
+
+def assert_found(recording, kind, operation, marker, *, step=SICK_STEP, layer=None):
+    findings = diagnose(recording).findings()
+    told = [finding.title for finding in findings]
+    assert len(findings) == 1, told
+    (found,) = findings
+    assert (found.kind, found.first_step) == (kind, step), told
+    assert found.operation is not None, told
+    assert found.operation["type"] == operation, told
+    assert found.source is not None
+    assert (found.source["file"], found.source["line"]) == (__file__, find_line(marker, THIS)), found.source
+    assert layer is None or found.layer == layer, found.layer
+    assert f"test_operation_verdicts.py:{found.source['line']}" in found.title
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}, {"steps_per_execution": 3}], ids=str)
+def test_norm_of_zeros_in_a_layer(watch, read, options):
+    model = model_with(Length(name="unit"))
+    watched = watch(model)
+    fit(model, spoiled(0.0), **options)
+    found = assert_found(read(watched), "singular_gradient", "SqrtGrad", "norm of zeros", layer="unit")
+    assert "square root of exactly 0 in `unit`" in found.title
+    assert (found.evidence["n_singular"], found.evidence["n_inputs"]) == (2, BATCH)
+    assert "tf.reduce_sum(tf.square(x), axis=-1, keepdims=True) + 1e-12" in found.hypotheses[0].code
+    assert found.evidence["forward_operation"].startswith("Sqrt ")
+
+
+def test_masked_columns_in_a_loop(watch, read):
+    model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    def distance(x, y):
+        mask = tf.cast(tf.reduce_any(x != 0.0, axis=1, keepdims=True), tf.float32)
+        return tf.reduce_mean(tf.norm(model(x) * mask, axis=1))  # masked to zero
+
+    loop(model, optimizer, distance, spoiled(0.0), watched=watched)
+    found = assert_found(read(watched), "singular_gradient", "SqrtGrad", "masked to zero")
+    assert found.evidence["n_singular"] == 2
+
+
+def test_cross_entropy_by_hand(watch, read):
+    model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    def loss(x, y):
+        p = tf.nn.softmax(model(x))
+        return -tf.reduce_mean(tf.reduce_sum(tf.one_hot(y, 3) * tf.math.log(p), axis=1))  # log of zero
+
+    loop(model, optimizer, loss, spoiled(1e4), watched=watched)
+    found = assert_found(read(watched), "nonfinite_loss", "Log", "log of zero")
+    assert "logarithm of exactly 0" in found.title
+
+
+def test_division_by_zero_in_the_forward_pass(watch, read):
+    model = model_with(Range(name="scaled"), keras.initializers.RandomNormal(seed=1))
+    watched = watch(model)
+    fit(model, spoiled(0.0))
+    found = assert_found(read(watched), "nonfinite_loss", "RealDiv", "constant row", layer="scaled")
+    assert "tf.math.divide_no_nan(x, width)" in found.hypotheses[0].code
+
+
+def test_where_after_the_logarithm(watch, read):
+    model = model_with(Positive(name="positive"))
+    watched = watch(model)
+    fit(model, spoiled(-1e3))
+    found = assert_found(read(watched), "nonfinite_gradient", "Log", "mask after the log", layer="positive")
+    assert "masked after" in found.hypotheses[0].cause
+    assert "tf.where(amount > 0, tf.math.log(tf.where(amount > 0, amount, 1.0)), 0.0)" in found.hypotheses[0].code
+
+
+def test_exponential_that_overflows(watch, read):
+    model = model_with(Growth(name="growth"))
+    watched = watch(model)
+    fit(model, spoiled(100.0))
+    assert_found(read(watched), "nonfinite_loss", "Exp", "too large", layer="growth")
+
+
+@pytest.mark.parametrize("jit", [None, True])
+def test_gradient_penalty(watch, read, jit):
+    # Where tanh is saturated its slope is exactly 0, and with it the critic's gradient.
+    hidden = layers.Dense(8, "tanh", kernel_initializer="ones")
+    critic = keras.Sequential([keras.Input((WIDTH,)), hidden, layers.Dense(1)], name="critic")
+    optimizer = keras.optimizers.SGD(0.01)
+    watched = watch(critic)
+
+    def loss(x, y):
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            score = critic(x)
+        slopes = inner.gradient(score, x)
+        penalty = tf.reduce_mean((tf.norm(slopes, axis=1) - 1.0) ** 2)  # penalty
+        return tf.reduce_mean(score) + 10.0 * penalty
+
+    loop(critic, optimizer, loss, spoiled(1e4), watched=watched, jit=jit)
+    assert_found(read(watched), "singular_gradient", "SqrtGrad", "penalty")
