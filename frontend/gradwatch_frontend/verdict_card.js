@@ -19,7 +19,7 @@ export function buildVerdictCard(verdict) {
   const [best, ...others] = verdict.hypotheses;
   return h(
     "section",
-    { class: `card verdict ${verdict.tone}`, "aria-label": "Verdict", "data-key": `${verdict.finding?.id ?? ""} ${best?.code ?? ""}` },
+    { class: `card verdict ${verdict.tone}`, "aria-label": "Verdict", "data-key": verdict.finding?.id ?? "none" },
     h(
       "div",
       { class: "verdict-words" },
@@ -47,7 +47,7 @@ function buildError(error) {
   const lines = error.trim().split("\n");
   const last = lines[lines.length - 1] ?? error;
   if (lines.length === 1) return h("p", { class: "error-line" }, "The script ended with ", h("code", {}, last));
-  return h("details", {}, h("summary", {}, "The script ended with ", h("code", {}, last)), h("pre", {}, error.trim()));
+  return h("details", { "data-key": "error" }, h("summary", {}, "The script ended with ", h("code", {}, last)), h("pre", {}, error.trim()));
 }
 
 /** @param {Verdict} verdict */
@@ -55,7 +55,7 @@ function buildEvidence({ finding }) {
   const entries = Object.entries(finding?.evidence ?? {}).filter(([key, value]) => !WORDED.has(key) && isShort(value));
   if (entries.length === 0) return null;
   const items = entries.flatMap(([key, value]) => [h("dt", {}, key.replaceAll("_", " ")), h("dd", {}, formatValue(value))]);
-  return h("details", {}, h("summary", {}, "Numbers behind this"), h("dl", { class: "facts" }, items));
+  return h("details", { "data-key": "evidence" }, h("summary", {}, "Numbers behind this"), h("dl", { class: "facts" }, items));
 }
 
 /**
@@ -73,7 +73,7 @@ function buildFix(hypothesis, source) {
   const place = source === null ? null : `${source.file}${source.line === null ? "" : `:${source.line}`}`;
   return h(
     "div",
-    { class: "fix" },
+    { class: "fix", "data-key": code ?? "" }, // Copy takes the code it was built with
     h(
       "div",
       { class: "fix-head" },
@@ -106,7 +106,7 @@ function buildCode(code, place, line) {
 function buildOthers(others) {
   return h(
     "details",
-    {},
+    { "data-key": "others" },
     h("summary", {}, others.length === 1 ? "Another possible cause" : `${others.length} other possible causes`),
     others.map((other) =>
       h(

@@ -333,7 +333,7 @@ def test_a_live_run_is_followed_until_it_crashes(open_page: Open, server: Server
     expect(page.locator(".pill.crashed")).to_be_visible()
     expect(page.get_by_role("region", name="Verdict")).to_contain_text("InvalidArgumentError")
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)
-    expect(page.locator("details[open] dl.facts dt", has_text="usual norm").first).to_be_visible()
+    expect(page.locator("details[open] dl.facts dt", has_text="n rows").first).to_be_visible()
 
 
 def test_runs_appear_in_the_list_while_it_is_open(open_page: Open, server: Server) -> None:

@@ -88,7 +88,7 @@ export class FactsCard {
 function buildTable(title, values, isOpen) {
   const entries = flatten(values);
   if (entries.length === 0) return null;
-  return h("details", { open: isOpen }, h("summary", {}, `${title} · ${formatPlural(entries.length, "entry", "entries")}`),
+  return h("details", { "data-key": title, open: isOpen }, h("summary", {}, `${title} · ${formatPlural(entries.length, "entry", "entries")}`),
     h("dl", { class: "facts" }, entries.flatMap(([name, value]) => [h("dt", { title: name }, name), h("dd", {}, formatValue(value))])));
 }
 
