@@ -43,7 +43,9 @@ def make_pure_rule(room: str, *libraries: str):
         if top == "gradwatch_server":
             return edge.reaches(room)
         if top in sys.stdlib_module_names:
-            return top not in DOES_IO
+            return top not in DOES_IO or edge.reaches(
+                "pathlib.PurePath", "pathlib.PurePosixPath", "pathlib.PureWindowsPath"
+            )
         return edge.reaches(*libraries, "gradwatch.protocol")
 
     return is_allowed

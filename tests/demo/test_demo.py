@@ -158,7 +158,10 @@ class TestPlaying:
             assert dashboard.list_findings(cured["id"]) == []
         assert [run["state"] for run in (sick, cured)] == ["finished", "finished"]
         assert [run["last_step"] for run in (sick, cured)] == [sick["config"]["steps"] - 1] * 2
-        assert (finding["kind"], finding["first_step"]) == ("nonfinite_gradient", STEPS_TOGETHER)
+        assert (finding["kind"], finding["first_step"]) == ("singular_gradient", STEPS_TOGETHER)
+        assert finding["operation"]["type"] in ("Sqrt", "SqrtGrad")
+        assert finding["source"]["file"].endswith("norm_mask.py")
+        assert "tf.norm(ystar - y2, axis=0)" in finding["source"]["code"]
         text = screen.export_text()
         assert finding["title"] in text
         assert f"healthy over {cured['config']['steps']} steps" in text
