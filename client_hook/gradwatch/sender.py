@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
+from websockets.asyncio.client import ClientConnection
 from websockets.client import backoff
 
 from gradwatch._connection import Conversation, Endpoint, Failure, Timing, as_error, explain
@@ -258,9 +259,12 @@ class Sender:
             began = time.monotonic()
             self._conversation.made_progress = False
             try:
-                async with self._endpoint.connect(self._timing) as websocket:
+                websocket = await self._endpoint.connect(self._timing)
+                try:
                     await self._conversation.hold(websocket)
-                return
+                    return
+                finally:
+                    await _hang_up(websocket)
             except Exception as error:  # the boundary: whatever it is, it is said, and the training goes on
                 failure = explain(error, self._endpoint)
                 self._take_failure(failure, error)
@@ -327,6 +331,14 @@ class Sender:
             self._on_findings(findings)
         except Exception as error:  # the boundary: what the findings are used for must not end the delivery
             self._say("findings", f"the findings could not be used: {type(error).__name__}: {error}")
+
+
+async def _hang_up(websocket: ClientConnection) -> None:
+    """Says goodbye, and lets go of the socket even when the time runs out in the middle of it."""
+    try:
+        await websocket.close()
+    finally:
+        websocket.transport.abort()
 
 
 class _EventLoop(asyncio.SelectorEventLoop):

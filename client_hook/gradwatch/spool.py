@@ -8,6 +8,7 @@ its place in the log is kept. Owns no thread and no socket: `gradwatch.sender` d
 from __future__ import annotations
 
 import collections
+import itertools
 import os
 import sqlite3
 import threading
@@ -76,7 +77,7 @@ class Spool:
         self.disk_error: str | None = None
         self.disk_limit_bytes = disk_limit_bytes
         self._memory_limit_bytes = memory_limit_bytes
-        self._memory: dict[int, Kept] = {}
+        self._memory: dict[int, Kept] = {}  # in the order of the log
         self._memory_bytes = 0
         self._expendable: tuple[collections.deque[int], ...] = tuple(collections.deque() for _ in RANK)
         self._lasting: dict[int, Kept] = {}  # for a server that forgot the run; small, and few
@@ -197,7 +198,7 @@ class Spool:
                 return
             self.acknowledged_seq = seq
             self._gaps.discard_through(seq)
-            done = [one for one in self._memory if one <= seq]
+            done = list(itertools.takewhile(lambda one: one <= seq, self._memory))
             for one in done:
                 self.n_rows_waiting -= self._forget(one).n_rows
         with self._disk_lock:
@@ -228,8 +229,7 @@ class Spool:
             filler: int | str = self._first_scalar or "loss"
             for one in range(seq + 1, self.acknowledged_seq + 1):
                 if one in self._lasting:
-                    self._memory[one] = self._lasting[one]
-                    self._memory_bytes += len(self._lasting[one].payload) + MESSAGE_OVERHEAD_BYTES
+                    self._bring_back(self._lasting[one])
                     stream = self._lasting[one].stream
                     filler = filler if stream is None else stream
                 else:
@@ -315,6 +315,10 @@ class Spool:
         self._memory_bytes -= len(kept.payload) + MESSAGE_OVERHEAD_BYTES
         return kept
 
+    def _bring_back(self, kept: Kept) -> None:
+        self._memory = dict(sorted([*self._memory.items(), (kept.seq, kept)]))
+        self._memory_bytes += len(kept.payload) + MESSAGE_OVERHEAD_BYTES
+
     def _lose(self, kept: Kept) -> None:
         """Counts a message as dropped, and keeps its place."""
         self.n_dropped += kept.n_rows
@@ -389,8 +393,7 @@ class Spool:
             n_rows = self.n_rows_waiting - sum(kept.n_rows for kept in self._memory.values()) - n_rows_on_disk
             for one in range(seq, end):
                 if one in self._lasting:
-                    self._memory[one] = self._lasting[one]
-                    self._memory_bytes += len(self._lasting[one].payload) + MESSAGE_OVERHEAD_BYTES
+                    self._bring_back(self._lasting[one])
                 elif self._gaps.find(one) is None:
                     self._lose(Kept(one, 0, max(self._streams_before(one), default=None), n_rows, b""))
                     n_rows = 0

@@ -153,8 +153,13 @@ class IngestServer:
         self.port = next(iter(self._server.sockets)).getsockname()[1]
         self._is_up.set()
         await self._server.wait_closed()
+        # Hooks that were just being accepted are let go too; that takes a turn or two of the loop.
+        late = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
         for _ in range(3):
-            await asyncio.sleep(0)  # aborted connections take a turn of the loop to let go
+            await asyncio.sleep(0)
 
     async def _handle(self, websocket: ServerConnection) -> None:
         try:

@@ -92,22 +92,8 @@ class Hook:
         return self.spool.n_waiting == 0
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Hook]]:
-    hooks: list[Hook] = []
-
-    def start(url: str, **options: Any) -> Hook:
-        hook = Hook(tmp_path, url, **options)
-        hooks.append(hook)
-        hook.sender.start()
-        hook.sender.put(TABLE)
-        return hook
-
-    yield start
-    for hook in hooks:
-        hook.sender.close(0.05)
-        hook.sender._thread.join(5.0)
-        assert not hook.sender._thread.is_alive()
+Start = Callable[..., Hook]
+Serve = Callable[..., IngestServer]
 
 
 @pytest.fixture
@@ -123,8 +109,23 @@ def serve() -> Iterator[Callable[..., IngestServer]]:
         server.stop()
 
 
-Start = Callable[..., Hook]
-Serve = Callable[..., IngestServer]
+@pytest.fixture
+def start(tmp_path: Path, serve: Serve) -> Iterator[Callable[..., Hook]]:
+    # With `serve`, so that hooks end before their servers.
+    hooks: list[Hook] = []
+
+    def start(url: str, **options: Any) -> Hook:
+        hook = Hook(tmp_path, url, **options)
+        hooks.append(hook)
+        hook.sender.start()
+        hook.sender.put(TABLE)
+        return hook
+
+    yield start
+    for hook in hooks:
+        hook.sender.close(0.05)
+        hook.sender._thread.join(5.0)
+        assert not hook.sender._thread.is_alive()
 
 
 def test_delivers_in_order_and_leaves_no_file(start: Start, serve: Serve, tmp_path: Path) -> None:
@@ -187,8 +188,8 @@ def test_a_server_killed_and_restarted_again_and_again(start: Start, serve: Serv
 
     def train() -> None:
         while not stop.is_set():
-            hook.put(5)
-            time.sleep(0.001)
+            hook.put(2)
+            time.sleep(0.004)
 
     training = threading.Thread(target=train)
     training.start()
