@@ -42,11 +42,11 @@ def active_observers() -> list[Observer]:
 
 
 def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence[Any]) -> None:
-    """Lets a watch see every ``apply``, and every ``compute_loss`` of its models, from now on."""
+    """Lets a watch see every ``apply`` and every ``compute_loss`` from now on; it knows which are its own."""
     _active.append(observer)
     for cls in {keras.optimizers.Optimizer, *map(type, optimizers)}:
         _apply_patch.install(defining_classes(cls, "apply"))
-    for cls in map(type, models):
+    for cls in {keras.Model, *map(type, models)}:
         _loss_patch.install({base for base in cls.__mro__ if "compute_loss" in base.__dict__})
 
 

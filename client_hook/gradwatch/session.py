@@ -237,9 +237,7 @@ class Watch:
 
     def claims(self, optimizer: Any, variables: Sequence[Any]) -> bool:
         """Whether an optimizer that applies these variables belongs to what is watched."""
-        # Keras wraps an optimizer by itself where it scales the loss: the user knows the inner one.
-        known = (optimizer, getattr(optimizer, "inner_optimizer", optimizer))
-        if any(one is target for one in known for target in self._optimizers):
+        if self._is_target(optimizer):
             return True
         for model in self._models:
             if getattr(model, "optimizer", None) is optimizer:
@@ -251,8 +249,13 @@ class Watch:
 
     def note_loss(self, model: Any, loss: Any) -> None:
         """Keeps the loss that a watched model just computed, for the ``apply`` that follows."""
-        if any(model is target for target in self._models):
+        if any(model is target for target in self._models) or self._is_target(getattr(model, "optimizer", None)):
             self._loss = loss
+
+    def _is_target(self, optimizer: Any) -> bool:
+        # Keras wraps an optimizer by itself where it scales the loss: the user knows the inner one.
+        known = (optimizer, getattr(optimizer, "inner_optimizer", optimizer))
+        return any(one is target for one in known for target in self._optimizers)
 
     def record(
         self, optimizer: Any, gradients: Sequence[Any], variables: Sequence[Any], apply: Callable[[], Any]
