@@ -134,12 +134,12 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize("run_eagerly", [False, True], ids=["graph", "eagerly"])
-@pytest.mark.parametrize(("owner", "name"), FAILURES.values(), ids=FAILURES)
+@pytest.mark.parametrize(
+    ("owner", "name", "run_eagerly"),
+    [(*where, False) for where in FAILURES.values()] + [(Stream, "before", True), (Stream, "after", True)],
+    ids=[*FAILURES, "before an eager step", "after an eager step"],
+)
 def test_the_hook_fails_and_training_goes_on(watch, monkeypatch, capsys, plain_weights, owner, name, run_eagerly):
-    if run_eagerly and owner is Governor:
-        pytest.skip("the same thread either way")
-
     def fail(*arguments, **options):
         raise RuntimeError("broken inside")
 

