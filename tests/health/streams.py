@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwatch.protocol import STATISTICS
+from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
 from gradwatch_server.health import Engine
 
 COLUMN = {name: place for place, name in enumerate(STATISTICS)}
@@ -26,6 +26,19 @@ def dense(n_layers: int, width: int = 64, dtype: str = "float32") -> list[tuple[
     ]
 
 
+def forward(type_: str, name: str, *, code: str = "", layer: str = "", line: int = 47) -> dict[str, Any]:
+    """An operation of the forward pass, as a hook announces it; without code it has no source."""
+    source = {"file": "/home/me/train.py", "line": line, "code": code} if code else None
+    return {"type": type_, "name": name, "layer": layer, "is_gradient": False, "forward": None, "source": source}
+
+
+def gradient_of(operation: dict[str, Any], type_: str) -> dict[str, Any]:
+    """The operation that the tape adds for another."""
+    made_for = {"type": operation["type"], "name": operation["name"]}
+    name = f"gradient_tape/{operation['name'].rpartition('/')[0]}/{type_}"
+    return operation | {"type": type_, "name": name, "is_gradient": True, "forward": made_for}
+
+
 @dataclass
 class Run:
     """One stream's rows; every method changes them in place and returns the run."""
@@ -37,6 +50,8 @@ class Run:
     first_step: int = 0
     stream: int = 0
     optimizer: str = "adam"
+    operations: list[dict[str, Any]] = field(default_factory=list)
+    operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)
     steps: np.ndarray = field(init=False)
     statistics: np.ndarray = field(init=False)
@@ -73,6 +88,8 @@ class Run:
         self.scalars = np.stack([loss, np.full(n, 1e-3), gradient_norm, np.zeros(n), np.zeros(n)], 1).astype(np.float32)
         self.present = np.ones((n, len(SCALARS)), bool)
         self.present[:, 3:] = False
+        self.operation_rows = np.zeros((n, len(self.operations), len(OPERATION_STATISTICS)), np.float32)
+        self.operation_rows[:, :] = [0, 0, 0.5, 2.0, 0, 96]
 
     # -- places ------------------------------------------------------------------------------------------------------
 
@@ -152,11 +169,28 @@ class Run:
         self.present[:, 3] = True
         return self.scale("gradient", np.broadcast_to(np.asarray(scale, np.float64), self.steps.shape))
 
+    def break_operation(
+        self, place: int, *, start: int, stop: int | None = None, n: float = 4, n_in: float = 0, **numbers: Any
+    ) -> Run:
+        """Makes an operation give n non-finite values, n_in of its inputs being so; other numbers by name."""
+        rows = self.rows(start, stop)
+        for name, value in {"n_nonfinite": n, "n_nonfinite_in": n_in, **numbers}.items():
+            self.operation_rows[rows, place, OPERATION_STATISTICS.index(name)] = value
+        return self
+
+    def thin_operations(self, every: int) -> Run:
+        """Leaves the operations out, save at every so many steps, and where a gradient or the loss is broken."""
+        gradient = self.columns("gradient")
+        is_due = (self.steps % every == 0) | (self.statistics[:, gradient, 5:8] > 0).any(axis=(1, 2))
+        is_due |= self.present[:, 0] & ~np.isfinite(self.scalars[:, 0])
+        self.operation_rows[~is_due] = np.nan
+        return self
+
     # -- feeding -----------------------------------------------------------------------------------------------------
 
     def announce(self, engine: Engine) -> Engine:
         """Adds the stream to an engine."""
-        engine.add_stream(self.stream, self.optimizer, self.tensors, list(SCALARS))
+        engine.add_stream(self.stream, self.optimizer, self.tensors, list(SCALARS), operations=self.operations)
         return engine
 
     def batches(self, sizes: Iterator[int]) -> Iterator[slice]:
@@ -176,7 +210,14 @@ class Run:
 
     def feed_slice(self, engine: Engine, rows: slice) -> None:
         """Feeds some rows."""
-        engine.feed_rows(self.stream, self.steps[rows], self.statistics[rows], self.scalars[rows], self.present[rows])
+        engine.feed_rows(
+            self.stream,
+            self.steps[rows],
+            self.statistics[rows],
+            self.scalars[rows],
+            self.present[rows],
+            operations=self.operation_rows[rows],
+        )
 
     def _set_norm(self, rows: Any, columns: Any, norm: Any) -> None:
         sizes = np.array([tensor["n_elements"] for tensor in self.tensors])[columns]

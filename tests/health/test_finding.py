@@ -9,13 +9,24 @@ import numpy as np
 import pytest
 
 from gradwatch_server.health.finding import make_plain
-from gradwatch_server.health.verdict.scene import list_names, say_number
-from tests.health.test_sick import CASES
+from gradwatch_server.health.verdict.spelling import list_names, say_number
+from tests.health.test_operation import CASES as OPERATION_CASES
+from tests.health.test_sick import CASES as SICK_CASES
+
+CASES = SICK_CASES | OPERATION_CASES
 
 FIELDS = {
     "id", "kind", "severity", "first_step", "last_step", "title", "layer", "tensor", "operation", "source", "evidence",
     "hypotheses", "worker",
 }  # fmt: skip
+
+
+def read_change(code: str) -> str:
+    """What a reader takes over: of a line before and after, the one after."""
+    lines = code.splitlines()
+    if not any(line.startswith("- ") for line in lines):
+        return code
+    return "\n".join(line.removeprefix("+ ") for line in lines if not line.startswith("- "))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -24,8 +35,8 @@ def test_json_is_as_the_contract_says(name: str) -> None:
         told = json.loads(json.dumps(finding.to_json(), allow_nan=False))
         assert set(told) == FIELDS
         assert told["severity"] in {"warning", "critical"}
-        assert told["operation"] is None
-        assert told["source"] is None
+        assert told["operation"] is None or set(told["operation"]) == {"type", "name"}
+        assert told["source"] is None or set(told["source"]) == {"file", "line", "code"}
         assert told["first_step"] <= told["last_step"]
         assert told["id"].startswith(f"{told['kind']}-{told['first_step']}")
         assert "/" not in told["id"]
@@ -47,7 +58,7 @@ def test_words_are_fit_for_a_tired_reader(name: str) -> None:
         for hypothesis in finding.hypotheses:
             assert 0 < hypothesis.confidence < 1
             texts += [hypothesis.cause, hypothesis.why, hypothesis.fix]
-            ast.parse(hypothesis.code)
+            ast.parse(read_change(hypothesis.code))
         confidences = [hypothesis.confidence for hypothesis in finding.hypotheses]
         assert confidences == sorted(confidences, reverse=True)
         for text in texts:

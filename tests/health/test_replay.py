@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradwatch_server.health import Engine
-from tests.health.streams import SCALARS, Run, dense
+from tests.health.streams import SCALARS, Run, dense, forward, gradient_of
+from tests.health.test_operation import CASES as OPERATION_CASES
 from tests.health.test_sick import CASES, broken_all, growing
 
 
@@ -28,7 +29,8 @@ def feed_in(run: Run, sizes: list[int]) -> Engine:
     return engine
 
 
-REPLAYED = {name: (case.run, tell(case.run.feed(batch=10_000))) for name, case in CASES.items()}
+REPLAYED = {name: (case.run, tell(case.run.feed(batch=10_000))) for name, case in (CASES | OPERATION_CASES).items()}
+LOG = forward("Log", "Log", code="loss = -tf.reduce_mean(y * tf.math.log(p))")
 
 
 @settings(max_examples=60, deadline=None)
@@ -42,7 +44,11 @@ def test_batches_do_not_matter(name: str, sizes: list[int]) -> None:
 def wild_runs(draw: Any) -> Run:
     """Runs with any mixture of troubles."""
     run = Run(
-        dense(draw(st.integers(1, 5))), n_steps=200, seed=draw(st.integers(0, 99)), noise=draw(st.floats(0.01, 1.5))
+        dense(draw(st.integers(1, 5))),
+        n_steps=200,
+        seed=draw(st.integers(0, 99)),
+        noise=draw(st.floats(0.01, 1.5)),
+        operations=[LOG, gradient_of(LOG, "Reciprocal")],
     )
     n = len(run.variables)
     for _ in range(draw(st.integers(0, 4))):
@@ -51,7 +57,9 @@ def wild_runs(draw: Any) -> Run:
         which = draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True))
         kind = draw(st.sampled_from(["gradient", "update", "weight"]))
         value = draw(st.sampled_from(["n_nan", "n_pos_inf", "n_neg_inf"]))
-        trouble = draw(st.sampled_from(["break", "loss", "grow", "zero", "miss", "large", "scaled"]))
+        trouble = draw(
+            st.sampled_from(["break", "loss", "grow", "zero", "miss", "large", "scaled", "operation", "steep"])
+        )
         if trouble == "break":
             run.break_(kind, which, start=start, stop=stop, value=value, n=draw(st.sampled_from([None, 3])))
         elif trouble == "loss":
@@ -64,8 +72,16 @@ def wild_runs(draw: Any) -> Run:
             run.miss(which, stop=stop)
         elif trouble == "large":
             run.set_loss(2.0).scale("update", 500.0)
+        elif trouble == "operation":
+            place, n_in = draw(st.integers(0, 1)), draw(st.sampled_from([0, 3]))
+            run.break_operation(place, start=start, stop=stop, n_in=n_in, margin=0.0, n_singular=3)
+        elif trouble == "steep":
+            run.break_operation(0, start=start, stop=stop, n=0, margin=1e-14, amplification=1e14)
+            run.scale("gradient", 20.0, start=start, stop=stop)
         else:
             run.scale_loss(1024.0)
+    if draw(st.booleans()):
+        run.thin_operations(draw(st.integers(2, 30)))
     if draw(st.booleans()):
         run.thin(draw(st.integers(2, 30)))
     return run

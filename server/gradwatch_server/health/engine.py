@@ -19,7 +19,9 @@ from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.missing import MissingRule
 from gradwatch_server.health.nonfinite import NonFiniteRule, NonFiniteScalarRule
-from gradwatch_server.health.operation import Operation, OperationRecord, OperationRule
+from gradwatch_server.health.operation import OperationRecord, OperationRule
+from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.vanishing import VanishingRule
 from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, is_credible, limit_repeats, tell
@@ -263,6 +265,7 @@ class _Stream:
             VanishingRule(number, table),
             MissingRule(number, table),
             ZeroRule(number, table),
+            SteepRule(number, table, operations),
         )
         self.operation_rule = OperationRule(number, operations)
         self._archive = earlier.episodes() if earlier is not None else []

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.table import TensorTable
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "NonFinite",
     "Phase",
     "Rate",
+    "Steep",
     "Vanishing",
     "Zero",
 ]
@@ -162,3 +164,28 @@ class Rate(Episode):
     """Updates large against the weights; ``ratio`` is the median over kernels and rows at the moment it was known."""
 
     ratio: float = float("nan")
+
+
+@dataclass(eq=False)
+class Steep(Episode):
+    """An operation that came near its singular point.
+
+    Attributes:
+        operation: the operation.
+        margin_before: its usual distance from the singular point in the run's first rows.
+        amplification_before: and its usual slope.
+        norm_before: and the usual global gradient norm.
+        margin: the smallest distance so far.
+        amplification: the largest slope so far.
+        norm: the largest global gradient norm so far.
+        is_felt: whether the gradient grew with it; else it is about to reach the singular point.
+    """
+
+    operation: Operation | None = None
+    margin_before: float = float("nan")
+    amplification_before: float = float("nan")
+    norm_before: float = float("nan")
+    margin: float = float("nan")
+    amplification: float = float("nan")
+    norm: float = float("nan")
+    is_felt: bool = False

@@ -1,4 +1,4 @@
-"""The risky operations of one stream: which they are, and the rows in which one of them went wrong. Words nothing.
+"""Which risky operation broke first: the rows in which one did, and what they say. Words nothing.
 
 A hook takes the numbers of the operations at some steps, and at every step whose gradient or loss is not finite
 (docs/contract.md, "operations").
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,73 +15,19 @@ import numpy.typing as npt
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS
+from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
 
-__all__ = ["OPERATION_COLUMN", "Account", "Operation", "OperationRecord", "OperationRule", "find_account"]
+__all__ = ["Account", "OperationRecord", "OperationRule", "find_account"]
 
-OPERATION_COLUMN: Final = {name: place for place, name in enumerate(OPERATION_STATISTICS)}
 _OUT, _IN = OPERATION_COLUMN["n_nonfinite"], OPERATION_COLUMN["n_nonfinite_in"]
 
 Bool = npt.NDArray[np.bool_]
 Float32 = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Operation:
-    """One risky operation.
-
-    Attributes:
-        place: its place in execution order.
-        type: TensorFlow's type of it.
-        name: its name in the graph.
-        layer: the Keras path of its layer, or None where it is in none.
-        is_gradient: whether the tape added it.
-        forward_type: for a gradient operation, the type of the operation that it differentiates, or None.
-        forward_name: and its name.
-        forward_place: and its place, -1 where it is not in the table.
-        source: file, line and code of the user's own call, or None.
-    """
-
-    place: int
-    type: str
-    name: str
-    layer: str | None
-    is_gradient: bool
-    forward_type: str | None
-    forward_name: str | None
-    forward_place: int
-    source: Mapping[str, Any] | None
-
-    @classmethod
-    def table(cls, operations: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]:
-        """Reads the field ``operations`` of a ``tensors`` message."""
-        places = {str(operation["name"]): place for place, operation in enumerate(operations)}
-        result = []
-        for place, operation in enumerate(operations):
-            forward = operation.get("forward") or {}
-            result.append(
-                cls(
-                    place=place,
-                    type=str(operation["type"]),
-                    name=str(operation["name"]),
-                    layer=str(operation["layer"]) if operation.get("layer") else None,
-                    is_gradient=bool(operation.get("is_gradient")),
-                    forward_type=forward.get("type"),
-                    forward_name=forward.get("name"),
-                    forward_place=places.get(str(forward.get("name")), -1),
-                    source=operation.get("source"),
-                )
-            )
-        return tuple(result)
-
-    @property
-    def function(self) -> str:
-        """The type of what the user wrote: of the forward operation, where this is its gradient."""
-        return self.forward_type or self.type
-
-
 @dataclass(frozen=True, eq=False)
 class OperationRecord:
-    """One row in which an operation had non-finite outputs that it usually has not.
+    """One row in which the gradient broke, or an operation had non-finite outputs that it usually has not.
 
     Attributes:
         stream: the stream's number.
@@ -110,10 +55,12 @@ class Account:
     Attributes:
         step: the record's step.
         culprit: the first operation that made non-finite values of finite ones, or None.
-        carrier: where there is no such: the first that had non-finite values already in its inputs, or None.
+        carrier: where there is no such: the first that had non-finite values already in its inputs, or None (then no
+            operation that was looked at broke).
         numbers: the culprit's (or carrier's) numbers, by name; NaN where unknown. Of a gradient operation that has no
             singular point of its own, its forward operation's.
         n_broken: operations with unusual non-finite outputs.
+        n_seen: operations that were looked at.
     """
 
     step: int
@@ -121,12 +68,7 @@ class Account:
     carrier: Operation | None
     numbers: Mapping[str, float]
     n_broken: int
-
-    @property
-    def is_forward_finite(self) -> bool:
-        """Whether nothing on the way to the loss was seen to break."""
-        first = self.culprit or self.carrier
-        return first is not None and first.is_gradient
+    n_seen: int
 
 
 class OperationRule:
@@ -152,33 +94,36 @@ class OperationRule:
         n_out, n_in = block.operations[:, :, _OUT], block.operations[:, :, _IN]
         is_captured = ~np.isnan(n_out).all(axis=1)
         is_out, is_in = n_out > 0, n_in > 0
-        if not self._is_broken and not is_out.any() and not is_in.any():
+        is_gradient_broken = block.has_nonfinite_gradient
+        if not (self._is_broken or is_out.any() or is_in.any() or is_gradient_broken.any()):
             if is_captured.any():
                 self._previous_step = int(block.steps[is_captured][-1])
             return
-        is_healthy = ~block.has_nonfinite_gradient & block.is_loss_finite
         for row in np.flatnonzero(is_captured):
-            self._take(int(block.steps[row]), block.operations[row], is_out[row], is_in[row], bool(is_healthy[row]))
+            is_broken = bool(is_gradient_broken[row] or (is_out[row] & ~self._is_usual_out).any())
+            if is_broken and not self._is_broken:
+                self._keep(block, int(row))
+            if block.is_loss_finite[row] and not is_gradient_broken[row]:
+                self._is_usual_out |= is_out[row]
+                self._is_usual_in |= is_in[row]
+            self._is_broken, self._previous_step = is_broken, int(block.steps[row])
 
-    def _take(self, step: int, row: Float32, is_out: Bool, is_in: Bool, is_healthy: bool) -> None:
-        is_broken = bool((is_out & ~self._is_usual_out).any())
-        if is_broken and not self._is_broken and len(self.records) < EPISODES_LIMIT:
-            self.records.append(
-                OperationRecord(
-                    self._stream,
-                    step,
-                    self._previous_step,
-                    self._operations,
-                    row.copy(),
-                    self._is_usual_out.copy(),
-                    self._is_usual_in.copy(),
-                )
+    def _keep(self, block: Block, row: int) -> None:
+        if len(self.records) >= EPISODES_LIMIT:
+            if not block.is_scaled[row]:
+                return
+            del self.records[0]  # loss scaling provokes an overflow now and then; what matters is the last one
+        self.records.append(
+            OperationRecord(
+                stream=self._stream,
+                step=int(block.steps[row]),
+                previous_step=self._previous_step,
+                operations=self._operations,
+                row=block.operations[row].copy(),
+                is_usual_out=self._is_usual_out.copy(),
+                is_usual_in=self._is_usual_in.copy(),
             )
-        if is_healthy:
-            self._is_usual_out |= is_out
-            self._is_usual_in |= is_in
-        self._is_broken = is_broken
-        self._previous_step = step
+        )
 
 
 def find_account(records: Sequence[OperationRecord], stream: int, step: int) -> Account | None:
@@ -218,6 +163,7 @@ def _judge(record: OperationRecord) -> Account:
         carrier=None if culprit is not None else carrier,
         numbers={} if named is None else _read_numbers(record, named),
         n_broken=len(broken),
+        n_seen=int((~np.isnan(record.row[:, _OUT])).sum()),
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from gradwatch_server.health.book import Testimony
-from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Phase, Rate, Vanishing, Zero
+from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Phase, Rate, Steep, Vanishing, Zero
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, OperationRecord, find_account
@@ -16,6 +16,7 @@ from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.quiet import tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import UPDATE_RATIO, WEIGHTS_FINITE, Scene
+from gradwatch_server.health.verdict.steep import tell_steep
 
 __all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "is_credible", "limit_repeats", "tell"]
 
@@ -55,20 +56,23 @@ def tell(
 ) -> Finding:
     """The finding of an incident, told by its lead."""
     lead = incident.lead
-    scene = Scene(incident, questions[lead], optimizers, last_row, _find_account(incident, records))
-    if isinstance(lead, NonFinite):
-        return tell_nonfinite(lead, scene)
-    if isinstance(lead, Growth):
-        return tell_growth(lead, scene)
-    if isinstance(lead, Rate):
-        return tell_rate(lead, scene)
-    if isinstance(lead, Vanishing):
-        return tell_vanishing(lead, scene)
-    if isinstance(lead, Missing):
-        return tell_missing(lead, scene)
-    if isinstance(lead, Zero):
-        return tell_zero(lead, scene)
-    raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
+    account, steep = _find_account(incident, records), _find_steep(lead, questions)
+    scene = Scene(incident, questions[lead], optimizers, last_row, account, steep)
+    teller = _TELLERS.get(type(lead))
+    if teller is None:
+        raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
+    return teller(lead, scene)
+
+
+_TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
+    NonFinite: tell_nonfinite,
+    Growth: tell_growth,
+    Rate: tell_rate,
+    Steep: tell_steep,
+    Vanishing: tell_vanishing,
+    Missing: tell_missing,
+    Zero: tell_zero,
+}
 
 
 def _find_account(incident: Incident, records: Sequence[OperationRecord]) -> Account | None:
@@ -77,6 +81,16 @@ def _find_account(incident: Incident, records: Sequence[OperationRecord]) -> Acc
     if first is None or first.phase in (Phase.UPDATE, Phase.WEIGHT):
         return None  # the gradient was finite: what broke is the optimizer's
     return find_account(records, first.stream, first.first_step)
+
+
+def _find_steep(lead: Episode, episodes: Iterable[Episode]) -> Steep | None:
+    """An operation that was steep when the lead began."""
+    for episode in episodes:
+        if isinstance(episode, Steep) and episode.stream == lead.stream and episode is not lead:
+            is_over = episode.closed_step is not None and episode.closed_step < lead.first_step
+            if episode.first_step <= lead.last_step and not is_over:
+                return episode
+    return None
 
 
 def limit_repeats(findings: Sequence[Finding]) -> list[Finding]:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Final
 
 from gradwatch_server.health.entry import Entry
 from gradwatch_server.health.episode import NonFinite
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_norm import advise_rate
-from gradwatch_server.health.verdict.scene import Scene, say_number, say_step
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_number, say_step
 
-__all__ = ["advise_gradient", "advise_loss", "advise_weight"]
+__all__ = ["SUPERSEDED", "advise_gradient", "advise_loss", "advise_weight"]
+
+SINGULAR_CAUSE: Final = (
+    "A function with an infinite slope at its input: sqrt or norm at 0, `where` after a NaN, log near 0"
+)
+LOG_CAUSE: Final = "log(0) or a division by zero in the forward pass or the loss"
+OVERFLOW_CAUSE: Final = "Overflow in the backward pass"
+SUPERSEDED: Final = frozenset({SINGULAR_CAUSE, LOG_CAUSE, OVERFLOW_CAUSE})
+"""Guesses at an operation, of no use once it is known which one it was."""
 
 SAFE_NORM_CODE = """\
 # tf.norm(x, axis=-1) has the gradient x / norm: 0 / 0 where a row is all zero.
@@ -79,7 +89,24 @@ def advise_gradient(lead: NonFinite, entry: Entry, scene: Scene) -> list[Hypothe
         found.append(_half_overflow(is_nan))
     elif not is_nan:
         found.append(_overflow())
-    return found + _from_rate(scene)
+    return _weigh(found, scene) + _from_rate(scene)
+
+
+def _weigh(hypotheses: list[Hypothesis], scene: Scene) -> list[Hypothesis]:
+    """Moves beliefs by what the operations say where none of them is the origin."""
+    account = scene.account
+    if account is None or account.culprit is not None:
+        return hypotheses
+    came_forward = account.carrier is not None and not account.carrier.is_gradient
+    weighed = []
+    for hypothesis in hypotheses:
+        confidence = hypothesis.confidence
+        if hypothesis.cause in SUPERSEDED:
+            confidence *= 0.3 if came_forward or account.carrier is None else 0.8
+        elif hypothesis.code == CHECK_INPUT_CODE and came_forward:
+            confidence = max(confidence, 0.8)
+        weighed.append(replace(hypothesis, confidence=confidence))
+    return weighed
 
 
 def advise_loss(lead: NonFinite, scene: Scene, *, is_beside: bool) -> list[Hypothesis]:
@@ -92,7 +119,7 @@ def advise_loss(lead: NonFinite, scene: Scene, *, is_beside: bool) -> list[Hypot
         # A NaN that the gradient depends on would have broken it in the same step.
         found = [replace(hypothesis, confidence=0.5 * hypothesis.confidence) for hypothesis in found]
         found.append(_beside_training(lead))
-    return found + _from_rate(scene)
+    return _weigh(found, scene) + _from_rate(scene)
 
 
 def advise_weight(lead: NonFinite, scene: Scene) -> list[Hypothesis]:
@@ -154,7 +181,7 @@ def _singular(entry: Entry, scene: Scene, is_nan: bool) -> Hypothesis:
     if entry.is_forward:
         confidence = 0.25
     return Hypothesis(
-        "A function with an infinite slope at its input: sqrt or norm at 0, `where` after a NaN, log near 0",
+        SINGULAR_CAUSE,
         confidence,
         f"{start}. Typical are `tf.norm` or `tf.sqrt` of exactly 0, a `tf.where` that hides a NaN which its gradient "
         "still meets, and `tf.math.log` or a division near 0.",
@@ -191,7 +218,7 @@ def _half_overflow(is_nan: bool) -> Hypothesis:
 
 def _overflow() -> Hypothesis:
     return Hypothesis(
-        "Overflow in the backward pass",
+        OVERFLOW_CAUSE,
         0.5,
         "The gradient is infinite and not NaN: a product or an exponential left the range of the numbers. Divisions "
         "by tiny numbers do it too.",
@@ -218,7 +245,7 @@ def _bad_data(lead: NonFinite) -> Hypothesis:
 
 def _log_of_zero(lead: NonFinite, is_nan: bool) -> Hypothesis:
     return Hypothesis(
-        "log(0) or a division by zero in the forward pass or the loss",
+        LOG_CAUSE,
         (0.45 if is_nan else 0.6) + (0.0 if lead.is_first_row else 0.1),
         "Cross-entropy written by hand takes log(0) once a probability rounds to 0"
         + (", and 0 times the resulting -Inf is NaN. " if is_nan else ", which makes the loss infinite. ")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gradwatch_server.health.episode import Growth
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
-from gradwatch_server.health.verdict.scene import Scene, say_number
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_number
 
 __all__ = ["advise_growth", "advise_missing", "advise_rate", "advise_vanishing", "advise_zero"]
 

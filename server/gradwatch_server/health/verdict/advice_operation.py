@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
+from gradwatch_server.health.episode import Steep
 from gradwatch_server.health.finding import Hypothesis
-from gradwatch_server.health.operation import Account, Operation
-from gradwatch_server.health.verdict.operation import CONTAINERS, DIVISIONS, is_exact, is_norm, say_place
+from gradwatch_server.health.operation import Account
+from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.verdict.operation import CONTAINERS, DIVISIONS, is_exact, is_norm, say_noun, say_place
 from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line
-from gradwatch_server.health.verdict.scene import say_count
+from gradwatch_server.health.verdict.spelling import say_count, say_number
 
-__all__ = ["advise_masked_too_late", "advise_operation", "mend"]
+__all__ = ["advise_masked_too_late", "advise_operation", "advise_steep"]
 
 CERTAIN: Final = 0.95
 """The operation was seen to make NaN of finite numbers, and its input to be exactly at the singular point."""
@@ -204,24 +207,43 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
         n_singular, n_in = account.numbers["n_singular"], account.numbers["n_in"]
         verb = "was" if int(n_singular) == 1 else "were"
         why = f"{int(n_singular):,} of {say_count(n_in, 'input')} {verb} there at this step. {why}"
-    mended = mend(operation)
-    found = [
+    confidence = CERTAIN if exact else LIKELY
+    mended = _mend(operation)
+    found = [Hypothesis(f"{remedy.cause}{say_place(operation)}", confidence, why, remedy.fix, mended or remedy.code)]
+    is_entropy = operation.function == "Log" and bool(_PROBABILITIES.search(operation.code))
+    if is_entropy and "log_softmax" not in (mended or ""):
+        # A bound on the probability makes the loss finite, and its gradient 0 where it is needed most.
+        found[0] = replace(found[0], confidence=confidence - 0.1)
+        found.insert(0, _advise_logits(operation, confidence))
+    return found
+
+
+def advise_steep(lead: Steep, operation: Operation) -> list[Hypothesis]:
+    """Causes of an operation that came near its singular point."""
+    remedy = _AT_POINT.get(operation.function, _OTHER) if not is_norm(operation) else _NORM
+    why = (
+        f"Its smallest input went from {say_number(lead.margin_before)} to {say_number(lead.margin)}, and its slope to "
+        f"{say_number(lead.amplification)}. "
+    )
+    if lead.is_felt:
+        why += "The gradient norm rose with it: steps are now ruled by the few inputs that are nearest to 0."
+    else:
+        why += "No epsilon holds it: once an input rounds to exactly 0, the value or its gradient is Inf or NaN."
+    return [
         Hypothesis(
-            f"{remedy.cause}{say_place(operation)}",
-            CERTAIN if exact else LIKELY,
+            f"Nothing keeps the input of the {say_noun(operation)} away from its singular point{say_place(operation)}",
+            0.8 if lead.is_felt else 0.7,
             why,
-            remedy.fix,
-            mended or remedy.code,
+            "Bound the input before the operation. Clipping its result sets the gradient to 0 there: it hides the steep "
+            "slope instead of removing it.",
+            _mend(operation) or remedy.code,
         )
     ]
-    if operation.function in {"Log", "Xlogy"}:
-        found.append(_advise_logits(operation, is_mended=mended is not None and "log_softmax" in mended))
-    return found
 
 
 def advise_masked_too_late(operation: Operation) -> Hypothesis:
     """The forward operation broke and the loss did not: what hides its result hides it too late."""
-    code = str((operation.source or {}).get("code") or "")
+    code = operation.code
     guarded = guard_where(code, operation.function)
     call = _SAFE_CALLS.get(operation.function, "tf.math.log(tf.where(is_safe, x, 1.0))")
     return Hypothesis(
@@ -234,9 +256,9 @@ def advise_masked_too_late(operation: Operation) -> Hypothesis:
     )
 
 
-def mend(operation: Operation) -> str | None:
+def _mend(operation: Operation) -> str | None:
     """The user's line before and after, or None where it is not understood."""
-    code = str((operation.source or {}).get("code") or "")
+    code = operation.code
     changed = rewrite_line(code, operation.function)
     return None if changed is None else _say_change(code, changed)
 
@@ -249,14 +271,12 @@ def _choose(operation: Operation, exact: bool) -> _Remedy:
     return _AT_POINT.get(operation.function, _OTHER)
 
 
-def _advise_logits(operation: Operation, *, is_mended: bool) -> Hypothesis:
-    code = str((operation.source or {}).get("code") or "")
-    is_probable = bool(_PROBABILITIES.search(code))
+def _advise_logits(operation: Operation, confidence: float) -> Hypothesis:
     return Hypothesis(
-        "A cross-entropy written by hand over probabilities",
-        0.85 if is_probable and not is_mended else 0.5,
+        f"A cross-entropy written by hand takes the logarithm of a probability of 0{say_place(operation)}",
+        confidence,
         "A softmax or sigmoid rounds to exactly 0 (or 1) once the logits are some 90 apart; its logarithm is then "
-        "infinite. Taken together from the logits, the two never leave the range of numbers.",
+        "infinite, and 0 times that is NaN. Taken together, from the logits, the two never leave the range of numbers.",
         "Give the loss the logits (`from_logits=True`) instead of taking the logarithm of a probability.",
         _LOGITS_CODE,
     )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.advice_norm import advise_growth, advise_rate
-from gradwatch_server.health.verdict.scene import Scene, say_number, say_step
+from gradwatch_server.health.verdict.advice_operation import advise_operation, advise_steep
+from gradwatch_server.health.verdict.operation import name_operation, operation_evidence
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_number, say_step
 
 __all__ = ["tell_growth", "tell_rate"]
 
@@ -27,6 +31,13 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
     )
     if layer is not None:
         summary += f"; it grew most in {tensor}"
+    hypotheses, operation = advise_growth(lead, scene), scene.culprit
+    if scene.steep is not None and scene.steep.operation is not None:
+        operation = scene.steep.operation
+        hypotheses += advise_steep(scene.steep, operation)
+    elif operation is not None and scene.account is not None:
+        # It broke what had grown; whether it made it grow is not known.
+        hypotheses += [replace(h, confidence=0.5 * h.confidence) for h in advise_operation(scene.account, operation)]
     return Finding(
         kind="exploding_gradient",
         severity=scene.severity,
@@ -43,8 +54,11 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
             largest_step=lead.largest_step,
             factor=factor,
             n_tensors=lead.n_tensors,
+            **(operation_evidence(scene.account) if scene.account is not None else {}),
         ),
-        hypotheses=tuple(sorted(advise_growth(lead, scene), key=lambda hypothesis: -hypothesis.confidence)),
+        hypotheses=tuple(sorted(hypotheses, key=lambda hypothesis: -hypothesis.confidence)),
+        operation=None if operation is None else name_operation(operation),
+        source=None if operation is None or operation.source is None else dict(operation.source),
     )
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from gradwatch_server.health.entry import Entry, locate
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Finding, Hypothesis
-from gradwatch_server.health.operation import Operation
+from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.verdict.advice_nonfinite import advise_gradient, advise_loss, advise_weight
+from gradwatch_server.health.verdict.advice_nonfinite import SUPERSEDED, advise_gradient, advise_loss, advise_weight
 from gradwatch_server.health.verdict.advice_operation import advise_masked_too_late, advise_operation
 from gradwatch_server.health.verdict.operation import (
     describe_account,
@@ -22,7 +22,8 @@ from gradwatch_server.health.verdict.operation import (
     say_place,
     say_trouble,
 )
-from gradwatch_server.health.verdict.scene import Scene, say_count, say_number, say_step
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
 __all__ = ["tell_nonfinite"]
 
@@ -58,14 +59,13 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
     is_beside = not reached and scene.last_row > lead.first_step
     if is_beside:
         summary += "; no gradient has been NaN or infinite since"
+    hypotheses = advise_loss(lead, scene, is_beside=is_beside)
     # What breaks in the backward pass only is no cause of a loss.
     culprit = scene.culprit if scene.culprit is not None and not scene.culprit.is_gradient else None
     if culprit is not None and scene.account is not None:
         title = f"{title.removesuffix(' while the weights were still finite')}: "
         title += f"{say_trouble(scene.account, culprit)}{say_place(culprit)}"
-        hypotheses = advise_operation(scene.account, culprit) + _doubt(advise_loss(lead, scene, is_beside=is_beside))
-    else:
-        hypotheses = advise_loss(lead, scene, is_beside=is_beside)
+        hypotheses = advise_operation(scene.account, culprit) + _doubt(hypotheses)
     return _finding(
         lead,
         scene,
@@ -204,8 +204,9 @@ def _finding(
 
 
 def _doubt(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """General suspicions beside an operation that was seen to break."""
-    return [replace(hypothesis, confidence=0.2 * hypothesis.confidence) for hypothesis in hypotheses]
+    """What may stand behind an operation that was seen to break: data and learning rate, not other operations."""
+    kept = [hypothesis for hypothesis in hypotheses if hypothesis.cause not in SUPERSEDED]
+    return [replace(hypothesis, confidence=0.2 * hypothesis.confidence) for hypothesis in kept]
 
 
 def _say_entry(entry: Entry, table: TensorTable) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import PureWindowsPath
 from typing import Any, Final
 
-from gradwatch_server.health.operation import Account, Operation
-from gradwatch_server.health.verdict.scene import say_count, say_number
+from gradwatch_server.health.operation import Account
+from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.verdict.spelling import say_count, say_number
 
 __all__ = [
     "CONTAINERS",
@@ -19,6 +20,8 @@ __all__ = [
     "is_norm",
     "name_operation",
     "operation_evidence",
+    "say_link",
+    "say_noun",
     "say_operation",
     "say_place",
     "say_trouble",
@@ -56,7 +59,7 @@ _EXACT: Final = {
     "Asin": "at or beyond ±1",
     "Atanh": "at or beyond ±1",
     "Acosh": "at or below 1",
-    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), "of a number too large: it overflows"),
+    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), "that overflows"),
     **dict.fromkeys(DIVISIONS, "by exactly 0"),
 }
 _OUTSIDE: Final = {
@@ -72,7 +75,7 @@ _NORM: Final = re.compile(r"\b(\w*norm|normalize)\s*\(")
 
 def is_norm(operation: Operation) -> bool:
     """Whether a square root is that of a norm, by the user's line or by its name in the graph."""
-    code = str((operation.source or {}).get("code") or "")
+    code = operation.code
     name = operation.forward_name or operation.name
     return operation.function == "Sqrt" and (bool(_NORM.search(code)) or "norm" in name.split("/")[-2:])
 
@@ -92,7 +95,13 @@ def say_operation(operation: Operation) -> str:
     if operation.is_gradient and operation.forward_type:
         scope = (operation.forward_name or "").rpartition("/")[0]
         return f"{operation.type}, the slope of the {operation.forward_type}" + (f" in {scope}" if scope else "")
-    return f"{operation.type} {operation.name}"
+    scope = operation.name.rpartition("/")[0]
+    return operation.type + (f" in {scope}" if scope else "")
+
+
+def say_noun(operation: Operation) -> str:
+    """``square root``."""
+    return _NOUNS.get(operation.function, operation.function)
 
 
 def say_place(operation: Operation) -> str:
@@ -106,10 +115,22 @@ def say_place(operation: Operation) -> str:
     return f"{place} ({file}:{line})" if line is not None else f"{place} ({file})"
 
 
+def say_link(account: Account) -> dict[str, Any] | None:
+    """The culprit as a link in the order of onset, or None where there is no culprit."""
+    operation = account.culprit
+    if operation is None:
+        return None
+    return {
+        "what": operation.type + say_place(operation),
+        "step": account.step,
+        "n": int(account.numbers["n_nonfinite"]),
+    }
+
+
 def say_trouble(account: Account, operation: Operation) -> str:
     """``square root of exactly 0``: what was wrong with the input."""
     function = operation.function
-    noun = _NOUNS.get(function, function)
+    noun = say_noun(operation)
     if function in CONTAINERS:
         return f"inside a {noun}" + (", in its gradient" if operation.is_gradient else "")
     if is_exact(account):
@@ -128,7 +149,7 @@ def describe_account(account: Account) -> str:
         return _describe_carrier(account)
     numbers = account.numbers
     text = f"The first operation to break was {say_operation(operation)}"
-    text += f": {say_count(numbers['n_nonfinite'], 'value')} of its output NaN or infinite, its input all finite"
+    text += f": {say_count(numbers['n_nonfinite'], 'value')} of its output NaN or infinite, and all of its input finite"
     n_singular, n_in = numbers["n_singular"], numbers["n_in"]
     if n_singular > 0:
         text += f"; {int(n_singular):,} of {say_count(n_in, 'input')} {_say_singular(operation, numbers['margin'])}"
@@ -148,7 +169,7 @@ def _say_singular(operation: Operation, margin: float) -> str:
 def _describe_carrier(account: Account) -> str:
     operation = account.carrier
     if operation is None:
-        return ""
+        return f"None of the {say_count(account.n_seen, 'risky operation')} looked at had NaN or infinite values."
     pass_ = "backward" if operation.is_gradient else "forward"
     return (
         f"Of the operations looked at, {say_operation(operation)} was the first with NaN or infinite values, and its "
@@ -165,12 +186,12 @@ def operation_evidence(account: Account) -> dict[str, Any]:
     """The numbers that the verdict on an operation looked at."""
     named = account.culprit or account.carrier
     if named is None:
-        return {}
+        return {"operation_step": account.step, "n_operations": account.n_seen, "n_operations_broken": 0}
     numbers: Mapping[str, float] = account.numbers
     evidence: dict[str, Any] = {
         "operation_step": account.step,
-        "operation_says": describe_account(account),
         "operation_is_origin": account.culprit is not None,
+        "n_operations": account.n_seen,
         "n_operations_broken": account.n_broken,
         "n_outputs_nonfinite": numbers["n_nonfinite"],
         "n_singular": numbers["n_singular"],

@@ -6,7 +6,8 @@ from gradwatch_server.health.episode import Missing, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_norm import advise_missing, advise_vanishing, advise_zero
-from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, list_names, say_count, say_number, say_step
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene
+from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 from gradwatch_server.health.zero import CONFIRM_ROWS
 
 __all__ = ["tell_missing", "tell_vanishing", "tell_zero"]

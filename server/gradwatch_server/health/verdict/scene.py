@@ -1,4 +1,4 @@
-"""What the tellers of verdicts share: the facts around an incident's first step, and the spelling of numbers."""
+"""What the tellers of verdicts share: the facts around an incident's first step. Words nothing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from functools import cached_property
 from typing import Any, Final
 
 from gradwatch_server.health.book import Testimony
-from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Phase, Rate, Vanishing, Zero
+from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Phase, Rate, Steep, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING
 from gradwatch_server.health.incident import Incident
-from gradwatch_server.health.operation import Account, Operation
+from gradwatch_server.health.operation import Account
+from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.series import Reading
+from gradwatch_server.health.verdict.operation import say_link
 
-__all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Scene", "kind_of", "list_names", "say_count", "say_number", "say_step"]
+__all__ = ["NAMES_LIMIT", "UPDATE_RATIO", "WEIGHTS_FINITE", "Scene", "kind_of"]
 
 UPDATE_RATIO: Final = "gradwatch/update_ratio"
 WEIGHTS_FINITE: Final = "gradwatch/weights_finite"
@@ -35,6 +37,7 @@ class Scene:
         optimizers: the optimizer's name of each stream.
         last_row: the newest step of which any stream has brought a row.
         account: what the operations say about where its first NaN or Inf came from, or None.
+        steep: an operation that was steep at the time, or None.
     """
 
     incident: Incident
@@ -42,6 +45,7 @@ class Scene:
     optimizers: Mapping[int, str]
     last_row: int
     account: Account | None = None
+    steep: Steep | None = None
 
     @cached_property
     def loss(self) -> Reading:
@@ -118,6 +122,11 @@ class Scene:
                 what += f" ({self.optimizers.get(member.stream, member.stream)})"
             if what not in [link["what"] for link in chain]:
                 chain.append({"what": what, "step": member.first_step, "n": _n_first(member)})
+        link = say_link(self.account) if self.account is not None else None
+        if link is not None:
+            # What the operation did comes before what it did to the loss and the gradient of the same step.
+            place = sum(1 for member in chain if member["step"] < link["step"])
+            chain.insert(place, link)
         return chain
 
     def _flood(self) -> list[dict[str, Any]]:
@@ -141,36 +150,9 @@ def kind_of(episode: Episode) -> str:
         Vanishing: "vanishing_gradient",
         Missing: "missing_gradient",
         Zero: "zero_gradient",
+        Steep: "steep_gradient",
     }
     return kinds_by_type[type(episode)]
-
-
-def say_number(value: float) -> str:
-    """A number for people: three digits, ``0.0123``, ``4,200``, ``3.4e+12``."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "infinite"
-    if value == 0:
-        return "0"
-    if 1_000 <= abs(value) < 1e6:
-        return f"{float(f'{value:.3g}'):,.0f}"
-    return f"{value:.3g}"
-
-
-def say_count(n: float, noun: str) -> str:
-    """``1 tensor``, ``3 tensors``."""
-    return f"{int(n):,} {noun}" + ("" if int(n) == 1 else "s")
-
-
-def say_step(step: int) -> str:
-    """``step 12,345``."""
-    return f"step {step:,}"
-
-
-def list_names(names: list[str]) -> str:
-    """``a``, ``a and b``, ``a, b and 3 more``."""
-    if len(names) <= 2:
-        return " and ".join(names)
-    return f"{names[0]}, {names[1]} and {len(names) - 2} more"
 
 
 def _say_state(value: float | None) -> str | None:
@@ -182,7 +164,7 @@ def _say_state(value: float | None) -> str | None:
 def _what(episode: Episode) -> str:
     if isinstance(episode, NonFinite):
         return episode.name if episode.phase is Phase.LOSS else episode.phase.name.lower()
-    return {Growth: "gradient norm", Rate: "update ratio"}.get(type(episode), "gradient")
+    return {Growth: "gradient norm", Rate: "update ratio", Steep: "steep operation"}.get(type(episode), "gradient")
 
 
 def _n_first(episode: Episode) -> int:

@@ -1,0 +1,55 @@
+"""Verdicts on operations that come near their singular point, before anything breaks."""
+
+from __future__ import annotations
+
+from gradwatch_server.health.episode import Steep
+from gradwatch_server.health.finding import WARNING, Finding
+from gradwatch_server.health.verdict.advice_operation import advise_steep
+from gradwatch_server.health.verdict.operation import name_operation, say_noun, say_operation, say_place
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_number, say_step
+
+__all__ = ["tell_steep"]
+
+
+def tell_steep(lead: Steep, scene: Scene) -> Finding:
+    """The finding of an operation whose slope grew far beyond its past."""
+    operation = lead.operation
+    if operation is None:
+        raise ValueError("an episode of type Steep needs its operation, found none")
+    noun = say_noun(operation)
+    if lead.is_felt:
+        title = f"The {noun}{say_place(operation)} multiplies the gradient by up to {say_number(lead.amplification)}"
+    else:
+        title = f"The {noun}{say_place(operation)} is about to reach its singular point"
+    if scene.has_recovered:
+        title += f"; until {say_step(lead.last_step)}"
+    summary = (
+        f"Since {say_step(lead.first_step)} the input of {say_operation(operation)} has come as near as "
+        f"{say_number(lead.margin)} to its singular point ({say_number(lead.margin_before)} in the first rows), where "
+        f"its slope is {say_number(lead.amplification)} ({say_number(lead.amplification_before)} in the first rows)"
+    )
+    if lead.is_felt:
+        summary += f"; the global gradient norm rose from {say_number(lead.norm_before)} to {say_number(lead.norm)}"
+    return Finding(
+        kind="steep_gradient",
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=operation.layer,
+        tensor=None,
+        evidence=scene.evidence(
+            summary + ".",
+            margin=lead.margin,
+            margin_before=lead.margin_before,
+            amplification=lead.amplification,
+            amplification_before=lead.amplification_before,
+            norm=lead.norm,
+            norm_before=lead.norm_before,
+        ),
+        hypotheses=tuple(advise_steep(lead, operation)),
+        operation=name_operation(operation),
+        source=None if operation.source is None else dict(operation.source),
+        subject=operation.name,
+    )

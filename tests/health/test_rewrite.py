@@ -1,0 +1,82 @@
+"""Users' lines, before and after."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line
+
+LINES = [
+    ("Sqrt", "return tf.norm(x, axis=-1)", "return tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-12)"),
+    (
+        "Sqrt",
+        "d = tf.linalg.norm(a - b, axis=0, keepdims=True)  # distance",
+        "d = tf.sqrt(tf.reduce_sum(tf.square(a - b), axis=0, keepdims=True) + 1e-12)  # distance",
+    ),
+    ("Sqrt", "n = norm(grads)", "n = tf.sqrt(tf.reduce_sum(tf.square(grads)) + 1e-12)"),
+    ("Sqrt", "loss += tf.reduce_mean(tf.sqrt(u))", "loss += tf.reduce_mean(tf.sqrt(u + 1e-12))"),
+    ("Sqrt", "größe = tf.sqrt(ä)", "größe = tf.sqrt(ä + 1e-12)"),
+    ("Rsqrt", "y = x * tf.math.rsqrt(v)", "y = x * tf.math.rsqrt(v + 1e-12)"),
+    ("Log", "l = -tf.math.log(p)", "l = -tf.math.log(tf.maximum(p, 1e-7))"),
+    ("Log", "z = tf.math.log(tf.nn.softmax(z, axis=-1))", "z = tf.nn.log_softmax(z, axis=-1)"),
+    ("Log", "l = tensorflow.math.log(p)", "l = tensorflow.math.log(tensorflow.maximum(p, 1e-7))"),
+    ("Log1p", "y = tf.math.log1p(x)", "y = tf.math.log1p(tf.maximum(x, -1 + 1e-7))"),
+    ("RealDiv", "return s / n", "return tf.math.divide_no_nan(s, n)"),
+    ("RealDiv", "m = tf.reduce_sum(v * w) / tf.reduce_sum(w)",
+     "m = tf.math.divide_no_nan(tf.reduce_sum(v * w), tf.reduce_sum(w))"),
+    ("RealDiv", "r = tf.divide(a, b)", "r = tf.math.divide_no_nan(a, b)"),
+    ("Exp", "w = tf.exp(z)", "w = tf.exp(tf.minimum(z, 30.0))"),
+    ("Pow", "y = x ** 0.5", "y = tf.pow(tf.maximum(x, 1e-7), 0.5)"),
+    ("Pow", "y = tf.pow(x, p)", "y = tf.pow(tf.maximum(x, 1e-7), p)"),
+    ("Acos", "a = tf.acos(c)", "a = tf.acos(tf.clip_by_value(c, -(1 - 1e-6), 1 - 1e-6))"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "line", "mended"), LINES)
+def test_a_known_form_is_mended(function: str, line: str, mended: str) -> None:
+    assert rewrite_line(f"        {line}", function) == mended
+    ast.parse(mended)
+
+
+@pytest.mark.parametrize(
+    ("function", "line"),
+    [
+        ("Sqrt", "loss = my_loss(y, model(x))"),
+        ("Sqrt", "d = tf.norm(x, ord=1)"),
+        ("Sqrt", "d = tf.norm(x, **options)"),
+        ("Sqrt", "d = tf.norm("),
+        ("Sqrt", "for x in tf.sqrt(y):"),
+        ("Log", "l = log_prob(x)"),
+        ("Svd", "s = tf.linalg.svd(m)"),
+        ("RealDiv", ""),
+    ],
+)
+def test_an_unknown_form_is_left_alone(function: str, line: str) -> None:
+    assert rewrite_line(line, function) is None
+
+
+WHERES = [
+    (
+        "Log",
+        "y = tf.where(x > 0, tf.math.log(x), 0.0)",
+        "y = tf.where(x > 0, tf.math.log(tf.where(x > 0, x, 1.0)), 0.0)",
+    ),
+    ("RealDiv", "y = tf.where(b > 0, a / b, 0.0)", "y = tf.where(b > 0, a / tf.where(b > 0, b, 1.0), 0.0)"),
+    (
+        "Sqrt",
+        "y = tf.where(m, tf.sqrt(x), tf.zeros_like(x))",
+        "y = tf.where(m, tf.sqrt(tf.where(m, x, 1.0)), tf.zeros_like(x))",
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "line", "mended"), WHERES)
+def test_where_is_doubled(function: str, line: str, mended: str) -> None:
+    assert guard_where(line, function) == mended
+
+
+@pytest.mark.parametrize("line", ["y = tf.where(x > 0, tf.sin(x), 0.0)", "i = tf.where(x > 0)", "y = tf.math.log(x)"])
+def test_other_wheres_are_left_alone(line: str) -> None:
+    assert guard_where(line, "Log") is None
