@@ -147,17 +147,28 @@ class IngestServer:
                 return connection.respond(http.HTTPStatus(self._status), "no\n")
             return None
 
+        transports: list[asyncio.BaseTransport] = []
+
+        class Connection(ServerConnection):
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                transports.append(transport)
+                super().connection_made(transport)
+
         self._server = await serve(
-            self._handle, "127.0.0.1", self.port, process_request=refuse, max_size=None, close_timeout=0.1
+            self._handle,
+            "127.0.0.1",
+            self.port,
+            create_connection=Connection,
+            process_request=refuse,
+            max_size=None,
+            close_timeout=0.1,
         )
         self.port = next(iter(self._server.sockets)).getsockname()[1]
         self._is_up.set()
         await self._server.wait_closed()
         # Hooks that were just being accepted are let go too; that takes a turn or two of the loop.
-        late = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        for transport in transports:
+            transport.abort()
         for _ in range(3):
             await asyncio.sleep(0)
 
