@@ -270,7 +270,8 @@ class Watch:
             raise NonFiniteError(self._end)
         try:
             if tf.distribute.has_strategy():
-                raise NotImplementedError("tf.distribute strategies are not captured yet")
+                strategy = type(tf.distribute.get_strategy()).__name__
+                raise NotImplementedError(f"training under {strategy} (tf.distribute) is not captured yet")
             scalars = self._step_scalars(optimizer)
             stream = self._stream(optimizer, variables, gradients, scalars.loss)
             before = stream.before(list(gradients), scalars)
@@ -391,7 +392,9 @@ class Watch:
                 model.make_train_function(force=True)
 
     def _verdict(self) -> str:
-        steps = f"{self._reader.n_steps:,} steps".replace(",", " ")
+        steps = f"{self._reader.n_steps:,} steps"
+        if self._reader.n_steps == 0 and self._failures:
+            return f"no training step was recorded: {self._failures[0]}"
         if self._reader.n_steps == 0:
             return (
                 "no training step was seen. Call gradwatch.watch(...) before the training function is first called; "
@@ -400,10 +403,7 @@ class Watch:
         try:
             self._findings = self._sender.wait_for_findings(VERDICT_TIMEOUT_S if self._sender.is_connected else 0.0)
         except (ServerError, ServerTimeoutError):
-            return (
-                f"{steps}; no verdict, for the server at {self._settings.url} did not answer. "
-                "What waits on disk is delivered by `gradwatch sync`"
-            )
+            return f"{steps}; no verdict, for no server answered at {self._settings.url}"
         if not self._findings:
             return f"healthy · {steps} · {self.url}"
         leading = self._findings[0]
