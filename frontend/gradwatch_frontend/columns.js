@@ -78,6 +78,39 @@ export function findEdges({ steps, step_end }) {
 }
 
 /**
+ * Takes away the norm 0 of a tensor without any finite element: it is no small norm.
+ * @param {Heatmap} heatmap
+ * @returns {Heatmap}
+ */
+export function dropEmptyNorms(heatmap) {
+  const values = heatmap.values.map((row, i) => {
+    const counts = heatmap.n_nonfinite[i] ?? [];
+    return counts.some(Boolean) ? row.map((value, j) => (value === 0 && counts[j] ? null : value)) : row;
+  });
+  return { ...heatmap, values };
+}
+
+/**
+ * Where a costly statistic was not captured at every step, holds the last captured value until the next one, so that a calm
+ * row looks calm. What is not finite or missing ends it, and nothing is invented before the first value.
+ * @param {Heatmap} heatmap
+ * @param {number} row
+ * @returns {(number | null)[]}
+ */
+export function holdValues(heatmap, row) {
+  const values = heatmap.values[row] ?? [];
+  if (!values.includes(null)) return values;
+  const counts = heatmap.n_nonfinite[row] ?? [];
+  const missing = heatmap.missing[row] ?? [];
+  /** @type {number | null} */
+  let last = null;
+  return values.map((value, i) => {
+    last = counts[i] || missing[i] ? value : (value ?? last);
+    return last;
+  });
+}
+
+/**
  * Orders tensors by trouble: first those that were non-finite, the earliest first; then those without a gradient; then by how
  * far the last tenth of their values lies from their own median; the calm ones by depth.
  * @param {Heatmap} heatmap in order of depth

@@ -4,8 +4,8 @@
  */
 
 import { fetchHeatmap, fetchNonfinite, fetchSeries } from "./api.js";
-import { mergeHeatmap, mergeNonfinite } from "./columns.js";
-import { mergeSeries } from "./series.js";
+import { dropEmptyNorms, mergeHeatmap, mergeNonfinite } from "./columns.js";
+import { keepCaptured, mergeSeries } from "./series.js";
 
 /** @typedef {import("./schema.js").Series} Series */
 /** @typedef {import("./schema.js").Heatmap} Heatmap */
@@ -60,7 +60,7 @@ export class RunNumbers {
       this.#fetchScalar(LOSS, from, to, signal),
       this.#fetchScalar(this.#findRate(), from, to, signal),
     ]);
-    Object.assign(this, { heatmap, nonfinite, loss, rate });
+    Object.assign(this, { heatmap: dropEmptyNorms(heatmap), nonfinite, loss, rate });
   }
 
   /** @returns {string | null} the name of the learning rate among the scalars */
@@ -100,7 +100,7 @@ export class RunNumbers {
       this.#followScalar(LOSS, loss, lastStep, signal),
       this.#followScalar(this.#findRate(), rate, lastStep, signal),
     ]);
-    this.heatmap = mergeHeatmap(heatmap, newHeatmap);
+    this.heatmap = mergeHeatmap(heatmap, dropEmptyNorms(newHeatmap));
     this.nonfinite = mergeNonfinite(nonfinite, newNonfinite);
     this.loss = newLoss;
     this.rate = newRate;
@@ -146,8 +146,8 @@ export class RunNumbers {
  * @returns {Promise<TensorNumbers>}
  */
 export async function fetchTensorNumbers(id, { tensor, kind, hasUpdate, from, to }, signal) {
-  const fetch = (/** @type {string} */ statistic, asKind = kind) =>
-    fetchSeries(id, { tensor, kind: asKind, statistic, from, to, points: PANEL_POINTS }, signal);
+  const fetch = async (/** @type {string} */ statistic, asKind = kind) =>
+    keepCaptured(await fetchSeries(id, { tensor, kind: asKind, statistic, from, to, points: PANEL_POINTS }, signal));
   const [norm, min, max, mean, zeros, ratio] = await Promise.all([
     fetch("norm"),
     fetch("min"),

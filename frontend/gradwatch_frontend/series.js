@@ -30,6 +30,30 @@ export function mergeSeries(older, newer) {
 }
 
 /**
+ * Keeps the points at which something was captured: a costly statistic is not at every step. A point that was not finite stays,
+ * without a number, and so breaks a line.
+ * @param {Series} series
+ * @returns {Series}
+ */
+export function keepCaptured(series) {
+  const isKept = series.steps.map((_, i) => series.mean[i] !== null || (series.n_nonfinite[i] ?? 0) > 0);
+  /** @type {<T>(list: T[]) => T[]} */
+  const pick = (list) => list.filter((_, i) => isKept[i]);
+  // A tensor without a finite element has the norm 0, which is no number of its own.
+  const blank = (/** @type {(number | null)[]} */ list) => list.map((value, i) => (value === 0 && series.n_nonfinite[i] ? null : value));
+  return {
+    ...series,
+    steps: pick(series.steps),
+    min: pick(blank(series.min)),
+    mean: pick(blank(series.mean)),
+    max: pick(blank(series.max)),
+    n_nonfinite: pick(series.n_nonfinite),
+    times: pick(series.times),
+    state: pick(series.state),
+  };
+}
+
+/**
  * Finds the point at or before a step.
  * @param {number[]} steps ascending
  * @param {number} step

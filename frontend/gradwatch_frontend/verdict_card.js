@@ -1,7 +1,7 @@
 /** The verdict at the top of a run's page, as elements. What it says is decided in verdict.js. */
 
 import { copyButton, h, prose } from "./dom.js";
-import { formatValue } from "./format.js";
+import { formatValue, shortenPath } from "./format.js";
 import { describeConfidence, readDiff, readFix } from "./verdict.js";
 
 /** @typedef {import("./verdict.js").Verdict} Verdict */
@@ -70,7 +70,7 @@ const isShort = (value) => JSON.stringify(value).length < 160;
  */
 function buildFix(hypothesis, source) {
   const { code, fix } = hypothesis;
-  const place = source === null ? null : `${source.file}${source.line === null ? "" : `:${source.line}`}`;
+  const place = source === null ? null : `${shortenPath(source.file, 48)}${source.line === null ? "" : `:${source.line}`}`;
   return h(
     "div",
     { class: "fix", "data-key": code ?? "" }, // Copy takes the code it was built with
@@ -82,21 +82,22 @@ function buildFix(hypothesis, source) {
       code !== null && code !== "" && copyButton(() => readFix(code), "Copy the fix"),
     ),
     fix !== "" && h("p", {}, prose(fix)),
-    code !== null && code !== "" && buildCode(code, place, source?.code ?? null),
+    code !== null && code !== "" && buildCode(code, place, source),
   );
 }
 
 /**
  * @param {string} code
  * @param {string | null} place
- * @param {string | null} line the source line that the finding points at
+ * @param {Verdict["source"]} source where the finding points
  */
-function buildCode(code, place, line) {
+function buildCode(code, place, source) {
+  const line = source?.code ?? null;
   const lines = readDiff(code).map(({ text, change }) => h("span", { class: change === null ? "line" : `line ${change}` }, `${text}\n`));
   return h(
     "pre",
     { class: "code", tabindex: "0" },
-    place !== null && h("span", { class: "line muted" }, `${place}\n`),
+    place !== null && h("span", { class: "line muted", title: source?.file }, `${place}\n`),
     line !== null && !code.includes(line.trim()) && h("span", { class: "line muted" }, `${line.trim()}\n`),
     lines,
   );

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { findEdges, findMedian, findSpans, mergeHeatmap, mergeNonfinite, orderByTrouble } from "../gradwatch_frontend/columns.js";
+import {
+  dropEmptyNorms, findEdges, findMedian, findSpans, holdValues, mergeHeatmap, mergeNonfinite, orderByTrouble,
+} from "../gradwatch_frontend/columns.js";
 
 const heatmap = (tensors, steps, values, extra = {}) => ({
   kind: "gradient", statistic: "norm", tensors, steps, step_end: (steps.at(-1) ?? 0) + 1, values,
@@ -64,4 +66,19 @@ test("spans of cells", () => {
   const spans = findSpans([1, 1, 0, null, 1], (cell) => cell === 1);
   assert.deepEqual(spans, [[0, 2], [4, 5]]);
   assert.deepEqual(findSpans([], () => true), []);
+});
+
+test("a value is held until the next, not over NaN, not over missing, not before the first", () => {
+  const block = heatmap(["a"], [0, 1, 2, 3, 4, 5, 6], [[null, 1, null, null, null, 2, null]]);
+  assert.deepEqual(holdValues(block, 0), [null, 1, 1, 1, 1, 2, 2]);
+  block.n_nonfinite[0] = [0, 0, 0, 5, 0, 0, 0];
+  assert.deepEqual(holdValues(block, 0), [null, 1, 1, null, null, 2, 2]);
+  block.missing[0] = [0, 0, 0, 0, 0, 0, 1];
+  assert.deepEqual(holdValues(block, 0), [null, 1, 1, null, null, 2, null]);
+});
+
+test("the norm 0 of a tensor without a finite element is no norm; a true zero stays", () => {
+  const block = heatmap(["a"], [0, 1, 2], [[0, 0, 3]]);
+  block.n_nonfinite = [[0, 8, 8]];
+  assert.deepEqual(dropEmptyNorms(block).values, [[0, null, 3]]);
 });

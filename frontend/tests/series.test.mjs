@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { findStep, lastNumber, mergeSeries } from "../gradwatch_frontend/series.js";
+import { findStep, keepCaptured, lastNumber, mergeSeries } from "../gradwatch_frontend/series.js";
 
 const series = (steps, mean, extra = {}) => ({
   tensor: "loss", kind: "scalar", statistic: null, steps, min: mean, mean, max: mean, n_nonfinite: mean.map(() => 0),
@@ -36,4 +36,11 @@ test("the last number", () => {
   assert.equal(lastNumber([1, 2, null]), 2);
   assert.equal(lastNumber([0, null]), 0);
   assert.equal(lastNumber([null]), null);
+});
+
+test("points at which nothing was captured are left out, those that were not finite break the line", () => {
+  const captured = keepCaptured(series([0, 1, 2, 3, 4], [1, null, 0, null, 0], { n_nonfinite: [0, 0, 0, 7, 7], state: [] }));
+  assert.deepEqual(captured.steps, [0, 2, 3, 4]);
+  assert.deepEqual(captured.mean, [1, 0, null, null]);
+  assert.deepEqual(captured.n_nonfinite, [0, 0, 7, 7]);
 });

@@ -84,13 +84,16 @@ function build(specification, lines) {
   const { layout } = specification;
   const put = (/** @type {string} */ role, /** @type {number[]} */ x, /** @type {(number | null)[]} */ y) =>
     Object.assign(findTrace(specification, role), { x, y });
-  put("norm_band_low", lines.norm.steps, positive(lines.norm.min));
-  put("norm_band", lines.norm.steps, positive(lines.norm.max));
+  // Plotly fills between two lines wrongly where they have gaps; the marks above say where that is.
+  const putBand = (/** @type {string} */ role, /** @type {number[]} */ x, /** @type {(number | null)[]} */ y) =>
+    put(role, x.filter((_, i) => y[i] !== null), y.filter((value) => value !== null));
+  putBand("norm_band_low", lines.norm.steps, positive(lines.norm.min));
+  putBand("norm_band", lines.norm.steps, positive(lines.norm.max));
   put("norm", lines.norm.steps, positive(lines.norm.mean));
   const { place, axis } = makeSymmetricAxis([...lines.min.min, ...lines.max.max]);
   Object.assign(layout.yaxis2, axis);
-  put("value_low", lines.min.steps, lines.min.min.map(place));
-  put("value_band", lines.max.steps, lines.max.max.map(place));
+  putBand("value_low", lines.min.steps, lines.min.min.map(place));
+  putBand("value_band", lines.max.steps, lines.max.max.map(place));
   put("value_mean", lines.mean.steps, lines.mean.mean.map(place)).customdata = lines.mean.mean;
   Object.assign(layout.yaxis, chooseLogTicks([...lines.norm.min, ...lines.norm.max]));
   const isEmpty = lines.norm.mean.every((value) => value === null) && !lines.norm.n_nonfinite.some(Boolean);
@@ -106,7 +109,7 @@ function build(specification, lines) {
     layout.xaxis.anchor = "y2";
   } else {
     put("update_ratio", lines.ratio.steps, positive(lines.ratio.mean));
-    Object.assign(layout.yaxis3, chooseLogTicks(lines.ratio.mean));
+    Object.assign(layout.yaxis3, chooseLogTicks([...lines.ratio.mean, ...layout.shapes.map((/** @type {{y0: number}} */ { y0 }) => y0)]));
   }
   const marks = findTrace(specification, "nonfinite");
   lines.norm.steps.forEach((step, i) => {

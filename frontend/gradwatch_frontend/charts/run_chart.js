@@ -3,7 +3,7 @@
  * a crosshair through all rows, what lies under it in words, a click that picks a layer, a drag that zooms.
  */
 
-import { findEdges, findMedian, findSpans } from "../columns.js";
+import { findEdges, findMedian, findSpans, holdValues } from "../columns.js";
 import { h } from "../dom.js";
 import { formatCount, formatNumber, formatState, formatStep, formatStepRange, shortenPath } from "../format.js";
 import { findStep } from "../series.js";
@@ -236,7 +236,7 @@ function describe(numbers, step, row) {
     const value = heatmap.values[row]?.[column] ?? null;
     const bad = heatmap.n_nonfinite[row]?.[column] ?? 0;
     if ((heatmap.missing[row]?.[column] ?? 0) === 1) lines.push(h("div", {}, "no gradient reaches this variable"));
-    else if (value === null && !bad) lines.push(h("div", {}, "not captured"));
+    else if (value === null && !bad) lines.push(...describeHeld(numbers, row, column));
     if (value !== null) {
       line(numbers.quantity, formatNumber(value));
       line("usually", formatNumber(findMedian(heatmap.values[row] ?? [])));
@@ -261,6 +261,24 @@ function describe(numbers, step, row) {
     }
   }
   return lines;
+}
+
+/**
+ * Words for a cell that shows the last captured value.
+ * @param {RunNumbers} numbers
+ * @param {number} row
+ * @param {number} column
+ * @returns {HTMLElement[]}
+ */
+function describeHeld({ heatmap, quantity }, row, column) {
+  const held = holdValues(heatmap, row)[column] ?? null;
+  if (held === null) return [h("div", {}, "not captured")];
+  let last = column;
+  while (last > 0 && (heatmap.values[row]?.[last] ?? null) === null) last -= 1;
+  return [
+    h("div", {}, "not captured here; the last was"),
+    h("div", { class: "tip-line" }, h("span", {}, `${quantity}, step ${formatStep(heatmap.steps[last])}`), h("span", {}, formatNumber(held))),
+  ];
 }
 
 /**
@@ -336,7 +354,7 @@ function fillHeatmap(specification, numbers, widthPx, rowPx) {
   const rows = order.map((_, i) => i);
   const cells = findTrace(specification, "heatmap");
   Object.assign(cells, { x: edges, y: rows, zmin: scale.low, zmax: scale.high });
-  cells.z = order.map((row) => colorRow(heatmap.values[row] ?? [], scale, sizes.get(heatmap.tensors[row] ?? "")));
+  cells.z = order.map((row) => colorRow(holdValues(heatmap, row), scale, sizes.get(heatmap.tensors[row] ?? "")));
   cells.colorscale = scale.name === "own" ? layout.meta.colorscale_own : moveBorder(layout.meta.colorscale, layout.meta.calm_share, scale.calm);
   const [bottom, top] = layout.yaxis3.domain;
   const heightPx = (top - bottom) * (layout.height - layout.margin.t - layout.margin.b);

@@ -376,10 +376,12 @@ class RunPage {
     if (this.legend === undefined) return;
     const has = (/** @type {(number | null)[][]} */ block) => block.some((row) => row.some((cell) => (cell ?? 0) > 0));
     const perColumn = heatmap.downsampled_by;
+    const isThinned = heatmap.values.some((row, i) => row.some((value, j) => value === null && !heatmap.n_nonfinite[i]?.[j] && !heatmap.missing[i]?.[j]));
     fill(
       this.legend,
       has(heatmap.n_nonfinite) && h("span", {}, h("i", { class: "swatch nonfinite" }), "NaN or Inf"),
       has(heatmap.missing) && h("span", {}, h("i", { class: "swatch missing" }), "no gradient reaches this variable"),
+      isThinned && h("span", {}, "Captured now and then, to keep the hook cheap; a value is drawn until the next."),
       perColumn > 1 && h("span", {}, `Each column is ${formatStep(perColumn)} steps and keeps the most extreme; drag across to look closer.`),
     );
   }

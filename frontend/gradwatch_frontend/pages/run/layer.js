@@ -106,7 +106,7 @@ export class LayerCard {
  */
 function describeCourse(series) {
   const first = series.mean.find((value) => value !== null) ?? null;
-  const last = lastNumber(series.mean);
+  const last = lastNumber(series.mean.filter((_, i) => !series.n_nonfinite[i]));
   const isBroken = (series.n_nonfinite[series.n_nonfinite.length - 1] ?? 0) > 0;
   if (first === null) return isBroken ? "NaN" : formatNumber(null);
   const parts = [formatNumber(first)];
