@@ -293,7 +293,7 @@ export function build(specification, width, numbers, zoomed) {
   const { layout } = specification;
   const [firstRow, endRow] = zoomed ?? [0, numbers.order.length];
   const nRows = Math.max(1, endRow - firstRow);
-  const height = Math.min(MOST_HEIGHT_PX, Math.max(120, nRows * layout.meta.row_height_px));
+  const height = Math.min(MOST_HEIGHT_PX, Math.max(220, nRows * layout.meta.row_height_px));
   stackRows(layout, { heatmap: height, learning_rate: numbers.rate === null ? 0 : 26 });
   if (width < 620) layout.margin.l = 112;
   const inner = width - layout.margin.l - layout.margin.r;
