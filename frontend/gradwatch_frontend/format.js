@@ -5,7 +5,7 @@ const THIN_SPACE = "\u2009";
 const SPELLING = /** @type {Record<string, string>} */ ({ nan: "NaN", "+inf": "+Inf", "-inf": "−Inf" });
 
 /**
- * Writes a number with three significant digits: plain between 0.001 and 99 999, else as 3.2e-5.
+ * Writes a number with three significant digits: plain between 0.001 and 99,999, else as 3.2e-5.
  * @param {number | null | undefined} value
  * @param {number} [digits] significant digits
  * @returns {string}
@@ -39,21 +39,21 @@ function minus(text) {
 }
 
 /**
- * Writes a whole number with thin spaces: 12 000.
+ * Writes a whole number in groups of three, as the findings do: 12,000.
  * @param {number | null | undefined} value
  * @returns {string}
  */
 export function formatInteger(value) {
   if (value === null || value === undefined) return DASH;
   const digits = String(Math.abs(Math.trunc(value)));
-  const grouped = digits.length > 3 ? digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE) : digits;
+  const grouped = digits.length > 3 ? digits.replace(/\B(?=(\d{3})+$)/g, ",") : digits;
   return value < 0 ? `−${grouped}` : grouped;
 }
 
 export const formatStep = formatInteger;
 
 /**
- * Writes a count: all digits up to 99 999, then 1.2 M.
+ * Writes a count: all digits up to 99,999, then 1.2 M.
  * @param {number | null | undefined} value
  * @returns {string}
  */

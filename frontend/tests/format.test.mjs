@@ -12,16 +12,16 @@ const table = (name, call, rows) =>
   });
 
 table("numbers have three digits, and exponents only where they help", formatNumber, [
-  [0.0612345, "0.0612"], [52.44, "52.4"], [1, "1"], [0, "0"], [-2.5, "−2.5"], [1234.4, "1\u2009234"], [12345.6, "12\u2009346"],
+  [0.0612345, "0.0612"], [52.44, "52.4"], [1, "1"], [0, "0"], [-2.5, "−2.5"], [1234.4, "1,234"], [12345.6, "12,346"],
   [123456, "1.23e5"], [0.00099, "9.9e-4"], [-3.2e-12, "−3.2e-12"], [1e38, "1e38"], [null, "—"], [undefined, "—"],
   [Number.NaN, "NaN"], [Infinity, "+Inf"], [-Infinity, "−Inf"],
 ]);
 
 table("integers are grouped", formatInteger, [
-  [0, "0"], [999, "999"], [9999, "9\u2009999"], [12000, "12\u2009000"], [1234567, "1\u2009234\u2009567"], [-12000, "−12\u2009000"], [null, "—"],
+  [0, "0"], [999, "999"], [9999, "9,999"], [12000, "12,000"], [1234567, "1,234,567"], [-12000, "−12,000"], [null, "—"],
 ]);
 
-table("large counts are short", formatCount, [[41, "41"], [99999, "99\u2009999"], [1250000, "1.25\u2009M"], [3.2e9, "3.2\u2009G"], [null, "—"]]);
+table("large counts are short", formatCount, [[41, "41"], [99999, "99,999"], [1250000, "1.25\u2009M"], [3.2e9, "3.2\u2009G"], [null, "—"]]);
 
 table("a share that is not zero never reads zero", formatShare, [
   [0, "0\u2009%"], [0.0001, "< 0.1\u2009%"], [0.006, "0.6\u2009%"], [0.011, "1.1\u2009%"], [0.97, "97\u2009%"], [1, "100\u2009%"], [null, "—"],
@@ -29,7 +29,7 @@ table("a share that is not zero never reads zero", formatShare, [
 
 table("states are spelled as people write them", formatState, [["nan", "NaN"], ["+inf", "+Inf"], ["-inf", "−Inf"], [null, "—"]]);
 
-table("a range of one step is a step", formatStepRange, [[[7, 8], "step 7"], [[12000, 12008], "steps 12\u2009000 to 12\u2009007"]]);
+table("a range of one step is a step", formatStepRange, [[[7, 8], "step 7"], [[12000, 12008], "steps 12,000 to 12,007"]]);
 
 table("decades read as numbers near one", formatDecade, [[-3, "1e-3"], [-1, "0.1"], [0, "1"], [1, "10"], [2, "100"], [5, "1e5"]]);
 

@@ -74,6 +74,6 @@ test("elements: linear while calm, and visible before and after an explosion", (
   assert.equal(place(0), 0);
   assert.ok(place(0.1) / edge > 0.05, "calm elements are more than a line");
   assert.ok(Math.abs(place(1000)) < edge);
-  assert.deepEqual(axis.ticktext, ["−1\u2009000", "0", "1\u2009000"]);
+  assert.deepEqual(axis.ticktext, ["−1,000", "0", "1,000"]);
   assert.deepEqual(makeSymmetricAxis([null]).axis.ticktext, ["−1", "0", "1"]);
 });

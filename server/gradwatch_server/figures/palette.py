@@ -155,7 +155,7 @@ def share_layout(palette: Palette) -> dict[str, Any]:
             "font": {"family": FONT_FAMILY, "size": 12, "color": palette.text},
             "align": "left",
         },
-        "separators": ".\u2009",  # steps as 12 000, with a thin space
+        "separators": ".,",  # steps as 12,000, as the findings and the page write them
         "showlegend": False,
         "dragmode": "zoom",
         "template": "none",

@@ -234,8 +234,8 @@ def advise_steep(lead: Steep, operation: Operation) -> list[Hypothesis]:
             f"Nothing keeps the input of the {say_noun(operation)} away from its singular point{say_place(operation)}",
             0.8 if lead.is_felt else 0.7,
             why,
-            "Bound the input before the operation. Clipping its result sets the gradient to 0 there: it hides the steep "
-            "slope instead of removing it.",
+            "Bound the input before the operation. Clipping its result sets the gradient to 0 there: it hides the "
+            "steep slope instead of removing it.",
             _mend(operation) or remedy.code,
         )
     ]
