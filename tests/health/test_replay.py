@@ -30,6 +30,7 @@ def feed_in(run: Run, sizes: list[int]) -> Engine:
 
 
 REPLAYED = {name: (case.run, tell(case.run.feed(batch=10_000))) for name, case in (CASES | OPERATION_CASES).items()}
+TROUBLES = ["break", "loss", "grow", "zero", "miss", "large", "scaled", "operation", "steep"]
 LOG = forward("Log", "Log", code="loss = -tf.reduce_mean(y * tf.math.log(p))")
 
 

@@ -169,7 +169,7 @@ def _say_singular(operation: Operation, margin: float) -> str:
 def _describe_carrier(account: Account) -> str:
     operation = account.carrier
     if operation is None:
-        return f"None of the {say_count(account.n_seen, 'risky operation')} looked at had NaN or infinite values."
+        return f"No NaN or infinite value was seen in the {say_count(account.n_seen, 'risky operation')} looked at."
     pass_ = "backward" if operation.is_gradient else "forward"
     return (
         f"Of the operations looked at, {say_operation(operation)} was the first with NaN or infinite values, and its "
