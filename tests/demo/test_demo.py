@@ -182,6 +182,7 @@ class TestPlaying:
             rest, _ = demo.communicate(timeout=120)
         finally:
             demo.kill()
+            demo.wait()
             demo.stdout.close()
         assert demo.returncode == 130, rest
         assert "Stopped. What was recorded is kept." in rest
@@ -199,7 +200,7 @@ def list_runs(port: int) -> list[dict]:
     return httpx.get(f"http://127.0.0.1:{port}/api/runs", trust_env=False).json()["runs"]
 
 
-def wait_for(is_true, timeout_s: float = 30.0) -> None:
+def wait_for(is_true, timeout_s: float = 120.0) -> None:
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         with contextlib.suppress(httpx.HTTPError, IndexError):
