@@ -7,25 +7,19 @@ user's own code built, in the order in which they run. Owns no state; adds only 
 
 from __future__ import annotations
 
-import linecache
 import math
-import os
-import re
-import sys
-import sysconfig
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
+
 __all__ = ["OPERATIONS_MAX", "Operation", "describe_operations", "find_operations", "operation_block"]
 
 OPERATIONS_MAX: Final = 200
 """Operations tapped in one step at most; a deep model's risky ones are a few per layer."""
-
-GRADIENT_SCOPE: Final = "gradient_tape/"
-"""`tf.GradientTape` names what it adds to a graph ``gradient_tape/<scope of the forward operation>/...``."""
 
 Tensor = Any  # tensorflow ships no types
 
@@ -54,20 +48,24 @@ class _Risk(NamedTuple):
     """Where an operation is singular: which input counts, how far it is, and how steep the operation is there."""
 
     input: int
-    margin: Callable[[Tensor], Tensor]
+    margin: Callable[[Tensor, float], Tensor]  # of the input, given the largest number of the operation's own type
     slope: Callable[[list[Tensor]], Tensor]
 
 
 def _at_zero(slope: Callable[[list[Tensor]], Tensor], at: int = 0) -> _Risk:
-    return _Risk(at, tf.abs, slope)
+    return _Risk(at, lambda x, _: tf.abs(x), slope)
 
 
-def _headroom(x: Tensor) -> Tensor:
+def _headroom(x: Tensor, largest: float) -> Tensor:
     """How far the argument of exp is below overflow."""
-    return tf.constant(math.log(x.dtype.max), x.dtype) - x
+    return tf.constant(math.log(largest), x.dtype) - x
 
 
-def _to_one(x: Tensor) -> Tensor:
+def _headroom_of_size(x: Tensor, largest: float) -> Tensor:
+    return _headroom(tf.abs(x), largest)
+
+
+def _to_one(x: Tensor, _: float) -> Tensor:
     return 1 - tf.abs(x)
 
 
@@ -80,7 +78,7 @@ def _division_slope(x: list[Tensor]) -> Tensor:
 # Each slope is |d out / d in|, the operation's textbook derivative.
 RISKS: Final[dict[str, _Risk]] = {
     "Log": _at_zero(lambda x: 1 / tf.abs(x[0])),
-    "Log1p": _Risk(0, lambda x: tf.abs(1 + x), lambda x: 1 / tf.abs(1 + x[0])),
+    "Log1p": _Risk(0, lambda x, _: tf.abs(1 + x), lambda x: 1 / tf.abs(1 + x[0])),
     "Sqrt": _at_zero(lambda x: 0.5 * tf.math.rsqrt(tf.abs(x[0]))),
     "Rsqrt": _at_zero(lambda x: 0.5 * tf.abs(x[0]) ** -1.5),
     "Reciprocal": _at_zero(lambda x: 1 / tf.square(x[0])),
@@ -93,16 +91,15 @@ RISKS: Final[dict[str, _Risk]] = {
     "Pow": _at_zero(lambda x: tf.abs(x[1] * tf.pow(x[0], x[1] - 1))),
     "Exp": _Risk(0, _headroom, lambda x: tf.exp(x[0])),
     "Expm1": _Risk(0, _headroom, lambda x: tf.exp(x[0])),
-    "Sinh": _Risk(0, lambda x: _headroom(tf.abs(x)), lambda x: tf.cosh(x[0])),
-    "Cosh": _Risk(0, lambda x: _headroom(tf.abs(x)), lambda x: tf.abs(tf.sinh(x[0]))),
+    "Sinh": _Risk(0, _headroom_of_size, lambda x: tf.cosh(x[0])),
+    "Cosh": _Risk(0, _headroom_of_size, lambda x: tf.abs(tf.sinh(x[0]))),
     "Acos": _Risk(0, _to_one, lambda x: tf.math.rsqrt(1 - tf.square(x[0]))),
     "Asin": _Risk(0, _to_one, lambda x: tf.math.rsqrt(1 - tf.square(x[0]))),
     "Atanh": _Risk(0, _to_one, lambda x: 1 / tf.abs(1 - tf.square(x[0]))),
-    "Acosh": _Risk(0, lambda x: x - 1, lambda x: tf.math.rsqrt(tf.abs(tf.square(x[0]) - 1))),
+    "Acosh": _Risk(0, lambda x, _: x - 1, lambda x: tf.math.rsqrt(tf.abs(tf.square(x[0]) - 1))),
     "SqrtGrad": _at_zero(lambda x: 0.5 / tf.abs(x[0])),
     "RsqrtGrad": _at_zero(lambda x: 0.5 * tf.abs(x[0]) ** 3),
     "ReciprocalGrad": _at_zero(lambda x: tf.square(x[0])),
-    "InvGrad": _at_zero(lambda x: tf.square(x[0])),
 }
 """Operations with a singular point. ``RsqrtGrad(y)``, ``ReciprocalGrad(y)`` take the *output* y, large there."""
 
@@ -141,9 +138,20 @@ WITHOUT_MARGIN: Final = frozenset(
 )
 """Operations whose singular set is no point of one input, and calls that the walk cannot enter: outputs are checked."""
 
-_NO_SINGULAR_INPUT: Final = frozenset({"RsqrtGrad", "ReciprocalGrad", "InvGrad"})
-_OUTPUT_FIRST: Final = frozenset({"SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"})
-_FORWARD_TYPE: Final = {"Reciprocal": ("Log", "Log1p"), "Inv": ("Log",)}
+_NO_SINGULAR_INPUT: Final = frozenset({"RsqrtGrad", "ReciprocalGrad"})
+_OUTPUT_FIRST: Final = frozenset({"SqrtGrad", "RsqrtGrad", "ReciprocalGrad"})
+_CALLS: Final = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_ARCS: Final = ("Acos", "Asin", "Acosh", "Atanh")
+_FORWARD_TYPES: Final[dict[str, tuple[str, ...]]] = {
+    "Reciprocal": ("Log", "Log1p", "Xlogy", *_ARCS),
+    "RealDiv": ("RealDiv", "Div"),
+    "Sqrt": _ARCS,
+    "CholeskyGrad": ("Cholesky",),
+    "FusedBatchNormGradV3": ("FusedBatchNormV3",),
+}
+"""What an operation in the gradient may come from, where that is not an operation of its own type."""
+_GRADIENT_STEPS: Final = 8
+"""Operations between one in the gradient and the forward tensors that it is computed from; arcs have the most."""
 
 
 def find_operations(gradients: Sequence[Any], loss: Tensor | None) -> list[Any]:
@@ -198,10 +206,10 @@ def describe_operations(ops: Iterable[Any], layer_paths: Sequence[str]) -> list[
             Operation(
                 type=op.type,
                 name=op.name,
-                layer=_layer_of(op.name, layer_paths),
+                layer=layer_of(op.name, layer_paths) or layer_of("" if forward is None else forward.name, layer_paths),
                 is_gradient=_is_gradient(op),
                 forward=None if forward is None else {"type": forward.type, "name": forward.name},
-                source=_source_of(forward if forward is not None else op),
+                source=source_of(forward if forward is not None else op),
             )
         )
     return described
@@ -228,12 +236,12 @@ def _row(op: Any) -> Tensor:
     n_out = _count_nonfinite(op.outputs)
     n_in = _count_nonfinite(op.inputs)
     risk = RISKS.get(op.type)
-    x = [tensor for tensor in op.inputs if tensor.dtype.is_floating]
-    if risk is None or len(x) <= risk.input:
+    floating = [tensor for tensor in op.inputs if tensor.dtype.is_floating]
+    if risk is None or len(floating) <= risk.input:
         return tf.stack([n_out, n_in, nan, nan, nan, nan])
-    x = [tensor if tensor.dtype == tf.float64 else tf.cast(tensor, tf.float32) for tensor in x]
+    x = [tensor if tensor.dtype == tf.float64 else tf.cast(tensor, tf.float32) for tensor in floating]
     counted = x[risk.input]
-    margin = risk.margin(counted)
+    margin = risk.margin(counted, float(floating[risk.input].dtype.max))
     margin = tf.where(tf.math.is_finite(margin), margin, tf.fill(tf.shape(margin), tf.constant(np.inf, margin.dtype)))
     n_singular = nan if op.type in _NO_SINGULAR_INPUT else _float32(tf.math.count_nonzero(margin <= 0))
     slope = risk.slope(x)
@@ -263,92 +271,41 @@ def _is_risky(op: Any) -> bool:
 
 
 def _is_gradient(op: Any) -> bool:
-    return bool(op.name.startswith(GRADIENT_SCOPE))
+    return bool(op.name.startswith(GRADIENT_SCOPE)) or "__backward_" in _called(op)
+
+
+def _called(op: Any) -> str:
+    """The name of the function that an operation calls, or ""."""
+    return str(op.get_attr("f").name) if op.type in _CALLS else ""
 
 
 def _forward_of(op: Any) -> Any | None:
     """The forward operation that a gradient operation differentiates, as far as the graph tells."""
     if op.type in _OUTPUT_FIRST:
         return op.inputs[0].op
-    name = op.name[len(GRADIENT_SCOPE) :]
-    scope = name.rpartition("/")[0]
-    candidates = [
-        consumer
-        for tensor in op.inputs
-        for consumer in (*tensor.consumers(), tensor.op)
-        if consumer is not op
-        and not consumer.name.startswith(GRADIENT_SCOPE + scope)
-        and consumer.type != "Placeholder"
-    ]
-    wanted = _FORWARD_TYPE.get(op.type, (op.type,))
-    near = [c for c in candidates if c.name == scope or c.name.rpartition("/")[0] == scope]
-    for pool in (near, candidates):
-        for candidate in pool:
-            if candidate.type in wanted:
-                return candidate
-    return near[0] if near else _named(op.graph, scope)
+    if op.type in _CALLS:
+        return next((tensor.op for tensor in op.inputs if "__forward_" in _called(tensor.op)), None)
+    scope = op.name[len(GRADIENT_SCOPE) :].rpartition("/")[0]
+    wanted = _FORWARD_TYPES.get(op.type, (op.type,))
+    candidates = [found for found in _forward_neighbours(op) if found.type in wanted]
+    # Binary operators open a scope of their own name, functions stand in the scope of their caller.
+    for candidate in candidates:
+        if candidate.name == scope or candidate.name.rpartition("/")[0] == scope:
+            return candidate
+    return candidates[0] if candidates else None
 
 
-def _named(graph: Any, name: str) -> Any | None:
-    """The operation of a scope's own name: binary operators open a scope of their name."""
-    try:
-        return graph.get_operation_by_name(name)
-    except (KeyError, ValueError):
-        return None
-
-
-def _layer_of(name: str, layer_paths: Sequence[str]) -> str:
-    """The path of the innermost layer among an operation's scopes, which may carry a call's number, or ""."""
-    while name.startswith(GRADIENT_SCOPE):
-        name = name[len(GRADIENT_SCOPE) :]
-    scopes = name.split("/")[:-1]
-    best, best_place = "", (0, 0)
-    for path in layer_paths:
-        parts = path.split("/")
-        for end in range(len(parts), len(scopes) + 1):
-            window = scopes[end - len(parts) : end]
-            # A layer that was built before its model does not have the model in its path: the innermost counts.
-            if (end, len(parts)) > best_place and all(map(_is_call_of, window, parts)):
-                best, best_place = path, (end, len(parts))
-    return best
-
-
-def _is_call_of(scope: str, name: str) -> bool:
-    return re.fullmatch(re.escape(name) + r"(_\d+)?", scope) is not None
-
-
-def _source_of(op: Any) -> dict[str, Any] | None:
-    """The innermost frame of the user's own code in the stack that made an operation.
-
-    None where Keras' own training loop made it without any code of the user's in between: the line that calls ``fit``
-    says nothing about the operation.
-    """
-    for frame in reversed(op.traceback):
-        if _TRAINER.search(frame.filename):
-            return None
-        if not _is_framework(frame.filename):
-            code = linecache.getline(frame.filename, frame.lineno).strip()
-            return {"file": frame.filename, "line": frame.lineno, "code": code}
-    return None
-
-
-_TRAINER: Final = re.compile(r"[/\\]keras[/\\]src[/\\](backend[/\\]tensorflow[/\\]trainer|trainers[/\\]\w+)\.py$")
-_FRAMEWORK_FOLDERS: Final = tuple(
-    {
-        *(
-            os.path.join(sysconfig.get_path(name), package)
-            for name in ("purelib", "platlib")
-            for package in ("tensorflow", "keras", "tf_keras")
-        ),
-        os.path.dirname(tf.__file__),
-        sysconfig.get_path("stdlib"),
-        os.path.dirname(os.path.abspath(__file__)),
-        os.path.join(sys.prefix, "bin"),
-    }
-)
-
-
-def _is_framework(filename: str) -> bool:
-    if "site-packages" in filename or "dist-packages" in filename or filename.startswith("<frozen"):
-        return True
-    return filename.startswith(_FRAMEWORK_FOLDERS) or "__autograph_generated_file" in filename
+def _forward_neighbours(op: Any) -> list[Any]:
+    """Forward operations that make or use the forward tensors which a gradient operation is computed from."""
+    found: dict[int, Any] = {}
+    pending, n_left = [op], _GRADIENT_STEPS
+    while pending and n_left:
+        gradient, n_left = pending.pop(0), n_left - 1
+        for tensor in gradient.inputs:
+            if tensor.op.name.startswith(GRADIENT_SCOPE):
+                pending.append(tensor.op)
+                continue
+            for other in (*tensor.consumers(), tensor.op):
+                if not other.name.startswith(GRADIENT_SCOPE):
+                    found[id(other)] = other
+    return list(found.values())

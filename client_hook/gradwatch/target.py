@@ -91,6 +91,8 @@ def layer_paths(models: Sequence[Any]) -> list[str]:
     pending = list(models)
     while pending:
         layer = pending.pop()
-        paths.append(str(layer.path))
-        pending.extend(getattr(layer, "layers", ()))
-    return [path for path in paths if path]
+        if layer.path:  # what was never called has none
+            paths.append(str(layer.path))
+        # Keras shows a model's layers, but not those that a layer holds.
+        pending.extend(getattr(layer, "layers", ()) or getattr(layer, "_layers", ()))
+    return list(dict.fromkeys(paths))

@@ -170,3 +170,95 @@ def test_gradient_penalty(watch, read, jit):
 
     loop(critic, optimizer, loss, spoiled(1e4), watched=watched, jit=jit)
     assert_found(read(watched), "singular_gradient", "SqrtGrad", "penalty")
+
+
+# -- healthy trainings, and values that are infinite by design ----------------------------------------------------
+
+
+def mlp():
+    hidden = [layers.Dense(16, "relu"), layers.BatchNormalization(), layers.Dense(3, "softmax")]
+    return keras.Sequential([keras.Input((WIDTH,)), *hidden])
+
+
+def cnn():
+    found = [layers.Conv1D(4, 2, activation="relu"), layers.LayerNormalization(), layers.GlobalAveragePooling1D()]
+    return keras.Sequential([keras.Input((WIDTH,)), layers.Reshape((WIDTH, 1)), *found, layers.Dense(3, "softmax")])
+
+
+def lstm():
+    return keras.Sequential([keras.Input((WIDTH,)), layers.Reshape((WIDTH, 1)), layers.LSTM(6), layers.Dense(3)])
+
+
+def transformer():
+    x = keras.Input((WIDTH,))
+    tokens = layers.Dense(8)(layers.Reshape((WIDTH, 1))(x))
+    normal = layers.LayerNormalization()(tokens)
+    tokens = tokens + layers.MultiHeadAttention(2, 4)(normal, normal, use_causal_mask=True)
+    tokens = tokens + layers.Dense(8, "gelu")(layers.LayerNormalization()(tokens))
+    return keras.Model(x, layers.Dense(3, "softmax")(layers.GlobalAveragePooling1D()(tokens)))
+
+
+HEALTHY = {
+    "MLP with batch normalisation, softmax": (mlp, "sparse_categorical_crossentropy"),
+    "CNN with layer normalisation, softmax": (cnn, "sparse_categorical_crossentropy"),
+    "LSTM, logits": (lstm, cross_entropy),
+    "transformer, softmax": (transformer, "sparse_categorical_crossentropy"),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_training_has_no_finding(watch, read, name):
+    build, loss = HEALTHY[name]
+    keras.utils.set_random_seed(0)
+    model = build()
+    model.compile(keras.optimizers.Adam(1e-2), loss, jit_compile=False)
+    watched = watch(model)
+    model.fit(X, Y, batch_size=BATCH, epochs=5, verbose=0)
+    recording = read(watched)
+    assert recording.tables[recording.stream]["operations"], "there is something to judge"
+    assert [finding.title for finding in diagnose(recording).findings()] == []
+
+
+def test_minus_infinity_before_a_softmax_is_by_design(watch, read):
+    model, optimizer = model_with(layers.Activation("linear"), "glorot_uniform"), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    def loss(x, y):
+        mask = tf.math.log(tf.cast(x[:, :3] > -0.5, tf.float32) + tf.one_hot(y, 3))  # -Inf where masked
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, model(x) + tf.stop_gradient(mask)))
+
+    loop(model, optimizer, loss, X, watched=watched)
+    recording = read(watched)
+    operations = recording.tables[recording.stream]["operations"]
+    place = [op["type"] for op in operations].index("Log")
+    block = np.concatenate([m["operations"] for m in recording.rows[recording.stream]])
+    assert (block[:, place, 0] > 0).all(), "the mask is there"
+    assert diagnose(recording).findings() == []
+
+
+def test_nan_that_comes_in_with_the_data_is_blamed_on_no_operation(watch, read):
+    model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, "relu"), layers.Dense(3, "softmax")])
+    watched = watch(model)
+    model.compile("sgd", "sparse_categorical_crossentropy", jit_compile=False)
+    model.fit(spoiled(np.nan), Y, batch_size=BATCH, epochs=1, shuffle=False, verbose=0)
+    (found,) = diagnose(read(watched)).findings()
+    assert (found.kind, found.first_step, found.operation) == ("nonfinite_loss", SICK_STEP, None)
+    assert "its input held them already" in found.evidence["summary"]
+    assert "inputs or labels" in found.hypotheses[0].cause
+
+
+def test_norm_in_a_nested_function_is_told_by_its_call(watch, read):
+    model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    @tf.function
+    def distance(x):
+        return tf.norm(x, axis=1)
+
+    def loss(x, y):
+        mask = tf.cast(tf.reduce_any(x != 0.0, axis=1, keepdims=True), tf.float32)
+        return tf.reduce_mean(distance(model(x) * mask))  # call of the nested function
+
+    loop(model, optimizer, loss, spoiled(0.0), watched=watched)
+    found = assert_found(read(watched), "singular_gradient", "PartitionedCall", "call of the nested function")
+    assert "inside a called function, in its gradient" in found.title

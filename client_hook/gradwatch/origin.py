@@ -1,0 +1,81 @@
+"""Where an operation of a graph comes from: the layer it runs in, and the user's own line. Adds no ops."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Sequence
+from typing import Any, Final
+
+import tensorflow as tf
+
+__all__ = ["GRADIENT_SCOPE", "layer_of", "source_of"]
+
+GRADIENT_SCOPE: Final = "gradient_tape/"
+"""`tf.GradientTape` names what it adds to a graph ``gradient_tape/<scope of the forward operation>/...``."""
+
+
+def layer_of(name: str, layer_paths: Sequence[str]) -> str:
+    """The path of the innermost layer among an operation's scopes, or "".
+
+    A layer that was built before its model does not have the model in its path, so the place of a path's end among the
+    scopes counts first. Keras enters a layer's scope twice at each call, so that the operations of the first call of
+    ``dense`` stand in ``dense_1``, and those of ``dense_1`` in ``dense_1_1``: a number counts the calls, if it can.
+    """
+    while name.startswith(GRADIENT_SCOPE):
+        name = name[len(GRADIENT_SCOPE) :]
+    scopes = name.split("/")[:-1]
+    best, best_rank = "", (0, 0, 0)
+    for path in layer_paths:
+        parts = path.split("/")
+        for end in range(len(parts), len(scopes) + 1):
+            window = scopes[end - len(parts) : end]
+            if all(map(_is_call_of, window, parts)):
+                n_numbered = sum(scope != part for scope, part in zip(window, parts, strict=True))
+                if (end, len(parts), n_numbered) > best_rank:
+                    best, best_rank = path, (end, len(parts), n_numbered)
+    return best
+
+
+def _is_call_of(scope: str, name: str) -> bool:
+    return re.fullmatch(re.escape(name) + r"(_\d+)?", scope) is not None
+
+
+def source_of(op: Any) -> dict[str, Any] | None:
+    """The innermost frame of the user's own code in the stack that made an operation.
+
+    None where Keras' own training loop made it without any code of the user's in between: the line that calls ``fit``
+    says nothing about the operation.
+    """
+    for frame in reversed(op.traceback):
+        if _TRAINER.search(frame.filename):
+            return None
+        if not _is_framework(frame.filename):
+            code = linecache.getline(frame.filename, frame.lineno).strip()
+            return {"file": frame.filename, "line": frame.lineno, "code": code}
+    return None
+
+
+_TRAINER: Final = re.compile(r"[/\\]keras[/\\]src[/\\](backend[/\\]tensorflow[/\\]trainer|trainers[/\\]\w+)\.py$")
+_FRAMEWORK_FOLDERS: Final = tuple(
+    {
+        *(
+            os.path.join(sysconfig.get_path(name), package)
+            for name in ("purelib", "platlib")
+            for package in ("tensorflow", "keras", "tf_keras")
+        ),
+        os.path.dirname(tf.__file__),
+        sysconfig.get_path("stdlib"),
+        os.path.dirname(os.path.abspath(__file__)),
+        os.path.join(sys.prefix, "bin"),
+    }
+)
+
+
+def _is_framework(filename: str) -> bool:
+    if "site-packages" in filename or "dist-packages" in filename or filename.startswith("<frozen"):
+        return True
+    return filename.startswith(_FRAMEWORK_FOLDERS) or "__autograph_generated_file" in filename
