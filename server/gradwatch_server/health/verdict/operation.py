@@ -121,7 +121,7 @@ def say_link(account: Account) -> dict[str, Any] | None:
     if operation is None:
         return None
     return {
-        "what": operation.type + say_place(operation),
+        "what": operation.type + say_place(operation).replace("`", ""),
         "step": account.step,
         "n": int(account.numbers["n_nonfinite"]),
     }
