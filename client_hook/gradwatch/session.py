@@ -394,7 +394,7 @@ class Watch:
     def _verdict(self) -> str:
         steps = f"{self._reader.n_steps:,} steps"
         if self._reader.n_steps == 0 and self._failures:
-            return f"no training step was recorded: {self._failures[0]}"
+            return "no training step was recorded, for the reason given before"
         if self._reader.n_steps == 0:
             return (
                 "no training step was seen. Call gradwatch.watch(...) before the training function is first called; "

@@ -169,7 +169,9 @@ class TestPlaying:
 
     def test_interrupt_ends_the_training_and_the_server(self, port):
         command = [sys.executable, "-m", "gradwatch_server", "demo", "healthy", "--port", str(port), "--no-browser"]
-        demo = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        demo = subprocess.Popen(  # noqa: PLW1509 no other thread holds a lock that one signal call needs
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=heed_interrupts
+        )
         try:
             for line in demo.stdout:
                 if line.startswith("live at"):
@@ -194,6 +196,11 @@ class TestPlaying:
         (recorded,) = json.loads(listed.stdout)["runs"]
         assert recorded["state"] in ("finished", "crashed")
         assert recorded["last_step"] > 0
+
+
+def heed_interrupts() -> None:
+    """Where a shell started the tests in the background, their children would ignore an interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def list_runs(port: int) -> list[dict]:

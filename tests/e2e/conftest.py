@@ -15,9 +15,13 @@ from tests.serving import Server
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium. Without one the tests are skipped; on CI that is a failure."""
+    """A headless Chromium. Without one the tests are skipped; on CI that is a failure.
+
+    It ends with these tests: Playwright keeps an event loop running in the thread that started it, in which no other
+    test could start its own.
+    """
     path = find_chromium()
     if path is None:
         reason = "no Chromium on the PATH (set CHROMIUM to one), so the page was not tried in a browser"

@@ -49,10 +49,10 @@ def test_an_engine_that_fails_does_not_stop_the_recording(start_server, monkeypa
     server = start_server()
     run, real = SyntheticRun("sick", 2, 120), Engine.feed_rows
 
-    def fail(self: Engine, stream_: int, steps, *blocks) -> None:
+    def fail(self: Engine, stream_: int, steps, *blocks, **options) -> None:
         if steps[-1] > 100:
             raise ZeroDivisionError("a mistake in a rule")
-        real(self, stream_, steps, *blocks)
+        real(self, stream_, steps, *blocks, **options)
 
     monkeypatch.setattr(Engine, "feed_rows", fail)
     log = list(run.log())
