@@ -169,8 +169,12 @@ class TestPlaying:
 
     def test_interrupt_ends_the_training_and_the_server(self, port):
         command = [sys.executable, "-m", "gradwatch_server", "demo", "healthy", "--port", str(port), "--no-browser"]
-        demo = subprocess.Popen(  # noqa: PLW1509 no other thread holds a lock that one signal call needs
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=heed_interrupts
+        demo = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=heed_interrupts,  # noqa: PLW1509 no other thread holds a lock that one signal call needs
         )
         try:
             for line in demo.stdout:

@@ -195,6 +195,17 @@ def test_evidence_tells_the_numbers_and_the_forward_operation() -> None:
     assert evidence["chain"][1]["what"] == "gradient"
 
 
+def test_slope_that_breaks_beside_a_broken_loss_is_not_its_cause() -> None:
+    broken = broken_all(run(), 81, loss_delay=0).break_operation(NORM_SLOPE_AT, start=81, **AT_POINT)
+    found = only(broken.feed().findings())
+    assert (found.kind, found.operation) == ("nonfinite_loss", None)
+    assert [link["what"] for link in found.evidence["chain"]][:3] == [
+        "loss",
+        "SqrtGrad in unit (train.py:47)",
+        "gradient",
+    ]
+
+
 def test_outside_is_said_without_claiming_what() -> None:
     found = only(CASES["values that come from outside"].run.feed().findings())
     assert "from the inputs, the weights or an operation that is not looked at" in found.evidence["summary"]

@@ -172,6 +172,33 @@ def test_gradient_penalty(watch, read, jit):
     assert_found(read(watched), "singular_gradient", "SqrtGrad", "penalty")
 
 
+def test_logarithm_that_becomes_steep_is_told_before_it_breaks(watch, read):
+    """The logarithm of an error that training brings to nothing: its slope grows as 1 / error."""
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(1, name="fit")])
+    optimizer = keras.optimizers.SGD(1.0)
+    watched = watch(model)
+    target = tf.constant(X @ np.ones((WIDTH, 1), np.float32))
+
+    @tf.function
+    def step(rate):
+        optimizer.learning_rate.assign(rate)
+        with tf.GradientTape() as tape:
+            error = tf.reduce_mean(tf.square(model(X) - target))
+            loss = tf.math.log(error)  # steep
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    for i in range(60):
+        step(tf.constant(0.5 * 0.8**i, tf.float32))  # steps that shrink with the error
+    findings = {finding.kind: finding for finding in diagnose(read(watched)).findings()}
+    found = findings["steep_gradient"]
+    assert found.operation == {"type": "Log", "name": "Log"}
+    assert found.source["line"] == find_line("steep", THIS)
+    assert 0 < found.evidence["margin"] < found.evidence["margin_before"] / 100
+    assert set(findings) <= {"steep_gradient", "exploding_gradient"}
+
+
 # -- healthy trainings, and values that are infinite by design ----------------------------------------------------
 
 

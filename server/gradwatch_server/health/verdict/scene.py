@@ -116,18 +116,19 @@ class Scene:
     def _chain(self) -> list[dict[str, Any]]:
         chain: list[dict[str, Any]] = []
         several = len({member.stream for member in self.incident.members if member.stream >= 0}) > 1
+        link = say_link(self.account) if self.account is not None else None
+        # What the forward pass did comes before its loss, what the backward pass did before its gradients.
+        phase = Phase.GRADIENT if self.culprit is not None and self.culprit.is_gradient else Phase.LOSS
         for member in self.incident.members:
+            if link is not None and (member.first_step, member.phase) >= (link["step"], phase):
+                chain.append(link)
+                link = None
             what = _what(member)
             if several and member.stream >= 0:
                 what += f" ({self.optimizers.get(member.stream, member.stream)})"
-            if what not in [link["what"] for link in chain]:
+            if what not in [known["what"] for known in chain]:
                 chain.append({"what": what, "step": member.first_step, "n": _n_first(member)})
-        link = say_link(self.account) if self.account is not None else None
-        if link is not None:
-            # What the operation did comes before what it did to the loss and the gradient of the same step.
-            place = sum(1 for member in chain if member["step"] < link["step"])
-            chain.insert(place, link)
-        return chain
+        return chain if link is None else [*chain, link]
 
     def _flood(self) -> list[dict[str, Any]]:
         flood: dict[str, dict[str, Any]] = {}
