@@ -246,6 +246,30 @@ def test_weights_that_break_first_have_no_operation() -> None:
     assert (found.kind, found.operation, found.source) == ("nonfinite_weight", None, None)
 
 
+def test_weights_that_break_first_are_not_blamed_on_an_operation_of_the_next_step() -> None:
+    """A function that reads broken weights gives NaN for finite inputs."""
+    broken = run().break_("weight", [3], start=70).break_("gradient", start=71).break_loss(71)
+    broken.break_operation(RATIO_AT, start=71).operation_rows[61:71] = np.nan
+    found = only(broken.feed().findings())
+    assert (found.kind, found.operation) == ("nonfinite_weight", None)
+    assert "operation_step" not in found.evidence
+
+
+def test_a_slope_behind_a_broken_forward_pass_is_not_the_origin() -> None:
+    broken = broken_all(run(), 81).break_operation(RATIO_AT, start=81, n_in=5)
+    found = only(broken.break_operation(NORM_SLOPE_AT, start=81, **AT_POINT).feed().findings())
+    assert (found.kind, found.operation) == ("nonfinite_gradient", None)
+    assert "its input held them already" in found.evidence["summary"]
+
+
+def test_a_later_step_in_which_all_is_broken_tells_nothing() -> None:
+    broken = break_late(broken_all(run(), 82, loss_delay=-1), 82, *range(6))
+    broken.operation_rows[1:82] = np.nan
+    found = only(broken.feed().findings())
+    assert (found.kind, found.first_step, found.operation) == ("nonfinite_loss", 81, None)
+    assert "operation_step" not in found.evidence
+
+
 def test_overflow_of_loss_scaling_is_no_finding_and_hides_no_later_one() -> None:
     scaled = run(n_steps=3_000).scale_loss(2.0**15)
     for step in range(30, 2_800, 30):
