@@ -20,6 +20,8 @@ __all__ = ["LoggedValue", "Reader", "ScalarLog"]
 
 INTERVAL_S: Final = 0.1
 INTERVAL_MIN_S: Final = 0.01
+FAILURES_MAX: Final = 10
+"""Readings that may fail in a row: one may meet a device at a bad moment, ten are a mistake of ours."""
 _COUNTS: Final = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
 _LOSS: Final = Stream.SCALARS.index("loss")
 _SKIPPED: Final = Stream.SCALARS.index("skipped")
@@ -98,7 +100,7 @@ class Reader:
         put: takes each message for delivery; must not block.
         governor: told how fast training goes; sets the period of full rows.
         on_nonfinite: called once, with the stream and its rows, when a row holds a non-finite gradient.
-        on_error: called once with what went wrong, if reading fails; reading then stops.
+        on_error: called with what went wrong when a reading fails; after `FAILURES_MAX` in a row reading stops.
     """
 
     def __init__(
@@ -121,6 +123,7 @@ class Reader:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="gradwatch-reader", daemon=True)
         self._n_announced = 0
+        self._n_failures = 0
         self._read_at = time.monotonic()
         self._busy_s = 0.0
         self._interval_s = INTERVAL_S
@@ -145,8 +148,11 @@ class Reader:
         with self._lock:
             try:
                 self._read()
+                self._n_failures = 0
             except Exception as error:  # the boundary: whatever fails here must not reach training
-                self._stop.set()
+                self._n_failures += 1
+                if self._n_failures >= FAILURES_MAX:
+                    self._stop.set()
                 self._on_error(error)
 
     def _run(self) -> None:
