@@ -11,7 +11,15 @@ from gradwatch_server.health.episode import Steep
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.operation import Account
 from gradwatch_server.health.operation_table import Operation
-from gradwatch_server.health.verdict.operation import CONTAINERS, DIVISIONS, is_exact, is_norm, say_noun, say_place
+from gradwatch_server.health.verdict.operation import (
+    CONTAINERS,
+    DIVISIONS,
+    is_exact,
+    is_norm,
+    say_exactly,
+    say_noun,
+    say_place,
+)
 from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
@@ -206,7 +214,7 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
     if exact:
         n_singular, n_in = account.numbers["n_singular"], account.numbers["n_in"]
         verb = "was" if int(n_singular) == 1 else "were"
-        why = f"{int(n_singular):,} of {say_count(n_in, 'input')} {verb} there at this step. {why}"
+        why = f"{int(n_singular):,} of {say_count(n_in, 'input')} {verb} {say_exactly(operation)} at this step. {why}"
     confidence = CERTAIN if exact else LIKELY
     mended = _mend(operation)
     found = [Hypothesis(f"{remedy.cause}{say_place(operation)}", confidence, why, remedy.fix, mended or remedy.code)]

@@ -20,6 +20,7 @@ __all__ = [
     "is_norm",
     "name_operation",
     "operation_evidence",
+    "say_exactly",
     "say_link",
     "say_noun",
     "say_operation",
@@ -83,6 +84,16 @@ def is_norm(operation: Operation) -> bool:
 def is_exact(account: Account) -> bool:
     """Whether inputs were exactly at the singular point."""
     return account.numbers.get("n_singular", 0.0) > 0
+
+
+def say_exactly(operation: Operation) -> str:
+    """Where its inputs were that stood at its singular point: "exactly 0", "at or beyond ±1"."""
+    phrase = _EXACT.get(operation.function, "of exactly 0")
+    return phrase if phrase.startswith("at ") else "too large" if phrase == "that overflows" else _exactly(phrase)
+
+
+def _exactly(phrase: str) -> str:
+    return phrase[phrase.index("exactly") :]
 
 
 def name_operation(operation: Operation) -> dict[str, str]:
