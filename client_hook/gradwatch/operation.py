@@ -103,6 +103,14 @@ RISKS: Final[dict[str, _Risk]] = {
 }
 """Operations with a singular point. ``RsqrtGrad(y)``, ``ReciprocalGrad(y)`` take the *output* y, large there."""
 
+LARGE_OUTPUT: Final = 65_536
+"""Elements above which an operation without a margin is left alone: to hold large tensors until the end of a step costs
+more than a few per cent of it, and attention's softmax or a batch normalisation is hardly ever the culprit."""
+USUAL_BATCH: Final = 128
+
+CALLS: Final = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"})
+"""Operations that call a function, which the walk cannot enter."""
+
 WITHOUT_MARGIN: Final = frozenset(
     {
         "Softmax",
@@ -128,12 +136,7 @@ WITHOUT_MARGIN: Final = frozenset(
         "Atan2",
         "FusedBatchNormGradV3",
         "CTCLoss",
-        "While",
-        "StatelessWhile",
-        "If",
-        "StatelessIf",
-        "PartitionedCall",
-        "StatefulPartitionedCall",
+        *CALLS,
     }
 )
 """Operations whose singular set is no point of one input, and calls that the walk cannot enter: outputs are checked."""
@@ -267,7 +270,29 @@ def _float32(x: Tensor) -> Tensor:
 def _is_risky(op: Any) -> bool:
     if op.type not in RISKS and op.type not in WITHOUT_MARGIN:
         return False
-    return any(tensor.dtype.is_floating for tensor in op.outputs)
+    if not any(tensor.dtype.is_floating for tensor in op.outputs):
+        return False
+    if op.type in ("RealDiv", "Div"):
+        return not _is_count(op.inputs[1])
+    if op.type == "Exp" and _is_gradient(op):  # of erf, softplus and their like: of a number that cannot be positive
+        return _estimate_size(op) <= LARGE_OUTPUT
+    return op.type in RISKS or op.type in CALLS or _estimate_size(op) <= LARGE_OUTPUT
+
+
+def _is_count(divisor: Tensor) -> bool:
+    """Whether a divisor is a constant other than 0, or a number of elements: what a mean and its gradient have."""
+    value = tf.get_static_value(divisor)
+    if value is not None:
+        return bool(np.all(value != 0))
+    return bool(divisor.op.type == "Cast" and divisor.op.inputs[0].dtype.is_integer)
+
+
+def _estimate_size(op: Any) -> int:
+    """Elements of an operation's floating outputs; an unknown dimension counts as a usual batch."""
+    shapes = [tensor.shape for tensor in op.outputs if tensor.dtype.is_floating]
+    if any(shape.rank is None for shape in shapes):
+        return 0
+    return sum(math.prod(dimension or USUAL_BATCH for dimension in shape.as_list()) for shape in shapes)
 
 
 def _is_gradient(op: Any) -> bool:

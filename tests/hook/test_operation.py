@@ -204,7 +204,7 @@ def test_operation_without_a_margin_is_counted_only():
 
 def test_order_is_that_of_execution_and_the_gradient_knows_its_forward():
     def fn(x):
-        return tf.sqrt(tf.exp(x) / 3.0)
+        return tf.sqrt(tf.exp(x) / (1.0 + x))
 
     described, _ = trace(fn, POSITIVE)
     assert [(op.type, op.is_gradient) for op in described][:4] == [
@@ -216,6 +216,19 @@ def test_order_is_that_of_execution_and_the_gradient_knows_its_forward():
     slope = described[3]
     assert slope.forward == {"type": "Sqrt", "name": described[2].name}
     assert all(op.forward is None for op in described[:3])
+
+
+def test_division_by_a_constant_or_by_a_count_is_no_risk():
+    described, _ = trace(lambda x: tf.reduce_mean(x / 3.0) + tf.sqrt(tf.reduce_sum(x)), POSITIVE)
+    assert {op.type for op in described} == {"Sqrt", "SqrtGrad"}
+    described, _ = trace(lambda x: x / tf.constant(0.0), POSITIVE)
+    assert "RealDiv" in {op.type for op in described}
+
+
+def test_large_outputs_without_a_margin_are_left_alone():
+    large = np.ones((300, 300), np.float32)
+    assert "Softmax" not in {op.type for op in trace(lambda x: tf.sqrt(tf.nn.softmax(x)), large)[0]}
+    assert "Softmax" in {op.type for op in trace(lambda x: tf.sqrt(tf.nn.softmax(x)), POSITIVE)[0]}
 
 
 FORWARD_OF = {
