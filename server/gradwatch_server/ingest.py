@@ -254,11 +254,16 @@ class _Connection:
             services.metrics.received_bytes.inc(len(frame.data))
             if frame.type == "rows":
                 services.metrics.rows.inc(frame.fields.n_rows)
-        last_time = max((float(f.arrays["times"][-1]) for f in fresh if len(f.arrays.get("times", ()))), default=None)
+        marks = [
+            (float(frame.arrays["times"][row]), int(frame.arrays["steps"][row]))
+            for frame in fresh
+            if frame.type == "rows" and frame.fields.n_rows
+            for row in (0, -1)
+        ]
         services.hub.publish_progress(
             run_id,
             last_step=appended.last_step,
-            last_time=last_time,
+            marks=marks,
             cost=appended.cost,
             n_rows_lost=appended.n_rows_lost,
         )

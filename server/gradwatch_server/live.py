@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -135,12 +135,18 @@ class Hub:
         self._publish(run_id, {"type": "findings", "run_id": run_id, "findings": findings})
 
     def publish_progress(
-        self, run_id: str, *, last_step: int | None, last_time: float | None, cost: float | None, n_rows_lost: int
+        self,
+        run_id: str,
+        *,
+        last_step: int | None,
+        marks: Sequence[tuple[float, int]],
+        cost: float | None,
+        n_rows_lost: int,
     ) -> None:
-        """A run went on."""
+        """A run went on; ``marks`` are moments (unix seconds) and the steps done then, in order."""
         pace = self._paces.setdefault(run_id, Pace())
-        if last_step is not None and last_time is not None:
-            pace.note(last_time, last_step)
+        for time_s, step in marks:
+            pace.note(time_s, step)
         progress = {
             "type": "progress",
             "run_id": run_id,

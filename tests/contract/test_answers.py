@@ -82,7 +82,7 @@ async def test_live_messages(server: Server) -> None:
     hub.publish_findings(detail["id"], server.get(f"{RUN}/findings")["findings"])
     for step in (119, 159):
         hub.publish_progress(
-            detail["id"], last_step=step, last_time=STARTED_AT + (step + 1) / 40, cost=0.011, n_rows_lost=3
+            detail["id"], last_step=step, marks=[(STARTED_AT + (step + 1) / 40, step)], cost=0.011, n_rows_lost=3
         )
     hub.publish_run(summary)
 

@@ -49,12 +49,12 @@ def test_a_run_is_seen_from_its_appearance_to_its_end(server: Server) -> None:
         findings = [one["findings"] for one in mine if one["type"] == "findings"][-1]
         assert findings[0]["severity"] == "critical"
 
-        def has_pace(one: dict) -> bool:  # known once two messages came; the last burst may still be on its way
-            return one["type"] == "progress" and one["steps_per_s"] is not None
+        def is_last(one: dict) -> bool:  # the burst with the run's end may not be its last
+            return one["type"] == "progress" and one["last_step"] == run.steps - 1
 
-        if not any(has_pace(one) for one in mine):
-            mine += collect(socket, has_pace)
-        progress = next(one for one in reversed(mine) if has_pace(one))
+        if not any(is_last(one) for one in mine):
+            mine += collect(socket, is_last)
+        progress = next(one for one in reversed(mine) if is_last(one))
         assert progress["n_rows_lost"] == 0
         assert progress["cost"] == pytest.approx(0.011)
         assert progress["steps_per_s"] == pytest.approx(run.steps_per_s, rel=0.01)
@@ -141,7 +141,7 @@ async def test_a_slow_browser_gets_the_newest_never_a_backlog() -> None:
     subscriber.subscribe(None)
     sending = asyncio.create_task(subscriber.send_forever(reader))
     for step in range(1000):
-        hub.publish_progress("run", last_step=step, last_time=float(step), cost=None, n_rows_lost=0)
+        hub.publish_progress("run", last_step=step, marks=[(float(step), step)], cost=None, n_rows_lost=0)
         if step % 100 == 0:
             await asyncio.sleep(0)
     reader.may_take.set()
