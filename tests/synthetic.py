@@ -4,7 +4,7 @@
 
 The numbers are drawn from a seed: the same arguments give the same run. ``healthy`` converges; ``sick`` has one
 layer whose gradient grows for some dozens of steps, then holds NaN at `SyntheticRun.onset`, after which every weight is
-NaN.
+NaN. `tests.synthetic_layers` has runs whose layers and inputs are captured too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["SyntheticHook", "SyntheticRun", "stream"]
 
 Message = dict[str, Any]
 Float32 = npt.NDArray[np.float32]
-NORM, MIN, MAX, MEAN, STD, N_NAN, N_POS_INF, N_NEG_INF, N_ZERO, N_ELEMENTS = range(len(STATISTICS))
+NORM, MIN, MAX, MEAN, STD, N_NAN, N_POS_INF, N_NEG_INF, N_ZERO, N_ELEMENTS, N_SATURATED = range(len(STATISTICS))
 KINDS = ("gradient", "weight", "update")
 SCALARS = ["loss", "learning_rate", "gradient_norm"]
 LEARNING_RATE = 1e-3
@@ -46,6 +46,7 @@ class SyntheticRun:
         started_at: unix seconds.
         steps_per_s: the training's own pace, as its times tell it.
         rows_per_message: rows in one message.
+        worker: which of the run's workers speaks.
     """
 
     kind: str = "healthy"
@@ -60,6 +61,7 @@ class SyntheticRun:
     started_at: float = 0.0
     steps_per_s: float = 40.0
     rows_per_message: int = 8
+    worker: int = 0
 
     def __post_init__(self) -> None:
         self.started_at = self.started_at or time.time()
@@ -91,7 +93,7 @@ class SyntheticRun:
             "started_at": self.started_at,
             "environment": {"python": "3.11", "tensorflow": None, "host": "synthetic"},
         }
-        return {"type": "hello", "protocol": PROTOCOL_VERSION, "run": run, "worker": 0}
+        return {"type": "hello", "protocol": PROTOCOL_VERSION, "run": run, "worker": self.worker}
 
     def log(self, *, crash: bool = False) -> Iterator[Message]:
         """All logged messages in order; ``crash`` ends it as a training does that raised."""
@@ -102,6 +104,7 @@ class SyntheticRun:
             "optimizer": "adam",
             "tensors": self.tensors,
             "scalars": SCALARS,
+            "statistics": list(STATISTICS),
         }
         seq = 1
         for first in range(0, self.steps, self.rows_per_message):
@@ -114,7 +117,7 @@ class SyntheticRun:
     def rows(self, seq: int, steps: npt.NDArray[np.int64]) -> Message:
         """The message with these steps."""
         statistics = self.statistics(steps)
-        gradients = statistics[:, 0 :: len(KINDS), NORM].astype(np.float64)
+        gradients = statistics[:, : len(self._sizes) : len(KINDS), NORM].astype(np.float64)
         norm = np.sqrt(np.nansum(gradients**2, axis=1))
         scalars = np.stack([self._loss(steps), np.full(len(steps), LEARNING_RATE), norm], axis=1)
         if self.kind == "sick":
@@ -132,8 +135,8 @@ class SyntheticRun:
         )
 
     def statistics(self, steps: npt.NDArray[np.int64]) -> Float32:
-        """``[n, n_tensors, 10]``: the statistics of these steps."""
-        n, width = len(steps), len(self.tensors)
+        """``[n, n_tensors, n_statistics]``: the statistics of these steps."""
+        n, width = len(steps), len(self._sizes)
         depth = np.repeat(np.linspace(0, 1, self.layers), 2 * len(KINDS))
         progress = (steps / max(self.steps, 1))[:, None]
         is_bias = np.tile(np.repeat([0.0, 1.0], len(KINDS)), self.layers)
@@ -149,6 +152,7 @@ class SyntheticRun:
         block[..., NORM], block[..., STD] = norm, rms
         block[..., MIN], block[..., MAX], block[..., MEAN] = -3.1 * rms, 3.0 * rms, 0.01 * rms
         block[..., N_ELEMENTS] = self._sizes
+        block[..., N_SATURATED] = np.nan
         if self.kind == "sick":
             self._poison(block, steps)
         return block

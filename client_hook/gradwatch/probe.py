@@ -21,7 +21,7 @@ from gradwatch.ring import Ring, create_untraced
 __all__ = ["Before", "Clock", "StepScalars", "Stream"]
 
 Tensor = Any  # tensorflow ships no types
-_NORM = STATISTICS.index("norm")
+_NORM, _N_ELEMENTS = STATISTICS.index("norm"), STATISTICS.index("n_elements")
 _COUNTS = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
 
 
@@ -136,6 +136,7 @@ class Stream:
             "tensors": tensors,
             "scalars": list(self.SCALARS),
             "operations": [operation._asdict() for operation in self.operations],
+            "statistics": list(STATISTICS),
         }
         return message if seq is None else message | {"seq": seq}
 
@@ -274,7 +275,7 @@ def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
 def _missing(n: int) -> Any:
     """The block of ``n`` gradients that are None: all NaN, ``n_elements`` 0."""
     rows = np.full((n, len(STATISTICS)), np.nan, np.float32)
-    rows[:, -1] = 0
+    rows[:, _N_ELEMENTS] = 0
     return rows
 
 

@@ -6,6 +6,7 @@ shape, so that a thousand tensors cost one ``memcpy``. ``docs/contract.md`` has 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgpack
@@ -15,11 +16,16 @@ import numpy.typing as npt
 from gradwatch.errors import ProtocolError
 
 __all__ = [
+    "COLUMN_STATISTICS",
+    "FIRST_STATISTICS",
     "KINDS",
+    "N_BAD_ROWS",
     "OPERATION_STATISTICS",
     "PROTOCOL_VERSION",
     "STATISTICS",
+    "columns_message",
     "decode",
+    "decode_columns",
     "decode_rows",
     "decode_scalars",
     "encode",
@@ -28,7 +34,7 @@ __all__ = [
 ]
 
 PROTOCOL_VERSION: Final = 1
-KINDS: Final = ("gradient", "weight", "update", "activation", "backprop", "operation")
+KINDS: Final = ("gradient", "weight", "update", "activation", "backprop", "input", "slot", "operation")
 STATISTICS: Final = (
     "norm",
     "min",
@@ -40,9 +46,16 @@ STATISTICS: Final = (
     "n_neg_inf",
     "n_zero",
     "n_elements",
+    "n_saturated",
 )
+FIRST_STATISTICS: Final = STATISTICS[:10]
+"""What a tensor table means that does not name its statistics: those of the first hooks."""
 OPERATION_STATISTICS: Final = ("n_nonfinite", "n_nonfinite_in", "margin", "amplification", "n_singular", "n_in")
 """What is known of a risky operation at a step, in this order on the wire."""
+COLUMN_STATISTICS: Final = ("n_nonfinite", "min", "max")
+"""What is known of a feature column of an input, in this order on the wire."""
+N_BAD_ROWS: Final = 8
+"""The first rows of a batch with a non-finite element that are named; all are counted."""
 
 MESSAGE_SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Larger than 128 rows of 10,000 tensors; a peer that sends more is broken."""
@@ -116,7 +129,7 @@ def rows_message(
         stream: the optimizer's stream.
         steps: ``[n_rows]`` int64.
         times: ``[n_rows]`` float64, unix seconds.
-        statistics: ``[n_rows, n_tensors, 10]`` float32, in the order of `STATISTICS`; NaN is "not captured".
+        statistics: ``[n_rows, n_tensors, 11]`` float32, in the order of `STATISTICS`; NaN is "not captured".
         scalars: ``[n_rows, n_scalars]`` float32, possibly non-finite.
         scalars_present: ``[n_rows, n_scalars]`` uint8, 1 where a scalar was captured.
         n_lost: rows overwritten before they could be read, since the last message.
@@ -157,7 +170,59 @@ def scalars_message(*, seq: int, name: str, steps: Int64, times: Float64, values
     }
 
 
-def decode_rows(message: Message, *, n_tensors: int, n_scalars: int, n_operations: int = 0) -> Message:
+def columns_message(
+    *,
+    seq: int,
+    stream: int,
+    tensor: str,
+    steps: Int64,
+    times: Float64,
+    columns: Float32,
+    bad_rows: Int64,
+    n_bad_rows: Int64,
+    n_lost: int = 0,
+) -> Message:
+    """Builds a ``columns`` message: the feature columns and bad rows of one input over some steps.
+
+    Args:
+        seq: the message's place in the run's log.
+        stream: the stream whose tensor table has the input.
+        tensor: the input's name there.
+        steps: ``[n_rows]`` int64: those with full statistics or a non-finite input.
+        times: ``[n_rows]`` float64, unix seconds.
+        columns: ``[n_rows, n_columns, 3]`` float32, in the order of `COLUMN_STATISTICS`; no columns where there are too
+            many to tell.
+        bad_rows: ``[n_rows, 8]`` int64, the first rows of the batch with a non-finite element, -1 for none.
+        n_bad_rows: ``[n_rows]`` int64, how many there are.
+        n_lost: how many steps were overwritten before they could be read, since the last message.
+
+    Returns:
+        The message as a map.
+    """
+    return {
+        "type": "columns",
+        "seq": seq,
+        "stream": stream,
+        "tensor": tensor,
+        "n_rows": len(steps),
+        "n_columns": int(columns.shape[1]),
+        "steps": np.ascontiguousarray(steps, "<i8").tobytes(),
+        "times": np.ascontiguousarray(times, "<f8").tobytes(),
+        "columns": np.ascontiguousarray(columns, "<f4").tobytes(),
+        "bad_rows": np.ascontiguousarray(bad_rows, "<i8").tobytes(),
+        "n_bad_rows": np.ascontiguousarray(n_bad_rows, "<i8").tobytes(),
+        "n_lost": n_lost,
+    }
+
+
+def decode_rows(
+    message: Message,
+    *,
+    n_tensors: int,
+    n_scalars: int,
+    n_operations: int = 0,
+    statistics: Sequence[str] = STATISTICS,
+) -> Message:
     """Replaces the raw blocks of a ``rows`` message by arrays.
 
     Args:
@@ -165,9 +230,11 @@ def decode_rows(message: Message, *, n_tensors: int, n_scalars: int, n_operation
         n_tensors: the length of the stream's tensor table.
         n_scalars: the number of the stream's scalars.
         n_operations: the number of the stream's operations.
+        statistics: the names of the message's statistics, as the stream's tensor table gives them.
 
     Returns:
-        A copy with ``steps`` ``[n]`` int64, ``times`` ``[n]`` float64, ``statistics`` ``[n, n_tensors, 10]`` float32,
+        A copy with ``steps`` ``[n]`` int64, ``times`` ``[n]`` float64, ``statistics`` ``[n, n_tensors, 11]`` float32
+        in the order of `STATISTICS` (NaN for those that the message does not have),
         ``scalars`` ``[n, n_scalars]`` float32, ``scalars_present`` ``[n, n_scalars]`` bool and ``operations``
         ``[n, n_operations, 6]`` float32.
 
@@ -176,14 +243,25 @@ def decode_rows(message: Message, *, n_tensors: int, n_scalars: int, n_operation
     """
     n = _count(message)
     message = {"operations": b"", **message}  # a hook that captures none may leave them out
+    steps = _block(message, "steps", "<i8", (n,))
+    block = _block(message, "statistics", "<f4", (n, n_tensors, len(statistics)))
     return message | {
-        "steps": _block(message, "steps", "<i8", (n,)),
+        "steps": steps,
         "times": _block(message, "times", "<f8", (n,)),
         "operations": _block(message, "operations", "<f4", (n, n_operations, len(OPERATION_STATISTICS))),
-        "statistics": _block(message, "statistics", "<f4", (n, n_tensors, len(STATISTICS))),
+        "statistics": block if tuple(statistics) == STATISTICS else _in_order(block, statistics),
         "scalars": _block(message, "scalars", "<f4", (n, n_scalars)),
         "scalars_present": _block(message, "scalars_present", "u1", (n, n_scalars)).astype(bool),
     }
+
+
+def _in_order(block: Float32, statistics: Sequence[str]) -> Float32:
+    """A block ``[n, n_tensors, len(statistics)]`` with its columns as in `STATISTICS`."""
+    ordered = np.full((*block.shape[:2], len(STATISTICS)), np.nan, np.float32)
+    for column, name in enumerate(statistics):
+        if name in STATISTICS:
+            ordered[..., STATISTICS.index(name)] = block[..., column]
+    return ordered
 
 
 def decode_scalars(message: Message) -> Message:
@@ -196,10 +274,22 @@ def decode_scalars(message: Message) -> Message:
     }
 
 
-def _count(message: Message) -> int:
-    n = message.get("n_rows")
+def decode_columns(message: Message) -> Message:
+    """Replaces the raw blocks of a ``columns`` message by arrays; shapes as `columns_message`, errors as `decode_rows`."""
+    n, n_columns = _count(message), _count(message, "n_columns")
+    return message | {
+        "steps": _block(message, "steps", "<i8", (n,)),
+        "times": _block(message, "times", "<f8", (n,)),
+        "columns": _block(message, "columns", "<f4", (n, n_columns, len(COLUMN_STATISTICS))),
+        "bad_rows": _block(message, "bad_rows", "<i8", (n, N_BAD_ROWS)),
+        "n_bad_rows": _block(message, "n_bad_rows", "<i8", (n,)),
+    }
+
+
+def _count(message: Message, name: str = "n_rows") -> int:
+    n = message.get(name)
     if not isinstance(n, int) or isinstance(n, bool) or n < 0:
-        raise ProtocolError(f"{message['type']}: expected n_rows to be a count, got {n!r}")
+        raise ProtocolError(f"{message['type']}: expected {name} to be a count, got {n!r}")
     return n
 
 

@@ -1,6 +1,6 @@
 """Statistics of tensors, in the graph: pure functions, tensors -> numbers. Owns no state.
 
-A *row block* is float32 ``[n_tensors, 10]`` in the order of `gradwatch.protocol.STATISTICS`. NaN in a block means "not
+A *row block* is float32 ``[n_tensors, 11]`` in the order of `gradwatch.protocol.STATISTICS`. NaN in a block means "not
 captured, or undefined", never "the tensor held a NaN": that is what ``n_nan`` says.
 
 On a CPU the cost of a statistic is memory passes over large tensors and op launches over small ones. So small tensors
@@ -42,7 +42,7 @@ Tensor = Any  # tensorflow ships no types
 
 
 def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
-    """All ten statistics of some tensors.
+    """All statistics of some tensors.
 
     With F the finite elements of x: norm = sqrt(sum_F x^2), mean = sum_F x / |F|, std = sqrt(sum_F (x - mean)^2 / |F|)
     (population), min and max over F.
@@ -53,7 +53,7 @@ def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
             sparse gradient's rows), the rest counts as exact zeros.
 
     Returns:
-        float32 ``[n, 10]``. Sums of large, well-scaled tensors are accumulated in float32, all others in float64. A
+        float32 ``[n, 11]``. Sums of large, well-scaled tensors are accumulated in float32, all others in float64. A
         tensor without finite elements has norm 0 and NaN for min, max, mean, std; an empty one too. A statistic beyond
         float32 is float32's largest number. Subnormal elements count as zero where TensorFlow's kernels flush them.
     """
@@ -80,7 +80,7 @@ def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Ten
         is_due: a bool scalar, whether all statistics are wanted at this step.
 
     Returns:
-        The block, float32 ``[n, 10]``, and whether it is full. One that is not has norms and counts (of zero
+        The block, float32 ``[n, 11]``, and whether it is full. One that is not has norms and counts (of zero
         non-finite elements), and NaN for what was not captured. Its norms below 1e-15 are rounded down, possibly to
         0: squares underflow there.
     """
@@ -96,7 +96,7 @@ def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Ten
 def _light_rows(square_sums: Tensor, sizes: Tensor) -> Tensor:
     norm = tf.sqrt(square_sums)
     nan, zero = tf.fill(tf.shape(norm), tf.constant(_NAN)), tf.zeros_like(norm)
-    return tf.stack([norm, nan, nan, nan, nan, zero, zero, zero, nan, sizes], axis=1)
+    return tf.stack([norm, nan, nan, nan, nan, zero, zero, zero, nan, sizes, nan], axis=1)
 
 
 def global_norm(norms: Tensor) -> Tensor:
@@ -242,7 +242,7 @@ def _exact_vector_sums(vector: Tensor) -> Tensor:
 
 
 def _rows(sums: Tensor, sizes: Tensor, totals: Tensor) -> Tensor:
-    """The ten statistics, float32 ``[n, 10]``, from sums ``[n, 8]``, the tensors' own sizes and what they stand for."""
+    """The statistics float32 ``[n, 11]`` from sums ``[n, 8]``, the tensors' own sizes and what they stand for."""
     square_sum, total, low, high, n_nan, n_pos_inf, n_neg_inf, n_zero = tf.unstack(sums, axis=1)
     n_left_out = totals - sizes  # exact zeros that a sparse gradient does not store
     n_finite = totals - n_nan - n_pos_inf - n_neg_inf
@@ -255,6 +255,7 @@ def _rows(sums: Tensor, sizes: Tensor, totals: Tensor) -> Tensor:
     std = tf.where(low == high, tf.zeros_like(variance), tf.sqrt(variance))
     low, high, mean, std = (tf.where(n_finite > 0, value, _NAN) for value in (low, high, mean, std))
     columns = [tf.sqrt(square_sum), low, high, mean, std, n_nan, n_pos_inf, n_neg_inf, n_zero + n_left_out, totals]
+    columns.append(tf.fill(tf.shape(totals), tf.constant(_NAN, tf.float64)))
     rows = tf.stack(columns, axis=1)
     limit = tf.constant(tf.float32.max, tf.float64)
     return tf.cast(tf.where(tf.abs(rows) > limit, tf.sign(rows) * limit, rows), tf.float32)

@@ -95,13 +95,14 @@ class Hello(_Message):
 class Tensor(_Message):
     """One watched tensor of a stream."""
 
-    kind: Literal["gradient", "weight", "update", "activation", "backprop", "operation"]
+    kind: Literal["gradient", "weight", "update", "activation", "backprop", "input", "slot", "operation"]
     tensor: Name
     layer: Annotated[str, StringConstraints(max_length=1000)]
     variable: Annotated[str, StringConstraints(max_length=1000)] | None = None
     shape: list[int | None]
     dtype: Name
     n_elements: Annotated[int, Field(ge=0)] | None
+    activation: Name | None = None
 
 
 class NamedOperation(_Message):
@@ -140,6 +141,7 @@ class Tensors(_Logged):
     tensors: Annotated[list[dict[str, Any]], Field(max_length=TENSOR_LIMIT)]
     scalars: Annotated[list[Name], Field(max_length=1000)]
     operations: Annotated[list[dict[str, Any]], Field(max_length=TENSOR_LIMIT)] = []
+    statistics: Annotated[list[Name], Field(max_length=100)] = list(protocol.FIRST_STATISTICS)
 
 
 class Rows(_Logged):
@@ -177,6 +179,7 @@ class StreamTable:
         optimizer: the optimizer's name.
         last_step: the step of the newest row, -1 before the first.
         operations: the risky operations, as in the ``tensors`` message.
+        statistics: the names of the statistics in its rows.
     """
 
     tensors: list[dict[str, Any]]
@@ -184,11 +187,18 @@ class StreamTable:
     optimizer: str
     last_step: int = -1
     operations: list[dict[str, Any]] = field(default_factory=list)
+    statistics: list[str] = field(default_factory=lambda: list(protocol.FIRST_STATISTICS))
 
     @classmethod
     def of(cls, fields: Tensors) -> StreamTable:
         """The table that a ``tensors`` message announces."""
-        return cls(fields.tensors, fields.scalars, fields.optimizer, operations=fields.operations)
+        return cls(
+            fields.tensors,
+            fields.scalars,
+            fields.optimizer,
+            operations=fields.operations,
+            statistics=fields.statistics,
+        )
 
     def decode(self, message: protocol.Message) -> protocol.Message:
         """Replaces the raw blocks of a ``rows`` message of this stream by arrays."""
@@ -197,6 +207,7 @@ class StreamTable:
             n_tensors=len(self.tensors),
             n_scalars=len(self.scalars),
             n_operations=len(self.operations),
+            statistics=self.statistics,
         )
 
 
@@ -312,8 +323,8 @@ def _check_tensors(fields: Tensors, streams: Mapping[int, StreamTable]) -> None:
         twice = next(name for name in names if names.count(name) > 1)
         raise MessageError("invalid_message", f"tensors: {twice[1]!r} of kind {twice[0]!r} is listed twice.")
     known = streams.get(fields.stream)
-    mine = (fields.tensors, fields.scalars, fields.operations)
-    if known and (known.tensors, known.scalars, known.operations) != mine:
+    mine = (fields.tensors, fields.scalars, fields.operations, fields.statistics)
+    if known and (known.tensors, known.scalars, known.operations, known.statistics) != mine:
         raise MessageError(
             "stream_redefined",
             f"Stream {fields.stream} already has another tensor table; give the new one another stream number.",

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradwatch import protocol
 from gradwatch.protocol import (
     OPERATION_STATISTICS,
     PROTOCOL_VERSION,
@@ -42,7 +43,7 @@ OPERATIONS = [
         "source": {"file": "train.py", "line": 47, "code": "dist = tf.norm(a - b, axis=0)"},
     }
 ]
-STATISTICS = np.arange(40, dtype=np.float32).reshape(2, 2, 10)
+STATISTICS = np.arange(44, dtype=np.float32).reshape(2, 2, 11)
 STATISTICS[1, 0, :5] = np.nan
 STEPS, TIMES = np.array([0, 1]), np.array([1.79e9, 1.79e9 + 0.025])
 
@@ -69,6 +70,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "tensors": TENSORS,
         "scalars": ["loss", "gradient_norm"],
         "operations": OPERATIONS,
+        "statistics": list(protocol.STATISTICS),
     },
     "rows": rows_message(
         seq=1,
@@ -115,7 +117,8 @@ def recorded(name: str) -> bytes:
 
 def test_the_server_understands_what_is_recorded() -> None:
     assert read_hello(decode(recorded("hello"))).run.run_id == "20260921-141320-k3x9"
-    streams = {0: StreamTable(TENSORS, ["loss", "gradient_norm"], "adam", operations=OPERATIONS)}
+    table = read_frame(decode(recorded("tensors")), recorded("tensors"), {})
+    streams = {0: StreamTable.of(table.fields)}
     for seq, name in enumerate(("tensors", "rows", "scalars", "state")):
         frame = read_frame(decode(recorded(name)), recorded(name), streams)
         assert (frame.seq, frame.type) == (seq, name)

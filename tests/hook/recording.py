@@ -51,7 +51,7 @@ class Recording:
                 assert message["stream"] in known, "a table comes before its rows"
                 table = self.tables[message["stream"]]
                 counts = {f"n_{what}": len(table[what]) for what in ("tensors", "scalars", "operations")}
-                self.rows[message["stream"]].append(decode_rows(message, **counts))
+                self.rows[message["stream"]].append(decode_rows(message, **counts, statistics=table["statistics"]))
         self.logged = {}
         for message in (decode_scalars(m) for m in messages if m["type"] == "scalars"):
             values = self.logged.setdefault(message["name"], {})
@@ -84,7 +84,7 @@ class Recording:
         return [tensor["tensor"] for tensor in table["tensors"] if tensor["kind"] == kind]
 
     def statistics(self, kind, tensor, stream=None):
-        """The rows of one tensor: float32 ``[n_steps, 10]``."""
+        """The rows of one tensor: float32 ``[n_steps, 11]``."""
         stream = self.stream if stream is None else stream
         keys = [(one["kind"], one["tensor"]) for one in self.tables[stream]["tensors"]]
         blocks = [message["statistics"][:, keys.index((kind, tensor))] for message in self.rows[stream]]

@@ -64,7 +64,7 @@ def rows(n_rows: int = 2, n_tensors: int = 2) -> dict[str, Any]:
         stream=0,
         steps=np.arange(n_rows),
         times=np.zeros(n_rows),
-        statistics=np.ones((n_rows, n_tensors, 10), np.float32),
+        statistics=np.ones((n_rows, n_tensors, 11), np.float32),
         scalars=np.zeros((n_rows, 0), np.float32),
         scalars_present=np.zeros((n_rows, 0), np.uint8),
         n_lost=0,

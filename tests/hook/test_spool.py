@@ -40,7 +40,7 @@ def rows(n_rows: int = 2, stream: int = 0, n_tensors: int = 5) -> dict[str, Any]
         stream=stream,
         steps=np.arange(n_rows),
         times=np.arange(n_rows, dtype=np.float64),
-        statistics=np.ones((n_rows, n_tensors, 10), np.float32),
+        statistics=np.ones((n_rows, n_tensors, 11), np.float32),
         scalars=np.ones((n_rows, 1), np.float32),
         scalars_present=np.ones((n_rows, 1), np.uint8),
         n_lost=0,

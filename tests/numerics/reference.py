@@ -1,17 +1,17 @@
-"""The ten statistics of a tensor, written anew in NumPy and float64. Shares nothing with the hook."""
+"""The statistics of a tensor, written anew in NumPy and float64. Shares nothing with the hook."""
 
 import math
 
 import numpy as np
 
-NAMES = ("norm", "min", "max", "mean", "std", "n_nan", "n_pos_inf", "n_neg_inf", "n_zero", "n_elements")
-COUNTS = NAMES[5:]
+NAMES = ("norm", "min", "max", "mean", "std", "n_nan", "n_pos_inf", "n_neg_inf", "n_zero", "n_elements", "n_saturated")
+COUNTS = NAMES[5:10]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 FLOAT32_TINY = float(np.finfo(np.float32).tiny)  # results below it may be flushed to zero by TensorFlow's kernels
 
 
 def statistics(x):
-    """A dict of the ten statistics of an array; finite ones over its finite elements, NaN where there are none."""
+    """A dict of the statistics of an array; finite ones over its finite elements, NaN where there are none."""
     flat = np.asarray(x).astype(np.float64).ravel()
     finite = flat[np.isfinite(flat)]
     found = {
@@ -21,6 +21,7 @@ def statistics(x):
         "n_neg_inf": int((flat == -np.inf).sum()),
         "n_zero": int((flat == 0).sum()),
         "n_elements": flat.size,
+        "n_saturated": math.nan,
     }
     if not finite.size:
         return found | dict.fromkeys(("min", "max", "mean", "std"), math.nan)
@@ -37,14 +38,14 @@ def scaled_norm(x):
 
 
 def row(x):
-    """The statistics in the order of the wire, float64 ``[10]``."""
+    """The statistics in the order of the wire, float64 ``[11]``."""
     found = statistics(x)
     return np.array([found[name] for name in NAMES], np.float64)
 
 
 def block(*tensors):
-    """The rows of several tensors, float64 ``[n, 10]``; None is a missing tensor."""
-    missing = np.array([math.nan] * 9 + [0.0])
+    """The rows of several tensors, float64 ``[n, 11]``; None is a missing tensor."""
+    missing = np.array([math.nan] * 9 + [0.0, math.nan])
     return np.stack([missing if x is None else row(x) for x in tensors])
 
 

@@ -27,7 +27,11 @@ class Recorded:
             hook.send(self.log[0])
             for seq, chunk in enumerate(np.array_split(self.steps, max(1, len(self.steps) // 7)), start=1):
                 message = run.rows(seq, chunk)
-                block = np.frombuffer(message["statistics"], "<f4").reshape(len(chunk), len(run.tensors), 10).copy()
+                block = (
+                    np.frombuffer(message["statistics"], "<f4")
+                    .reshape(len(chunk), len(run.tensors), len(STATISTICS))
+                    .copy()
+                )
                 edit(block, chunk)
                 self.statistics.append(block)
                 hook.send(message | {"statistics": block.tobytes()})

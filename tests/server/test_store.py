@@ -42,7 +42,7 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     for _ in range(2):
         Store(settings).close()
     with sqlite3.connect(tmp_path / "gradwatch.db") as connection:
-        assert connection.execute("select version_num from alembic_version").fetchall() == [("0002",)]
+        assert connection.execute("select version_num from alembic_version").fetchall() == [("0003",)]
         assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
     connection.close()
 
@@ -56,7 +56,7 @@ def test_a_newer_database_is_refused_with_what_to_do(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(NewerDatabaseError, match=r"'0099'.*pip install -U 'gradwatch\[server\]'.*--database") as error:
         Store(settings)
-    assert (error.value.found, error.value.expected) == ("0099", "0002")
+    assert (error.value.found, error.value.expected) == ("0099", "0003")
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:

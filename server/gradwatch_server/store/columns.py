@@ -137,11 +137,11 @@ class _Stream:
 
 def read_table(row: Row[Any]) -> StreamTable:
     """The stream table in a row of ``streams``."""
-    return StreamTable(row.tensors, row.scalars, row.optimizer, row.last_step, row.operations)
+    return StreamTable(row.tensors, row.scalars, row.optimizer, row.last_step, row.operations, row.statistics)
 
 
 def plane_of(statistics: Array, name: str) -> Array:
-    """Takes one plane ``[n, n_tensors]`` out of ``[n, n_tensors, 10]`` statistics."""
+    """Takes one plane ``[n, n_tensors]`` out of ``[n, n_tensors, 11]`` statistics."""
     if name == NONFINITE:
         return np.asarray(statistics[:, :, _NONFINITE_PARTS].sum(axis=2))
     return np.asarray(statistics[:, :, protocol.STATISTICS.index(name)])

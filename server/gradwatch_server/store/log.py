@@ -150,7 +150,8 @@ def _note_streams(connection: Connection, place: dict[str, Any], fresh: Sequence
             here = [streams.c[name] == value for name, value in place.items()]
             known = connection.scalar(select(streams.c.stream).where(*here, streams.c.stream == frame.fields.stream))
             if known is None:
-                table = frame.fields.model_dump(include={"stream", "optimizer", "tensors", "scalars", "operations"})
+                names = {"stream", "optimizer", "tensors", "scalars", "operations", "statistics"}
+                table = frame.fields.model_dump(include=names)
                 connection.execute(insert(streams).values(**place, **table, last_step=-1))
         elif frame.type == "rows" and frame.fields.n_rows:
             newest[frame.fields.stream] = int(frame.arrays["steps"][-1])

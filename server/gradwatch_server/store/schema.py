@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -21,6 +22,8 @@ from sqlalchemy import (
     Table,
     Text,
 )
+
+from gradwatch.protocol import FIRST_STATISTICS
 
 __all__ = ["RUN_STATES", "findings", "frames", "metadata", "runs", "streams", "workers"]
 
@@ -89,6 +92,7 @@ streams = Table(
     Column("scalars", JSON, nullable=False),
     Column("last_step", BigInteger, nullable=False),
     Column("operations", JSON, nullable=False, server_default="[]"),
+    Column("statistics", JSON, nullable=False, server_default=orjson.dumps(FIRST_STATISTICS).decode()),
     _of_run(),
 )
 
