@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import statistic
+from gradwatch.cadence import Cadence
 from gradwatch.operation import Operation, find_operations, operation_block
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
 from gradwatch.ring import Ring, create_untraced
@@ -75,7 +76,7 @@ class Stream:
         kinds: the kinds to capture, of ``gradient weight update``.
         clock: the run's clock.
         operations: the risky operations found in the first trace; a later trace knows them by name.
-        every: steps between full rows at the least.
+        cadence: when full rows are due.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
     """
 
@@ -91,7 +92,7 @@ class Stream:
         kinds: Sequence[str],
         operations: Sequence[Operation],
         clock: Clock,
-        every: int,
+        cadence: Cadence,
         skips_nonfinite: bool,
     ) -> None:
         self.index = index
@@ -105,9 +106,8 @@ class Stream:
         self.n_tensors = len(self.kinds) * len(self.variables)
         self.skips_nonfinite = skips_nonfinite
         self._clock = clock
-        self._every = every
+        self._cadence = cadence
         self._last = _counter("gradwatch_last_step", -1)
-        self._period = _counter("gradwatch_period", 1)
         n_statistics = len(STATISTICS)
         n_operation_numbers = len(self.operations) * len(OPERATION_STATISTICS)
         self.ring = Ring(self.n_tensors * n_statistics + n_operation_numbers + 2 * len(self.SCALARS))
@@ -139,10 +139,6 @@ class Stream:
             "statistics": list(STATISTICS),
         }
         return message if seq is None else message | {"seq": seq}
-
-    def set_period(self, period: int) -> None:
-        """Takes full rows at every ``period``-th step from now on; from any thread."""
-        self._period.assign(period)
 
     def continue_after(self, clock: Clock) -> None:
         """Begins after the step that the clock shows, for variables that another stream has trained before."""
@@ -180,7 +176,7 @@ class Stream:
             present = [i for i, gradient in enumerate(gradients) if gradient is not None]
             tensors = [statistic.dense_values(gradients[i]) for i in present]
             sizes = [self.sizes[i] for i in present]
-            is_due = step % (self._every * self._period.read_value()) == 0
+            is_due = self._cadence.is_due(step)
             if scalars.loss is not None:
                 is_due |= ~tf.math.is_finite(_scalar(scalars.loss))
             found, is_due = statistic.step_block(tensors, sizes, is_due)

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from gradwatch.cadence import Cadence
 from gradwatch.governor import Governor
 from gradwatch.probe import Stream
 from gradwatch.protocol import STATISTICS, Message, rows_message, scalars_message
@@ -99,6 +100,7 @@ class Reader:
         log: what ``watch.log`` adds.
         put: takes each message for delivery; must not block.
         governor: told how fast training goes; sets the period of full rows.
+        cadence: told the period.
         on_nonfinite: called once, with the stream and its rows, when a row holds a non-finite gradient.
         on_error: called with what went wrong when a reading fails; after `FAILURES_MAX` in a row reading stops.
     """
@@ -110,6 +112,7 @@ class Reader:
         log: ScalarLog,
         put: Callable[[Message], None],
         governor: Governor,
+        cadence: Cadence,
         on_nonfinite: Callable[[Stream, int, str], None],
         on_error: Callable[[Exception], None],
     ) -> None:
@@ -117,6 +120,7 @@ class Reader:
         self._log = log
         self._put = put
         self._governor = governor
+        self._cadence = cadence
         self._on_nonfinite = on_nonfinite
         self._on_error = on_error
         self._lock = threading.Lock()
@@ -189,8 +193,7 @@ class Reader:
         before = self._governor.period
         period = self._governor.observe(n_steps, elapsed_s)
         if period != before:
-            for stream in self._streams:
-                stream.set_period(period)
+            self._cadence.set_period(period)
 
     def _send(self, stream: Stream, rows: Rows, now: float, elapsed_s: float) -> None:
         n = len(rows.steps)

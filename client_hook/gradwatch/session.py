@@ -17,6 +17,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch import __version__
+from gradwatch.cadence import Cadence
 from gradwatch.errors import ConfigurationError, NonFiniteError, ServerError, ServerTimeoutError
 from gradwatch.governor import Governor
 from gradwatch.interception import active_observers, add_observer, remove_observer
@@ -119,6 +120,7 @@ class Watch:
             _say(f"run {other.run_id} watched the same objects and is closed; a new run begins")
             other.close()
         self._clock = Clock()
+        self._cadence = Cadence(settings.every)
         self._streams: list[Stream] = []
         self._stream_of: dict[tuple[int, tuple[int, ...]], Stream] = {}
         self._kept: list[Any] = []
@@ -142,6 +144,7 @@ class Watch:
             log=self._scalar_log,
             put=self._sender.put,
             governor=Governor(settings.budget),
+            cadence=self._cadence,
             on_nonfinite=self._meet_nonfinite,
             on_error=partial(self._fail, "reading its statistics"),
         )
@@ -306,7 +309,7 @@ class Watch:
                     kinds=[kind for kind in self._settings.capture if kind != "operation"],
                     operations=self._operations(gradients, loss),
                     clock=self._clock,
-                    every=self._settings.every,
+                    cadence=self._cadence,
                     skips_nonfinite=self._settings.on_nonfinite == "skip",
                 )
                 if any(set(key[1]) & set(other[1]) for other in self._stream_of):
