@@ -11,6 +11,7 @@ const load = (name) => JSON.parse(readFileSync(new URL(name, folder), "utf8"));
 const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
 
 const VALIDATORS = {
+  columns: schema.inputColumns,
   compare: schema.comparison,
   error: schema.apiError,
   figure: schema.figure,

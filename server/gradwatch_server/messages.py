@@ -17,11 +17,24 @@ from gradwatch import protocol
 from gradwatch.errors import ProtocolError
 from gradwatch_server.errors import MessageError
 
-__all__ = ["Frame", "Hello", "Rows", "Scalars", "State", "StreamTable", "Tensor", "Tensors", "read_frame", "read_hello"]
+__all__ = [
+    "Columns",
+    "Frame",
+    "Hello",
+    "Rows",
+    "Scalars",
+    "State",
+    "StreamTable",
+    "Tensor",
+    "Tensors",
+    "read_frame",
+    "read_hello",
+]
 
 CONFIG_LIMIT_BYTES = 256 * 1024
 """A run's config and environment are for reading; a larger one is data in the wrong place."""
 TENSOR_LIMIT = 100_000
+COLUMN_LIMIT = 10_000
 MAX_STEP = 2**53 - 1
 """Beyond it a step is no exact number in the browser."""
 
@@ -161,6 +174,16 @@ class Scalars(_Logged):
     n_rows: Annotated[int, Field(ge=0)]
 
 
+class Columns(_Logged):
+    """The feature columns and bad rows of one input over some steps."""
+
+    stream: Annotated[int, Field(ge=0)]
+    tensor: Name
+    n_rows: Annotated[int, Field(ge=0)]
+    n_columns: Annotated[int, Field(ge=0, le=COLUMN_LIMIT)]
+    n_lost: Annotated[int, Field(ge=0, le=MAX_STEP)] = 0
+
+
 class State(_Logged):
     """The run's end."""
 
@@ -220,7 +243,7 @@ class Frame:
         type: its type.
         data: its bytes as they came.
         fields: the checked fields.
-        arrays: the decoded blocks of ``rows`` and ``scalars``.
+        arrays: the decoded blocks of ``rows``, ``scalars`` and ``columns``.
         scalar_names: for ``rows``, the names of the scalars' columns.
     """
 
@@ -232,8 +255,15 @@ class Frame:
     scalar_names: tuple[str, ...] = ()
 
 
-_MODELS: dict[str, type[_Logged]] = {"tensors": Tensors, "rows": Rows, "scalars": Scalars, "state": State}
+_MODELS: dict[str, type[_Logged]] = {
+    "tensors": Tensors,
+    "rows": Rows,
+    "scalars": Scalars,
+    "columns": Columns,
+    "state": State,
+}
 _ROW_BLOCKS = ("steps", "times", "statistics", "scalars", "scalars_present", "operations")
+_COLUMN_BLOCKS = ("steps", "times", "columns", "bad_rows", "n_bad_rows")
 _TABLES: dict[str, TypeAdapter[Any]] = {
     "tensors": TypeAdapter(list[Tensor]),
     "operations": TypeAdapter(list[Operation]),
@@ -293,6 +323,8 @@ def read_frame(message: protocol.Message, data: bytes, streams: Mapping[int, Str
             blocks = protocol.decode_scalars(message)
             arrays = {name: blocks[name] for name in ("steps", "times", "values")}
             _check_steps(kind, arrays["steps"])
+        elif isinstance(fields, Columns):
+            arrays = _read_columns(fields, message, streams)
     except ProtocolError as error:
         raise MessageError("invalid_message", f"{error}.", {"type": kind, "seq": fields.seq}) from error
     names = tuple(streams[fields.stream].scalars) if isinstance(fields, Rows) else ()
@@ -346,16 +378,21 @@ def _check_table(name: str, table: TypeAdapter[Any], entries: list[dict[str, Any
         ) from error
 
 
-def _read_rows(
-    fields: Rows, message: protocol.Message, streams: Mapping[int, StreamTable]
-) -> dict[str, npt.NDArray[Any]]:
+def _table_of(fields: Rows | Columns, streams: Mapping[int, StreamTable]) -> StreamTable:
     table = streams.get(fields.stream)
     if table is None:
         raise MessageError(
             "unknown_stream",
-            f"Rows of stream {fields.stream} came before its 'tensors' message.",
+            f"{type(fields).__name__} of stream {fields.stream} came before its 'tensors' message.",
             {"stream": fields.stream, "known": sorted(streams)},
         )
+    return table
+
+
+def _read_rows(
+    fields: Rows, message: protocol.Message, streams: Mapping[int, StreamTable]
+) -> dict[str, npt.NDArray[Any]]:
+    table = _table_of(fields, streams)
     blocks = table.decode(message)
     arrays = {name: blocks[name] for name in _ROW_BLOCKS}
     _check_steps("rows", arrays["steps"])
@@ -366,6 +403,25 @@ def _read_rows(
             f"Rows of stream {fields.stream}: steps {steps[0]}..{steps[-1]} do not increase from {table.last_step} on.",
             {"stream": fields.stream, "last_step": table.last_step},
         )
+    return arrays
+
+
+def _read_columns(
+    fields: Columns, message: protocol.Message, streams: Mapping[int, StreamTable]
+) -> dict[str, npt.NDArray[Any]]:
+    tensors = _table_of(fields, streams).tensors
+    names = [tensor["tensor"] for tensor in tensors if tensor["kind"] == "input"]
+    if fields.tensor not in names:
+        raise MessageError(
+            "invalid_message",
+            f"columns: stream {fields.stream} has no input {fields.tensor!r}; its tensor table has {names}.",
+            {"type": "columns", "stream": fields.stream, "tensor": fields.tensor},
+        )
+    blocks = protocol.decode_columns(message)
+    arrays = {name: blocks[name] for name in _COLUMN_BLOCKS}
+    _check_steps("columns", arrays["steps"])
+    if (np.diff(arrays["steps"]) <= 0).any():
+        raise MessageError("steps_not_increasing", f"Columns of {fields.tensor!r}: their steps do not increase.")
     return arrays
 
 

@@ -10,6 +10,7 @@ from gradwatch import protocol
 from gradwatch.protocol import (
     OPERATION_STATISTICS,
     PROTOCOL_VERSION,
+    columns_message,
     decode,
     decode_rows,
     decode_scalars,
@@ -88,6 +89,17 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "scalars": scalars_message(
         seq=2, name="val_loss", steps=STEPS, times=TIMES, values=np.array([1.5, np.nan], np.float32)
     ),
+    "columns": columns_message(
+        seq=1,
+        stream=1,
+        tensor="input",
+        steps=STEPS,
+        times=TIMES,
+        columns=np.array([[[0, -1, 1], [2, np.nan, np.nan]], [[0, -1, 1], [0, 0, 3]]], np.float32),
+        bad_rows=np.array([[0, 7, *[-1] * 6], [-1] * 8]),
+        n_bad_rows=np.array([2, 0]),
+        n_lost=1,
+    ),
     "state": {"type": "state", "seq": 3, "state": "crashed", "error": "loss is not finite", "last_step": 1},
     "welcome": {
         "type": "welcome",
@@ -122,6 +134,15 @@ def test_the_server_understands_what_is_recorded() -> None:
     for seq, name in enumerate(("tensors", "rows", "scalars", "state")):
         frame = read_frame(decode(recorded(name)), recorded(name), streams)
         assert (frame.seq, frame.type) == (seq, name)
+
+
+def test_the_server_understands_the_columns_of_an_input() -> None:
+    table = StreamTable([TENSORS[0] | {"kind": "input", "tensor": "input"}], [], "adam")
+    frame = read_frame(decode(recorded("columns")), recorded("columns"), {1: table})
+    assert frame.fields.n_lost == 1
+    assert frame.arrays["bad_rows"][0, :3].tolist() == [0, 7, -1]
+    assert frame.arrays["n_bad_rows"].tolist() == [2, 0]
+    np.testing.assert_array_equal(frame.arrays["columns"][0], [[0, -1, 1], [2, np.nan, np.nan]])
 
 
 def test_blocks_come_back_as_arrays() -> None:

@@ -17,8 +17,12 @@ from gradwatch_server.settings import read_settings
 from gradwatch_server.store import Store
 from gradwatch_server.store.database import open_engine
 from gradwatch_server.store.migrate import migrate
+from gradwatch_server.store.migrations import versions
 from gradwatch_server.store.schema import metadata
 from gradwatch_server.store.sparkline import EMPTY, POINT_LIMIT, add_points, read_sparkline
+
+NEWEST = max(file.name[1:5] for file in Path(versions.__path__[0]).glob("v*.py"))
+"""The newest revision, as the files of the migrations are numbered."""
 
 
 @pytest.fixture
@@ -42,7 +46,7 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     for _ in range(2):
         Store(settings).close()
     with sqlite3.connect(tmp_path / "gradwatch.db") as connection:
-        assert connection.execute("select version_num from alembic_version").fetchall() == [("0003",)]
+        assert connection.execute("select version_num from alembic_version").fetchall() == [(NEWEST,)]
         assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
     connection.close()
 
@@ -56,7 +60,7 @@ def test_a_newer_database_is_refused_with_what_to_do(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(NewerDatabaseError, match=r"'0099'.*pip install -U 'gradwatch\[server\]'.*--database") as error:
         Store(settings)
-    assert (error.value.found, error.value.expected) == ("0099", "0003")
+    assert (error.value.found, error.value.expected) == ("0099", NEWEST)
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:

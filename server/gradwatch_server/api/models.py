@@ -13,6 +13,7 @@ __all__ = [
     "FindingList",
     "Health",
     "Heatmap",
+    "InputColumns",
     "Login",
     "Nonfinite",
     "RunChange",
@@ -173,6 +174,31 @@ class Nonfinite(_Shape):
     update: list[int]
     loss: list[int]
     downsampled_by: int
+
+
+class BadRows(_Shape):
+    """The rows of one batch that were not finite."""
+
+    step: int
+    worker: int
+    rows: list[int] = Field(description="The first of them.", examples=[[3, 17]])
+    n_rows: int = Field(description="How many there were.")
+
+
+class InputColumns(_Shape):
+    """An input's feature columns over the steps at which they were captured."""
+
+    tensor: str = Field(examples=["input"])
+    n_columns: int = Field(description="0 where there are too many, or none.")
+    n_steps: int = Field(description="Steps captured: those with full statistics or a non-finite element.")
+    n_lost: int = Field(description="Steps that the hook could not read in time.")
+    first_step: int | None
+    last_step: int | None
+    n_nonfinite: list[int]
+    n_steps_nonfinite: list[int]
+    min: Numbers
+    max: Numbers
+    rows: list[BadRows] = Field(description="The newest steps with bad rows, the newest first.")
 
 
 class Operation(_Shape):

@@ -1,4 +1,4 @@
-"""A run's numbers at the page's resolution: series, heatmap, the lane of non-finite counts."""
+"""A run's numbers at the page's resolution: series, heatmap, the lane of non-finite counts, inputs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from gradwatch_server.answers import Answer
-from gradwatch_server.api.models import Heatmap, Nonfinite, Series
+from gradwatch_server.api.models import Heatmap, InputColumns, Nonfinite, Series
 from gradwatch_server.api.query import Here, Steps, shape
 from gradwatch_server.services import Services
 from gradwatch_server.store.catalogue import check_run
+from gradwatch_server.store.inputs import read_columns
 
 __all__ = ["router"]
 
@@ -58,6 +59,21 @@ def get_nonfinite(services: Here, run_id: str, steps: Steps, columns: Columns = 
     """Where anything was not finite."""
     _check_run(services, run_id)
     return Answer(services.store.numbers.nonfinite(run_id, steps=steps, columns=columns))
+
+
+@router.get("/columns", responses=shape(InputColumns))
+def get_columns(
+    services: Here,
+    run_id: str,
+    steps: Steps,
+    *,
+    tensor: Annotated[str, Query(description="An input")],
+    worker: Annotated[int | None, Query(ge=0, description="One worker alone; default: all together")] = None,
+) -> Response:
+    """An input's feature columns over steps, and the rows of the batch that were not finite."""
+    with services.store.read() as connection:
+        check_run(connection, run_id)
+        return Answer(read_columns(connection, run_id, tensor=tensor, steps=steps, worker=worker))
 
 
 def _check_run(services: Services, run_id: str) -> None:

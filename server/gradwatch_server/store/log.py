@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from gradwatch_server.errors import MessageError
 from gradwatch_server.messages import Frame, HelloRun, StreamTable
 from gradwatch_server.store.columns import read_table
-from gradwatch_server.store.schema import findings, frames, runs, streams, workers
+from gradwatch_server.store.schema import column_frames, findings, frames, runs, streams, workers
 from gradwatch_server.store.sparkline import EMPTY, Point, add_points, state_of
 
 __all__ = [
@@ -136,6 +136,7 @@ def append_frames(connection: Connection, run_id: str, worker: int, new: Sequenc
     )
     connection.execute(update(workers).where(*here).values(last_seq=fresh[-1].seq))
     _note_streams(connection, place, fresh)
+    _note_columns(connection, place, fresh)
     values = _summarize(dict(run), fresh, now)
     connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
     return Appended(
@@ -158,6 +159,22 @@ def _note_streams(connection: Connection, place: dict[str, Any], fresh: Sequence
     for stream, last_step in newest.items():
         here = [streams.c[name] == value for name, value in {**place, "stream": stream}.items()]
         connection.execute(update(streams).where(*here).values(last_step=last_step))
+
+
+def _note_columns(connection: Connection, place: dict[str, Any], fresh: Sequence[Frame]) -> None:
+    found = [
+        {
+            **place,
+            "seq": frame.seq,
+            "tensor": frame.fields.tensor,
+            "first_step": int(frame.arrays["steps"][0]),
+            "last_step": int(frame.arrays["steps"][-1]),
+        }
+        for frame in fresh
+        if frame.type == "columns" and frame.fields.n_rows
+    ]
+    if found:
+        connection.execute(insert(column_frames), found)
 
 
 _SUMMARIZED = ("state", "error", "ended_at", "last_step", "last_time", "n_rows_lost", "n_skipped", "cost")

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from gradwatch.protocol import FIRST_STATISTICS
 
-__all__ = ["RUN_STATES", "findings", "frames", "metadata", "runs", "streams", "workers"]
+__all__ = ["RUN_STATES", "column_frames", "findings", "frames", "metadata", "runs", "streams", "workers"]
 
 RUN_STATES = ("live", "finished", "crashed", "lost_contact")
 
@@ -107,6 +107,20 @@ frames = Table(
     Column("data", LargeBinary, nullable=False),
     _of_run(),
 )
+
+column_frames = Table(
+    "column_frames",
+    metadata,
+    _key("run_id"),
+    _key("worker", Integer),
+    _key("seq", BigInteger),
+    Column("tensor", Text, nullable=False),
+    Column("first_step", BigInteger, nullable=False),
+    Column("last_step", BigInteger, nullable=False),
+    _of_run(),
+    Index("ix_column_frames_tensor", "run_id", "tensor", "first_step"),
+)
+"""Where in the log the ``columns`` messages are, so that a question about one input does not read the rest."""
 
 findings = Table(
     "findings",
