@@ -1,8 +1,9 @@
 """What waits until the server has acknowledged it: the newest in memory, the rest in a bounded file.
 
-Owns the numbering of a run's log, what is kept where, and what is dropped when there is no more room (rows first,
-then logged scalars, the oldest first; never a tensor table, never the end of the run). What is dropped is counted, and
-its place in the log is kept. Owns no thread and no socket: `gradwatch.sender` decides when to write to disk.
+Owns the numbering of a run's log, what is kept where, and what is dropped when there is no more room (the columns of
+inputs first, then rows, then logged scalars, the oldest first; never a tensor table, never the end of the run). What is
+dropped is counted, and its place in the log is kept. Owns no thread and no socket: `gradwatch.sender` decides when to
+write to disk.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from gradwatch.protocol import MESSAGE_SIZE_LIMIT_BYTES, encode
 __all__ = ["Spool", "spool_path", "spools"]
 
 MIB: Final = 1024 * 1024
-RANK: Final = {"rows": 0, "scalars": 1}
+RANK: Final = {"columns": 0, "rows": 1, "scalars": 2}
 """Who is dropped first when room is short; a type that is not here is never dropped."""
 MESSAGE_OVERHEAD_BYTES: Final = 200
 GAP_OVERHEAD_BYTES: Final = 450
@@ -150,7 +151,9 @@ class Spool:
             if is_too_large and rank is None:
                 raise ProtocolError(f"a {kind!r} message of {len(payload)} bytes is too large to send")
             self.newest_seq = seq
-            kept = Kept(seq, rank, message.get("stream"), int(message.get("n_rows", 0)), payload)
+            # A step that is lost is one without its row; the columns only say more of an input in it.
+            n_rows = 0 if kind == "columns" else int(message.get("n_rows", 0))
+            kept = Kept(seq, rank, message.get("stream"), n_rows, payload)
             self.n_rows_waiting += kept.n_rows
             if kind == "scalars" and not self._first_scalar:
                 self._first_scalar = message["name"]

@@ -26,7 +26,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import gradwatch.spool
 from gradwatch._spool_file import SpoolFile
 from gradwatch.errors import ProtocolError, SpoolError
-from gradwatch.protocol import decode, decode_rows, decode_scalars, rows_message, scalars_message
+from gradwatch.protocol import columns_message, decode, decode_rows, decode_scalars, rows_message, scalars_message
 from gradwatch.spool import Spool, spool_path, spools
 
 HELLO = {"type": "hello", "protocol": 1, "run": {"run_id": "r"}, "worker": 0}
@@ -52,6 +52,19 @@ def scalars(n_rows: int = 1) -> dict[str, Any]:
     numbers = np.arange(n_rows)
     return scalars_message(
         seq=0, name="loss", steps=numbers, times=numbers.astype(np.float64), values=numbers.astype(np.float32)
+    )
+
+
+def columns(n_rows: int = 2) -> dict[str, Any]:
+    return columns_message(
+        seq=0,
+        stream=0,
+        tensor="input",
+        steps=np.arange(n_rows),
+        times=np.arange(n_rows, dtype=np.float64),
+        columns=np.ones((n_rows, 12, 3), np.float32),
+        bad_rows=np.full((n_rows, 8), -1),
+        n_bad_rows=np.zeros(n_rows, np.int64),
     )
 
 
@@ -155,6 +168,19 @@ def test_memory_is_bounded_and_rows_go_before_scalars_before_all_else(path: Path
     assert spool.n_dropped >= lost
 
 
+def test_columns_of_inputs_go_first_and_are_no_lost_rows(path: Path) -> None:
+    spool = Spool(path, memory_limit_bytes=6000)
+    spool.put(TABLE)
+    for _ in range(4):
+        spool.put(rows())
+        spool.put(columns())
+    found = read_all(spool)
+    assert [message["seq"] for message in found] == list(range(9))
+    assert sum(message["type"] == "columns" for message in found) < 4
+    assert sum(message["type"] == "rows" and message["n_rows"] > 0 for message in found) == 4
+    assert (count_lost(found), spool.n_dropped) == (0, 0)
+
+
 def test_a_long_outage_without_a_disk_costs_no_memory(path: Path) -> None:
     path.parent.parent.mkdir(exist_ok=True)
     path.parent.write_text("a file where the folder should be")
@@ -189,7 +215,7 @@ def test_stand_ins_are_messages_that_a_server_can_read(path: Path) -> None:
     for message in read_all(spool):
         if message["type"] == "rows" and not message["n_rows"]:
             arrays = decode_rows(message, n_tensors=5, n_scalars=1)
-            assert arrays["statistics"].shape == (0, 5, 10)
+            assert arrays["statistics"].shape == (0, 5, 11)
         elif message["type"] == "scalars":
             assert message["name"] == "loss"
             decode_scalars(message)
