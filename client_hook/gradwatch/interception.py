@@ -1,17 +1,19 @@
 """Where the hook stands in the user's training: in place of ``apply`` and ``compute_loss``, while something is watched.
 
-Owns the list of active watches.
+An optimizer of Keras 2 has no ``apply``: there it is ``apply_gradients``. Owns the list of active watches.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
 import keras
 
+from gradwatch import legacy
 from gradwatch.patch import MethodPatch, defining_classes
 
 __all__ = ["Observer", "active_observers", "add_observer", "remove_observer"]
@@ -31,6 +33,9 @@ class Observer(Protocol):
     def note_loss(self, model: Any, loss: Any) -> None:
         """Takes note of the loss that a model computed."""
 
+    def disown(self) -> None:
+        """Makes this a watch that does nothing, in a process forked from the one that is watched."""
+
 
 _active: list[Observer] = []
 _recording = threading.local()
@@ -44,29 +49,64 @@ def active_observers() -> list[Observer]:
 def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence[Any]) -> None:
     """Lets a watch see every ``apply`` and every ``compute_loss`` from now on; it knows which are its own."""
     _active.append(observer)
-    for cls in {keras.optimizers.Optimizer, *map(type, optimizers)}:
+    old_models, new_models = _split(models, legacy.is_model)
+    old_optimizers, new_optimizers = _split(optimizers, legacy.is_optimizer)
+    for cls in {keras.optimizers.Optimizer, *map(type, new_optimizers)}:
         _apply_patch.install(defining_classes(cls, "apply"))
-    for cls in {keras.Model, *map(type, models)}:
-        _loss_patch.install({base for base in cls.__mro__ if "compute_loss" in base.__dict__})
+    for cls in {keras.Model, *map(type, new_models)}:
+        _loss_patch.install(_defining_bases(cls, "compute_loss"))
+    if not old_models and not old_optimizers:
+        return
+    for cls in {*legacy.optimizer_classes(), *map(type, old_optimizers)}:
+        _apply_gradients_patch.install(defining_classes(cls, "apply_gradients"))
+    for cls in {*legacy.model_classes(), *map(type, old_models)}:
+        _loss_patch.install(_defining_bases(cls, "compute_loss"))
+        _test_step_patch.install(_defining_bases(cls, "test_step"))
 
 
 def remove_observer(observer: Observer) -> None:
     """Undoes `add_observer`; with the last watch gone every class is as it was."""
-    _active.remove(observer)
+    if observer in _active:
+        _active.remove(observer)
     if not _active:
-        _apply_patch.restore()
-        _loss_patch.restore()
+        for patch in (_apply_patch, _apply_gradients_patch, _loss_patch, _test_step_patch):
+            patch.restore()
+
+
+def _split(targets: Iterable[Any], is_old: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
+    """Those of Keras 2, and those of Keras 3."""
+    old = [target for target in targets if is_old(target)]
+    return old, [target for target in targets if not is_old(target)]
+
+
+def _defining_bases(cls: type, name: str) -> set[type]:
+    return {base for base in cls.__mro__ if name in base.__dict__}
 
 
 def _around_apply(original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
     """In place of an optimizer's ``apply``: records the step for every watch that claims it."""
     apply = partial(original, optimizer, *args, **kwargs)
-    if getattr(_recording, "is_inside", False):  # an optimizer within an optimizer, e.g. under a loss scale
-        return apply()
     gradients: Any = args[0] if args else kwargs.get("grads", ())
     variables: Any = args[1] if len(args) > 1 else kwargs.get("trainable_variables")
     if variables is None:
         variables = getattr(optimizer, "_trainable_variables", ())
+    return _record(optimizer, gradients, variables, apply)
+
+
+def _around_apply_gradients(original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of ``apply_gradients`` of Keras 2, whose pairs of gradient and variable may be an iterator."""
+    given: Any = args[0] if args else kwargs.pop("grads_and_vars", ())
+    if isinstance(given, Iterable):
+        given = list(given)
+    apply = partial(original, optimizer, given, *args[1:], **kwargs)
+    if not isinstance(given, list) or not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in given):
+        return apply()  # a mistake of the user's: the optimizer says what it is
+    return _record(optimizer, [pair[0] for pair in given], [pair[1] for pair in given], apply)
+
+
+def _record(optimizer: Any, gradients: Any, variables: Any, apply: Callable[[], Any]) -> Any:
+    if getattr(_recording, "is_inside", False):  # an optimizer within an optimizer, e.g. under a loss scale
+        return apply()
     if not gradients or len(gradients) != len(variables):
         return apply()
     for active in [active for active in _active if active.claims(optimizer, variables)]:
@@ -86,5 +126,25 @@ def _around_compute_loss(original: Any, model: Any, *args: Any, **kwargs: Any) -
     return loss
 
 
+def _around_test_step(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
+    """Keras 2 does not say to ``compute_loss`` whether it evaluates: what an evaluation leaves is forgotten."""
+    result = original(model, *args, **kwargs)
+    for active in _active:
+        active.note_loss(model, None)
+    return result
+
+
+def _disown_all() -> None:
+    """In a forked process (a data loader's worker): the parent goes on watching, the child has nothing to say."""
+    for active in _active:
+        active.disown()
+    _active.clear()
+
+
 _apply_patch = MethodPatch("apply", _around_apply)
+_apply_gradients_patch = MethodPatch("apply_gradients", _around_apply_gradients)
 _loss_patch = MethodPatch("compute_loss", _around_compute_loss)
+_test_step_patch = MethodPatch("test_step", _around_test_step)
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_disown_all)

@@ -43,7 +43,7 @@ class MethodPatch:
         """Puts every original back, unless somebody else has wrapped it since."""
         with self._lock:
             for cls, original in self._originals.items():
-                if getattr(cls.__dict__[self._name], "__gradwatch__", None) is self:
+                if getattr(cls.__dict__.get(self._name), "__gradwatch__", None) is self:
                     setattr(cls, self._name, original)
             self._originals.clear()
 

@@ -103,6 +103,7 @@ class Reader:
         cadence: told the period.
         on_nonfinite: called once, with the stream and its rows, when a row holds a non-finite gradient.
         on_error: called with what went wrong when a reading fails; after `FAILURES_MAX` in a row reading stops.
+        look_around: called after each reading in the thread; must not raise.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class Reader:
         cadence: Cadence,
         on_nonfinite: Callable[[Stream, int, str], None],
         on_error: Callable[[Exception], None],
+        look_around: Callable[[], None] = lambda: None,
     ) -> None:
         self._streams = streams
         self._log = log
@@ -123,6 +125,7 @@ class Reader:
         self._cadence = cadence
         self._on_nonfinite = on_nonfinite
         self._on_error = on_error
+        self._look_around = look_around
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="gradwatch-reader", daemon=True)
@@ -162,6 +165,7 @@ class Reader:
     def _run(self) -> None:
         while not self._stop.wait(self._interval_s):
             self.read()
+            self._look_around()
 
     def _read(self) -> None:
         began = time.thread_time()

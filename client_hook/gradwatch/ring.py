@@ -75,6 +75,11 @@ class Ring:
         self._n_read = 0
         self._rows, self._n_written = create_untraced(self._create)
 
+    @property
+    def n_read(self) -> int:
+        """Rows that were read or found lost so far."""
+        return self._n_read
+
     def _create(self) -> tuple[Any, Any]:
         rows = tf.Variable(tf.zeros([self.n_rows, _HEADER + self.width]), trainable=False, name="gradwatch_ring")
         return rows, tf.Variable(0, dtype=tf.int64, trainable=False, name="gradwatch_rows_written")

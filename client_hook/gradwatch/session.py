@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import dataclasses
 import secrets
 import sys
 import threading
@@ -14,13 +15,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+import numpy as np
 import tensorflow as tf
 
-from gradwatch import __version__
+from gradwatch import __version__, legacy
 from gradwatch.cadence import Cadence
 from gradwatch.errors import ConfigurationError, NonFiniteError, ServerError, ServerTimeoutError
 from gradwatch.governor import Governor
 from gradwatch.interception import active_observers, add_observer, remove_observer
+from gradwatch.layer import LayerProbe
 from gradwatch.operation import Operation, describe_operations, find_operations
 from gradwatch.probe import Clock, StepScalars, Stream
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
@@ -28,7 +31,17 @@ from gradwatch.ring import create_untraced
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool
-from gradwatch.target import describe_environment, describe_targets, layer_paths, sort_targets
+from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
+from gradwatch.tap import Tap, Taps, enclosing_graphs, unique_taps
+from gradwatch.target import (
+    describe_environment,
+    describe_targets,
+    layer_paths,
+    name_of,
+    sort_targets,
+    trainable_variables,
+)
+from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 
 __all__ = ["Watch", "watch"]
 
@@ -52,9 +65,20 @@ def watch(
 ) -> Watch:
     """Watches the gradients of a training, live: the one line.
 
+    A run lasts from ``watch()`` to `Watch.close`, the end of the process, or the end of the models: it goes on over as
+    many calls of ``fit`` as there are, counting steps on. For a run of its own for each, watch again before each (that
+    ends the run before), or write ``with gradwatch.watch(model): model.fit(...)``. Another process is another run.
+
+    Call it before the training function is first called. ``fit`` is traced anew where it was traced already; a
+    `tf.function` of your own keeps its old graph, and that is said.
+
+    In a notebook a cell that fails or is interrupted leaves the run going: train on, or run the cell again, which
+    begins a new run. Processes that a watched training starts, by fork or by spawn, are not watched and send nothing.
+
     Args:
-        *targets: Keras 3 models (compiled or not) and Keras optimizers, one or several. A model alone is enough
-            in a custom loop too: its optimizer is known by the variables it applies.
+        *targets: Keras models (compiled or not) and optimizers, one or several, of Keras 3 or of Keras 2
+            (``tf_keras``). A model alone is enough in a custom loop too: its optimizer is known by the variables it
+            applies.
         name: the run's name; made from the model's name by default.
         project: the project that the run belongs to (``GRADWATCH_PROJECT``).
         config: what you want to compare runs by, e.g. ``{"batch_size": 64}``.
@@ -87,6 +111,8 @@ def watch(
         on_nonfinite=on_nonfinite,
         budget=budget,
     )
+    if is_imported_by_worker():
+        settings = dataclasses.replace(settings, is_disabled=True)
     return Watch(targets, settings)
 
 
@@ -100,7 +126,10 @@ class Watch:
 
     def __init__(self, targets: Sequence[Any], settings: Settings) -> None:
         self._settings = settings
-        self._models, self._optimizers = sort_targets(targets)
+        models, optimizers = sort_targets(targets)
+        # Weakly: a run must not keep a model that its user has done with.
+        self._model_refs = [weakref.ref(model) for model in models]
+        self._optimizer_refs = [weakref.ref(optimizer) for optimizer in optimizers]
         self.run_id = time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + secrets.token_hex(3)
         self.url = f"{settings.url}/runs/{self.run_id}"
         self._lock = threading.RLock()
@@ -114,17 +143,30 @@ class Watch:
         self._open(settings)
 
     def _open(self, settings: Settings) -> None:
+        self._cell = find_cell()
         for other in active_observers():
-            if not isinstance(other, Watch) or not other.shares_targets(self):
-                continue
-            _say(f"run {other.run_id} watched the same objects and is closed; a new run begins")
-            other.close()
+            if isinstance(other, Watch) and other.shares_targets(self):
+                _say(f"run {other.run_id} watched the same objects and is closed; a new run begins")
+                other.close()
+            elif isinstance(other, Watch) and other.is_repeated_by(self):
+                _say(f"run {other.run_id} was begun by this cell and is closed; a new run begins")
+                other.close()
         self._clock = Clock()
         self._cadence = Cadence(settings.every)
+        self._taps = Taps()
+        self._layers = LayerProbe(
+            models=lambda: self._models,
+            taps=self._taps,
+            cadence=self._cadence,
+            clock=self._clock,
+            kinds=[kind for kind in settings.capture if kind in ("activation", "backprop")],
+        )
         self._streams: list[Stream] = []
         self._stream_of: dict[tuple[int, tuple[int, ...]], Stream] = {}
         self._kept: list[Any] = []
-        self._loss: Any = None
+        self._noted = threading.local()  # the loss of the step that a thread is in
+        self._samples: dict[int, list[Any]] = {}
+        self._witness = Witness(self._find_trained, _say)
         self._is_eager = False
         self._end: str | None = None  # why the next eager step is not to be done
         self._applied_graphs: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -147,6 +189,7 @@ class Watch:
             cadence=self._cadence,
             on_nonfinite=self._meet_nonfinite,
             on_error=partial(self._fail, "reading its statistics"),
+            look_around=self._look_around,
         )
         self._forget_traces()
         add_observer(self, self._models, self._optimizers)
@@ -233,6 +276,25 @@ class Watch:
         self._sender.close(CLOSE_TIMEOUT_S if self._sender.is_connected else 0.5)
         _say(verdict)
 
+    def disown(self) -> None:
+        """Makes this a watch that does nothing, in a process forked from the one that is watched."""
+        self._is_closed = True
+        self._lock = threading.RLock()  # a thread that was not forked may hold the old one
+        atexit.unregister(self._close_at_exit)
+
+    @property
+    def _models(self) -> list[Any]:
+        """The models to watch, those that still exist."""
+        return [model for ref in self._model_refs if (model := ref()) is not None]
+
+    @property
+    def _optimizers(self) -> list[Any]:
+        return [optimizer for ref in self._optimizer_refs if (optimizer := ref()) is not None]
+
+    def is_repeated_by(self, other: Watch) -> bool:
+        """Whether the same line of a notebook, run again, begins another run, after this one has been trained."""
+        return self._reader.n_steps > 0 and other._cell is not None and other._cell.repeats(self._cell)
+
     def shares_targets(self, other: Watch) -> bool:
         """Whether both watch one of the same objects."""
         mine = {id(target) for target in (*self._models, *self._optimizers)}
@@ -240,20 +302,57 @@ class Watch:
 
     def claims(self, optimizer: Any, variables: Sequence[Any]) -> bool:
         """Whether an optimizer that applies these variables belongs to what is watched."""
+        try:
+            return self._claims(optimizer, variables)
+        except Exception as error:  # the boundary: the hook must not harm training
+            self._fail("finding whose step it is", error)
+            return False
+
+    def _claims(self, optimizer: Any, variables: Sequence[Any]) -> bool:
         if self._is_target(optimizer):
             return True
         for model in self._models:
             if getattr(model, "optimizer", None) is optimizer:
                 return True
-            own = {id(variable) for variable in model.trainable_variables}
+            own = {id(variable) for variable in trainable_variables(model)}
             if any(id(variable) in own for variable in variables):
                 return True
         return False
 
+    def enter_layer(self, layer: Any) -> Any:
+        """A layer is about to be called; what is returned goes to `leave_layer`."""
+        try:
+            return self._layers.enter(layer)
+        except Exception as error:  # the boundary: the hook must not harm training
+            self._fail("looking at a layer", error)
+            return None
+
+    def leave_layer(self, layer: Any, entered: Any, output: Any) -> None:
+        """A layer was called, and gave an output (None if it raised)."""
+        try:
+            self._layers.leave(layer, entered, output)
+        except Exception as error:  # likewise
+            self._fail("looking at a layer's output", error)
+
+    def sources(self) -> list[Any]:
+        """Tensors whose gradient is wanted wherever the user asks a tape for gradients."""
+        try:
+            return self._layers.sources()
+        except Exception as error:  # likewise
+            self._fail("finding the layers' outputs", error)
+            return []
+
+    def note_gradients(self, gradients: Sequence[Any]) -> None:
+        """The gradients of `sources`, in their order; None where a tensor is not connected."""
+        try:
+            self._layers.note_gradients(gradients)
+        except Exception as error:  # likewise
+            self._fail("looking at a layer's gradient", error)
+
     def note_loss(self, model: Any, loss: Any) -> None:
         """Keeps the loss that a watched model just computed, for the ``apply`` that follows."""
         if any(model is target for target in self._models) or self._is_target(getattr(model, "optimizer", None)):
-            self._loss = loss
+            self._noted.loss = loss
 
     def _is_target(self, optimizer: Any) -> bool:
         # Keras wraps an optimizer by itself where it scales the loss: the user knows the inner one.
@@ -276,37 +375,42 @@ class Watch:
                 strategy = type(tf.distribute.get_strategy()).__name__
                 raise NotImplementedError(f"training under {strategy} (tf.distribute) is not captured yet")
             scalars = self._step_scalars(optimizer)
-            stream = self._stream(optimizer, variables, gradients, scalars.loss)
-            before = stream.before(list(gradients), scalars)
+            tapped = self._taps.take()
+            self._layers.forget()
+            stream = self._stream(optimizer, variables, gradients, scalars.loss, list(tapped))
+            before = stream.before(_with_loss_scale(optimizer, gradients, scalars.loss_scale), scalars, _by_name(tapped))
         except NonFiniteError:  # ours, which the user asked for, arriving while we are here
             raise
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("reading the training step", error)
             return apply()
         # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
-        skips = stream.skips_nonfinite and not hasattr(optimizer, "dynamic_scale")
+        skips = stream.skips_nonfinite and not hasattr(optimizer, "dynamic_scale") and scalars.loss_scale is None
         result = stream.conditionally(before, apply) if skips else apply()
         try:
             stream.after(before)
-            self._applied_graphs.update(_enclosing_graphs())
+            self._applied_graphs.update(enclosing_graphs())
         except NonFiniteError:
             raise
         except Exception as error:  # likewise
             self._fail("reading the training step", error)
         return result
 
-    def _stream(self, optimizer: Any, variables: Sequence[Any], gradients: Sequence[Any], loss: Any) -> Stream:
+    def _stream(
+        self, optimizer: Any, variables: Sequence[Any], gradients: Sequence[Any], loss: Any, taps: Sequence[Tap]
+    ) -> Stream:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
         with self._lock:
             if key not in self._stream_of:
-                if not optimizer.built:
+                if not legacy.is_optimizer(optimizer) and not optimizer.built:
                     optimizer.build(list(variables))
                 stream = Stream(
                     index=len(self._streams),
-                    optimizer=str(getattr(optimizer, "name", type(optimizer).__name__)),
+                    optimizer=name_of(optimizer),
                     variables=variables,
                     names=self._names(variables),
-                    kinds=[kind for kind in self._settings.capture if kind != "operation"],
+                    kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
+                    taps=unique_taps(taps, self._tapped(), name_of(optimizer)),
                     operations=self._operations(gradients, loss),
                     clock=self._clock,
                     cadence=self._cadence,
@@ -320,6 +424,10 @@ class Watch:
                 self._kept += [optimizer, *variables]
                 self._streams.append(stream)
             return self._stream_of[key]
+
+    def _tapped(self) -> set[tuple[str, str]]:
+        """Kind and name of everything that a stream of this run taps."""
+        return {(tap.kind, tap.tensor) for stream in self._streams for tap in stream.taps}
 
     def _operations(self, gradients: Sequence[Any], loss: Any) -> list[Operation]:
         """The risky operations of the step being traced; eagerly there is no graph to find them in."""
@@ -339,26 +447,25 @@ class Watch:
         return names
 
     def _step_scalars(self, optimizer: Any) -> StepScalars:
-        rate = optimizer.learning_rate
-        scale = getattr(optimizer, "dynamic_scale", None)
-        loss, self._loss = self._loss, None
+        if legacy.is_optimizer(optimizer):
+            rate, scale = legacy.learning_rate(optimizer), legacy.loss_scale(optimizer)
+        else:
+            rate, scale = optimizer.learning_rate, getattr(optimizer, "dynamic_scale", None)
+        loss, self._noted.loss = getattr(self._noted, "loss", None), None
         return StepScalars(
             loss=loss if _is_visible(loss) else None,
-            learning_rate=tf.cast(tf.convert_to_tensor(rate), tf.float32),
+            learning_rate=None if rate is None else tf.cast(tf.convert_to_tensor(rate), tf.float32),
             loss_scale=None if scale is None else tf.cast(tf.convert_to_tensor(scale), tf.float32),
         )
 
     def _log_eagerly(self, name: str, value: Any) -> None:
-        if not hasattr(value, "numpy") and not isinstance(value, (int, float)):
-            try:
-                value = float(value)
-            except (TypeError, ValueError):
-                raise ConfigurationError(f"log({name}=...)", value, "a number or a tensor") from None
-        # The step is read as a tensor, not waited for: the device may still be computing it.
-        self._scalar_log.add(LoggedValue(name, value, self._clock.step.read_value(), time.time()))
+        with tf.init_scope():  # no trace that is under way may turn what is kept for the reader into symbols
+            # The step is read as a tensor, not waited for: the device may still be computing it.
+            logged = LoggedValue(name, _as_number(name, value), self._clock.step.read_value(), time.time())
+        self._scalar_log.add(logged)
 
     def _log_in_graph(self, name: str, value: Any) -> None:
-        is_after = any(graph in self._applied_graphs for graph in _enclosing_graphs())
+        is_after = any(graph in self._applied_graphs for graph in enclosing_graphs())
         step = self._clock.step.read_value() + (0 if is_after else 1)
         value = tf.reduce_mean(tf.cast(tf.convert_to_tensor(value), tf.float32))
         self._scalar_log.ring(name).write(step, tf.reshape(value, [1]))
@@ -380,6 +487,33 @@ class Watch:
                 self._end = message
             else:
                 _raise_in_thread(self._thread_id, message)
+
+    def _look_around(self) -> None:
+        """Now and then, in the reader's thread: is the model still there, is all its training seen?"""
+        if self._model_refs and not self._models:
+            # Not a daemon: the interpreter waits for what is still to be delivered. The reader cannot wait for itself.
+            threading.Thread(target=self.close, name="gradwatch-close").start()
+        elif not self._failures:
+            try:
+                self._witness.look()
+            except Exception as error:  # the boundary: the hook must not harm training
+                self._fail("looking for steps that are not seen", error)
+
+    def _find_trained(self) -> list[Trained]:
+        """What training changes, and how much of it was recorded."""
+        with self._lock:
+            streams = list(self._stream_of.items())
+        if not self._model_refs:
+            n_rows = sum(stream.ring.n_read for _, stream in streams)
+            return [Trained(id(one), name_of(one), count_iterations(one), n_rows) for one in self._optimizers]
+        found = []
+        for model in self._models:
+            sample = self._samples[id(model)] = self._samples.get(id(model)) or sample_weights(model)
+            own = {id(variable) for variable in sample}
+            n_rows = sum(stream.ring.n_read for (_, ids), stream in streams if own.intersection(ids))
+            mark = b"".join(variable.numpy().tobytes() for variable in sample) or None
+            found.append(Trained(id(model), name_of(model), mark, n_rows))
+        return found
 
     def _fail(self, doing: str, error: Exception) -> None:
         text = f"{doing} failed: {type(error).__name__}: {error}".splitlines()[0]
@@ -414,19 +548,17 @@ class Watch:
         return f"{what} · {steps} · {self.url}"
 
     def _close_at_exit(self) -> None:
-        # Set by the interpreter when an exception ended the script; stale ones of notebook cells are not ours.
-        error = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
-        self.close(error)
+        self.close(find_crash())
 
     def _subject(self) -> str:
-        names = [f"{target.name!r}" for target in (*self._models, *self._optimizers)]
+        names = [repr(name_of(target)) for target in (*self._models, *self._optimizers)]
         return " and ".join(names)
 
     def _describe(self) -> dict[str, Any]:
         first = self._models[0] if self._models else self._optimizers[0]
         return {
             "run_id": self.run_id,
-            "name": self._settings.name or str(first.name),
+            "name": self._settings.name or name_of(first),
             "project": self._settings.project,
             "tags": list(self._settings.tags),
             "config": {**describe_targets(self._models, self._optimizers), **self._settings.config},
@@ -435,14 +567,37 @@ class Watch:
         }
 
 
-def _enclosing_graphs() -> list[Any]:
-    """The graph being traced and those around it, the innermost first; none when executing eagerly."""
-    graphs: list[Any] = []
-    graph: Any = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
-    while hasattr(graph, "outer_graph"):  # the outermost of all is TensorFlow's own, which every trace shares
-        graphs.append(graph)
-        graph = graph.outer_graph
-    return graphs
+def _with_loss_scale(optimizer: Any, gradients: Sequence[Any], scale: Any) -> list[Any]:
+    """The gradients as the loss scale has them; Keras 2 takes its factor off before it applies them."""
+    return legacy.scale_gradients(gradients, scale if legacy.is_optimizer(optimizer) else None)
+
+
+def _by_name(tapped: Mapping[Tap, Any]) -> dict[tuple[str, str], Any]:
+    return {(tap.kind, tap.tensor): row for tap, row in tapped.items()}
+
+
+def _as_number(name: str, value: Any) -> Any:
+    """A logged value as it is now: a number, or a tensor that the device may still be computing.
+
+    Raises:
+        ConfigurationError: it is no number.
+    """
+    found, expected = value, "a number or a tensor"
+    try:
+        if tf.is_symbolic_tensor(value):
+            found = f"{value.name}, a tensor of a function being traced"
+            expected = "a value returned by the tf.function, or log() called within it"
+        elif tf.is_tensor(value):
+            value = tf.convert_to_tensor(value)
+            if value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool:
+                return value
+        elif isinstance(value, np.ndarray) and value.size:
+            return float(np.mean(value))
+        else:
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise ConfigurationError(f"log({name}=...)", found, expected) from None
 
 
 def _is_visible(loss: Any) -> bool:
@@ -451,7 +606,7 @@ def _is_visible(loss: Any) -> bool:
         return False
     if tf.executing_eagerly():
         return not tf.is_symbolic_tensor(loss)
-    return any(getattr(loss, "graph", None) is graph for graph in _enclosing_graphs())
+    return any(getattr(loss, "graph", None) is graph for graph in enclosing_graphs())
 
 
 def _raise_in_thread(thread_id: int, message: str) -> None:

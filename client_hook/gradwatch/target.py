@@ -13,13 +13,21 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from gradwatch import legacy
 from gradwatch.errors import ConfigurationError, TargetError
 
-__all__ = ["describe_environment", "describe_targets", "layer_paths", "sort_targets"]
+__all__ = [
+    "describe_environment",
+    "describe_targets",
+    "layer_paths",
+    "name_of",
+    "sort_targets",
+    "trainable_variables",
+]
 
 
 def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Sorts what was given to `gradwatch.watch` into Keras models and optimizers.
+    """Sorts what was given to `gradwatch.watch` into models and optimizers, of Keras 3 or of Keras 2 (``tf_keras``).
 
     Raises:
         TargetError: none given, another type, or a model with nothing to train.
@@ -30,10 +38,11 @@ def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         raise TargetError("watch()", "no target", expected)
     if keras.backend.backend() != "tensorflow":
         raise ConfigurationError("the Keras backend", keras.backend.backend(), "'tensorflow' (set KERAS_BACKEND)")
-    models = [target for target in targets if isinstance(target, keras.Model)]
-    optimizers = [target for target in targets if isinstance(target, keras.optimizers.Optimizer)]
+    models: list[Any] = [target for target in targets if isinstance(target, (keras.Model, *legacy.model_classes()))]
+    optimizer_classes = (keras.optimizers.Optimizer, *legacy.optimizer_classes())
+    optimizers: list[Any] = [target for target in targets if isinstance(target, optimizer_classes)]
     for target in targets:
-        if not isinstance(target, (keras.Model, keras.optimizers.Optimizer)):
+        if not any(target is known for known in (*models, *optimizers)):
             raise TargetError("watch()", _shown(target), expected)
     for model in models:
         if model.built and not model.trainable_variables:
@@ -46,11 +55,22 @@ def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def _shown(target: Any) -> str:
-    if any(base.__module__.startswith("tf_keras") for base in type(target).__mro__):
-        return f"a {type(target).__name__} of tf_keras (Keras 2), which is not supported; use Keras 3"
     if isinstance(target, type):
         return f"the class {target.__name__} (an instance of it is needed)"
     return f"{type(target).__name__} {target!r}"[:200]
+
+
+def name_of(target: Any) -> str:
+    """The name of a model or an optimizer; the older optimizers of Keras 2 keep theirs to themselves."""
+    return str(getattr(target, "name", None) or getattr(target, "_name", None) or type(target).__name__)
+
+
+def trainable_variables(model: Any) -> list[Any]:
+    """What a model can train now; nothing before it is built."""
+    try:
+        return list(model.trainable_variables)
+    except ValueError:  # what Keras 2 says of a model whose weights do not exist yet
+        return []
 
 
 def describe_targets(models: Sequence[Any], optimizers: Sequence[Any]) -> dict[str, Any]:
@@ -76,6 +96,7 @@ def describe_environment(version: str) -> dict[str, Any]:
         "gradwatch": version,
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
+        **({} if legacy.version() is None else {"tf_keras": legacy.version()}),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "host": socket.gethostname(),
@@ -88,7 +109,10 @@ def describe_environment(version: str) -> dict[str, Any]:
 def layer_paths(models: Sequence[Any]) -> list[str]:
     """The Keras paths of all layers of some models, nested ones included."""
     paths: list[str] = []
-    pending = list(models)
+    pending = [model for model in models if not legacy.is_model(model)]
+    for model in models:
+        if legacy.is_model(model):
+            paths += legacy.layer_paths(model)
     while pending:
         layer = pending.pop()
         if layer.path:  # what was never called has none

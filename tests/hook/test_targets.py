@@ -13,12 +13,6 @@ def nothing_watched():
     return not interception.active_observers() and not hasattr(keras.optimizers.Optimizer.apply, "__gradwatch__")
 
 
-def old_keras(base_module):
-    """A stand-in for an object of Keras 2: a class whose base says that it comes from there."""
-    base = type("Model", (), {"__module__": base_module})
-    return type("MyModel", (base,), {"__module__": "__main__"})()
-
-
 MISTAKES = {
     "none": ((), "found 'no target', expected a Keras model or optimizer, e.g. gradwatch.watch(model)"),
     "None": ((None,), "NoneType None"),
@@ -26,8 +20,6 @@ MISTAKES = {
     "list": (([training.sequential],), "list ["),
     "class of a model": ((keras.Sequential,), "the class Sequential (an instance of it is needed)"),
     "class of an optimizer": ((keras.optimizers.Adam,), "the class Adam (an instance of it is needed)"),
-    "Keras 2": ((old_keras("tf_keras.src.engine.training"),), "of tf_keras (Keras 2), which is not supported"),
-    "own subclass of Keras 2": ((old_keras("tf_keras"),), "a MyModel of tf_keras (Keras 2)"),
     "layer": ((keras.layers.Dense(3),), "Dense"),
 }
 

@@ -1,0 +1,124 @@
+"""Keras 2 (``tf_keras``) where somebody trains with it: what it names and does otherwise than Keras 3.
+
+It is never imported from here: whoever has an object of it has imported it. Owns no state.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+__all__ = [
+    "is_model",
+    "is_optimizer",
+    "iterations",
+    "layer_paths",
+    "learning_rate",
+    "loss_scale",
+    "model_classes",
+    "optimizer_classes",
+    "scale_gradients",
+    "version",
+]
+
+Tensor = Any  # tensorflow ships no types
+
+
+def version() -> str | None:
+    """The version of ``tf_keras``, None where it is not in use."""
+    keras = _keras()
+    return None if keras is None else str(keras.__version__)
+
+
+def optimizer_classes() -> tuple[type, ...]:
+    """The bases of its optimizers, of both families; none where ``tf_keras`` is not in use."""
+    keras = _keras()
+    return () if keras is None else (keras.optimizers.Optimizer, keras.optimizers.legacy.Optimizer)
+
+
+def model_classes() -> tuple[type, ...]:
+    """The base of its models; none where ``tf_keras`` is not in use."""
+    keras = _keras()
+    return () if keras is None else (keras.Model,)
+
+
+def is_optimizer(target: Any) -> bool:
+    """Whether it is an optimizer of Keras 2."""
+    return isinstance(target, optimizer_classes())
+
+
+def is_model(target: Any) -> bool:
+    """Whether it is a model of Keras 2."""
+    return isinstance(target, model_classes())
+
+
+def learning_rate(optimizer: Any) -> Tensor | None:
+    """The rate of the step that an optimizer is about to take, None if it has none. Creates no variable."""
+    optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    rate = getattr(optimizer, "_learning_rate", None)
+    decay = 0.0
+    if rate is None:  # the older family keeps it among its hyperparameters
+        rate = getattr(optimizer, "_hyper", {}).get("learning_rate")
+        decay = getattr(optimizer, "_initial_decay", 0.0)
+    if rate is None:
+        return None
+    step = tf.cast(0 if optimizer._iterations is None else optimizer._iterations, tf.float32)
+    if _is_schedule(rate):
+        rate = rate(step)
+    elif callable(rate):
+        rate = rate()
+    rate = tf.cast(tf.convert_to_tensor(rate), tf.float32)
+    return rate / (1.0 + decay * step) if decay else rate
+
+
+def loss_scale(optimizer: Any) -> Tensor | None:
+    """The factor on the loss of a ``LossScaleOptimizer``, None for every other optimizer."""
+    if not isinstance(optimizer, _keras().mixed_precision.LossScaleOptimizer):
+        return None
+    return tf.cast(tf.convert_to_tensor(optimizer.loss_scale), tf.float32)
+
+
+def scale_gradients(gradients: Sequence[Any], scale: Tensor | None) -> list[Any]:
+    """The gradients with the loss's factor on them, as an optimizer of Keras 3 is given them.
+
+    Keras 2 takes the factor off before ``apply_gradients``.
+    """
+    if scale is None:
+        return list(gradients)
+    return [_scale(gradient, scale) for gradient in gradients]
+
+
+def iterations(optimizer: Any) -> int | None:
+    """How many steps an optimizer has taken, None before its first. Creates no variable."""
+    counter = getattr(getattr(optimizer, "inner_optimizer", optimizer), "_iterations", None)
+    return None if counter is None else int(counter.numpy())
+
+
+def layer_paths(model: Any) -> list[str]:
+    """Names for all layers of a model, as its variables and its operations' scopes have them."""
+    return [_path(layer) for layer in model._flatten_layers(include_self=True, recursive=True)]
+
+
+def _keras() -> Any:
+    return sys.modules.get("tf_keras")
+
+
+def _is_schedule(rate: Any) -> bool:
+    return isinstance(rate, _keras().optimizers.schedules.LearningRateSchedule)
+
+
+def _scale(gradient: Any, scale: Tensor) -> Any:
+    if gradient is None:
+        return None
+    if isinstance(gradient, tf.IndexedSlices):
+        values = gradient.values * tf.cast(scale, gradient.values.dtype)
+        return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
+    return gradient * tf.cast(scale, gradient.dtype)
+
+
+def _path(layer: Any) -> str:
+    own = [*getattr(layer, "_trainable_weights", ()), *getattr(layer, "_non_trainable_weights", ())]
+    return str(own[0].name).rpartition("/")[0] if own and "/" in own[0].name else str(layer.name)
