@@ -1,14 +1,17 @@
-"""When full statistics are due: a few variables on the device that every watched graph reads. Owns those variables.
+"""When full statistics are due, and of which kinds: a few variables on the device that every watched graph reads.
 
-They can be set from any thread while the training runs; a graph traced long ago follows.
+They can be set from any thread while the training runs; a graph traced long ago follows. What they are set to is
+`gradwatch.plan`'s.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import tensorflow as tf
 
+from gradwatch.protocol import KINDS
 from gradwatch.ring import create_untraced
 
 __all__ = ["Cadence"]
@@ -20,26 +23,38 @@ class Cadence:
     """The cadence of one run.
 
     Args:
-        every: steps between full rows at the least, what the user asked for.
+        period: steps between full rows, to begin with.
     """
 
-    def __init__(self, every: int) -> None:
-        self._every = _variable("gradwatch_every", every)
-        self._period = _variable("gradwatch_period", 1)
+    def __init__(self, period: int) -> None:
+        self._period = create_untraced(lambda: _variable("gradwatch_period", period, tf.int64))
+        self._is_on = create_untraced(lambda: {kind: _variable(f"gradwatch_{kind}_is_on", True) for kind in KINDS})
 
     def set_period(self, period: int) -> None:
-        """Takes full rows at every ``period``-th of the steps that the user's ``every`` leaves."""
+        """Takes full rows at every ``period``-th step from now on."""
         self._period.assign(period)
+
+    def set_kinds(self, kinds: Collection[str]) -> None:
+        """Takes full statistics of these kinds only from now on."""
+        for kind, variable in self._is_on.items():
+            variable.assign(kind in kinds)
 
     def is_due(self, step: Tensor) -> Tensor:
         """Whether full statistics are due at a step (int64 scalar), a bool scalar."""
-        return step % (self._every.read_value() * self._period.read_value()) == 0
+        return step % self._period.read_value() == 0
 
     def is_due_around(self, step: Tensor) -> Tensor:
         """Whether they are due at a step or the next: within a step, before it is known whose ``apply`` comes."""
-        between = self._every.read_value() * self._period.read_value()
-        return (step % between == 0) | ((step + 1) % between == 0)
+        period = self._period.read_value()
+        return (step % period == 0) | ((step + 1) % period == 0)
+
+    def is_on(self, kind: str) -> Tensor:
+        """Whether full statistics of a kind are wanted at all, a bool scalar.
+
+        It may change between two readings within one step: what must agree reads it once.
+        """
+        return self._is_on[kind].read_value()
 
 
-def _variable(name: str, value: int) -> Any:
-    return create_untraced(lambda: tf.Variable(value, dtype=tf.int64, trainable=False, name=name))
+def _variable(name: str, value: Any, dtype: Any = None) -> Any:
+    return tf.Variable(value, dtype=dtype, trainable=False, name=name)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import keras
+import tensorflow as tf
 
 from gradwatch import legacy
 from gradwatch.patch import MethodPatch, defining_classes
@@ -33,6 +34,18 @@ class Observer(Protocol):
     def note_loss(self, model: Any, loss: Any) -> None:
         """Takes note of the loss that a model computed."""
 
+    def enter_layer(self, layer: Any) -> Any:
+        """A layer is about to be called; what is returned goes to `leave_layer`."""
+
+    def leave_layer(self, layer: Any, entered: Any, output: Any) -> None:
+        """A layer was called, and gave an output (None if it raised)."""
+
+    def sources(self) -> list[tuple[Any, Any]]:
+        """Pairs whose second is a tensor whose gradient is wanted wherever a tape is asked for gradients."""
+
+    def note_gradients(self, sources: Sequence[tuple[Any, Any]], gradients: Sequence[Any]) -> None:
+        """The gradients of what `sources` gave, None where a tensor is not connected."""
+
     def disown(self) -> None:
         """Makes this a watch that does nothing, in a process forked from the one that is watched."""
 
@@ -53,6 +66,9 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
     old_optimizers, new_optimizers = _split(optimizers, legacy.is_optimizer)
     for cls in {keras.optimizers.Optimizer, *map(type, new_optimizers)}:
         _apply_patch.install(defining_classes(cls, "apply"))
+    if new_models:
+        _call_patch.install({keras.layers.Layer})
+        _gradient_patch.install({tf.GradientTape})
     for cls in {keras.Model, *map(type, new_models)}:
         _loss_patch.install(_defining_bases(cls, "compute_loss"))
     if not old_models and not old_optimizers:
@@ -69,7 +85,14 @@ def remove_observer(observer: Observer) -> None:
     if observer in _active:
         _active.remove(observer)
     if not _active:
-        for patch in (_apply_patch, _apply_gradients_patch, _loss_patch, _test_step_patch):
+        for patch in (
+            _apply_patch,
+            _apply_gradients_patch,
+            _call_patch,
+            _gradient_patch,
+            _loss_patch,
+            _test_step_patch,
+        ):
             patch.restore()
 
 
@@ -118,6 +141,30 @@ def _record(optimizer: Any, gradients: Any, variables: Any, apply: Callable[[], 
         _recording.is_inside = False
 
 
+def _around_call(original: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of a layer's ``__call__``: each watch may look at what it gives."""
+    entered = [(active, active.enter_layer(layer)) for active in _active]
+    output = None
+    try:
+        output = original(layer, *args, **kwargs)
+    finally:
+        for active, token in reversed(entered):
+            active.leave_layer(layer, token, output)
+    return output
+
+
+def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of a tape's ``gradient``: the layers' outputs are sources too. What the user gets is the same."""
+    wanted = [(active, active.sources()) for active in _active]
+    if not any(more for _, more in wanted):
+        return original(tape, target, sources, *args, **kwargs)
+    more = [[tensor for _, tensor in pairs] for _, pairs in wanted]
+    gradients, found = original(tape, target, (sources, more), *args, **kwargs)
+    for (active, pairs), theirs in zip(wanted, found, strict=True):
+        active.note_gradients(pairs, theirs)
+    return gradients
+
+
 def _around_compute_loss(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
     loss = original(model, *args, **kwargs)
     if kwargs.get("training", True):  # the loss of an evaluation belongs to no step
@@ -143,6 +190,8 @@ def _disown_all() -> None:
 
 _apply_patch = MethodPatch("apply", _around_apply)
 _apply_gradients_patch = MethodPatch("apply_gradients", _around_apply_gradients)
+_call_patch = MethodPatch("__call__", _around_call)
+_gradient_patch = MethodPatch("gradient", _around_gradient)
 _loss_patch = MethodPatch("compute_loss", _around_compute_loss)
 _test_step_patch = MethodPatch("test_step", _around_test_step)
 

@@ -7,7 +7,7 @@ one row. No op runs on the host, so a row is the same under `tf.function`, XLA, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +18,9 @@ from gradwatch.cadence import Cadence
 from gradwatch.operation import Operation, find_operations, operation_block
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
 from gradwatch.ring import Ring, create_untraced
+from gradwatch.tap import Tap, unique_taps
 
-__all__ = ["Before", "Clock", "StepScalars", "Stream"]
+__all__ = ["Before", "Clock", "StepScalars", "Stream", "resource_of"]
 
 Tensor = Any  # tensorflow ships no types
 _NORM, _N_ELEMENTS = STATISTICS.index("norm"), STATISTICS.index("n_elements")
@@ -58,6 +59,7 @@ class Before(NamedTuple):
     step: Tensor
     is_due: Tensor
     gradients: Tensor
+    tapped: Tensor
     operations: Tensor
     is_finite: Tensor
     weights: tuple[Tensor, ...]
@@ -75,9 +77,12 @@ class Stream:
         names: their Keras paths, unique in the run.
         kinds: the kinds to capture, of ``gradient weight update``.
         clock: the run's clock.
+        taps: the tensors tapped on the way, in the first trace; a later trace knows them by kind and name.
+        taken: kinds and names that the taps of other streams have in the run.
         operations: the risky operations found in the first trace; a later trace knows them by name.
         cadence: when full rows are due.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
+        replica: the replica whose own gradients these are, before the reduction; None: what is applied.
     """
 
     SCALARS = ("loss", "learning_rate", "gradient_norm", "loss_scale", "skipped")
@@ -90,20 +95,26 @@ class Stream:
         variables: Sequence[Any],
         names: Sequence[str],
         kinds: Sequence[str],
+        taps: Sequence[Tap],
+        taken: Set[tuple[str, str]],
         operations: Sequence[Operation],
         clock: Clock,
         cadence: Cadence,
         skips_nonfinite: bool,
+        replica: int | None = None,
     ) -> None:
         self.index = index
+        self.replica = replica
         self.optimizer = optimizer
         self.names = tuple(names)
         self.kinds = tuple(kinds)
-        self.variables = tuple(_resource(variable) for variable in variables)
+        self.variables = tuple(resource_of(variable) for variable in variables)
         self.sizes = tuple(int(np.prod(variable.shape)) for variable in self.variables)
+        self.taps = tuple(unique_taps(taps, taken, optimizer))
+        self._tap_slots = {(tap.kind, tap.tensor): i for i, tap in enumerate(taps)}
         self.operations = tuple(operations)
         self._slots = {operation.name: i for i, operation in enumerate(self.operations)}
-        self.n_tensors = len(self.kinds) * len(self.variables)
+        self.n_tensors = len(self.kinds) * len(self.variables) + len(self.taps)
         self.skips_nonfinite = skips_nonfinite
         self._clock = clock
         self._cadence = cadence
@@ -125,10 +136,12 @@ class Stream:
                 "shape": [int(n) for n in variable.shape],
                 "dtype": variable.dtype.name,
                 "n_elements": size,
+                **({} if self.replica is None else {"replica": self.replica}),
             }
             for kind in self.kinds
             for name, variable, size in zip(self.names, self.variables, self.sizes, strict=True)
         ]
+        tensors += [tap.to_message() for tap in self.taps]
         message = {
             "type": "tensors",
             "stream": self.index,
@@ -144,15 +157,18 @@ class Stream:
         """Begins after the step that the clock shows, for variables that another stream has trained before."""
         self._last.assign(clock.step.read_value())
 
-    def before(self, gradients: Sequence[Any], scalars: StepScalars) -> Before:
+    def before(
+        self, gradients: Sequence[Any], scalars: StepScalars, tapped: Mapping[tuple[str, str], Tensor]
+    ) -> Before:
         """The ops that must run before ``apply``.
 
         Args:
             gradients: one for each of the stream's variables, in their order; None where there is none.
             scalars: what else is known of the step.
+            tapped: the rows, float32 ``[11]``, of tensors tapped in this step, by kind and name.
         """
         record = self._before_eagerly if tf.executing_eagerly() else self._before
-        found: Before = record(list(gradients), scalars)
+        found: Before = record(list(gradients), scalars, self._tap_block(tapped))
         return found
 
     def after(self, before: Before) -> None:
@@ -170,22 +186,34 @@ class Stream:
         return None
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-    def _before(self, gradients: Sequence[Any], scalars: StepScalars) -> Before:
+    def _before(self, gradients: Sequence[Any], scalars: StepScalars, tapped: Tensor) -> Before:
         with tf.name_scope("gradwatch"):
             step = self._clock.tick(self._last)
-            present = [i for i, gradient in enumerate(gradients) if gradient is not None]
-            tensors = [statistic.dense_values(gradients[i]) for i in present]
-            sizes = [self.sizes[i] for i in present]
             is_due = self._cadence.is_due(step)
             if scalars.loss is not None:
                 is_due |= ~tf.math.is_finite(_scalar(scalars.loss))
-            found, is_due = statistic.step_block(tensors, sizes, is_due)
-            is_finite = tf.reduce_all(found[:, _COUNTS] == 0)
-            block = _placed(found, present, _missing(len(gradients)))
-            values, flags = self._scalars(scalars, found, is_finite)
+            block, is_due, is_finite = self._gradient_block(gradients, is_due)
+            values, flags = self._scalars(scalars, block, is_finite)
             operations = self._operation_block(gradients, scalars.loss, is_due)
             weights = self._weights_before(is_due)
-            return Before(step, is_due, block, operations, is_finite, weights, values, flags)
+            return Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags)
+
+    def _tap_block(self, tapped: Mapping[tuple[str, str], Tensor]) -> Tensor:
+        """The rows in the order of the table, ``[n_taps, 11]``; NaN for what was not seen in this step."""
+        nothing = np.tile(statistic.NOTHING, (len(self.taps), 1))
+        found = {self._tap_slots[key]: row for key, row in tapped.items() if key in self._tap_slots}
+        if not found:
+            return tf.constant(nothing)
+        slots = sorted(found)
+        return _placed(tf.stack([found[slot] for slot in slots]), slots, nothing)
+
+    def _gradient_block(self, gradients: Sequence[Any], is_due: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients' block, whether it is full, and whether every element is finite."""
+        present = [i for i, gradient in enumerate(gradients) if gradient is not None]
+        tensors = [statistic.dense_values(gradients[i]) for i in present]
+        found, is_full = statistic.step_block(tensors, [self.sizes[i] for i in present], is_due)
+        is_finite = tf.reduce_all(found[:, _COUNTS] == 0)
+        return _placed(found, present, _missing(len(gradients))), is_full, is_finite
 
     def _operation_block(self, gradients: Sequence[Any], loss: Tensor | None, is_due: Tensor) -> Tensor:
         nothing = np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)
@@ -203,12 +231,12 @@ class Stream:
             lambda: tf.constant(nothing),
         )
 
-    def _scalars(self, scalars: StepScalars, found: Tensor, is_finite: Tensor) -> tuple[Tensor, Tensor]:
+    def _scalars(self, scalars: StepScalars, gradients: Tensor, is_finite: Tensor) -> tuple[Tensor, Tensor]:
         skipped = tf.cast(~is_finite, tf.float32) if self.skips_nonfinite else None
         values = {
             "loss": scalars.loss,
             "learning_rate": scalars.learning_rate,
-            "gradient_norm": statistic.global_norm(found[:, _NORM]),
+            "gradient_norm": statistic.global_norm(gradients[:, _NORM]),
             "loss_scale": scalars.loss_scale,
             "skipped": skipped,
         }
@@ -234,8 +262,8 @@ class Stream:
     def _after(self, before: Before) -> None:
         with tf.name_scope("gradwatch"):
             blocks = [before.gradients]
-            if self.n_tensors > len(self.variables):
-                n = self.n_tensors - len(self.variables)
+            if len(self.kinds) > 1:
+                n = (len(self.kinds) - 1) * len(self.variables)
                 blocks.append(
                     tf.cond(
                         before.is_due,
@@ -243,7 +271,7 @@ class Stream:
                         lambda: tf.constant(np.full((n, len(STATISTICS)), np.nan, np.float32)),
                     )
                 )
-            blocks.append(before.operations)
+            blocks += [before.tapped, before.operations]
             row = tf.concat([tf.reshape(block, [-1]) for block in blocks] + [before.scalars, before.present], 0)
             self.ring.write(before.step, row)
 
@@ -286,7 +314,7 @@ def _run(apply: Callable[[], Any]) -> Tensor:
     return tf.constant(0)
 
 
-def _resource(variable: Any) -> Any:
+def resource_of(variable: Any) -> Any:
     """The `tf.Variable` behind a Keras variable, or the variable itself."""
     return variable.value if hasattr(variable, "path") and not isinstance(variable, tf.Variable) else variable
 

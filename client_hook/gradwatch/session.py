@@ -13,13 +13,26 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import tensorflow as tf
 
 from gradwatch import __version__, legacy
 from gradwatch.cadence import Cadence
+from gradwatch.distribution import (
+    ReducedStream,
+    Replica,
+    Streams,
+    UnsupportedStrategyError,
+    agree_on_run,
+    check_skipping,
+    find_replica,
+    find_strategy,
+    find_worker,
+    is_further_replica,
+    record_replica,
+)
 from gradwatch.errors import ConfigurationError, NonFiniteError, ServerError, ServerTimeoutError
 from gradwatch.governor import Governor
 from gradwatch.interception import active_observers, add_observer, remove_observer
@@ -30,9 +43,9 @@ from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.ring import create_untraced
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
-from gradwatch.spool import Spool
+from gradwatch.spool import Spool, spool_path
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
-from gradwatch.tap import Tap, Taps, enclosing_graphs, unique_taps
+from gradwatch.tap import Tap, Taps, enclosing_graphs
 from gradwatch.target import (
     describe_environment,
     describe_targets,
@@ -48,6 +61,7 @@ __all__ = ["Watch", "watch"]
 VERDICT_TIMEOUT_S: Final = 3.0
 CLOSE_TIMEOUT_S: Final = 5.0
 Finding = dict[str, Any]
+StreamType = TypeVar("StreamType", bound=Stream)
 
 
 def watch(
@@ -130,7 +144,13 @@ class Watch:
         # Weakly: a run must not keep a model that its user has done with.
         self._model_refs = [weakref.ref(model) for model in models]
         self._optimizer_refs = [weakref.ref(optimizer) for optimizer in optimizers]
+        strategy = find_strategy((*models, *optimizers))
+        if settings.on_nonfinite == "skip":
+            check_skipping(strategy)
         self.run_id = time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + secrets.token_hex(3)
+        self._worker = 0
+        if not settings.is_disabled:
+            self._join(strategy)
         self.url = f"{settings.url}/runs/{self.run_id}"
         self._lock = threading.RLock()
         self._is_closed = settings.is_disabled
@@ -142,6 +162,18 @@ class Watch:
             return
         self._open(settings)
 
+    def _join(self, strategy: Any) -> None:
+        """Under a multi-worker strategy all workers speak for one run."""
+        worker = find_worker(strategy)
+        if worker is None:
+            return
+        self._worker = worker
+        try:
+            self.run_id = agree_on_run(self.run_id, worker)
+        except Exception as error:  # the boundary: a run of its own harms no training
+            reason = str(error).splitlines()[0]
+            _say(f"worker {worker} was not told the chief's run ({reason}), and is a run of its own: {self.run_id}")
+
     def _open(self, settings: Settings) -> None:
         self._cell = find_cell()
         for other in active_observers():
@@ -152,6 +184,7 @@ class Watch:
                 _say(f"run {other.run_id} was begun by this cell and is closed; a new run begins")
                 other.close()
         self._clock = Clock()
+        self._clocks = {0: self._clock}  # of this process' replicas: no step waits for another device's
         self._cadence = Cadence(settings.every)
         self._taps = Taps()
         self._layers = LayerProbe(
@@ -163,6 +196,7 @@ class Watch:
         )
         self._streams: list[Stream] = []
         self._stream_of: dict[tuple[int, tuple[int, ...]], Stream] = {}
+        self._own_streams: dict[int, dict[tuple[int, tuple[int, ...]], Stream]] = {}  # by replica
         self._kept: list[Any] = []
         self._noted = threading.local()  # the loss of the step that a thread is in
         self._samples: dict[int, list[Any]] = {}
@@ -171,12 +205,12 @@ class Watch:
         self._end: str | None = None  # why the next eager step is not to be done
         self._applied_graphs: weakref.WeakSet[Any] = weakref.WeakSet()
         self._scalar_log = ScalarLog()
-        self._spool = Spool(settings.directory / "spool" / f"{self.run_id}.db")
+        self._spool = Spool(spool_path(settings.directory, self.run_id, self._worker))
         self._sender = Sender(
             url=settings.url,
             token=settings.token,
             run=self._describe(),
-            worker=0,
+            worker=self._worker,
             spool=self._spool,
             on_findings=self._take_findings,
             on_notice=_say,
@@ -216,6 +250,7 @@ class Watch:
 
         In a `tf.function` the values are tensors, taken at every execution; outside, tensors or Python numbers.
         Called after the optimizer's ``apply`` they belong to the step just applied, before it to the coming one.
+        Of the replicas of a `tf.distribute` strategy the first one's values are taken; log what you have reduced.
 
         Args:
             **scalars: name=value; a value with more than one element is averaged.
@@ -223,7 +258,7 @@ class Watch:
         Raises:
             ConfigurationError: a value that is no number.
         """
-        if self._is_closed:
+        if self._is_closed or is_further_replica():
             return
         for name, value in scalars.items():
             if tf.executing_eagerly():
@@ -334,7 +369,7 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("looking at a layer's output", error)
 
-    def sources(self) -> list[Any]:
+    def sources(self) -> list[tuple[Tap, Any]]:
         """Tensors whose gradient is wanted wherever the user asks a tape for gradients."""
         try:
             return self._layers.sources()
@@ -342,10 +377,10 @@ class Watch:
             self._fail("finding the layers' outputs", error)
             return []
 
-    def note_gradients(self, gradients: Sequence[Any]) -> None:
-        """The gradients of `sources`, in their order; None where a tensor is not connected."""
+    def note_gradients(self, sources: Sequence[tuple[Tap, Any]], gradients: Sequence[Any]) -> None:
+        """The gradients of what `sources` gave, in its order; None where a tensor is not connected."""
         try:
-            self._layers.note_gradients(gradients)
+            self._layers.note_gradients(sources, gradients)
         except Exception as error:  # likewise
             self._fail("looking at a layer's gradient", error)
 
@@ -367,18 +402,25 @@ class Watch:
         Raises:
             NonFiniteError: ``on_nonfinite="raise"``, and an earlier step of an eager training was not finite.
         """
-        self._thread_id, self._is_eager = threading.get_ident(), tf.executing_eagerly()
+        self._is_eager = tf.executing_eagerly()
         if self._end is not None:
             raise NonFiniteError(self._end)
         try:
-            if tf.distribute.has_strategy():
-                strategy = type(tf.distribute.get_strategy()).__name__
-                raise NotImplementedError(f"training under {strategy} (tf.distribute) is not captured yet")
+            replica = find_replica()
+        except UnsupportedStrategyError as error:
+            self._complain(str(error))
+            return apply()
+        if replica is not None:
+            return self._record_replica(replica, optimizer, gradients, variables, apply)
+        self._thread_id = threading.get_ident()  # a replica's thread is not the training's
+        try:
             scalars = self._step_scalars(optimizer)
             tapped = self._taps.take()
             self._layers.forget()
             stream = self._stream(optimizer, variables, gradients, scalars.loss, list(tapped))
-            before = stream.before(_with_loss_scale(optimizer, gradients, scalars.loss_scale), scalars, _by_name(tapped))
+            before = stream.before(
+                _with_loss_scale(optimizer, gradients, scalars.loss_scale), scalars, _by_name(tapped)
+            )
         except NonFiniteError:  # ours, which the user asked for, arriving while we are here
             raise
         except Exception as error:  # the boundary: the hook must not harm training
@@ -396,6 +438,66 @@ class Watch:
             self._fail("reading the training step", error)
         return result
 
+    def _record_replica(
+        self,
+        replica: Replica,
+        optimizer: Any,
+        gradients: Sequence[Any],
+        variables: Sequence[Any],
+        apply: Callable[[], Any],
+    ) -> Any:
+        """What `record` does in each replica of a mirrored strategy."""
+        if self._settings.on_nonfinite == "skip":
+            self._complain("on_nonfinite='skip' cannot be done under this tf.distribute strategy", "steps are recorded")
+        scalars = None
+        try:
+            scalars = replica.unscale(self._step_scalars(optimizer))
+        except Exception as error:  # the boundary: the hook must not harm training
+            self._fail("reading the training step", error)
+        loss = None if scalars is None else scalars.loss
+        stream = partial(self._replica_stream, replica=replica, optimizer=optimizer, variables=variables)
+        streams = Streams(
+            own=lambda: stream(Stream, operations=partial(self._operations, gradients, loss)),
+            reduced=lambda: stream(ReducedStream, operations=tuple),
+        )
+        fail = partial(self._fail, "reading a replica's step")
+        result = record_replica(replica, streams, gradients, variables, scalars, apply, fail)
+        self._applied_graphs.update(enclosing_graphs())
+        return result
+
+    def _replica_stream(
+        self,
+        kind: type[StreamType],
+        replica: Replica,
+        optimizer: Any,
+        variables: Sequence[Any],
+        operations: Callable[[], Sequence[Operation]],
+    ) -> StreamType:
+        """The stream of what is applied (`ReducedStream`), or of a replica's own gradients."""
+        number = replica.number if kind is Stream and replica.count > 1 else None
+        known = self._stream_of if number is None else self._own_streams.setdefault(number, {})
+        key = (id(optimizer), tuple(id(variable) for variable in variables))
+        kinds = ("gradient",) if number is not None else ("gradient", "weight", "update")
+        with self._lock:
+            if key not in known:
+                clock = self._clocks.setdefault(replica.index, self._clock if replica.is_first else Clock())
+                stream = kind(
+                    index=len(self._streams),
+                    optimizer=name_of(optimizer) + ("" if number is None else f"@replica_{number}"),
+                    variables=[replica.own(variable) for variable in variables],
+                    names=self._names(variables),
+                    kinds=[kind for kind in self._settings.capture if kind in kinds],
+                    taps=(),
+                    taken=frozenset(),
+                    operations=operations(),
+                    clock=clock,
+                    cadence=self._cadence,
+                    skips_nonfinite=False,
+                    replica=number,
+                )
+                self._keep(stream, key, known, clock, [optimizer, *variables])
+            return known[key]  # type: ignore[return-value]
+
     def _stream(
         self, optimizer: Any, variables: Sequence[Any], gradients: Sequence[Any], loss: Any, taps: Sequence[Tap]
     ) -> Stream:
@@ -410,24 +512,24 @@ class Watch:
                     variables=variables,
                     names=self._names(variables),
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
-                    taps=unique_taps(taps, self._tapped(), name_of(optimizer)),
+                    taps=taps,
+                    taken={(tap.kind, tap.tensor) for other in self._streams for tap in other.taps},
                     operations=self._operations(gradients, loss),
                     clock=self._clock,
                     cadence=self._cadence,
                     skips_nonfinite=self._settings.on_nonfinite == "skip",
                 )
-                if any(set(key[1]) & set(other[1]) for other in self._stream_of):
-                    # These variables have been trained before: their next step is a new one, not the one just done.
-                    create_untraced(partial(stream.continue_after, self._clock))
-                # The optimizer and variables are kept, so that their ids stay theirs.
-                self._stream_of[key] = stream
-                self._kept += [optimizer, *variables]
-                self._streams.append(stream)
+                self._keep(stream, key, self._stream_of, self._clock, [optimizer, *variables])
             return self._stream_of[key]
 
-    def _tapped(self) -> set[tuple[str, str]]:
-        """Kind and name of everything that a stream of this run taps."""
-        return {(tap.kind, tap.tensor) for stream in self._streams for tap in stream.taps}
+    def _keep(self, stream: Stream, key: Any, known: dict[Any, Stream], clock: Clock, named: Sequence[Any]) -> None:
+        if any(set(key[1]) & set(other[1]) for other in known):
+            # These variables have been trained before: their next step is a new one, not the one just done.
+            create_untraced(partial(stream.continue_after, clock))
+        # The optimizer and variables are kept, so that their ids stay theirs.
+        known[key] = stream
+        self._kept += named
+        self._streams.append(stream)
 
     def _operations(self, gradients: Sequence[Any], loss: Any) -> list[Operation]:
         """The risky operations of the step being traced; eagerly there is no graph to find them in."""
@@ -516,10 +618,12 @@ class Watch:
         return found
 
     def _fail(self, doing: str, error: Exception) -> None:
-        text = f"{doing} failed: {type(error).__name__}: {error}".splitlines()[0]
+        self._complain(f"{doing} failed: {type(error).__name__}: {error}".splitlines()[0])
+
+    def _complain(self, text: str, then: str = "training goes on, unwatched where this happens") -> None:
         if text not in self._failures:
             self._failures.append(text)
-            _say(f"{text} · training goes on, unwatched where this happens")
+            _say(f"{text} · {then}")
 
     def _forget_traces(self) -> None:
         """Lets `fit` trace its step anew: with the hook's ops after ``watch()``, without them after ``close()``."""

@@ -15,7 +15,7 @@ from gradwatch.errors import ConfigurationError
 __all__ = ["CAPTURED_KINDS", "DEFAULT_URL", "Settings", "resolve"]
 
 DEFAULT_URL: Final = "http://127.0.0.1:8470"
-CAPTURED_KINDS: Final = ("gradient", "weight", "update", "operation")
+CAPTURED_KINDS: Final = ("gradient", "weight", "update", "activation", "backprop", "operation")
 """The kinds that the hook can capture."""
 ON_NONFINITE: Final = ("record", "skip", "raise")
 

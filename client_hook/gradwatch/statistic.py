@@ -14,7 +14,7 @@ there they are taken at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +23,7 @@ from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import STATISTICS
 
-__all__ = ["dense_values", "full_block", "global_norm", "is_under_xla", "step_block"]
+__all__ = ["NOTHING", "dense_values", "full_block", "global_norm", "is_under_xla", "layer_row", "step_block"]
 
 SMALL_TENSOR_LIMIT: Final = 16_384
 """Elements up to which launching ops costs more than reading memory, so that tensors are reduced together."""
@@ -38,7 +38,22 @@ ILL_CONDITIONED_VARIANCE: Final = 1e-2
 """If variance / mean square is smaller, E[x^2] - E[x]^2 loses two digits or more in float32."""
 
 _NAN: Final = float("nan")
+NOTHING: Final = np.full(len(STATISTICS), np.nan, np.float32)
+"""The row of a tensor that was not captured."""
+
+FLAT_WITHIN: Final = 1e-6
+"""How near its limit a sigmoid or tanh counts as flat: its slope is below 2e-6 there, so that nothing is learned."""
 Tensor = Any  # tensorflow ships no types
+
+_FLAT: Final[dict[str, Callable[[Tensor], Tensor]]] = {
+    "relu": lambda y: y == 0,
+    "relu6": lambda y: (y == 0) | (y == 6),
+    "sigmoid": lambda y: tf.abs(y - 0.5) >= 0.5 - FLAT_WITHIN,
+    "hard_sigmoid": lambda y: tf.abs(y - 0.5) >= 0.5 - FLAT_WITHIN,
+    "tanh": lambda y: tf.abs(y) >= 1 - FLAT_WITHIN,
+    "hard_tanh": lambda y: tf.abs(y) >= 1 - FLAT_WITHIN,
+}
+"""Where the output of an activation function has (nearly) no slope, by the function's name."""
 
 
 def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
@@ -91,6 +106,32 @@ def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Ten
     sizes = tf.cast(_totals(n_elements), tf.float32)
     block = tf.cond(is_full, lambda: full_block(tensors, n_elements), lambda: _light_rows(square_sums, sizes))
     return block, is_full
+
+
+def layer_row(tensor: Tensor, activation: str | None) -> Tensor:
+    """The statistics of what a layer gave, or of its gradient: float32 ``[11]``.
+
+    Args:
+        tensor: ``[..., n_units]`` of any floating dtype; its other dimensions may be unknown.
+        activation: the name of the function that made it, for ``n_saturated``: the elements of units whose output is
+            flat at every element of the batch. Another function, or None, has NaN there.
+    """
+    n_units = tensor.shape[-1] if tensor.shape.rank else 1
+    if n_units is None:
+        n_units = tf.shape(tensor)[-1]
+    # A matrix, whatever it was: tensors of all ranks then share one trace.
+    return _layer_row(tf.reshape(tensor, [-1, n_units]), activation if activation in _FLAT else None)
+
+
+# A function of its own, not inlined: where it is not due it costs the step one op, not a hundred.
+@tf.function(reduce_retracing=True, experimental_attributes={"_noinline": True}, autograph=False)  # type: ignore[untyped-decorator]
+def _layer_row(matrix: Tensor, activation: str | None) -> Tensor:
+    row = full_block([matrix], [tf.size(matrix)])[0]
+    if activation is None:
+        return row
+    is_flat = tf.reduce_all(_FLAT[activation](tf.cast(matrix, tf.float32)), axis=0)
+    n_saturated = tf.math.count_nonzero(is_flat, dtype=tf.float32) * tf.cast(tf.shape(matrix)[0], tf.float32)
+    return tf.concat([row[:-1], [n_saturated]], 0)
 
 
 def _light_rows(square_sums: Tensor, sizes: Tensor) -> Tensor:
@@ -172,7 +213,7 @@ def _sums_alone(tensors: Sequence[Tensor]) -> list[Tensor]:
     """The sums of large tensors, each float64 ``[1, 8]``: fast, or exact if one is not finite and well scaled."""
     flat = [tf.reshape(_cast(t, t.dtype if t.dtype == tf.float64 else tf.float32), [-1]) for t in tensors]
     is_fast = [
-        vector.dtype == tf.float32 and bool(vector.shape.num_elements()) and not is_under_xla() for vector in flat
+        vector.dtype == tf.float32 and vector.shape.num_elements() != 0 and not is_under_xla() for vector in flat
     ]
     fast = [vector for vector, chosen in zip(flat, is_fast, strict=True) if chosen]
     found: Any = iter(())
@@ -185,12 +226,12 @@ def _sums_alone(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _fast_sums(vectors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The sums of large float32 vectors of static size by float32 reductions, and whether they can be believed."""
+    """The sums of large float32 vectors by float32 reductions, and whether they can be believed."""
     square_sum, total, low, high, n_zero = (
         tf.cast(tf.stack([reduce(vector) for vector in vectors]), tf.float64)
         for reduce in (_square_sum, tf.reduce_sum, tf.reduce_min, tf.reduce_max, _zero_count)
     )
-    sizes = tf.constant([vector.shape.num_elements() for vector in vectors], tf.float64)
+    sizes = _totals([vector.shape.num_elements() or tf.size(vector) for vector in vectors])
     mean_square = square_sum / sizes
     variance = mean_square - tf.square(total / sizes)
     is_scaled = (square_sum > SQUARE_SUM_MIN) | ((low == 0) & (high == 0))
@@ -207,7 +248,7 @@ def _square_sum(vector: Tensor) -> Tensor:
 def _zero_count(vector: Tensor) -> Tensor:
     """How many elements are 0. Bytes summed in short rows first: an eighth of the time of `tf.math.count_nonzero`."""
     is_zero = vector == 0
-    if vector.shape.num_elements() % 128 == 0:
+    if (vector.shape.num_elements() or 1) % 128 == 0:
         rows = tf.reduce_sum(tf.reshape(tf.cast(is_zero, tf.uint8), [-1, 128]), axis=1)
         return tf.reduce_sum(tf.cast(rows, tf.int32))
     return tf.reduce_sum(tf.cast(is_zero, tf.int32))

@@ -1,0 +1,152 @@
+"""What each layer gave, and the gradient that came back to it, while a step is traced or run. Owns who is being called.
+
+Nothing is put between layers: an output is looked at where it arises, and its gradient is asked for as one source more
+in the user's own `tf.GradientTape.gradient`, which computes it anyway. Layers inside a loop or a function of their own
+are not reached (what comes out of it is); neither are calls that no tape records, such as an evaluation's.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import keras
+import tensorflow as tf
+from tensorflow.python.eager import record
+
+from gradwatch import statistic
+from gradwatch.cadence import Cadence
+from gradwatch.probe import Clock
+from gradwatch.tap import Tap, Taps
+
+__all__ = ["LayerProbe"]
+
+RESHAPING: Final = (keras.layers.InputLayer, keras.layers.Flatten, keras.layers.Reshape, keras.layers.Permute)
+"""Layers whose output holds the elements of their input."""
+OUTPUTS_MAX: Final = 10_000
+Tensor = Any  # tensorflow ships no types
+
+
+class LayerProbe:
+    """The activation and backprop taps of one watch.
+
+    Args:
+        models: gives the watched models.
+        taps: where rows go.
+        cadence: when they are due.
+        clock: the run's clock.
+        kinds: the kinds to capture, of ``activation backprop``.
+    """
+
+    def __init__(
+        self,
+        *,
+        models: Callable[[], Iterable[Any]],
+        taps: Taps,
+        cadence: Cadence,
+        clock: Clock,
+        kinds: Sequence[str],
+    ) -> None:
+        self._models = models
+        self._taps = taps
+        self._cadence = cadence
+        self._clock = clock
+        self._kinds = frozenset(kinds)
+        self._calls = threading.local()
+        self._outputs: list[tuple[Tap, weakref.ref[Any]]] = []
+        self._due: tuple[Any, Tensor] = (None, None)
+
+    def enter(self, layer: Any) -> Any:
+        """Called before a layer is; returns what `leave` needs."""
+        before = getattr(self._calls, "graph", None)
+        if before is None and self._kinds and record.could_possibly_record() and self._is_watched(layer):
+            self._calls.graph = _graph()
+        return before
+
+    def leave(self, layer: Any, before: Any, output: Any) -> None:
+        """Called after a layer was, with its output (None if it raised); looks at the output."""
+        graph = getattr(self._calls, "graph", None)
+        if before is None:
+            self._calls.graph = None
+        if graph is None or graph is not _graph() or isinstance(layer, RESHAPING) or tf.distribute.has_strategy():
+            return
+        with tf.name_scope("gradwatch"):
+            for i, tensor in enumerate(keras.tree.flatten(output)):
+                if tf.is_tensor(tensor) and isinstance(tensor, tf.Tensor) and tensor.dtype.is_floating:
+                    self._look_at(layer, i, tensor)
+
+    def sources(self) -> list[tuple[Tap, Tensor]]:
+        """The layers' outputs in this graph, whose gradients are wanted wherever the user asks a tape for gradients."""
+        graph = _graph()
+        found = [(tap, output) for tap, ref in self._outputs if (output := ref()) is not None]
+        return [(tap, output) for tap, output in found if _graph_of(output) is graph]
+
+    def note_gradients(self, sources: Sequence[tuple[Tap, Tensor]], gradients: Sequence[Any]) -> None:
+        """Looks at the gradients of `sources`; None where an output is not connected."""
+        with tf.name_scope("gradwatch"):
+            for (tap, _), gradient in zip(sources, gradients, strict=True):
+                if gradient is not None:
+                    self._add(tap, statistic.dense_values(gradient), None)
+
+    def forget(self) -> None:
+        """The step is applied: outputs seen before it have had their gradients."""
+        graph = _graph()
+        alive = [(tap, ref, output) for tap, ref in self._outputs if (output := ref()) is not None]
+        self._outputs = [(tap, ref) for tap, ref, output in alive if _graph_of(output) is not graph]
+
+    def _is_watched(self, layer: Any) -> bool:
+        return any(layer is model for model in self._models())
+
+    def _look_at(self, layer: Any, place: int, tensor: Tensor) -> None:
+        if any(ref() is tensor for _, ref in reversed(self._outputs)):
+            return  # the last layer's, passed on by the model or block around it
+        path = str(layer.path or layer.name)
+        name = self._taps.name("activation", f"{path}:{place}" if place else path)
+        shape = tuple(tensor.shape.as_list()) if tensor.shape.rank is not None else ()
+        function = _activation_of(layer)
+        tap = Tap("activation", name, path, shape, tensor.dtype.name, function)
+        self._add(tap, tensor, function)
+        if "backprop" in self._kinds and len(self._outputs) < OUTPUTS_MAX:
+            self._outputs.append((tap._replace(kind="backprop", activation=None), weakref.ref(tensor)))
+
+    def _add(self, tap: Tap, tensor: Tensor, function: str | None) -> None:
+        if tap.kind not in self._kinds:
+            return
+        if tf.executing_eagerly():
+            if bool(self._cadence.is_due_around(self._clock.step.read_value())):
+                self._taps.add(tap, statistic.layer_row(tensor, function))
+            return
+        row = tf.cond(
+            self._is_due(),
+            lambda: statistic.layer_row(tensor, function),
+            lambda: tf.constant(statistic.NOTHING),
+        )
+        self._taps.add(tap, row)
+
+    def _is_due(self) -> Tensor:
+        graph = _graph()
+        if self._due[0] is not graph:
+            self._due = graph, self._cadence.is_due_around(self._clock.step.read_value())
+        return self._due[1]
+
+
+_EAGERLY: Final = object()
+
+
+def _graph() -> Any:
+    return _EAGERLY if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+
+
+def _graph_of(tensor: Tensor) -> Any:
+    return tensor.graph if tf.is_symbolic_tensor(tensor) else _EAGERLY
+
+
+def _activation_of(layer: Any) -> str | None:
+    """The name of the function that makes a layer's output, where it is known to."""
+    if isinstance(layer, keras.layers.ReLU):
+        return "relu"
+    if hasattr(layer, "recurrent_activation"):  # the function within the loop, not of what comes out
+        return None
+    return getattr(getattr(layer, "activation", None), "__name__", None)

@@ -1,0 +1,120 @@
+"""Tensors seen on the way of a step, beside gradients and weights: what a layer gave, what entered. Owns their rows.
+
+A *tap* is an entry of the stream's tensor table; its row of statistics is computed where the tensor arises, so that the
+tensor itself is not kept. When the step is applied, the rows found since the last ``apply`` go into the ring's row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Set
+from typing import Any, Final, NamedTuple
+
+import tensorflow as tf
+
+from gradwatch.protocol import Message
+
+__all__ = ["Tap", "Taps", "enclosing_graphs", "unique_taps"]
+
+GRAPHS_MAX: Final = 16
+"""Graphs whose rows are kept: a forward pass that no ``apply`` follows in its graph must not be kept for ever."""
+ROWS_MAX: Final = 10_000
+ORDER: Final = ("input", "activation", "backprop")
+Tensor = Any  # tensorflow ships no types
+
+
+class Tap(NamedTuple):
+    """One tensor of the table.
+
+    Attributes:
+        kind: ``input``, ``activation`` or ``backprop``.
+        tensor: its name, unique among its kind.
+        layer: the path of its layer, or empty.
+        shape: its shape, None where it varies.
+        dtype: its dtype's name.
+        activation: the name of the layer's function, where known.
+    """
+
+    kind: str
+    tensor: str
+    layer: str
+    shape: tuple[int | None, ...]
+    dtype: str
+    activation: str | None = None
+
+    def to_message(self) -> Message:
+        """The entry in a ``tensors`` message."""
+        n_elements = 1
+        for dimension in self.shape:
+            n_elements *= dimension or 0
+        return {
+            "kind": self.kind,
+            "tensor": self.tensor,
+            "layer": self.layer,
+            "variable": "",
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "n_elements": n_elements,
+            "activation": self.activation,
+        }
+
+
+class Taps:
+    """The rows of the step that is being traced, or run eagerly, graph by graph."""
+
+    def __init__(self) -> None:
+        self._rows: OrderedDict[int, list[tuple[Any, Tap, Tensor]]] = OrderedDict()
+        self._names: dict[int, Counter[tuple[str, str]]] = {}
+
+    def name(self, kind: str, name: str) -> str:
+        """``name``, or ``name (2)`` where the step has that one already."""
+        used = self._names.setdefault(_place(), Counter())
+        used[kind, name] += 1
+        n = used[kind, name]
+        return name if n == 1 else f"{name} ({n})"
+
+    def add(self, tap: Tap, row: Tensor) -> None:
+        """Keeps a row, float32 ``[11]``, for the ``apply`` that follows."""
+        place = _place()
+        rows = self._rows.setdefault(place, [])
+        if len(rows) < ROWS_MAX:
+            # The graph is kept with them, so that no other one gets its id.
+            rows.append((None if tf.executing_eagerly() else tf.compat.v1.get_default_graph(), tap, row))
+        while len(self._rows) > GRAPHS_MAX:
+            old, _ = self._rows.popitem(last=False)
+            self._names.pop(old, None)
+
+    def take(self) -> dict[Tap, Tensor]:
+        """The rows that can be used here, in the table's order: kind by kind, as they came (backprop: as forward).
+
+        They are given once; numbering of repeated names begins anew.
+        """
+        places = [id(graph) for graph in enclosing_graphs()] or [_EAGER]
+        found: dict[Tap, Tensor] = {}
+        for place in reversed(places):
+            found |= {tap: row for _, tap, row in self._rows.pop(place, ())}
+            self._names.pop(place, None)
+        forward = {tap.tensor: i for i, tap in reversed(list(enumerate(found)))}  # where each name came first
+        return dict(sorted(found.items(), key=lambda item: (ORDER.index(item[0].kind), forward[item[0].tensor])))
+
+
+_EAGER: Final = 0
+
+
+def _place() -> int:
+    return _EAGER if tf.executing_eagerly() else id(tf.compat.v1.get_default_graph())
+
+
+def enclosing_graphs() -> list[Any]:
+    """The graph being traced and those around it, the innermost first; none when executing eagerly."""
+    graphs: list[Any] = []
+    graph: Any = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+    while hasattr(graph, "outer_graph"):  # the outermost of all is TensorFlow's own, which every trace shares
+        graphs.append(graph)
+        graph = graph.outer_graph
+    return graphs
+
+
+def unique_taps(taps: Iterable[Tap], taken: Set[tuple[str, str]], suffix: str) -> list[Tap]:
+    """Taps under names that no other stream has: ``suffix`` is added where ``taken`` has (kind, tensor) already."""
+    return [tap._replace(tensor=f"{tap.tensor} @{suffix}") if (tap.kind, tap.tensor) in taken else tap for tap in taps]
