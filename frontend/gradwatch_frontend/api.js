@@ -30,6 +30,7 @@ function advise(code, status) {
   if (status === 0) return "Is `gradwatch serve` still running? This page tries again by itself.";
   if (code === "unexpected_answer") return "The page and the server may be of different versions: reload the page.";
   if (status === 401 || status === 403) return "Sign in with the token that the server was started with (GRADWATCH_TOKEN).";
+  if (code === "not_connected") return "It may have ended, or lost the way to this server; then it comes back by itself. Try again when it shows new steps.";
   if (status === 404) return "It may have been deleted, or the address may be mistyped. The list of runs has what there is.";
   if (status >= 500) return "The server's own output says more. Reload the page to try again.";
   return "";
@@ -120,7 +121,8 @@ const nothing = () => null;
 
 /**
  * @typedef {{project?: string, state?: string, search?: string, limit?: number, offset?: number}} RunFilter
- * @typedef {{from?: number | null, to?: number | null}} StepRange
+ * @typedef {{from?: number | null, to?: number | null, worker?: number | null}} StepRange
+ * @typedef {{every?: number, kinds?: string[], everything_for?: number, stop?: string}} Control
  */
 
 /** @param {RunFilter} filter @param {AbortSignal} [signal] */
@@ -135,8 +137,8 @@ export const changeRun = (id, changes) => request(path(id), schema.runDetail, { 
 /** @param {string} id */
 export const deleteRun = (id) => request(path(id), nothing, { method: "DELETE" });
 
-/** @param {string} id @param {AbortSignal} [signal] */
-export const fetchTensors = (id, signal) => request(`${path(id)}/tensors`, schema.tensorTable, { signal });
+/** @param {string} id @param {{worker?: number | null}} [query] @param {AbortSignal} [signal] */
+export const fetchTensors = (id, query = {}, signal) => request(`${path(id)}/tensors${buildQuery(query)}`, schema.tensorTable, { signal });
 
 /** @param {string} id @param {{tensor: string, kind: string, statistic?: string | null, points?: number} & StepRange} query @param {AbortSignal} [signal] */
 export const fetchSeries = (id, query, signal) => request(`${path(id)}/series${buildQuery(query)}`, schema.series, { signal });
@@ -149,6 +151,15 @@ export const fetchNonfinite = (id, query, signal) => request(`${path(id)}/nonfin
 
 /** @param {string} id @param {AbortSignal} [signal] */
 export const fetchFindings = (id, signal) => request(`${path(id)}/findings`, schema.findings, { signal });
+
+/** @param {string} id @param {{tensor: string} & StepRange} query @param {AbortSignal} [signal] */
+export const fetchColumns = (id, query, signal) => request(`${path(id)}/columns${buildQuery(query)}`, schema.inputColumns, { signal });
+
+/** @param {string} id @param {AbortSignal} [signal] */
+export const fetchCapture = (id, signal) => request(`${path(id)}/capture`, schema.captureHistory, { signal });
+
+/** @param {string} id @param {Control} control */
+export const sendControl = (id, control) => request(`${path(id)}/controls`, schema.controlAccepted, { method: "POST", body: control });
 
 /** @param {string[]} ids @param {AbortSignal} [signal] */
 export const fetchComparison = (ids, signal) => request(`/api/compare${buildQuery({ run: ids })}`, schema.comparison, { signal });

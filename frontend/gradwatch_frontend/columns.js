@@ -91,23 +91,93 @@ export function dropEmptyNorms(heatmap) {
 }
 
 /**
- * Where a costly statistic was not captured at every step, holds the last captured value until the next one, so that a calm
- * row looks calm. What is not finite or missing ends it, and nothing is invented before the first value.
+ * @typedef {object} HeldRow a row as it is drawn
+ * @property {(number | null)[]} values
+ * @property {boolean[]} isBad
+ * @property {boolean[]} isHeld whether what stands there was captured at an earlier column
+ */
+
+/**
+ * Where a costly statistic was not captured at every step, holds what was captured last until the next time, so that a calm row
+ * looks calm and a broken one broken. Nothing is invented before the first value, nor where there are no rows at all.
  * @param {Heatmap} heatmap
  * @param {number} row
- * @returns {(number | null)[]}
+ * @returns {HeldRow}
  */
-export function holdValues(heatmap, row) {
+export function holdRow(heatmap, row) {
   const values = heatmap.values[row] ?? [];
-  if (!values.includes(null)) return values;
   const counts = heatmap.n_nonfinite[row] ?? [];
   const missing = heatmap.missing[row] ?? [];
+  /** @type {HeldRow} */
+  const held = { values: values.slice(), isBad: new Array(values.length).fill(false), isHeld: new Array(values.length).fill(false) };
   /** @type {number | null} */
   let last = null;
-  return values.map((value, i) => {
-    last = counts[i] || missing[i] ? value : (value ?? last);
-    return last;
+  let wasBad = false;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] ?? null;
+    const count = counts[i] ?? null;
+    // The counts of gradients are taken at every step: without one there was no row.
+    const isHole = heatmap.kind === "gradient" && count === null;
+    if (count !== null) wasBad = count > 0;
+    if (value !== null || missing[i] || (count ?? 0) > 0 || isHole) last = value;
+    if (missing[i] || isHole) wasBad = false;
+    held.isBad[i] = wasBad;
+    held.values[i] = last;
+    held.isHeld[i] = (value === null && last !== null) || (wasBad && count === null);
+  }
+  return held;
+}
+
+/**
+ * A lane as it is drawn: what a kind was when last captured stands until the next time, but not where there are no rows at all.
+ * @param {Nonfinite} nonfinite
+ * @param {(typeof LANES)[number]} lane
+ * @returns {boolean[]} whether it was not finite
+ */
+export function holdLane(nonfinite, lane) {
+  let wasBad = false;
+  return nonfinite[lane].map((count, i) => {
+    if (count !== null) wasBad = count > 0;
+    else if (nonfinite.gradient[i] === null) wasBad = false;
+    return wasBad;
   });
+}
+
+/**
+ * Finds the columns in which something was captured, where it then stands for a long stretch that was not.
+ * @param {HeldRow[]} rows
+ * @param {number} long columns
+ * @returns {number[]} none where no stretch is so long
+ */
+export function findCaptured(rows, long) {
+  const n = rows[0]?.values.length ?? 0;
+  const columns = Array.from({ length: n }, (_, i) => i);
+  const isCaptured = columns.map((i) => rows.some(({ values, isBad, isHeld }) => !isHeld[i] && (values[i] !== null || isBad[i])));
+  const isSparse = findSpans(columns.map((i) => rows.some(({ isHeld }) => isHeld[i]) && !isCaptured[i]), Boolean).some(([first, end]) => end - first >= long);
+  return isSparse ? columns.filter((i) => isCaptured[i]) : [];
+}
+
+/** What the shares are of, as the server counts them. @type {Record<string, string>} */
+export const SHARES = { zero_share: "n_zero", saturated_share: "n_saturated" };
+
+/**
+ * Divides a count by the number of elements, column by column; a column that only one of the two has stays without a value.
+ * @param {Heatmap} counts
+ * @param {Heatmap} sizes of the statistic `n_elements`
+ * @param {string} statistic the share's name
+ * @returns {Heatmap}
+ */
+export function divideHeatmap(counts, sizes, statistic) {
+  const columns = new Map(sizes.steps.map((step, i) => [step, i]));
+  const rows = new Map(sizes.tensors.map((tensor, i) => [tensor, i]));
+  const values = counts.tensors.map((tensor, row) => {
+    const size = sizes.values[rows.get(tensor) ?? -1] ?? [];
+    return (counts.values[row] ?? []).map((count, i) => {
+      const whole = size[columns.get(counts.steps[i] ?? -1) ?? -1] ?? null;
+      return count === null || whole === null || whole === 0 ? null : count / whole;
+    });
+  });
+  return { ...counts, statistic, values };
 }
 
 /**
@@ -150,8 +220,9 @@ export function findMedian(values) {
 
 /**
  * Runs of adjacent columns where a row's cells hold.
- * @param {(number | null)[]} row
- * @param {(cell: number | null) => boolean} holds
+ * @template T
+ * @param {T[]} row
+ * @param {(cell: T) => boolean} holds
  * @returns {[number, number][]} first column and end (exclusive) of each
  */
 export function findSpans(row, holds) {
@@ -159,7 +230,7 @@ export function findSpans(row, holds) {
   const spans = [];
   let first = -1;
   for (let i = 0; i <= row.length; i++) {
-    const inside = i < row.length && holds(row[i] ?? null);
+    const inside = i < row.length && holds(/** @type {T} */ (row[i]));
     if (inside && first === -1) first = i;
     if (!inside && first !== -1) {
       spans.push([first, i]);

@@ -188,3 +188,21 @@ export function formatValue(value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
   return JSON.stringify(value);
 }
+
+/** The largest float32, as far as four digits tell it: what lies there is a stand-in for what is larger. */
+const FLOAT32_MAX = 3.402e38;
+const STEP = /(^|_)step$/;
+
+/**
+ * Writes a value of a finding's evidence; a number that float32 cannot hold is said to be so, not written out.
+ * @param {string} key
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function formatEvidence(key, value) {
+  if (typeof value === "number" && Math.abs(value) >= FLOAT32_MAX) return key === "amplification" ? "infinite" : `beyond float32${value < 0 ? ", negative" : ""}`;
+  if (value === "nan" || value === "+inf" || value === "-inf") return value === "nan" ? "NaN" : value === "+inf" ? "infinite" : "minus infinite";
+  if (STEP.test(key) && typeof value === "number") return formatStep(value);
+  if (Array.isArray(value) && value.every((item) => typeof item === "number" || item === null)) return value.map((item) => formatEvidence(key, item)).join(", ");
+  return formatValue(value);
+}

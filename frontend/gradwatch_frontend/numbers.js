@@ -4,18 +4,21 @@
  */
 
 import { fetchHeatmap, fetchNonfinite, fetchSeries } from "./api.js";
-import { dropEmptyNorms, mergeHeatmap, mergeNonfinite } from "./columns.js";
-import { keepCaptured, mergeSeries } from "./series.js";
+import { SHARES, divideHeatmap, dropEmptyNorms, mergeHeatmap, mergeNonfinite } from "./columns.js";
+import { divideSeries, keepCaptured, mergeSeries } from "./series.js";
 
 /** @typedef {import("./schema.js").Series} Series */
 /** @typedef {import("./schema.js").Heatmap} Heatmap */
 /** @typedef {import("./schema.js").Nonfinite} Nonfinite */
-/** @typedef {{kind: string, statistic: string, from: number | null, to: number | null, columns: number}} View */
+/** @typedef {{kind: string, statistic: string, from: number | null, to: number | null, columns: number, worker: number | null}} View */
 
 /** A live run's blocks may outgrow the screen by this much before they are fetched anew, evenly spaced. */
 const SLACK = 1.5;
 const POINTS = 600;
 const PANEL_POINTS = 300;
+const COURSE_POINTS = 120;
+/** Beside these the update ratio is drawn. */
+const HAS_RATIO = new Set(["gradient", "weight", "update"]);
 
 /** The scalars above the heatmap, as the hook names them. */
 export const LOSS = "loss";
@@ -53,14 +56,32 @@ export class RunNumbers {
     const { signal } = this.#controller;
     this.#view = view;
     this.#scalars = scalars;
-    const { from, to, columns, kind, statistic } = view;
+    const { from, to, columns, worker } = view;
     const [heatmap, nonfinite, loss, rate] = await Promise.all([
-      fetchHeatmap(this.#id, { kind, statistic, from, to, columns }, signal),
-      fetchNonfinite(this.#id, { from, to, columns }, signal),
+      this.#fetchHeatmap(view, { from, to, columns }, signal),
+      fetchNonfinite(this.#id, { from, to, columns, worker }, signal),
       this.#fetchScalar(LOSS, from, to, signal),
       this.#fetchScalar(this.#findRate(), from, to, signal),
     ]);
-    Object.assign(this, { heatmap: dropEmptyNorms(heatmap), nonfinite, loss, rate });
+    Object.assign(this, { heatmap, nonfinite, loss, rate });
+  }
+
+  /**
+   * @param {View} view
+   * @param {{from: number | null, to?: number | null, columns: number}} place
+   * @param {AbortSignal} signal
+   * @returns {Promise<Heatmap>}
+   */
+  async #fetchHeatmap({ kind, statistic, worker }, place, signal) {
+    const fetch = (/** @type {string} */ name) => fetchHeatmap(this.#id, { kind, statistic: name, worker, ...place }, signal);
+    const counted = SHARES[statistic];
+    if (counted === undefined) return dropEmptyNorms(await fetch(statistic));
+    const [counts, sizes] = await Promise.all([fetch(counted), fetch("n_elements")]);
+    return divideHeatmap(counts, sizes, statistic);
+  }
+
+  get #worker() {
+    return this.#view?.worker ?? null;
   }
 
   /** @returns {string | null} the name of the learning rate among the scalars */
@@ -77,7 +98,7 @@ export class RunNumbers {
    */
   async #fetchScalar(name, from, to, signal) {
     if (name === null || !this.#scalars.includes(name)) return null;
-    return fetchSeries(this.#id, { tensor: name, kind: "scalar", from, to, points: POINTS }, signal);
+    return fetchSeries(this.#id, { tensor: name, kind: "scalar", from, to, points: POINTS, worker: this.#worker }, signal);
   }
 
   /**
@@ -91,16 +112,16 @@ export class RunNumbers {
     const isGrown = heatmap === null || nonfinite === null || heatmap.steps.length === 0 || heatmap.steps.length > view.columns * SLACK;
     if (isGrown || (loss?.steps.length ?? 0) > POINTS * SLACK) return this.load(view, this.#scalars);
     const { signal } = this.#controller;
-    const { kind, statistic } = view;
+    const { worker } = view;
     const from = heatmap.steps[heatmap.steps.length - 1] ?? 0;
     const columns = Math.max(1, Math.ceil((lastStep + 1 - from) / heatmap.downsampled_by));
     const [newHeatmap, newNonfinite, newLoss, newRate] = await Promise.all([
-      fetchHeatmap(this.#id, { kind, statistic, from, columns }, signal),
-      fetchNonfinite(this.#id, { from: nonfinite.steps[nonfinite.steps.length - 1] ?? 0, columns }, signal),
+      this.#fetchHeatmap(view, { from, columns }, signal),
+      fetchNonfinite(this.#id, { from: nonfinite.steps[nonfinite.steps.length - 1] ?? 0, columns, worker }, signal),
       this.#followScalar(LOSS, loss, lastStep, signal),
       this.#followScalar(this.#findRate(), rate, lastStep, signal),
     ]);
-    this.heatmap = mergeHeatmap(heatmap, dropEmptyNorms(newHeatmap));
+    this.heatmap = mergeHeatmap(heatmap, newHeatmap);
     this.nonfinite = mergeNonfinite(nonfinite, newNonfinite);
     this.loss = newLoss;
     this.rate = newRate;
@@ -117,7 +138,7 @@ export class RunNumbers {
     if (older === null || older.steps.length === 0) return this.#fetchScalar(name, this.#view?.from ?? null, null, signal);
     const from = older.steps[older.steps.length - 1] ?? 0;
     const points = Math.max(1, Math.ceil((lastStep + 1 - from) / older.downsampled_by));
-    return mergeSeries(older, await fetchSeries(this.#id, { tensor: older.tensor, kind: "scalar", from, points }, signal));
+    return mergeSeries(older, await fetchSeries(this.#id, { tensor: older.tensor, kind: "scalar", from, points, worker: this.#worker }, signal));
   }
 
   /** Gives up what is under way. */
@@ -134,27 +155,47 @@ export class RunNumbers {
  * @property {Series} min
  * @property {Series} max
  * @property {Series} mean
- * @property {Series} zeros count of exact zeros
+ * @property {Series} zeros share of exact zeros
+ * @property {Series | null} saturated share of elements in saturated units
  * @property {Series | null} ratio
  */
+/** @typedef {{from: number | null, to: number | null, worker: number | null}} Range */
+/** @typedef {{tensor: string, kind: string, norm: Series}} Course */
 
 /**
  * Fetches the lines of one tensor.
  * @param {string} id of the run
- * @param {{tensor: string, kind: string, hasUpdate: boolean, from: number | null, to: number | null}} query
+ * @param {{tensor: string, kind: string, hasUpdate: boolean} & Range} query
  * @param {AbortSignal} signal
  * @returns {Promise<TensorNumbers>}
  */
-export async function fetchTensorNumbers(id, { tensor, kind, hasUpdate, from, to }, signal) {
+export async function fetchTensorNumbers(id, { tensor, kind, hasUpdate, from, to, worker }, signal) {
   const fetch = async (/** @type {string} */ statistic, asKind = kind) =>
-    keepCaptured(await fetchSeries(id, { tensor, kind: asKind, statistic, from, to, points: PANEL_POINTS }, signal));
-  const [norm, min, max, mean, zeros, ratio] = await Promise.all([
+    keepCaptured(await fetchSeries(id, { tensor, kind: asKind, statistic, from, to, points: PANEL_POINTS, worker }, signal));
+  const [norm, min, max, mean, sizes, zeros, saturated, ratio] = await Promise.all([
     fetch("norm"),
     fetch("min"),
     fetch("max"),
     fetch("mean"),
+    fetch("n_elements"),
     fetch("n_zero"),
-    hasUpdate ? fetch("update_ratio", "update") : null,
+    kind === "activation" ? fetch("n_saturated") : null,
+    hasUpdate && HAS_RATIO.has(kind) ? fetch("update_ratio", "update") : null,
   ]);
-  return { tensor, kind, norm, min, max, mean, zeros, ratio };
+  return { tensor, kind, norm, min, max, mean, zeros: divideSeries(zeros, sizes), saturated: saturated && divideSeries(saturated, sizes), ratio };
+}
+
+/**
+ * Fetches the norms of several tensors, to be drawn small beside each other.
+ * @param {string} id of the run
+ * @param {{tensor: string, kind: string}[]} wanted
+ * @param {Range} range
+ * @param {AbortSignal} signal
+ * @returns {Promise<Course[]>}
+ */
+export async function fetchCourses(id, wanted, { from, to, worker }, signal) {
+  return Promise.all(wanted.map(async ({ tensor, kind }) => {
+    const norm = await fetchSeries(id, { tensor, kind, statistic: "norm", from, to, points: COURSE_POINTS, worker }, signal);
+    return { tensor, kind, norm: keepCaptured(norm) };
+  }));
 }

@@ -1,8 +1,8 @@
 /** The shapes of the contract (docs/contract.md), as validators; the page's types follow from them. Owns no request. */
 
-import { fullNumbers, list, nullable, number, numbers, object, oneOf, optional, record, string, unknown } from "./validate.js";
+import { boolean, fullNumbers, list, nullable, number, numbers, object, oneOf, optional, record, string, unknown } from "./validate.js";
 
-export const KINDS = /** @type {const} */ (["gradient", "weight", "update", "activation", "backprop", "operation"]);
+export const KINDS = /** @type {const} */ (["gradient", "weight", "update", "activation", "backprop", "input", "slot", "operation"]);
 export const STATES = /** @type {const} */ (["live", "finished", "crashed", "lost_contact"]);
 
 /** What a scalar was where it has no number. */
@@ -44,7 +44,7 @@ export const runList = object({ runs: list(runSummary), total: number });
 export const runDetail = object({
   ...summary,
   error: optional(nullable(string), null),
-  streams: optional(list(object({ stream: number, optimizer: string, n_tensors: number })), []),
+  streams: optional(list(object({ stream: number, optimizer: string, n_tensors: number, worker: optional(number, 0) })), []),
 });
 
 export const tensorTable = object({
@@ -53,6 +53,7 @@ export const tensorTable = object({
       tensor: string,
       layer: string,
       variable: string,
+      activation: optional(nullable(string), null),
       kinds: list(oneOf(...KINDS)),
       shape: list(nullable(number)),
       dtype: string,
@@ -100,6 +101,38 @@ export const nonfinite = object({
   downsampled_by: optional(number, 1),
 });
 
+/** What is known of each column of an input, over the steps asked for. */
+export const inputColumns = object({
+  tensor: string,
+  n_columns: number,
+  n_steps: number,
+  first_step: nullable(number),
+  last_step: nullable(number),
+  n_nonfinite: numbers,
+  n_steps_nonfinite: numbers,
+  min: numbers,
+  max: numbers,
+  rows: list(object({ step: number, rows: fullNumbers, n_rows: number })),
+});
+
+/** How often full statistics are taken, each entry from its step on. */
+export const captureHistory = object({
+  capture: list(
+    object({
+      step: number,
+      period: number,
+      every: optional(number, 1),
+      kinds: optional(list(string), []),
+      until_step: optional(nullable(number), null),
+      cost: optional(nullable(number), null),
+      reason: optional(nullable(string), null),
+      worker: optional(nullable(number), null),
+    }),
+  ),
+});
+
+export const controlAccepted = object({ id: unknown, run_id: string });
+
 const hypothesis = object({
   cause: string,
   confidence: number,
@@ -134,6 +167,18 @@ export const evidence = object({
   summary: optional(string, ""),
   chain: optional(list(object({ what: string, step: nullable(number), n: optional(nullable(number), null) })), []),
   flood: optional(list(object({ kind: string, first_step: number, n_tensors: number })), []),
+  chain_operations: optional(
+    list(
+      object({
+        type: string,
+        name: string,
+        layer: optional(nullable(string), null),
+        is_gradient: optional(boolean, false),
+        n_nonfinite: optional(nullable(number), null),
+      }),
+    ),
+    [],
+  ),
 });
 
 export const comparison = object({
@@ -185,6 +230,9 @@ export function liveMessage(value) {
 /** @typedef {ReturnType<typeof series>} Series */
 /** @typedef {ReturnType<typeof heatmap>} Heatmap */
 /** @typedef {ReturnType<typeof nonfinite>} Nonfinite */
+/** @typedef {ReturnType<typeof inputColumns>} InputColumns */
+/** @typedef {ReturnType<typeof captureHistory>["capture"][number]} Cadence */
+/** @typedef {ReturnType<typeof evidence>["chain_operations"][number]} OperationLink */
 /** @typedef {ReturnType<typeof finding>} Finding */
 /** @typedef {Finding["hypotheses"][number]} Hypothesis */
 /** @typedef {ReturnType<typeof comparison>} Comparison */

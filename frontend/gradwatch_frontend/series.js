@@ -54,6 +54,22 @@ export function keepCaptured(series) {
 }
 
 /**
+ * Divides a count by the number of elements, where both are known.
+ * @param {Series} counts
+ * @param {Series} sizes
+ * @returns {Series}
+ */
+export function divideSeries(counts, sizes) {
+  const places = new Map(sizes.steps.map((step, i) => [step, i]));
+  const divide = (/** @type {(number | null)[]} */ values) =>
+    values.map((value, i) => {
+      const whole = sizes.mean[places.get(counts.steps[i] ?? -1) ?? -1] ?? null;
+      return value === null || whole === null || whole === 0 ? null : value / whole;
+    });
+  return { ...counts, min: divide(counts.min), mean: divide(counts.mean), max: divide(counts.max) };
+}
+
+/**
  * Finds the point at or before a step.
  * @param {number[]} steps ascending
  * @param {number} step

@@ -1,7 +1,7 @@
 /** The verdict on a run, in words: what to say at the top of its page. Pure: run and findings in, texts out. */
 
 import { evidence } from "./schema.js";
-import { formatPlural, formatShare, formatStep } from "./format.js";
+import { formatCount, formatEvidence, formatPlural, formatShare, formatStep, shortenPath } from "./format.js";
 
 /** @typedef {import("./schema.js").Finding} Finding */
 /** @typedef {import("./schema.js").Hypothesis} Hypothesis */
@@ -14,10 +14,21 @@ import { formatPlural, formatShare, formatStep } from "./format.js";
  * @property {string} why
  * @property {string} summary the evidence, in a sentence
  * @property {{text: string, isCause: boolean}[]} chain the order of onset
+ * @property {OperationStep[]} operations the way from the operation that broke to the gradient
+ * @property {[string, string][]} numbers what the rule looked at: name and value in words
  * @property {{file: string, line: number | null, code: string | null} | null} source
  * @property {Hypothesis[]} hypotheses the likeliest first
  * @property {Finding | null} finding
  * @property {string | null} error what the training script died of
+ */
+
+/**
+ * @typedef {object} OperationStep one operation on the way
+ * @property {string} type
+ * @property {string} name in the graph
+ * @property {string} place its layer, as far as it is another than that of the step before
+ * @property {string} spread how much of its output is not finite
+ * @property {boolean} isGradient
  */
 
 /** Before this many steps a calm run has not shown much: rolling medians are still filling. */
@@ -51,7 +62,7 @@ export function describeVerdict(run, findings) {
   const leading = findings[0];
   const error = run.error ?? null;
   if (leading !== undefined) return describeFinding(leading, error);
-  const blank = { summary: "", chain: [], source: null, hypotheses: [], finding: null, error };
+  const blank = { summary: "", chain: [], operations: [], numbers: [], source: null, hypotheses: [], finding: null, error };
   if (run.state === "crashed") {
     return {
       ...blank,
@@ -102,7 +113,7 @@ function describeHealth(run, n) {
  * @returns {Verdict}
  */
 function describeFinding(finding, error) {
-  const { summary, chain } = evidence(finding.evidence);
+  const { summary, chain, chain_operations } = evidence(finding.evidence);
   const hypotheses = [...finding.hypotheses].sort((a, b) => b.confidence - a.confidence);
   return {
     tone: findTone(finding),
@@ -110,6 +121,8 @@ function describeFinding(finding, error) {
     why: hypotheses[0]?.why || hypotheses[0]?.cause || "",
     summary,
     chain: chain.map((link, i) => ({ text: describeLink(link), isCause: i === 0 })),
+    operations: describeOperations(chain_operations),
+    numbers: listNumbers(finding.evidence),
     source: finding.source,
     hypotheses,
     finding,
@@ -123,6 +136,56 @@ function describeFinding(finding, error) {
  */
 function describeLink({ what, step }) {
   return step === null ? what : `${what} (step ${formatStep(step)})`;
+}
+
+/**
+ * Puts the way from the culprit to the gradient into words; a layer is named where it changes.
+ * @param {import("./schema.js").OperationLink[]} links
+ * @returns {OperationStep[]}
+ */
+export function describeOperations(links) {
+  return links.map(({ type, name, layer, is_gradient, n_nonfinite }, i) => ({
+    type,
+    name,
+    place: layer === null || layer === links[i - 1]?.layer ? "" : shortenPath(layer, 40),
+    spread: n_nonfinite === null ? "" : `${formatCount(n_nonfinite)} NaN or Inf`,
+    isGradient: is_gradient,
+  }));
+}
+
+/** Parts of the evidence that have their own place, or are said together with another. */
+const WORDED = new Set(["summary", "chain", "flood", "chain_operations", "loss_state"]);
+/** Where a name on the wire is no word. @type {Record<string, string>} */
+const NAMES = {
+  n_rows: "steps looked at",
+  loss_before: "loss before",
+  weights_finite_step: "weights last seen finite at step",
+  operation_step: "operations looked at in step",
+  n_operations: "operations looked at",
+  n_operations_broken: "operations with NaN or Inf",
+  operation_is_origin: "made of finite inputs",
+  n_outputs_nonfinite: "NaN or Inf in its output",
+  n_singular: "inputs at the singular point",
+  n_inputs: "inputs",
+  margin: "distance to the singular point",
+  amplification: "steepest slope",
+  forward_operation: "slope of",
+  update_ratio: "update ÷ weight",
+  is_over: "is over",
+};
+
+/**
+ * The numbers that a rule looked at; what is unknown is left out, and so is what does not fit on a line.
+ * @param {Record<string, unknown>} found
+ * @returns {[string, string][]}
+ */
+export function listNumbers(found) {
+  const state = typeof found.loss_state === "string" ? found.loss_state : null;
+  return Object.entries(found).flatMap(([key, value]) => {
+    const known = key === "loss" && state !== null ? state : value;
+    if (WORDED.has(key) || known === null || known === undefined || JSON.stringify(known).length >= 160) return [];
+    return [/** @type {[string, string]} */ ([NAMES[key] ?? key.replace(/^n_/, "number of ").replaceAll("_", " "), formatEvidence(key, known)])];
+  });
 }
 
 /**

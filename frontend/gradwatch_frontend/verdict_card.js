@@ -1,32 +1,38 @@
 /** The verdict at the top of a run's page, as elements. What it says is decided in verdict.js. */
 
 import { copyButton, h, prose } from "./dom.js";
-import { formatValue, shortenPath } from "./format.js";
+import { formatPlural, formatStep, shortenPath } from "./format.js";
 import { describeConfidence, readDiff, readFix } from "./verdict.js";
 
 /** @typedef {import("./verdict.js").Verdict} Verdict */
 /** @typedef {import("./schema.js").Hypothesis} Hypothesis */
 
-/** Parts of the evidence that have their own place, or say nothing to a reader. */
-const WORDED = new Set(["summary", "chain", "flood"]);
+/** A longer way is folded in the middle. */
+const MOST_OPERATIONS = 6;
+const FIRST_OPERATIONS = 3;
+const LAST_OPERATIONS = 2;
 
 /**
  * Builds the card.
  * @param {Verdict} verdict
+ * @param {{inputs?: HTMLElement | null, showOnset?: (() => void) | null}} [more] tables beside the finding, and how its onset is shown
  * @returns {HTMLElement}
  */
-export function buildVerdictCard(verdict) {
+export function buildVerdictCard(verdict, { inputs = null, showOnset = null } = {}) {
   const [best, ...others] = verdict.hypotheses;
+  const { finding } = verdict;
   return h(
     "section",
-    { class: `card verdict ${verdict.tone}`, "aria-label": "Verdict", "data-key": verdict.finding?.id ?? "none" },
+    { class: `card verdict ${verdict.tone}`, "aria-label": "Verdict", "data-key": finding?.id ?? "none" },
     h(
       "div",
       { class: "verdict-words" },
       h("h1", {}, prose(verdict.title)),
       verdict.why !== "" && h("p", { class: "why" }, prose(verdict.why)),
       verdict.summary !== "" && h("p", { class: "muted" }, prose(verdict.summary)),
-      buildChain(verdict),
+      h("div", { class: "onset" }, buildChain(verdict), finding !== null && showOnset !== null && h("button", { type: "button", class: "button small", onclick: showOnset }, `Zoom to step ${formatStep(finding.first_step)}`)),
+      buildOperations(verdict),
+      inputs,
       verdict.error !== null && buildError(verdict.error),
       buildEvidence(verdict),
       others.length > 0 && buildOthers(others),
@@ -50,19 +56,36 @@ function buildError(error) {
   return h("details", { "data-key": "error" }, h("summary", {}, "The script ended with ", h("code", {}, last)), h("pre", {}, error.trim()));
 }
 
-/** @param {Verdict} verdict */
-function buildEvidence({ finding }) {
-  const entries = Object.entries(finding?.evidence ?? {}).filter(([key, value]) => !WORDED.has(key) && isShort(value));
-  if (entries.length === 0) return null;
-  const items = entries.flatMap(([key, value]) => [h("dt", {}, key.replaceAll("_", " ")), h("dd", {}, formatValue(value))]);
-  return h("details", { "data-key": "evidence" }, h("summary", {}, "Numbers behind this"), h("dl", { class: "facts" }, items));
+/**
+ * The way from the operation that broke to the gradient, one below the other.
+ * @param {Verdict} verdict
+ */
+function buildOperations({ operations, finding }) {
+  if (operations.length < 2) return null;
+  const end = finding?.tensor ?? null;
+  const build = (/** @type {import("./verdict.js").OperationStep} */ { type, name, place, spread, isGradient }, isCause = false) =>
+    h("li", { class: isCause ? "cause" : "", title: name },
+      h("span", {}, h("code", {}, type), place !== "" && h("span", { class: "muted" }, ` in ${place}`), !isGradient && h("span", { class: "muted" }, " (forward)")),
+      h("span", { class: "muted number" }, spread));
+  const isFolded = operations.length > MOST_OPERATIONS;
+  const first = operations.slice(0, isFolded ? FIRST_OPERATIONS : operations.length);
+  const middle = isFolded ? operations.slice(FIRST_OPERATIONS, -LAST_OPERATIONS) : [];
+  const last = isFolded ? operations.slice(-LAST_OPERATIONS) : [];
+  return h("div", { class: "way" },
+    h("h2", {}, "From the operation to the gradient"),
+    h("ol", { class: "operations", "aria-label": "Operations" },
+      first.map((step, i) => build(step, i === 0)),
+      middle.length > 0 && h("li", { class: "folded" }, h("details", { "data-key": "operations" }, h("summary", {}, formatPlural(middle.length, "more operation")), h("ol", {}, middle.map((step) => build(step))))),
+      last.map((step) => build(step)),
+      end !== null && h("li", { class: "end" }, h("span", {}, h("span", { class: "muted" }, "gradient of "), h("code", {}, shortenPath(end, 48))))));
 }
 
-/**
- * @param {unknown} value
- * @returns {boolean} whether it fits on a line
- */
-const isShort = (value) => JSON.stringify(value).length < 160;
+/** @param {Verdict} verdict */
+function buildEvidence({ numbers }) {
+  if (numbers.length === 0) return null;
+  const items = numbers.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
+  return h("details", { "data-key": "evidence" }, h("summary", {}, "Numbers behind this"), h("dl", { class: "facts" }, items));
+}
 
 /**
  * @param {Hypothesis} hypothesis
@@ -70,10 +93,10 @@ const isShort = (value) => JSON.stringify(value).length < 160;
  */
 function buildFix(hypothesis, source) {
   const { code, fix } = hypothesis;
-  const place = source === null ? null : `${shortenPath(source.file, 48)}${source.line === null ? "" : `:${source.line}`}`;
   return h(
     "div",
     { class: "fix", "data-key": code ?? "" }, // Copy takes the code it was built with
+    source !== null && buildSource(source, code ?? ""),
     h(
       "div",
       { class: "fix-head" },
@@ -82,23 +105,29 @@ function buildFix(hypothesis, source) {
       code !== null && code !== "" && copyButton(() => readFix(code), "Copy the fix"),
     ),
     fix !== "" && h("p", {}, prose(fix)),
-    code !== null && code !== "" && buildCode(code, place, source),
+    code !== null && code !== "" && buildCode(code),
   );
 }
 
 /**
- * @param {string} code
- * @param {string | null} place
- * @param {Verdict["source"]} source where the finding points
+ * The user's own line, to be found again in the editor.
+ * @param {NonNullable<Verdict["source"]>} source
+ * @param {string} fix in which the line may stand already
  */
-function buildCode(code, place, source) {
-  const line = source?.code ?? null;
+function buildSource({ file, line, code }, fix) {
+  const place = `${file}${line === null ? "" : `:${line}`}`;
+  return h("div", { class: "source" },
+    h("div", { class: "fix-head" }, h("h2", {}, "Where"), h("code", { class: "muted small-text", title: place }, shortenPath(place, 44)), copyButton(() => place, "Copy the place")),
+    code !== null && code.trim() !== "" && !fix.includes(code.trim()) && h("pre", { class: "code", tabindex: "0" },
+      h("span", { class: "line excerpt" }, line !== null && h("span", { class: "line-number", "aria-hidden": "true" }, String(line)), `${code.trim()}\n`)));
+}
+
+/** @param {string} code */
+function buildCode(code) {
   const lines = readDiff(code).map(({ text, change }) => h("span", { class: change === null ? "line" : `line ${change}` }, `${text}\n`));
   return h(
     "pre",
     { class: "code", tabindex: "0" },
-    place !== null && h("span", { class: "line muted", title: source?.file }, `${place}\n`),
-    line !== null && !code.includes(line.trim()) && h("span", { class: "line muted" }, `${line.trim()}\n`),
     lines,
   );
 }
@@ -116,7 +145,7 @@ function buildOthers(others) {
         h("p", {}, h("b", {}, prose(other.cause)), h("span", { class: "muted" }, ` · ${describeConfidence(other.confidence)}`)),
         other.why !== "" && h("p", { class: "muted" }, prose(other.why)),
         other.fix !== "" && h("p", {}, prose(other.fix)),
-        other.code !== null && other.code !== "" && buildCode(other.code, null, null),
+        other.code !== null && other.code !== "" && buildCode(other.code),
       ),
     ),
   );

@@ -4,8 +4,10 @@ import test from "node:test";
 
 import { build as buildCompare } from "../gradwatch_frontend/charts/compare_chart.js";
 import { findTrace, stackRows } from "../gradwatch_frontend/charts/plot.js";
-import { build } from "../gradwatch_frontend/charts/run_chart.js";
-import { chooseScale } from "../gradwatch_frontend/charts/scale.js";
+import { build as buildLines } from "../gradwatch_frontend/charts/lines_chart.js";
+import { build as buildRun } from "../gradwatch_frontend/charts/run_chart.js";
+import { SHARE_SCALE, chooseScale } from "../gradwatch_frontend/charts/scale.js";
+import { placeFindings } from "../gradwatch_frontend/charts/timeline.js";
 
 const load = (name) => JSON.parse(readFileSync(new URL(`../../tests/contract/snapshots/figure_${name}.json`, import.meta.url), "utf8"));
 
@@ -30,9 +32,11 @@ function makeNumbers(extra = {}) {
     heatmap, loss: series(loss, loss.map((value) => (value === null ? "nan" : null))), rate: null,
     nonfinite: { steps, step_end: N, gradient: lane(30), update: lane(30), weight: lane(31), loss: lane(31).map(Boolean).map(Number), downsampled_by: 1 },
     order: [0, 1, 2], picked: "head/kernel", scale: chooseScale(heatmap), sizes: new Map(tensors.map((tensor) => [tensor, 64])),
-    range: [0, N], onset: { step: 30, tone: "nonfinite" }, quantity: "gradient norm", ...extra,
+    range: [0, N], findings: [{ id: "a", title: "NaN", first: 30, last: null, tone: "nonfinite" }], told: "a", quantity: "gradient norm", ...extra,
   };
 }
+
+const build = (figure, width, numbers, rows) => buildRun(figure, width, numbers, rows, placeFindings(numbers.findings, numbers.range, width - 234));
 
 test("non-finite cells, marks and lanes stand at their steps", () => {
   const figure = build(load("run"), 1000, makeNumbers(), null);
@@ -70,8 +74,52 @@ test("a single bad cell among many steps gets a mark that can be seen", () => {
   assert.deepEqual(findTrace(build(load("run"), 1000, numbers, null), "nonfinite_mark").x, []);
 });
 
+test("findings stand at their first steps in their colours; without any their row gives way", () => {
+  const late = { id: "b", title: "exploding <b>", first: 10, last: 12, tone: "warning" };
+  const numbers = makeNumbers();
+  numbers.findings.push(late);
+  const { data, layout } = build(load("run"), 1000, numbers, null);
+  const marks = findTrace({ data, layout }, "finding");
+  assert.deepEqual([marks.x, marks.text], [[30, 10], ["NaN", "exploding &lt;b&gt;"]]);
+  assert.deepEqual(marks.marker.color, [layout.meta.onset.nonfinite, layout.meta.onset.warning]);
+  const spans = layout.shapes.filter(({ yref, type }) => yref === "y6" && type === "rect");
+  assert.deepEqual(spans.map(({ x0, x1 }) => [x0, x1]), [[29.5, N - 0.5], [9.5, 12.5]]);
+  assert.ok(spans[0].opacity > spans[1].opacity);
+  const calm = build(load("run"), 1000, makeNumbers({ findings: [], told: null }), null);
+  assert.equal(calm.layout.yaxis6.visible, false);
+  assert.ok(!calm.layout.annotations.some(({ text }) => text === "findings"));
+});
+
+test("thinned steps hold what was captured last, NaN too; ticks say when it was captured, where they fit", () => {
+  const values = steps.map((step) => (step % 16 === 0 && step < 32 ? 0.1 : null));
+  const counts = steps.map((step) => (step % 16 === 0 ? (step >= 32 ? 8 : 0) : null));
+  const numbers = makeNumbers();
+  const row = { tensors: ["act"], values: [values], n_nonfinite: [counts], missing: [steps.map(() => 0)], kind: "activation" };
+  const one = { ...numbers, heatmap: { ...numbers.heatmap, ...row }, order: [0], picked: null };
+  const wide = build(load("run"), 1000, one, null);
+  assert.deepEqual([16, 17, 32].map((step) => findTrace(wide, "heatmap").z[0][step]), [-1, -1, null]);
+  assert.deepEqual([31, 32, 33].map((step) => findTrace(wide, "heatmap_nonfinite").z[0][step]), [null, 1, 1]);
+  assert.deepEqual(findTrace(wide, "captured").x, [0, 16, 32]);
+  assert.deepEqual(findTrace(build(load("run"), 1000, { ...one, range: [0, 40_000] }, null), "captured").x, []);
+  assert.deepEqual(findTrace(build(load("run"), 1000, numbers, null), "captured").x, []);
+});
+
+test("shares are coloured from 0 to 1", () => {
+  const numbers = makeNumbers({ scale: SHARE_SCALE });
+  const cells = findTrace(build(load("run"), 1000, numbers, null), "heatmap");
+  assert.deepEqual([cells.zmin, cells.zmax, cells.z[0][0]], [0, 1, 0.1]);
+});
+
+test("lines through few points mark them", () => {
+  const few = { ...series([1, 2, 3]), steps: [0, 16, 32] };
+  const lines = (norm) => ({ norm, min: norm, max: norm, mean: norm, ratio: null, range: [0, N] });
+  assert.equal(findTrace(buildLines(load("lines"), 340, lines(few)), "norm").mode, "lines+markers");
+  const many = { ...series(new Array(400).fill(1)), steps: [...new Array(400).keys()] };
+  assert.equal(findTrace(buildLines(load("lines"), 340, { ...lines(many), range: [0, 400] }), "norm").mode, "lines");
+});
+
 test("a run that is calm says so in its lanes", () => {
-  const numbers = makeNumbers({ onset: null });
+  const numbers = makeNumbers({ findings: [], told: null });
   for (const lane of ["gradient", "weight", "update", "loss"]) numbers.nonfinite[lane] = steps.map(() => 0);
   const { layout } = build(load("run"), 1000, numbers, null);
   assert.ok(layout.annotations.some(({ text }) => text === "NaN and Inf: none so far"));

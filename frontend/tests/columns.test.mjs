@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  dropEmptyNorms, findEdges, findMedian, findSpans, holdValues, mergeHeatmap, mergeNonfinite, orderByTrouble,
+  divideHeatmap, dropEmptyNorms, findEdges, findMedian, findSpans, holdLane, holdRow, mergeHeatmap, mergeNonfinite, orderByTrouble,
 } from "../gradwatch_frontend/columns.js";
 
 const heatmap = (tensors, steps, values, extra = {}) => ({
@@ -70,11 +70,34 @@ test("spans of cells", () => {
 
 test("a value is held until the next, not over NaN, not over missing, not before the first", () => {
   const block = heatmap(["a"], [0, 1, 2, 3, 4, 5, 6], [[null, 1, null, null, null, 2, null]]);
-  assert.deepEqual(holdValues(block, 0), [null, 1, 1, 1, 1, 2, 2]);
+  assert.deepEqual(holdRow(block, 0).values, [null, 1, 1, 1, 1, 2, 2]);
   block.n_nonfinite[0] = [0, 0, 0, 5, 0, 0, 0];
-  assert.deepEqual(holdValues(block, 0), [null, 1, 1, null, null, 2, 2]);
+  assert.deepEqual(holdRow(block, 0).values, [null, 1, 1, null, null, 2, 2]);
   block.missing[0] = [0, 0, 0, 0, 0, 0, 1];
-  assert.deepEqual(holdValues(block, 0), [null, 1, 1, null, null, 2, null]);
+  assert.deepEqual(holdRow(block, 0).values, [null, 1, 1, null, null, 2, null]);
+});
+
+test("what was NaN when last looked at stays so; without a row nothing is held", () => {
+  const block = heatmap(["a"], [0, 1, 2, 3, 4], [[1, null, null, null, 2]], { kind: "activation" });
+  block.n_nonfinite[0] = [0, null, 7, null, 0];
+  const { values, isBad, isHeld } = holdRow(block, 0);
+  assert.deepEqual(values, [1, 1, null, null, 2]);
+  assert.deepEqual(isBad, [false, false, true, true, false]);
+  assert.deepEqual(isHeld, [false, true, false, true, false]);
+  const hole = { ...block, kind: "gradient", values: [[1, null, null, null, 2]], n_nonfinite: [[0, null, 0, 0, 0]] };
+  assert.deepEqual(holdRow(hole, 0).values, [1, null, null, null, 2]);
+});
+
+test("a lane stays what it was when last captured, but not where there are no rows", () => {
+  const lanes = { gradient: [0, 0, 8, 8, null, 8], weight: [0, null, 3, null, null, null], update: [], loss: [] };
+  assert.deepEqual(holdLane(lanes, "weight"), [false, false, true, true, false, false]);
+  assert.deepEqual(holdLane(lanes, "gradient"), [false, false, true, true, false, true]);
+});
+
+test("a share is the count over the elements of the same tensor and column", () => {
+  const counts = heatmap(["a", "b"], [0, 8, 16], [[5, null, 2], [1, 1, 1]], { statistic: "n_zero" });
+  const sizes = heatmap(["b", "a"], [8, 16], [[4, 0], [10, 8]], { statistic: "n_elements" });
+  assert.deepEqual(divideHeatmap(counts, sizes, "zero_share").values, [[null, null, 0.25], [null, 0.25, null]]);
 });
 
 test("the norm 0 of a tensor without a finite element is no norm; a true zero stays", () => {

@@ -32,8 +32,7 @@ test("colours: logarithms of sizes, exact zeros at the calm end, gaps stay gaps"
   assert.deepEqual(colorRow([0.1, -0.1, 0, null], scale), [-1, -1, -3, null]);
   assert.deepEqual(colorRow([2, 2, 200, null], OWN_SCALE), [0, 0, 2, null]);
   assert.deepEqual(colorRow([null, null], OWN_SCALE), [null, null]);
-  assert.deepEqual(colorRow([64, null], SHARE_SCALE, 128), [0.5, null]);
-  assert.deepEqual(colorRow([64], SHARE_SCALE, null), [null]);
+  assert.deepEqual(colorRow([0.5, null], SHARE_SCALE), [0.5, null]);
 });
 
 test("the border between cool and warm moves, the ends stay", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { TOO_EARLY_STEPS, describeVerdict, findTone, readDiff, readFix } from "../gradwatch_frontend/verdict.js";
+import { TOO_EARLY_STEPS, describeOperations, describeVerdict, findTone, listNumbers, readDiff, readFix } from "../gradwatch_frontend/verdict.js";
 
 const run = (extra = {}) => ({ state: "live", last_step: 899, error: null, streams: [{ n_tensors: 47 }], ...extra });
 const finding = (extra = {}) => ({
@@ -64,4 +64,22 @@ test("a fix that is a diff is shown as one, and copied without its signs", () =>
   assert.deepEqual(readDiff(code).map(({ change }) => change), [null, "out", "in", "in"]);
   assert.equal(readFix(code), "x = f()\nreturn x * tf.math.rsqrt(s)\n    # safe");
   assert.equal(readFix("a = 1\nb = -a\n"), "a = 1\nb = -a");
+});
+
+test("the way from the operation to the gradient names a layer where it changes", () => {
+  const link = (type, layer, n_nonfinite) => ({ type, name: `gradient_tape/${type}`, layer, is_gradient: true, n_nonfinite });
+  const steps = describeOperations([link("SqrtGrad", "norm", 12), link("Mul", "norm", 1536), link("MatMul", "head", null), link("Sum", null, 1)]);
+  assert.deepEqual(steps.map(({ place }) => place), ["norm", "", "head", ""]);
+  assert.deepEqual(steps.map(({ spread }) => spread), ["12 NaN or Inf", "1,536 NaN or Inf", "", "1 NaN or Inf"]);
+});
+
+test("numbers behind a finding: named, without what is unknown, nothing that float32 cannot hold written out", () => {
+  const numbers = new Map(listNumbers({
+    summary: "said already", n_rows: 900, loss: null, loss_state: "+inf", margin: null, amplification: 3.403e38, largest: 3.4028235e38,
+    operation_step: 812, update_ratio: 0.00123, is_over: true, last_losses: [0.5, 3.403e38],
+  }));
+  assert.deepEqual([...numbers], [
+    ["steps looked at", "900"], ["loss", "infinite"], ["steepest slope", "infinite"], ["largest", "beyond float32"],
+    ["operations looked at in step", "812"], ["update ÷ weight", "0.00123"], ["is over", "yes"], ["last losses", "0.5, beyond float32"],
+  ]);
 });

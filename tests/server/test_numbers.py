@@ -156,6 +156,19 @@ def test_a_missing_gradient_is_marked_and_a_gap_stays_open(server: Server) -> No
     # The empty column: nothing is known there, and it says so.
     assert heatmap["values"][0][20] is None
     assert heatmap["n_nonfinite"][0][20] is None
+    assert recorded.get("nonfinite")["gradient"] == [0] * 20 + [None] + [0] * 20
+
+
+def test_the_lane_has_no_number_where_a_kind_was_not_captured(server: Server) -> None:
+    def edit(block: np.ndarray, at: np.ndarray) -> None:
+        is_thin = at % 8 != 0
+        block[np.ix_(is_thin, np.arange(block.shape[1]) % 3 != 0)] = np.nan
+        block[at >= 16, 1, N_NAN] = np.where(is_thin[at >= 16], np.nan, 5)
+
+    recorded = Recorded(server, SyntheticRun("healthy", 2, 32, run_id="thinned"), edit, np.arange(32))
+    lane = recorded.get("nonfinite")
+    assert lane["gradient"] == [0] * 32
+    assert lane["weight"] == [None if step % 8 else 5 if step >= 16 else 0 for step in range(32)]
 
 
 def test_the_update_ratio_is_update_by_weight(sick: Recorded) -> None:

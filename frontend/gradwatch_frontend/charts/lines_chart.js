@@ -35,7 +35,7 @@ export class LinesChart {
 
   /** @param {TensorLines} lines */
   draw(lines) {
-    this.plot.draw((specification) => build(specification, lines));
+    this.plot.draw((specification, width) => build(specification, width, lines));
   }
 
   /** @param {PlotlyElement} drawn */
@@ -75,15 +75,23 @@ export class LinesChart {
   }
 }
 
+/** Points farther apart than this are marked: between them nothing was captured, and the line only leads on. */
+const SPARSE_PX = 9;
+
 /**
  * @param {import("./plot.js").Specification} specification
+ * @param {number} width
  * @param {TensorLines} lines
  * @returns {import("./plot.js").Specification}
  */
-function build(specification, lines) {
+export function build(specification, width, lines) {
   const { layout } = specification;
-  const put = (/** @type {string} */ role, /** @type {number[]} */ x, /** @type {(number | null)[]} */ y) =>
-    Object.assign(findTrace(specification, role), { x, y });
+  const perStep = (width - layout.margin.l - layout.margin.r) / (lines.range[1] - lines.range[0]);
+  const put = (/** @type {string} */ role, /** @type {number[]} */ x, /** @type {(number | null)[]} */ y) => {
+    const spread = x.length > 1 ? ((x[x.length - 1] ?? 0) - (x[0] ?? 0)) / (x.length - 1) : Infinity;
+    const marks = spread * perStep > SPARSE_PX ? { mode: "lines+markers", marker: { size: 4 } } : {};
+    return Object.assign(findTrace(specification, role), { x, y }, role.includes("band") || role === "value_low" ? {} : marks);
+  };
   // Plotly fills between two lines wrongly where they have gaps; the marks above say where that is.
   const putBand = (/** @type {string} */ role, /** @type {number[]} */ x, /** @type {(number | null)[]} */ y) =>
     put(role, x.filter((_, i) => y[i] !== null), y.filter((value) => value !== null));

@@ -3,12 +3,13 @@
  * a crosshair through all rows, what lies under it in words, a click that picks a layer, a drag that zooms.
  */
 
-import { findEdges, findMedian, findSpans, holdValues } from "../columns.js";
+import { findEdges, findCaptured, findMedian, findSpans, holdLane, holdRow } from "../columns.js";
 import { h } from "../dom.js";
-import { formatCount, formatNumber, formatState, formatStep, formatStepRange, shortenPath } from "../format.js";
+import { formatCount, formatNumber, formatShare, formatState, formatStep, formatStepRange, shortenPath } from "../format.js";
 import { findStep } from "../series.js";
 import { Plot, escapeMarkup, findTrace, stackRows } from "./plot.js";
 import { chooseLabels, colorRow, moveBorder } from "./scale.js";
+import { countTracks, findFinding, placeFindings } from "./timeline.js";
 
 /** @typedef {import("../schema.js").Series} Series */
 /** @typedef {import("./plot.js").Specification} Specification */
@@ -23,15 +24,21 @@ import { chooseLabels, colorRow, moveBorder } from "./scale.js";
  * @property {import("./scale.js").Scale} scale
  * @property {Map<string, number | null>} sizes elements of each tensor
  * @property {[number, number]} range first step and end (exclusive)
- * @property {{step: number, tone: "nonfinite" | "critical" | "warning"} | null} onset
+ * @property {import("./timeline.js").TimelineFinding[]} findings the leading one first
+ * @property {string | null} told the finding that the verdict tells of
  * @property {string} quantity what the heatmap shows, in words
  */
 
 const LABEL_LENGTH = 27;
 const MOST_HEIGHT_PX = 600;
+const LEAST_HEIGHT_PX = 220;
 /** Below this width a non-finite cell is marked besides, so that one step of 100 000 is not lost on the eye. */
 const SMALL_CELL_PX = 4;
 const MOST_MARKS = 200;
+/** Where what was captured stands this long for what was not, ticks above the heatmap say when it was captured. */
+const HELD_PX = 10;
+/** How a finding's time is drawn: the one told of, and the others. */
+const SPAN_OPACITY = { told: 0.55, other: 0.28 };
 
 export class RunChart {
   /** @type {RunNumbers | null} */
@@ -44,6 +51,10 @@ export class RunChart {
   #pressed = null;
   /** @type {(tensor: string) => void} */
   onPick = () => {};
+  /** Gets the id of a finding. @type {(id: string) => void} */
+  onFinding = () => {};
+  /** @type {import("./timeline.js").PlacedFinding[]} */
+  #placed = [];
   /** Gets the first step and the end, or null for all. @type {(range: [number, number] | null) => void} */
   onZoom = () => {};
   /** @type {(step: number | null) => void} */
@@ -71,7 +82,11 @@ export class RunChart {
   draw(numbers) {
     if (this.#numbers?.heatmap.tensors.length !== numbers.heatmap.tensors.length) this.#rows = null;
     this.#numbers = numbers;
-    this.plot.draw((specification, width) => build(specification, width, numbers, this.#rows));
+    this.plot.draw((specification, width) => {
+      const inner = innerWidth(specification.layout, width);
+      this.#placed = placeFindings(numbers.findings, numbers.range, inner);
+      return build(specification, width, numbers, this.#rows, this.#placed);
+    });
   }
 
   /** Shows all rows again. */
@@ -125,7 +140,7 @@ export class RunChart {
     const { xaxis } = layout;
     const isInside = x >= xaxis._offset && x <= xaxis._offset + xaxis._length;
     const step = Math.round(xaxis.p2d(x - xaxis._offset));
-    const named = { loss: "yaxis", learning_rate: "yaxis2", heatmap: "yaxis3", lane: "yaxis4" };
+    const named = { loss: "yaxis", learning_rate: "yaxis2", findings: "yaxis6", heatmap: "yaxis3", lane: "yaxis4" };
     let area = null;
     let level = 0;
     for (const [name, axis] of Object.entries(named)) {
@@ -138,16 +153,27 @@ export class RunChart {
     return { x, y, step, isInside, area, level: Math.round(level), layout };
   }
 
+  /**
+   * @param {{x: number, area: string | null, level: number, layout: any}} place
+   * @returns {import("./timeline.js").PlacedFinding | null}
+   */
+  #findFinding({ x, area, level, layout }) {
+    const { _offset, _length, range } = layout.xaxis;
+    if (area !== "findings") return null;
+    return findFinding(this.#placed, layout.xaxis.p2d(x - _offset), level, _length / (range[1] - range[0]));
+  }
+
   /** @param {PointerEvent} event */
   #point(event) {
     const place = event.buttons === 0 ? this.#locate(event) : null;
     const numbers = this.#numbers;
     if (place === null || numbers === null) return this.#leave();
     const row = place.area === "heatmap" ? numbers.order[place.level] : undefined;
-    this.element.classList.toggle("pickable", row !== undefined);
+    const finding = this.#findFinding(place);
+    this.element.classList.toggle("pickable", row !== undefined || finding !== null);
     if (!place.isInside && row === undefined) return this.#leave();
     this.#showCrosshair(place, row);
-    const lines = place.isInside ? describe(numbers, place.step, row) : [h("b", {}, numbers.heatmap.tensors[row ?? 0] ?? "")];
+    const lines = finding !== null ? describeFinding(finding) : place.isInside ? describe(numbers, place.step, row) : [h("b", {}, numbers.heatmap.tensors[row ?? 0] ?? "")];
     this.tip.replaceChildren(...lines);
     this.tip.hidden = false;
     this.#placeTip(place);
@@ -190,6 +216,8 @@ export class RunChart {
     this.#pressed = null;
     if (pressed === null || Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) > 4) return;
     const place = this.#locate(event);
+    const finding = place === null ? null : this.#findFinding(place);
+    if (finding !== null) return this.onFinding(finding.id);
     const row = place?.area === "heatmap" ? this.#numbers?.order[place.level] : undefined;
     const tensor = row === undefined ? undefined : this.#numbers?.heatmap.tensors[row];
     if (tensor !== undefined) this.onPick(tensor);
@@ -217,6 +245,15 @@ export class RunChart {
 }
 
 /**
+ * @param {import("./timeline.js").PlacedFinding} finding
+ * @returns {HTMLElement[]}
+ */
+function describeFinding({ title, first, last }) {
+  const steps = last === null ? `from step ${formatStep(first)} on` : formatStepRange(first, last + 1);
+  return [h("b", {}, title.replaceAll("`", "")), h("div", { class: "muted" }, `${steps} · click to read it and see its onset`)];
+}
+
+/**
  * Words for what lies under the pointer.
  * @param {RunNumbers} numbers
  * @param {number} step
@@ -238,8 +275,8 @@ function describe(numbers, step, row) {
     if ((heatmap.missing[row]?.[column] ?? 0) === 1) lines.push(h("div", {}, "no gradient reaches this variable"));
     else if (value === null && !bad) lines.push(...describeHeld(numbers, row, column));
     if (value !== null) {
-      line(numbers.quantity, formatNumber(value));
-      line("usually", formatNumber(findMedian(heatmap.values[row] ?? [])));
+      line(numbers.quantity, formatLevel(numbers, value));
+      line("usually", formatLevel(numbers, findMedian(heatmap.values[row] ?? [])));
     }
     if (bad) line("NaN or Inf", `${formatCount(bad)} of ${formatCount(numbers.sizes.get(heatmap.tensors[row] ?? ""))}`, true);
   } else {
@@ -264,21 +301,40 @@ function describe(numbers, step, row) {
 }
 
 /**
- * Words for a cell that shows the last captured value.
+ * @param {RunNumbers} numbers
+ * @param {number | null} value
+ * @returns {string}
+ */
+const formatLevel = ({ scale }, value) => (scale.name === "share" ? formatShare(value) : formatNumber(value));
+
+/**
+ * Words for a cell that shows what was captured last.
  * @param {RunNumbers} numbers
  * @param {number} row
  * @param {number} column
  * @returns {HTMLElement[]}
  */
-function describeHeld({ heatmap, quantity }, row, column) {
-  const held = holdValues(heatmap, row)[column] ?? null;
-  if (held === null) return [h("div", {}, "not captured")];
+function describeHeld(numbers, row, column) {
+  const { heatmap, quantity } = numbers;
+  const { values, isBad, isHeld } = holdRow(heatmap, row);
+  if (!isHeld[column]) return [h("div", {}, "not captured")];
   let last = column;
-  while (last > 0 && (heatmap.values[row]?.[last] ?? null) === null) last -= 1;
+  while (last > 0 && isHeld[last]) last -= 1;
+  const text = isBad[column] ? "NaN or Inf" : formatLevel(numbers, values[column] ?? null);
   return [
     h("div", {}, "not captured here; the last was"),
-    h("div", { class: "tip-line" }, h("span", {}, `${quantity}, step ${formatStep(heatmap.steps[last])}`), h("span", {}, formatNumber(held))),
+    h("div", { class: "tip-line" }, h("span", {}, `${quantity}, step ${formatStep(heatmap.steps[last])}`), h("span", { class: isBad[column] ? "bad" : "" }, text)),
   ];
+}
+
+/**
+ * @param {any} layout whose margin is made narrower in a narrow window
+ * @param {number} width
+ * @returns {number} of the step axis
+ */
+function innerWidth(layout, width) {
+  if (width < 620) layout.margin.l = 112;
+  return width - layout.margin.l - layout.margin.r;
 }
 
 /**
@@ -287,20 +343,23 @@ function describeHeld({ heatmap, quantity }, row, column) {
  * @param {number} width
  * @param {RunNumbers} numbers
  * @param {[number, number] | null} zoomed rows
+ * @param {import("./timeline.js").PlacedFinding[]} placed findings in their tracks
  * @returns {Specification}
  */
-export function build(specification, width, numbers, zoomed) {
+export function build(specification, width, numbers, zoomed, placed) {
   const { layout } = specification;
   const [firstRow, endRow] = zoomed ?? [0, numbers.order.length];
   const nRows = Math.max(1, endRow - firstRow);
-  const height = Math.min(MOST_HEIGHT_PX, Math.max(220, nRows * layout.meta.row_height_px));
-  stackRows(layout, { heatmap: height, learning_rate: numbers.rate === null ? 0 : 26 });
-  if (width < 620) layout.margin.l = 112;
-  const inner = width - layout.margin.l - layout.margin.r;
+  const { row_height_px, row_height_most_px } = layout.meta;
+  const height = Math.min(MOST_HEIGHT_PX, Math.max(Math.min(LEAST_HEIGHT_PX, nRows * row_height_most_px), nRows * row_height_px));
+  const tracks = countTracks(placed);
+  stackRows(layout, { heatmap: height, learning_rate: numbers.rate === null ? 0 : 26, findings: tracks * layout.meta.track_height_px });
+  const inner = innerWidth(layout, width);
   layout.xaxis.range = [numbers.range[0] - 0.5, numbers.range[1] - 0.5];
   layout.xaxis.nticks = Math.max(4, Math.round(inner / 90));
   fillScalars(specification, numbers);
-  fillHeatmap(specification, numbers, inner, height / nRows);
+  fillFindings(specification, numbers, placed, tracks);
+  fillHeatmap(specification, numbers, inner, height / nRows, firstRow);
   fillLane(specification, numbers);
   labelRows(layout, numbers, [firstRow, endRow], height / nRows, width < 620 ? 17 : LABEL_LENGTH);
   markOnset(layout, numbers);
@@ -337,7 +396,45 @@ function fillScalars(specification, { loss, rate }) {
     specification.layout.yaxis2.ticktext = [formatNumber(top, 2)];
   } else {
     findTrace(specification, "learning_rate").visible = false;
-    specification.layout.annotations = specification.layout.annotations.filter((/** @type {{name: string}} */ { name }) => name !== "title-y2");
+    dropTitle(specification.layout, "y2");
+  }
+}
+
+/**
+ * @param {any} layout
+ * @param {string} axis whose row is left out
+ */
+function dropTitle(layout, axis) {
+  layout.annotations = layout.annotations.filter((/** @type {{name: string}} */ { name }) => name !== `title-${axis}`);
+}
+
+/**
+ * A mark at each finding's first step, and a bar over the steps that it lasts.
+ * @param {Specification} specification
+ * @param {RunNumbers} numbers
+ * @param {import("./timeline.js").PlacedFinding[]} placed
+ * @param {number} tracks
+ */
+function fillFindings(specification, { told, range }, placed, tracks) {
+  const { layout } = specification;
+  const marks = findTrace(specification, "finding");
+  if (tracks === 0) {
+    marks.visible = false;
+    dropTitle(layout, "y6");
+    return;
+  }
+  layout.yaxis6.range = [tracks - 0.5, -0.5];
+  const seen = placed.filter(({ first }) => first >= range[0]);
+  marks.x = seen.map(({ first }) => first);
+  marks.y = seen.map(({ track }) => track);
+  marks.text = seen.map(({ title }) => escapeMarkup(title));
+  marks.marker.color = seen.map(({ tone }) => layout.meta.onset[tone]);
+  marks.marker.size = seen.map(({ id }) => (id === told ? 11 : 8));
+  for (const { id, tone, track, first, end } of placed) {
+    layout.shapes.push({
+      type: "rect", xref: "x", yref: "y6", x0: Math.max(range[0], first) - 0.5, x1: Math.min(range[1], end) - 0.5, y0: track - 0.16, y1: track + 0.16,
+      line: { width: 0 }, fillcolor: layout.meta.onset[tone], opacity: id === told ? SPAN_OPACITY.told : SPAN_OPACITY.other, layer: "below",
+    });
   }
 }
 
@@ -346,36 +443,39 @@ function fillScalars(specification, { loss, rate }) {
  * @param {RunNumbers} numbers
  * @param {number} widthPx of the step axis
  * @param {number} rowPx
+ * @param {number} firstRow the topmost that is shown
  */
-function fillHeatmap(specification, numbers, widthPx, rowPx) {
-  const { heatmap, order, scale, sizes, range } = numbers;
+function fillHeatmap(specification, numbers, widthPx, rowPx, firstRow) {
+  const { heatmap, order, scale, range } = numbers;
   const { layout } = specification;
   const edges = findEdges(heatmap);
   const rows = order.map((_, i) => i);
   const cells = findTrace(specification, "heatmap");
-  Object.assign(cells, { x: edges, y: rows, zmin: scale.low, zmax: scale.high });
-  cells.z = order.map((row) => colorRow(holdValues(heatmap, row), scale, sizes.get(heatmap.tensors[row] ?? "")));
-  cells.colorscale = scale.name === "own" ? layout.meta.colorscale_own : moveBorder(layout.meta.colorscale, layout.meta.calm_share, scale.calm);
+  const colorscale = scale.name === "own" ? layout.meta.colorscale_own : moveBorder(layout.meta.colorscale, layout.meta.calm_share, scale.calm);
+  const columnPx = (widthPx / Math.max(1, range[1] - range[0])) * heatmap.downsampled_by;
+  const held = order.map((row) => holdRow(heatmap, row));
+  const bad = held.map(({ isBad }) => isBad.map((cell) => (cell ? 1 : null)));
+  Object.assign(cells, { x: edges, y: rows, z: held.map(({ values }) => colorRow(values, scale)), zmin: scale.low, zmax: scale.high, colorscale });
   const [bottom, top] = layout.yaxis3.domain;
   const heightPx = (top - bottom) * (layout.height - layout.margin.t - layout.margin.b);
   Object.assign(cells.colorbar, {
     y: (bottom + top) / 2, len: Math.min(220, heightPx), tickvals: scale.ticks, ticktext: scale.labels,
   });
   cells.showscale = heatmap.steps.length > 0;
-
-  const bad = findTrace(specification, "heatmap_nonfinite");
-  Object.assign(bad, { x: edges, y: rows, z: order.map((row) => (heatmap.n_nonfinite[row] ?? []).map((n) => (n ? 1 : null))) });
+  Object.assign(findTrace(specification, "heatmap_nonfinite"), { x: edges, y: rows, z: bad });
+  const ticks = findTrace(specification, "captured");
+  ticks.x = findCaptured(held, HELD_PX / columnPx).map((column) => ((edges[column] ?? 0) + (edges[column + 1] ?? 0)) / 2);
+  ticks.y = ticks.x.map(() => firstRow - 0.5);
 
   const outlines = findTrace(specification, "missing");
   const marks = findTrace(specification, "nonfinite_mark");
-  const columnPx = (widthPx / Math.max(1, range[1] - range[0])) * heatmap.downsampled_by;
   order.forEach((row, y) => {
     for (const [first, end] of findSpans(heatmap.missing[row] ?? [], (cell) => cell === 1)) {
       const [left, right] = [edges[first] ?? 0, edges[end] ?? 0];
       outlines.x.push(left, right, right, left, left, null);
       outlines.y.push(y - 0.5, y - 0.5, y + 0.5, y + 0.5, y - 0.5, null);
     }
-    for (const [first, end] of findSpans(heatmap.n_nonfinite[row] ?? [], (n) => (n ?? 0) > 0)) {
+    for (const [first, end] of findSpans(bad[y] ?? [], (cell) => cell !== null)) {
       const isSmall = (end - first) * columnPx < SMALL_CELL_PX || ((end - first) * columnPx < 12 && rowPx < SMALL_CELL_PX);
       if (!isSmall || marks.x.length >= MOST_MARKS) continue;
       marks.x.push(((edges[first] ?? 0) + (edges[end] ?? 0)) / 2);
@@ -393,7 +493,7 @@ function fillLane(specification, { nonfinite }) {
   const { layout } = specification;
   trace.x = findEdges(nonfinite);
   trace.z = layout.meta.lanes.map((/** @type {"loss" | "gradient" | "update" | "weight"} */ lane) =>
-    nonfinite[lane].map((n) => (n ? 1 : null)),
+    holdLane(nonfinite, lane).map((isBad) => (isBad ? 1 : null)),
   );
   const isCalm = trace.z.every((/** @type {(number | null)[]} */ row) => row.every((cell) => cell === null));
   layout.annotations.push({
@@ -435,17 +535,18 @@ function labelRows(layout, numbers, [first, end], rowPx, length) {
  * @param {any} layout
  * @param {RunNumbers} numbers
  */
-function markOnset(layout, { onset, range }) {
-  if (onset === null || onset.step < range[0] || onset.step >= range[1]) return;
-  const x = onset.step - 0.5;
+function markOnset(layout, { findings, told, range }) {
+  const onset = findings.find(({ id }) => id === told);
+  if (onset === undefined || onset.first < range[0] || onset.first >= range[1]) return;
+  const x = onset.first - 0.5;
   const color = layout.meta.onset[onset.tone];
   layout.shapes.push({
     type: "line", xref: "x", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, layer: "above", line: { color, width: 1.4 },
   });
-  const share = (onset.step - range[0]) / (range[1] - range[0]);
+  const share = (onset.first - range[0]) / (range[1] - range[0]);
   if (share < 0.04) return; // the axis says it, and the loss is not to be covered
   layout.annotations.push({
-    text: `step ${formatStep(onset.step)}`, xref: "x", x, xanchor: share > 0.5 ? "right" : "left", xshift: share > 0.5 ? -4 : 4,
+    text: `step ${formatStep(onset.first)}`, xref: "x", x, xanchor: share > 0.5 ? "right" : "left", xshift: share > 0.5 ? -4 : 4,
     yref: "paper", y: 1, yanchor: "top", showarrow: false, font: { size: 11, color }, bgcolor: layout.hoverlabel.bgcolor, borderpad: 1,
   });
 }

@@ -96,11 +96,10 @@ export const SHARE_SCALE = { name: "share", low: 0, high: 1, calm: null, ticks: 
  * Turns one row of values into what the colour scale takes. An exact zero gets the calmest colour.
  * @param {(number | null)[]} row
  * @param {Scale} scale
- * @param {number | null} [nElements] of the tensor, for shares
  * @returns {(number | null)[]}
  */
-export function colorRow(row, scale, nElements = null) {
-  if (scale.name === "share") return row.map((value) => (value === null || !nElements ? null : value / nElements));
+export function colorRow(row, scale) {
+  if (scale.name === "share") return row;
   const usual = scale.name === "own" ? findMedian(row) : 1;
   if (usual === null) return row.map(() => null);
   const shift = usual > 0 ? Math.log10(usual) : 0;

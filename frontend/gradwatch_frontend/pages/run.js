@@ -1,14 +1,15 @@
 /**
  * The page of one run: verdict, charts, findings, the picked layer, facts. Owns what is shown of which steps; its parts are in
- * pages/run/. State in the query: kind, statistic, order, scale, tensor, from, to.
+ * pages/run/. State in the query: kind, statistic, order, scale, worker, tensor, from, to.
  */
 
-import { ApiError, fetchFindings, fetchRun, fetchRuns, fetchTensors } from "../api.js";
+import { ApiError, fetchColumns, fetchFindings, fetchRun, fetchRuns, fetchTensors } from "../api.js";
 import { RunChart } from "../charts/run_chart.js";
 import { OWN_SCALE, SHARE_SCALE, chooseScale } from "../charts/scale.js";
+import { frameOnset } from "../charts/timeline.js";
 import { orderByTrouble } from "../columns.js";
 import { fill, h } from "../dom.js";
-import { formatCount, formatPlural, formatShare, formatStep } from "../format.js";
+import { formatStep } from "../format.js";
 import { bindKeys } from "../keys.js";
 import { dismiss, report } from "../notice.js";
 import { RunNumbers } from "../numbers.js";
@@ -18,8 +19,9 @@ import { buildVerdictCard } from "../verdict_card.js";
 import { Choices } from "./run/choices.js";
 import { FactsCard } from "./run/facts.js";
 import { FindingsCard } from "./run/findings.js";
+import { buildBroken, buildRanges } from "./run/inputs.js";
 import { LayerCard } from "./run/layer.js";
-import { buildState } from "./runs.js";
+import { RunTop } from "./run/top.js";
 import { buildUnknown } from "./unknown.js";
 
 /** @typedef {import("../main.js").Context} Context */
@@ -60,6 +62,8 @@ class RunPage {
   #tensors = { tensors: [], scalars: [] };
   /** @type {Map<string, number | null>} */
   #sizes = new Map();
+  /** Of the input that the verdict is about. @type {{finding: string, step: number | null, columns: import("../schema.js").InputColumns} | null} */
+  #inputs = null;
   /** @type {number | null} */
   #stepsPerS = null;
   /** @type {string | null} */
@@ -95,8 +99,9 @@ class RunPage {
     this.choices = new Choices(query, (change) => this.#choose(change));
     this.verdict = h("div", { class: "verdict-place" });
     this.findings = new FindingsCard((finding) => this.#tell(finding));
-    this.layer = new LayerCard(id, { step: (by) => this.#pickNext(by) });
+    this.layer = new LayerCard(id, { step: (by) => this.#pickNext(by), pick: (tensor, kind) => this.#pickShown(tensor, kind) });
     this.facts = new FactsCard(id, (run) => this.#takeRun(run));
+    this.top = new RunTop(context, id, { togglePause: () => this.#togglePause(), compare: () => void this.#compareWithHealthy() });
     this.layer.chart.onZoom = (range) => this.#zoom(range);
     this.layer.chart.onHover = (step) => this.#chart?.pointAt(step);
   }
@@ -104,7 +109,7 @@ class RunPage {
   /** Fetches the run, then its numbers. */
   async load() {
     try {
-      const [run, { findings }, tensors] = await Promise.all([fetchRun(this.id), fetchFindings(this.id), fetchTensors(this.id)]);
+      const [run, { findings }, tensors] = await this.#fetchRun();
       if (this.#isClosed) return;
       this.#run = run;
       this.#findings = findings;
@@ -120,14 +125,25 @@ class RunPage {
     this.#listen();
     this.#bind();
     this.#draw();
+    void this.top.cost.refresh(true);
     await this.#reload();
+    await this.#loadInputs();
+  }
+
+  #fetchRun() {
+    return Promise.all([fetchRun(this.id), fetchFindings(this.id), this.#fetchTensors()]);
+  }
+
+  #fetchTensors() {
+    return fetchTensors(this.id, { worker: this.choices.state.worker });
   }
 
   /** @param {TensorTable} tensors */
   #takeTensors(tensors) {
     this.#tensors = tensors;
     this.#sizes = new Map(tensors.tensors.map(({ tensor, n_elements }) => [tensor, n_elements]));
-    this.choices.offer(new Set(tensors.tensors.flatMap(({ kinds }) => kinds)));
+    const workers = [...new Set((this.#run?.streams ?? []).map(({ worker }) => worker))].sort((a, b) => a - b);
+    this.choices.offer(new Set(tensors.tensors.flatMap(({ kinds }) => kinds)), workers);
   }
 
   #build() {
@@ -143,6 +159,7 @@ class RunPage {
     );
     this.#chart = new RunChart(box);
     this.#chart.onPick = (tensor) => this.#pick(tensor);
+    this.#chart.onFinding = (id) => this.#open(id);
     this.#chart.onZoom = (range) => this.#zoom(range);
     this.#chart.onHover = (step) => this.layer.chart.pointAt(step);
     this.#chart.plot.onError = (error) => report(error, "numbers");
@@ -190,6 +207,7 @@ class RunPage {
     } else if (message.type === "findings" && message.run_id === this.id) {
       this.#findings = message.findings;
       this.#draw();
+      this.#drawCharts();
     } else if (message.type === "deleted" && message.run_id === this.id) {
       this.context.root.replaceChildren(buildUnknown("This run was deleted", run.name, "It was deleted while you looked at it."));
       this.close();
@@ -206,7 +224,7 @@ class RunPage {
   /** What only the run's own address says: its error, its streams, tensors that came since. */
   async #refreshRun() {
     try {
-      const [run, { findings }, tensors] = await Promise.all([fetchRun(this.id), fetchFindings(this.id), fetchTensors(this.id)]);
+      const [run, { findings }, tensors] = await this.#fetchRun();
       if (this.#isClosed) return;
       this.#findings = findings;
       this.#takeTensors(tensors);
@@ -225,14 +243,15 @@ class RunPage {
     this.#isFollowing = true;
     const started = performance.now();
     try {
-      if (this.#tensors.tensors.length === 0 || this.numbers.loss === null) this.#takeTensors(await fetchTensors(this.id));
+      if (this.#tensors.tensors.length === 0 || this.numbers.loss === null) this.#takeTensors(await this.#fetchTensors());
       if (this.#shownStep === null) await this.#reload();
       else {
         await this.numbers.follow(last);
         this.#shownStep = last;
         this.#drawCharts();
-        await this.#loadLayer();
+        await Promise.all([this.#loadLayer(), this.top.cost.refresh()]);
       }
+      void this.#loadInputs();
       dismiss("numbers");
     } catch (error) {
       report(error, "numbers");
@@ -248,12 +267,12 @@ class RunPage {
     const last = this.#run?.last_step ?? null;
     if (last === null) return;
     this.#isFollowing = true;
-    const { kind, statistic } = this.choices.query;
+    const { kind, statistic, worker } = this.choices.query;
     const widthPx = (this.#chart?.element.clientWidth ?? 800) - MARGINS_PX;
     const columns = Math.max(LEAST_COLUMNS, Math.min(widthPx, Math.floor(MOST_CELLS / Math.max(1, this.#tensors.tensors.length))));
     this.#chart?.element.classList.add("loading");
     try {
-      await this.numbers.load({ kind, statistic, from: this.#from, to: this.#to, columns }, this.#tensors.scalars);
+      await this.numbers.load({ kind, statistic, from: this.#from, to: this.#to, columns, worker }, this.#tensors.scalars);
       if (this.#isClosed) return;
       this.#shownStep = last;
       this.#pickFirst();
@@ -268,12 +287,34 @@ class RunPage {
     }
   }
 
-  /** Something always stands at the side: the layer of the verdict, else the first. */
+  /** Something always stands at the side: what was picked, or its layer; else the layer of the verdict, else the first. */
   #pickFirst() {
     const { heatmap } = this.numbers;
     if (heatmap === null || (this.#picked !== null && heatmap.tensors.includes(this.#picked))) return;
-    const blamed = this.#findings.map(({ tensor }) => tensor).find((tensor) => tensor !== null && heatmap.tensors.includes(tensor));
-    this.#picked = blamed ?? heatmap.tensors[this.#order()[0] ?? 0] ?? null;
+    const wanted = [this.#picked, ...this.#findings.flatMap(({ tensor, layer }) => [tensor, layer])];
+    this.#picked = this.#findShown(wanted) ?? heatmap.tensors[this.#order()[0] ?? 0] ?? null;
+  }
+
+  /**
+   * Finds a row of the heatmap for the first of some tensors or layers that has one, by itself or by its layer.
+   * @param {(string | null)[]} wanted
+   * @returns {string | null}
+   */
+  #findShown(wanted) {
+    const shown = new Set(this.numbers.heatmap?.tensors);
+    const layers = new Map(this.#tensors.tensors.map(({ tensor, layer }) => [tensor, layer]));
+    /** @type {Map<string, string>} */
+    const first = new Map();
+    for (const tensor of shown) {
+      const layer = layers.get(tensor) ?? "";
+      if (layer !== "" && !first.has(layer)) first.set(layer, tensor);
+    }
+    for (const name of wanted) {
+      if (name === null) continue;
+      const found = shown.has(name) ? name : first.get(layers.get(name) ?? name);
+      if (found !== undefined) return found;
+    }
+    return null;
   }
 
   /** @returns {number[]} */
@@ -291,6 +332,18 @@ class RunPage {
     void this.#loadLayer();
   }
 
+  /**
+   * Picks a tensor at the side, if the heatmap shows it.
+   * @param {string} tensor
+   * @param {string} kind
+   * @returns {boolean}
+   */
+  #pickShown(tensor, kind) {
+    const isShown = kind === this.choices.query.kind && (this.numbers.heatmap?.tensors.includes(tensor) ?? false);
+    if (isShown) this.#pick(tensor);
+    return isShown;
+  }
+
   /** @param {number} by rows down */
   #pickNext(by) {
     const { heatmap } = this.numbers;
@@ -301,10 +354,11 @@ class RunPage {
     if (next !== undefined) this.#pick(next);
   }
 
-  /** @param {{reload: boolean}} change */
-  #choose({ reload }) {
+  /** @param {{reload: boolean, isNewWorker: boolean}} change */
+  #choose({ reload, isNewWorker }) {
     this.context.router.remember(this.choices.remembered);
-    if (reload) void this.#reload();
+    if (isNewWorker) void this.#refreshRun().then(() => this.#reload());
+    else if (reload) void this.#reload();
     else this.#drawCharts();
   }
 
@@ -327,9 +381,50 @@ class RunPage {
   /** @param {Finding} finding */
   #tell(finding) {
     this.#told = finding.id;
-    if (finding.tensor !== null && this.numbers.heatmap?.tensors.includes(finding.tensor)) this.#pick(finding.tensor);
+    const tensor = this.#findShown([finding.tensor, finding.layer]);
+    if (tensor !== null) this.#pick(tensor);
+    else this.#drawCharts();
     this.#draw();
+    void this.#loadInputs();
     this.verdict.scrollIntoView({ block: "nearest" });
+  }
+
+  /**
+   * Opens a finding and goes to its onset.
+   * @param {string} id
+   */
+  #open(id) {
+    const finding = this.#findings.find((each) => each.id === id);
+    if (finding === undefined) return;
+    this.#tell(finding);
+    this.#zoom(frameOnset(finding.first_step, this.#run?.last_step ?? finding.first_step));
+  }
+
+  /** The finding that the verdict tells of. @returns {Finding | null} */
+  get #leading() {
+    return this.#findings.find(({ id }) => id === this.#told) ?? this.#findings[0] ?? null;
+  }
+
+  /** Which columns and rows of an input are broken, where the verdict is about an input. */
+  async #loadInputs() {
+    const finding = this.#leading;
+    const isInput = finding !== null && finding.tensor !== null && this.#tensors.tensors.some(({ tensor, kinds }) => tensor === finding.tensor && kinds.includes("input"));
+    if (!isInput || finding.tensor === null) {
+      if (this.#inputs !== null) {
+        this.#inputs = null;
+        this.#draw();
+      }
+      return;
+    }
+    if (this.#inputs?.finding === finding.id && this.#inputs.step === this.#shownStep) return;
+    try {
+      const columns = await fetchColumns(this.id, { tensor: finding.tensor, from: finding.first_step, worker: this.choices.state.worker });
+      if (this.#isClosed || this.#leading?.id !== finding.id) return;
+      this.#inputs = { finding: finding.id, step: this.#shownStep, columns };
+      this.#draw();
+    } catch (error) {
+      report(error, "panel");
+    }
   }
 
   /** @returns {[number, number]} first step and end of what is shown */
@@ -341,28 +436,27 @@ class RunPage {
   }
 
   async #loadLayer() {
-    const info = this.#tensors.tensors.find(({ tensor }) => tensor === this.#picked) ?? null;
-    await this.layer.load({
-      tensor: this.#picked, kind: this.choices.query.kind, info, range: this.#range(), from: this.#from, to: this.#to,
-      version: this.#shownStep ?? -1,
-    });
+    const { kind, worker } = this.choices.query;
+    const info = this.#tensors.tensors.find(({ tensor }) => tensor === this.#picked);
+    // What has no layer, such as an input, stands for itself.
+    const family = info === undefined ? [] : info.layer === "" ? [info] : this.#tensors.tensors.filter(({ layer }) => layer === info.layer);
+    await this.layer.load({ tensor: this.#picked, kind, family, range: this.#range(), from: this.#from, to: this.#to, worker });
   }
 
   #drawCharts() {
     const { heatmap, nonfinite, loss, rate } = this.numbers;
     if (heatmap === null || nonfinite === null) return;
-    const { scale, statistic } = this.choices.state;
-    const isShare = statistic === "n_zero" && this.choices.query.statistic === "n_zero";
-    const leading = this.#findings.find(({ id }) => id === this.#told) ?? this.#findings[0];
-    const tone = leading === undefined ? null : findTone(leading);
+    const { scale } = this.choices.state;
     this.#chart?.draw({
       heatmap, nonfinite, loss, rate, sizes: this.#sizes, picked: this.#picked, range: this.#range(),
       order: this.#order(),
-      scale: isShare ? SHARE_SCALE : scale === "own" ? OWN_SCALE : chooseScale(heatmap),
+      scale: this.choices.isShare ? SHARE_SCALE : scale === "own" ? OWN_SCALE : chooseScale(heatmap),
       quantity: this.choices.quantity,
-      onset: leading === undefined ? null : {
-        step: leading.first_step, tone: tone === "nonfinite" || tone === "critical" ? tone : "warning",
-      },
+      told: this.#leading?.id ?? null,
+      findings: this.#findings.map((finding) => {
+        const tone = findTone(finding);
+        return { id: finding.id, title: finding.title, first: finding.first_step, last: finding.last_step, tone: tone === "nonfinite" || tone === "critical" ? tone : "warning" };
+      }),
     });
     this.#drawLegend(heatmap);
     this.zoomed?.toggleAttribute("hidden", this.#from === null && this.#to === null);
@@ -376,12 +470,12 @@ class RunPage {
     if (this.legend === undefined) return;
     const has = (/** @type {(number | null)[][]} */ block) => block.some((row) => row.some((cell) => (cell ?? 0) > 0));
     const perColumn = heatmap.downsampled_by;
-    const isThinned = heatmap.values.some((row, i) => row.some((value, j) => value === null && !heatmap.n_nonfinite[i]?.[j] && !heatmap.missing[i]?.[j]));
+    const isThinned = heatmap.values.some((row, i) => row.some((value, j) => value === null && heatmap.n_nonfinite[i]?.[j] === (heatmap.kind === "gradient" ? 0 : null) && !heatmap.missing[i]?.[j]));
     fill(
       this.legend,
       has(heatmap.n_nonfinite) && h("span", {}, h("i", { class: "swatch nonfinite" }), "NaN or Inf"),
       has(heatmap.missing) && h("span", {}, h("i", { class: "swatch missing" }), "no gradient reaches this variable"),
-      isThinned && h("span", {}, "Captured now and then, to keep the hook cheap; a value is drawn until the next."),
+      isThinned && h("span", {}, "Captured now and then, to keep the hook cheap; a value stands until the next. Ticks above the rows, where they fit, are the steps captured."),
       perColumn > 1 && h("span", {}, `Each column is ${formatStep(perColumn)} steps and keeps the most extreme; drag across to look closer.`),
     );
   }
@@ -394,32 +488,18 @@ class RunPage {
     const findings = told === undefined ? this.#findings : [told, ...this.#findings.filter((finding) => finding !== told)];
     const verdict = describeVerdict(run, findings);
     this.verdict.dataset.tone = verdict.tone;
-    fill(this.verdict, buildVerdictCard(verdict));
+    fill(this.verdict, buildVerdictCard(verdict, { inputs: this.#buildInputs(), showOnset: run.last_step === null ? null : () => verdict.finding && this.#open(verdict.finding.id) }));
     this.findings.draw(this.#findings, told?.id ?? this.#findings[0]?.id ?? null);
     this.facts.draw(run);
-    this.#drawTop(run);
+    const kinds = new Set(/** @type {string[]} */ (this.#tensors.tensors.flatMap((each) => each.kinds)));
+    this.top.draw(run, { stepsPerS: this.#stepsPerS, isPaused: this.#isPaused, kinds });
   }
 
-  /** @param {RunDetail} run */
-  #drawTop(run) {
-    const isLive = run.state === "live";
-    const speed = isLive && this.#stepsPerS !== null ? ` · ${this.#stepsPerS >= 10 ? Math.round(this.#stepsPerS) : Number(this.#stepsPerS.toFixed(1))} steps/s` : "";
-    const step = run.last_step === null ? "" : ` · step ${formatStep(run.last_step)}`;
-    const isPaused = this.#isPaused && isLive;
-    fill(
-      this.context.place,
-      h("span", { class: "run-title", title: run.name }, run.name),
-      h("span", { class: `pill ${run.state}`, "data-state": run.state }, buildState(run.state), h("span", { class: "number" }, `${step}${speed}`)),
-      isPaused && h("span", { class: "pill paused" }, "paused"),
-      run.cost !== null && h("span", { class: "pill", title: "Share of the training's time that the hook takes" }, `hook costs ${formatShare(run.cost)}`),
-      run.n_rows_lost > 0 && h("span", { class: "pill bad", title: "Overwritten before they could be read" }, `${formatPlural(run.n_rows_lost, "row")} lost`),
-      run.n_skipped > 0 && h("span", { class: "pill bad", title: "Their gradients were not finite, and on_nonfinite is \"skip\"" }, `${formatCount(run.n_skipped)} steps skipped`),
-    );
-    fill(
-      this.context.actions,
-      isLive && h("button", { type: "button", class: "button", "aria-pressed": String(this.#isPaused), onclick: () => this.#togglePause() }, this.#isPaused ? "Follow" : "Pause"),
-      h("button", { type: "button", class: "button", onclick: () => void this.#compareWithHealthy() }, "Compare with last healthy run"),
-    );
+  #buildInputs() {
+    const found = this.#inputs;
+    if (found === null || found.finding !== this.#leading?.id) return null;
+    return h("div", {}, buildBroken(found.columns),
+      h("details", { "data-key": "ranges" }, h("summary", {}, "Range of each column"), buildRanges(found.columns)));
   }
 
   async #compareWithHealthy() {
@@ -440,6 +520,7 @@ class RunPage {
     this.numbers.close();
     this.#chart?.close();
     this.layer.close();
+    this.top.close();
   }
 }
 

@@ -169,9 +169,9 @@ class Nonfinite(_Shape):
 
     steps: list[int]
     step_end: int
-    gradient: list[int]
-    weight: list[int]
-    update: list[int]
+    gradient: Numbers = Field(description="Null where no gradient was captured; so with the other kinds.")
+    weight: Numbers
+    update: Numbers
     loss: list[int]
     downsampled_by: int
 

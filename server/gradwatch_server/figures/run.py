@@ -1,4 +1,4 @@
-"""The run figure: loss, learning rate, heatmap and non-finite lanes in rows that share one step axis to the pixel."""
+"""The run figure: loss, learning rate, findings, heatmap and non-finite lanes share one step axis to the pixel."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ LANES: Final = ("loss", "gradient", "update", "weight")
 LABEL_SPACING_PX: Final = 12
 """Least distance between two layer names, a little over their height."""
 ROW_HEIGHT_PX: Final = 13
+TRACK_HEIGHT_PX: Final = 13
+"""Of one track of the findings' row; findings that overlap stand in tracks of their own."""
+ROW_HEIGHT_MOST_PX: Final = 40
 MARGIN_PX: Final = {"l": 172, "r": 62, "t": 6, "b": 40}
 
 
@@ -32,7 +35,7 @@ def build_run(theme: str) -> go.Figure:
         ValueError: the theme is unknown.
     """
     palette = find_palette(theme)
-    traces = [*_build_scalars(palette), *_build_heatmap(palette), _build_lane(palette)]
+    traces = [*_build_scalars(palette), _build_findings(palette), *_build_heatmap(palette), _build_lane(palette)]
     return go.Figure(data=traces, layout=_build_layout(palette))
 
 
@@ -56,12 +59,22 @@ def _build_scalars(palette: Palette) -> list[go.Scatter]:
     ]  # fmt: skip
 
 
+def _build_findings(palette: Palette) -> go.Scatter:
+    """Builds the marks of findings at their first steps; each gets its own colour of ``layout.meta.onset``."""
+    return go.Scatter(
+        meta={"role": "finding"}, x=[], y=[], yaxis="y6", mode="markers",
+        marker={"symbol": "diamond", "size": 9, "line": {"color": palette.surface, "width": 1}},
+        hovertemplate="%{text}<br>step %{x:,d}<extra></extra>",
+    )  # fmt: skip
+
+
 def _build_heatmap(palette: Palette) -> list[Any]:
-    solid = ((0.0, palette.nonfinite), (1.0, palette.nonfinite))
+    shared: dict[str, Any] = {"x": [], "y": [], "z": [], "yaxis": "y3", "zsmooth": False, "hoverongaps": False}
+    words = "%{y}<br>step %{x:,d}<br>"
     return [
         go.Heatmap(
-            meta={"role": "heatmap"}, x=[], y=[], z=[], yaxis="y3", colorscale=palette.scale, zsmooth=False,
-            hoverongaps=False, hovertemplate="%{y}<br>step %{x:,d}<br>10^%{z:.2f}<extra></extra>",
+            meta={"role": "heatmap"}, **shared, colorscale=palette.scale,
+            hovertemplate=f"{words}10^%{{z:.2f}}<extra></extra>",
             colorbar={
                 "thickness": 9, "lenmode": "pixels", "len": 180, "x": 1.0, "xpad": 12, "y": 0.5, "ypad": 0,
                 "outlinewidth": 0, "ticks": "", "tickfont": {"size": 10, "color": palette.muted},
@@ -77,9 +90,13 @@ def _build_heatmap(palette: Palette) -> list[Any]:
             hoverinfo="skip",
         ),
         go.Heatmap(
-            meta={"role": "heatmap_nonfinite"}, x=[], y=[], z=[], yaxis="y3", colorscale=solid, zmin=0, zmax=1,
-            showscale=False, zsmooth=False, hoverongaps=False,
-            hovertemplate="%{y}<br>step %{x:,d}<br>not finite<extra></extra>",
+            meta={"role": "heatmap_nonfinite"}, **shared, zmin=0, zmax=1, showscale=False,
+            colorscale=((0.0, palette.nonfinite), (1.0, palette.nonfinite)),
+            hovertemplate=f"{words}not finite<extra></extra>",
+        ),
+        go.Scatter(
+            meta={"role": "captured"}, x=[], y=[], yaxis="y3", mode="markers", hoverinfo="skip", cliponaxis=False,
+            marker={"symbol": "line-ns-open", "size": 5, "color": palette.muted, "line": {"width": 1}},
         ),
         go.Scatter(
             meta={"role": "nonfinite_mark"}, x=[], y=[], yaxis="y3", mode="markers", hoverinfo="skip",
@@ -104,6 +121,10 @@ def _build_layout(palette: Palette) -> go.Layout:
         Row("loss", "yaxis", 92, {"nticks": 5}),
         Row("learning_rate", "yaxis2", 26, {"nticks": 2, "showgrid": False}),
         Row(
+            "findings", "yaxis6", TRACK_HEIGHT_PX,
+            {"autorange": False, "range": [0.5, -0.5], "showgrid": False, "showticklabels": False},
+        ),
+        Row(
             "heatmap", "yaxis3", 180,
             {"fixedrange": False, "autorange": False, "range": [0.5, -0.5], "showgrid": False, "tickmode": "array",
              "tickvals": [], "ticktext": [], "tickfont": {"size": 10}},
@@ -118,6 +139,8 @@ def _build_layout(palette: Palette) -> go.Layout:
     stacked["meta"] |= {
         "label_spacing_px": LABEL_SPACING_PX,
         "row_height_px": ROW_HEIGHT_PX,
+        "row_height_most_px": ROW_HEIGHT_MOST_PX,
+        "track_height_px": TRACK_HEIGHT_PX,
         "lanes": list(LANES),
         "colorscale": palette.scale,
         "colorscale_own": palette.scale_own,
@@ -132,7 +155,13 @@ def _build_layout(palette: Palette) -> go.Layout:
         xaxis=build_step_axis(palette, anchor="y4"),
         yaxis5={"overlaying": "y", "range": [0, 1], "fixedrange": True, "visible": False},
         annotations=title_rows(
-            {"y": "loss", "y2": "learning rate"}, palette, x=0, xanchor="right", xshift=-46, y=0.8, yanchor="middle"
+            {"y": "loss", "y2": "learning rate", "y6": "findings"},
+            palette,
+            x=0,
+            xanchor="right",
+            xshift=-46,
+            y=0.8,
+            yanchor="middle",
         ),
         shapes=_build_tracks(palette),
         hovermode="closest",

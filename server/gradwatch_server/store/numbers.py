@@ -131,28 +131,31 @@ class Numbers:
         }
 
     def nonfinite(self, run_id: str, *, steps: StepRange, columns: int) -> Json:
-        """The largest number of non-finite elements over all tensors, for each kind, and whether the loss was one."""
+        """The largest number of non-finite elements over all tensors, for each kind, and whether the loss was one.
+
+        A column in which no tensor of a kind was captured has no number there.
+        """
         run = self._columns.read(run_id, {NONFINITE})
         loss_at, _, loss = _scalar(run, "loss") if "loss" in _scalar_names(run) else (np.empty(0, np.int64),) * 3
         loss_cut = steps.of(loss_at)
         cuts = [steps.of(stream.steps) for stream in run.streams]
         at = [stream.steps[cut] for stream, cut in zip(run.streams, cuts, strict=True)]
         buckets = make_buckets(_union([*at, loss_at[loss_cut]]), columns, with_holes=True)
-        lanes = {kind: np.zeros(len(buckets.keys), np.int64) for kind in LANE_KINDS}
+        lanes = {kind: np.full(len(buckets.keys), np.nan, np.float32) for kind in LANE_KINDS}
         for stream, cut, own in zip(run.streams, cuts, at, strict=True):
             hit, first = buckets.place(own)
             for kind, lane in lanes.items():
                 indices = _indices(stream, kind)
                 if indices and len(own):
                     worst = np.fmax.reduce(stream.planes[NONFINITE][cut][:, indices], axis=1)
-                    lane[hit] = np.maximum(lane[hit], np.nan_to_num(max_of(worst, first)).astype(np.int64))
+                    lane[hit] = np.fmax(lane[hit], max_of(worst, first))
         is_bad = np.zeros(len(buckets.keys), np.uint8)
         hit, first = buckets.place(loss_at[loss_cut])
         is_bad[hit] = max_of(~np.isfinite(loss[loss_cut]), first)
         return {
             "steps": buckets.starts,
             "step_end": _end(buckets, [*at, loss_at[loss_cut]]),
-            **lanes,
+            **{kind: _counts(lane) for kind, lane in lanes.items()},
             "loss": is_bad,
             "downsampled_by": buckets.stride,
         }

@@ -1,26 +1,46 @@
-/** What the heatmap shows: kind, statistic, order of layers, scale of colours. Buttons, and their place in the address. */
+/** What the heatmap shows: kind, statistic, order of layers, scale of colours, worker. Controls, and their place in the address. */
 
+import { SHARES } from "../../columns.js";
 import { h } from "../../dom.js";
 
-/** @typedef {{kind: string, statistic: string, order: "depth" | "trouble", scale: "value" | "own"}} ChoiceState */
+/**
+ * @typedef {object} ChoiceState
+ * @property {string} kind
+ * @property {string} statistic
+ * @property {"depth" | "trouble"} order
+ * @property {"value" | "own"} scale
+ * @property {number | null} worker null is the first
+ */
+/** @typedef {[name: string, words: string][]} Options */
 
-const KINDS = /** @type {[string, string][]} */ ([
+/** @type {Options} */
+const KINDS = [
   ["gradient", "gradient"],
   ["weight", "weight"],
   ["update", "update"],
   ["update_ratio", "update ÷ weight"],
   ["activation", "activation"],
   ["backprop", "backprop"],
-  ["operation", "operation"],
-]);
-const STATISTICS = /** @type {[string, string][]} */ ([
+  ["input", "input"],
+  ["slot", "slot"],
+];
+/** What a kind is, where its name alone may not say it. @type {Record<string, string>} */
+const MEANINGS = {
+  input: "What enters the training step: inputs, targets, sample weights",
+  activation: "The output of each layer",
+  backprop: "The gradient of the loss with respect to each layer's output",
+  slot: "What the optimizer keeps of each weight, such as Adam's moments",
+};
+/** @type {Options} */
+const STATISTICS = [
   ["norm", "norm"],
   ["max", "max"],
   ["min", "min"],
   ["mean", "mean"],
   ["std", "std"],
-  ["n_zero", "zeros"],
-]);
+  ["zero_share", "zero share"],
+  ["saturated_share", "saturated units"],
+];
 
 export class Choices {
   /** @type {ChoiceState} */
@@ -28,20 +48,24 @@ export class Choices {
   #onChange;
   /** @type {Set<string>} */
   #offered = new Set(["gradient", "weight", "update"]);
+  /** @type {number[]} */
+  #workers = [];
 
   /**
    * @param {URLSearchParams} query
-   * @param {(change: {reload: boolean}) => void} onChange
+   * @param {(change: {reload: boolean, isNewWorker: boolean}) => void} onChange
    */
   constructor(query, onChange) {
     this.#onChange = onChange;
     const statistic = query.get("statistic") ?? "norm";
     const kind = statistic === "update_ratio" ? "update_ratio" : (query.get("kind") ?? "gradient");
+    const worker = query.get("worker");
     this.state = {
       kind: KINDS.some(([name]) => name === kind) ? kind : "gradient",
       statistic: STATISTICS.some(([name]) => name === statistic) ? statistic : "norm",
       order: query.get("order") === "trouble" ? "trouble" : "depth",
       scale: query.get("scale") === "own" ? "own" : "value",
+      worker: worker !== null && /^\d+$/.test(worker) ? Number(worker) : null,
     };
     this.element = h("div", { class: "choices" });
     this.#draw();
@@ -49,80 +73,113 @@ export class Choices {
 
   /** What to ask the server for. */
   get query() {
-    const { kind, statistic } = this.state;
-    return kind === "update_ratio" ? { kind: "update", statistic: "update_ratio" } : { kind, statistic };
+    const { kind, statistic, worker } = this.state;
+    if (kind === "update_ratio") return { kind: "update", statistic: "update_ratio", worker };
+    const isSaturation = statistic === "saturated_share" && kind !== "activation"; // only activations have units
+    return { kind, statistic: isSaturation ? "norm" : statistic, worker };
+  }
+
+  /** Whether the heatmap shows shares from 0 to 1. */
+  get isShare() {
+    return this.query.statistic in SHARES;
   }
 
   /** What the address keeps; defaults are left out. */
   get remembered() {
     const { kind, statistic } = this.query;
-    const { order, scale } = this.state;
+    const { order, scale, worker } = this.state;
     return {
       kind: kind === "gradient" ? null : kind,
       statistic: statistic === "norm" ? null : statistic,
       order: order === "depth" ? null : order,
       scale: scale === "value" ? null : scale,
+      worker,
     };
   }
 
   /** The quantity in words. */
   get quantity() {
-    const { kind, statistic } = this.state;
-    if (kind === "update_ratio") return "update ÷ weight";
-    return statistic === "n_zero" ? `exact zeros in the ${kind}` : `${kind} ${statistic}`;
+    const { kind, statistic } = this.query;
+    if (statistic === "update_ratio") return "update ÷ weight";
+    if (statistic === "zero_share") return `exact zeros in the ${kind}`;
+    return statistic === "saturated_share" ? "units that are flat for the whole batch" : `${kind} ${statistic}`;
   }
 
   /**
-   * Offers the kinds that the run has.
+   * Offers the kinds and the workers that the run has; a kind that it has not gives way to one that it has.
    * @param {Set<string>} kinds
+   * @param {number[]} workers
    */
-  offer(kinds) {
+  offer(kinds, workers) {
     if (kinds.size === 0) return;
     this.#offered = kinds;
+    this.#workers = workers;
+    const isThere = kinds.has(this.query.kind);
+    if (!isThere) this.state = { ...this.state, kind: kinds.has("gradient") ? "gradient" : (KINDS.find(([name]) => kinds.has(name))?.[0] ?? "gradient") };
     this.#draw();
   }
 
   toggleOrder() {
-    this.#set({ order: this.state.order === "depth" ? "trouble" : "depth" }, false);
+    this.#set({ order: this.state.order === "depth" ? "trouble" : "depth" });
   }
 
   /**
    * @param {Partial<ChoiceState>} change
-   * @param {boolean} reload
+   * @param {{reload?: boolean, isNewWorker?: boolean}} [effect]
    */
-  #set(change, reload) {
+  #set(change, { reload = false, isNewWorker = false } = {}) {
     this.state = { ...this.state, ...change };
     this.#draw();
-    this.#onChange({ reload });
+    this.#onChange({ reload, isNewWorker });
   }
 
   #draw() {
-    const { kind, statistic, order, scale } = this.state;
+    const { kind, order, scale } = this.state;
+    const { statistic } = this.query;
     const kinds = KINDS.filter(([name]) => this.#offered.has(name) || (name === "update_ratio" && this.#offered.has("update")));
+    const statistics = STATISTICS.filter(([name]) => name !== "saturated_share" || kind === "activation");
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.choice;
     this.element.replaceChildren(
-      this.#group("Kind", kinds, kind, (name) => this.#set({ kind: name }, true)),
-      ...(kind === "update_ratio" ? [] : [this.#group("Statistic", STATISTICS, statistic, (name) => this.#set({ statistic: name }, true))]),
+      ...(this.#workers.length > 1 ? [this.#buildWorkers()] : []),
+      this.#group("Kind", kinds, kind, (name) => this.#set({ kind: name }, { reload: true })),
+      ...(kind === "update_ratio" ? [] : [this.#list("Statistic", statistics, statistic, (name) => this.#set({ statistic: name }, { reload: true }))]),
       this.#group("Order of layers", [["depth", "by depth"], ["trouble", "by trouble"]], order, (name) =>
-        this.#set({ order: /** @type {ChoiceState["order"]} */ (name) }, false)),
-      ...(statistic === "n_zero" && kind !== "update_ratio" ? [] : [this.#group("Colours", [["value", "value"], ["own", "× usual"]], scale, (name) =>
-        this.#set({ scale: /** @type {ChoiceState["scale"]} */ (name) }, false))]),
+        this.#set({ order: /** @type {ChoiceState["order"]} */ (name) })),
+      ...(this.isShare ? [] : [this.#group("Colours", [["value", "value"], ["own", "× usual"]], scale, (name) =>
+        this.#set({ scale: /** @type {ChoiceState["scale"]} */ (name) }))]),
     );
     if (focused !== undefined) {
       /** @type {HTMLElement | null} */ (this.element.querySelector(`[data-choice="${CSS.escape(focused)}"]`))?.focus();
     }
   }
 
+  #buildWorkers() {
+    const options = /** @type {Options} */ (this.#workers.map((worker) => [String(worker), `worker ${worker}`]));
+    return this.#list("Worker", options, String(this.state.worker ?? this.#workers[0]), (name) =>
+      this.#set({ worker: Number(name) }, { reload: true, isNewWorker: true }));
+  }
+
   /**
    * @param {string} label
-   * @param {[string, string][]} options
+   * @param {Options} options
    * @param {string} chosen
    * @param {(name: string) => void} choose
    */
   #group(label, options, chosen, choose) {
     return h("div", { class: "segmented", role: "group", "aria-label": label },
       options.map(([name, words]) =>
-        h("button", { type: "button", "aria-pressed": String(name === chosen), "data-choice": `${label} ${name}`, onclick: () => choose(name) }, words)),
+        h("button", { type: "button", title: MEANINGS[name] ?? null, "aria-pressed": String(name === chosen), "data-choice": `${label} ${name}`, onclick: () => choose(name) }, words)),
     );
+  }
+
+  /**
+   * @param {string} label
+   * @param {Options} options
+   * @param {string} chosen
+   * @param {(name: string) => void} choose
+   */
+  #list(label, options, chosen, choose) {
+    return h("select", { class: "small", "aria-label": label, "data-choice": label, onchange: (/** @type {{target: HTMLSelectElement}} */ { target }) => choose(target.value) },
+      options.map(([name, words]) => h("option", { value: name, selected: name === chosen }, words)));
   }
 }
