@@ -352,7 +352,7 @@ class _EventLoop(asyncio.SelectorEventLoop):
             return socket.getaddrinfo(*args, **kwargs)
 
 
-def deliver(path: Path, url: str, token: str | None, *, timeout_s: float) -> int:
+def deliver(path: Path, url: str, token: str | None, *, timeout_s: float, keeps_deleted: bool = False) -> int:
     """Delivers what an earlier process left in a spool, and removes the file.
 
     Args:
@@ -360,13 +360,14 @@ def deliver(path: Path, url: str, token: str | None, *, timeout_s: float) -> int
         url: the server's address.
         token: the server's token, if it has one.
         timeout_s: how long to wait for the server at each turn, in seconds; a long backlog may take longer in all.
+        keeps_deleted: leave the file where the server says that the run was deleted; it is removed otherwise.
 
     Returns:
         The number of messages delivered.
 
     Raises:
         SpoolError: no such file, not a spool, or its run is still going.
-        ServerError: there is no server, or it refused.
+        ServerError: there is no server, or it refused; ``run_deleted`` where the run was deleted there.
         ServerTimeoutError: it stopped answering.
         ProtocolError: what answers is no gradwatch server.
     """
@@ -376,6 +377,14 @@ def deliver(path: Path, url: str, token: str | None, *, timeout_s: float) -> int
         n_waiting = spool.n_waiting
         asyncio.run(_deliver_once(spool, endpoint, timeout_s))
         return n_waiting - spool.n_waiting
+    except ServerError as error:
+        if error.code != "run_deleted":
+            raise
+        n_rows, fate = spool.n_rows_waiting, "kept" if keeps_deleted else "dropped"
+        if not keeps_deleted:
+            spool.discard()
+        words = f"the run was deleted on the server at {endpoint.address}; {n_rows} rows that waited for it are {fate}"
+        raise ServerError(error.code, words) from error
     finally:
         spool.close()
 
