@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from gradwatch_server.errors import NotFoundError
-from gradwatch_server.store.schema import frames, runs, streams, workers
+from gradwatch_server.store.schema import deleted_runs, frames, runs, streams, workers
 from gradwatch_server.store.sparkline import read_sparkline
 
 __all__ = [
@@ -168,5 +169,8 @@ def change_run(connection: Connection, run_id: str, values: Json) -> None:
 
 
 def remove_run(connection: Connection, run_id: str) -> bool:
-    """Removes a run and all that hangs on it; tells whether there was one."""
-    return bool(connection.execute(delete(runs).where(runs.c.id == run_id)).rowcount)
+    """Removes a run and all that hangs on it, and notes that it was deleted; tells whether there was one."""
+    is_there = bool(connection.execute(delete(runs).where(runs.c.id == run_id)).rowcount)
+    if is_there:
+        connection.execute(insert(deleted_runs).values(id=run_id, deleted_at=time.time()))
+    return is_there

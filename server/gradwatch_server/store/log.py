@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from gradwatch_server.errors import MessageError
 from gradwatch_server.messages import Frame, HelloRun, StreamTable
 from gradwatch_server.store.columns import read_table
-from gradwatch_server.store.schema import column_frames, findings, frames, runs, streams, workers
+from gradwatch_server.store.schema import column_frames, deleted_runs, findings, frames, runs, streams, workers
 from gradwatch_server.store.sparkline import EMPTY, Point, add_points, state_of
 
 __all__ = [
@@ -64,9 +64,14 @@ def greet(connection: Connection, run: HelloRun, worker: int) -> Greeting:
     """Notes that a hook speaks for a run; makes the run if it is new, and brings it back if contact was lost.
 
     What a user has changed on a known run (name, tags, project) is kept.
+
+    Raises:
+        MessageError: the run was deleted.
     """
     state = connection.scalar(select(runs.c.state).where(runs.c.id == run.run_id))
     if state is None:
+        if connection.scalar(select(deleted_runs.c.id).where(deleted_runs.c.id == run.run_id)) is not None:
+            raise _say_deleted(run.run_id)
         connection.execute(insert(runs).values(**_new_run(run)))
     elif state == "lost_contact":
         connection.execute(update(runs).where(runs.c.id == run.run_id).values(state="live", ended_at=None))
@@ -79,6 +84,10 @@ def greet(connection: Connection, run: HelloRun, worker: int) -> Greeting:
     rows = connection.execute(select(streams).where(streams.c.run_id == run.run_id, streams.c.worker == worker))
     tables = {row.stream: read_table(row) for row in rows}
     return Greeting(last_seq, tables, state in {None, "lost_contact"})
+
+
+def _say_deleted(run_id: str) -> MessageError:
+    return MessageError("run_deleted", f"Run {run_id} was deleted; its data is no longer taken.", {"run_id": run_id})
 
 
 def _new_run(run: HelloRun) -> dict[str, Any]:
@@ -119,7 +128,7 @@ def append_frames(connection: Connection, run_id: str, worker: int, new: Sequenc
     here = (workers.c.run_id == run_id, workers.c.worker == worker)
     last_seq = connection.scalar(select(workers.c.last_seq).where(*here))
     if run is None or last_seq is None:
-        raise MessageError("run_deleted", f"Run {run_id} was deleted; its data is no longer taken.", {"run_id": run_id})
+        raise _say_deleted(run_id)
     fresh = [frame for frame in new if frame.seq > last_seq]
     if fresh and fresh[0].seq != last_seq + 1:
         raise MessageError(

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from gradwatch.protocol import FIRST_STATISTICS
 
-__all__ = ["RUN_STATES", "column_frames", "findings", "frames", "metadata", "runs", "streams", "workers"]
+__all__ = ["RUN_STATES", "column_frames", "deleted_runs", "findings", "frames", "metadata", "runs", "streams", "workers"]
 
 RUN_STATES = ("live", "finished", "crashed", "lost_contact")
 
@@ -71,6 +71,14 @@ runs = Table(
     Index("ix_runs_started_at", "started_at"),
     Index("ix_runs_project", "project"),
 )
+
+deleted_runs = Table(
+    "deleted_runs",
+    metadata,
+    _key("id"),
+    Column("deleted_at", Float(53), nullable=False),
+)
+"""A hook that comes back for one of them is told so: what its process left must not bring a part of the run back."""
 
 workers = Table(
     "workers",
