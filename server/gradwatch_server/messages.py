@@ -116,6 +116,7 @@ class Tensor(_Message):
     dtype: Name
     n_elements: Annotated[int, Field(ge=0)] | None
     activation: Name | None = None
+    replica: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
 
 
 class NamedOperation(_Message):
@@ -142,6 +143,25 @@ class Operation(NamedOperation):
     source: SourceLine | None
 
 
+class ChainLink(NamedOperation):
+    """An operation on the way from an origin to the gradients."""
+
+    layer: Annotated[str, StringConstraints(max_length=1000)] | None
+    is_gradient: bool
+    n_nonfinite: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Origin(_Message):
+    """The operation that made the first non-finite values of a bad step."""
+
+    step: Annotated[int, Field(ge=0, le=MAX_STEP)]
+    operation: Operation
+    n_nonfinite: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    n_nonfinite_in: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    n_elements: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    chain: Annotated[list[ChainLink], Field(max_length=100)] = []
+
+
 class _Logged(_Message):
     seq: Annotated[int, Field(ge=0, le=MAX_STEP)]
 
@@ -165,6 +185,7 @@ class Rows(_Logged):
     n_lost: Annotated[int, Field(ge=0, le=MAX_STEP)]
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     n_skipped: Annotated[int, Field(ge=0, le=MAX_STEP)]
+    origins: Annotated[list[dict[str, Any]], Field(max_length=1000)] = []
 
 
 class Scalars(_Logged):
@@ -223,6 +244,11 @@ class StreamTable:
             statistics=fields.statistics,
         )
 
+    @property
+    def replica(self) -> int | None:
+        """The replica whose own gradients these are, before the reduction; None: what is applied."""
+        return next((tensor.get("replica") for tensor in self.tensors), None)
+
     def decode(self, message: protocol.Message) -> protocol.Message:
         """Replaces the raw blocks of a ``rows`` message of this stream by arrays."""
         return protocol.decode_rows(
@@ -244,7 +270,7 @@ class Frame:
         data: its bytes as they came.
         fields: the checked fields.
         arrays: the decoded blocks of ``rows``, ``scalars`` and ``columns``.
-        scalar_names: for ``rows``, the names of the scalars' columns.
+        scalar_names: for ``rows``, the names of the scalars' columns; none for a replica's own, which stand for no run.
     """
 
     seq: int
@@ -268,6 +294,7 @@ _TABLES: dict[str, TypeAdapter[Any]] = {
     "tensors": TypeAdapter(list[Tensor]),
     "operations": TypeAdapter(list[Operation]),
 }
+_ORIGINS = TypeAdapter(list[Origin])
 
 
 def read_hello(message: protocol.Message) -> Hello:
@@ -319,6 +346,7 @@ def read_frame(message: protocol.Message, data: bytes, streams: Mapping[int, Str
             _check_tensors(fields, streams)
         elif isinstance(fields, Rows):
             arrays = _read_rows(fields, message, streams)
+            _check_table("origins", _ORIGINS, fields.origins, kind)
         elif isinstance(fields, Scalars):
             blocks = protocol.decode_scalars(message)
             arrays = {name: blocks[name] for name in ("steps", "times", "values")}
@@ -327,7 +355,8 @@ def read_frame(message: protocol.Message, data: bytes, streams: Mapping[int, Str
             arrays = _read_columns(fields, message, streams)
     except ProtocolError as error:
         raise MessageError("invalid_message", f"{error}.", {"type": kind, "seq": fields.seq}) from error
-    names = tuple(streams[fields.stream].scalars) if isinstance(fields, Rows) else ()
+    is_whole = isinstance(fields, Rows) and streams[fields.stream].replica is None
+    names = tuple(streams[fields.stream].scalars) if is_whole else ()
     return Frame(fields.seq, kind, data, fields, arrays, names)
 
 
@@ -364,7 +393,7 @@ def _check_tensors(fields: Tensors, streams: Mapping[int, StreamTable]) -> None:
         )
 
 
-def _check_table(name: str, table: TypeAdapter[Any], entries: list[dict[str, Any]]) -> None:
+def _check_table(name: str, table: TypeAdapter[Any], entries: list[dict[str, Any]], kind: str = "tensors") -> None:
     # Apart from the message's own check, so that what is stored and fed on is what came, not a copy of it in classes.
     try:
         table.validate_python(entries)
@@ -373,8 +402,8 @@ def _check_table(name: str, table: TypeAdapter[Any], entries: list[dict[str, Any
         where = ".".join([name, *(str(part) for part in item["loc"])])
         raise MessageError(
             "invalid_message",
-            f"tensors: field {where}: {item['msg']}.",
-            {"type": "tensors", "problems": [{"field": where, "problem": item["msg"]}]},
+            f"{kind}: field {where}: {item['msg']}.",
+            {"type": kind, "problems": [{"field": where, "problem": item["msg"]}]},
         ) from error
 
 

@@ -58,7 +58,7 @@ class _Patient:
                 self.engine.add_stream(
                     fields.stream, fields.optimizer, fields.tensors, fields.scalars, operations=fields.operations
                 )
-        elif frame.type == "rows" and fields.n_rows:
+        elif frame.type == "rows" and (fields.n_rows or fields.origins):
             self.engine.feed_rows(
                 fields.stream,
                 arrays["steps"],
@@ -66,6 +66,16 @@ class _Patient:
                 arrays["scalars"],
                 arrays["scalars_present"],
                 operations=arrays["operations"],
+                origins=fields.origins,
+            )
+        elif frame.type == "columns" and fields.n_rows:
+            self.engine.feed_columns(
+                fields.stream,
+                fields.tensor,
+                arrays["steps"],
+                columns=arrays["columns"],
+                bad_rows=arrays["bad_rows"],
+                n_bad_rows=arrays["n_bad_rows"],
             )
         elif frame.type == "scalars" and fields.n_rows:
             self.engine.feed_scalar(fields.name, arrays["steps"], arrays["values"])

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from gradwatch.protocol import STATISTICS
 from gradwatch_server.health import Engine
 from tests.health.streams import KINDS, SCALARS
 
 
 def measure(x: np.ndarray | None) -> list[float]:
-    """The ten statistics of an array, in float64."""
+    """The statistics of an array, in float64."""
     if x is None:
-        return [np.nan] * 9 + [0]
+        return [np.nan] * 9 + [0, np.nan]
     x = np.asarray(x, np.float64).ravel()
     finite = x[np.isfinite(x)]
     ends = [finite.min(), finite.max(), finite.mean(), finite.std()] if len(finite) else [np.nan] * 4
     counts = [np.isnan(x).sum(), (x == np.inf).sum(), (x == -np.inf).sum(), (x == 0).sum(), x.size]
-    return [float(np.sqrt((finite**2).sum())), *ends, *counts]
+    return [float(np.sqrt((finite**2).sum())), *ends, *counts, np.nan]
 
 
 def train(
@@ -75,7 +76,7 @@ def train(
             rows += [measure(a) for a in after]
             rows += [measure(a - b) for a, b in zip(after, before, strict=True)]
         else:
-            rows += [[np.nan] * 10] * (2 * len(variables))
+            rows += [[np.nan] * len(STATISTICS)] * (2 * len(variables))
         rate = float(optimizer.learning_rate.numpy())
         with np.errstate(over="ignore"):
             statistics = np.clip(np.asarray(rows, np.float64), -3.4e38, 3.4e38).astype(np.float32)

@@ -148,7 +148,7 @@ class Run:
     def miss(self, which: Sequence[int], *, start: int = 0, stop: int | None = None) -> Run:
         """Makes gradients None."""
         for column in self.columns("gradient", which):
-            self.statistics[self.rows(max(start, self.first_step), stop), column] = [np.nan] * 9 + [0]
+            self.statistics[self.rows(max(start, self.first_step), stop), column] = [np.nan] * 9 + [0, np.nan]
         return self
 
     def thin(self, every: int, *, keep_bad: bool = True) -> Run:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gradwatch.protocol import STATISTICS
 from gradwatch_server.health import Engine
 from tests.health.streams import SCALARS, Run, dense, forward, gradient_of
 from tests.health.test_operation import CASES as OPERATION_CASES
@@ -164,8 +165,8 @@ def test_unknown_stream_says_what_to_do() -> None:
 
 def test_wrong_shape_says_what_was_expected() -> None:
     engine = Run(dense(2)).announce(Engine())
-    with pytest.raises(ValueError, match=r"expected \(\(1, 12, 10\), \(1, 5\)\)"):
+    with pytest.raises(ValueError, match=r"expected \(\(1, 12, 11\), \(1, 5\)\)"):
         engine.feed_rows(
-            0, np.array([0]), np.zeros((1, 3, 10), np.float32), np.zeros((1, len(SCALARS)), np.float32),
+            0, np.array([0]), np.zeros((1, 3, len(STATISTICS)), np.float32), np.zeros((1, len(SCALARS)), np.float32),
             np.zeros((1, len(SCALARS)), bool),
         )  # fmt: skip

@@ -31,11 +31,12 @@ class Block:
     Attributes:
         table: the stream's tensor table.
         steps: ``[n]`` int64, rising.
-        statistics: ``[n, n_tensors, 10]`` float32, NaN where not captured.
+        statistics: ``[n, n_tensors, n_statistics]`` float32, NaN where not captured.
         loss_scale: ``[n]`` float64, the factor on the gradients, 1 where the run has none.
         is_scaled: ``[n]`` whether the run scales its loss.
         operations: ``[n, n_operations, 6]`` float32, NaN where not captured.
         is_loss_finite: ``[n]`` False where a loss in the row is NaN or infinite.
+        is_update: ``[n]`` False where gradients were only added up (gradient accumulation).
     """
 
     table: TensorTable
@@ -45,6 +46,7 @@ class Block:
     is_scaled: Bool
     operations: npt.NDArray[np.float32]
     is_loss_finite: Bool
+    is_update: Bool
 
     @cached_property
     def is_nonfinite(self) -> Bool:
@@ -83,6 +85,11 @@ class Block:
     def has_nonfinite_gradient(self) -> Bool:
         """``[n]`` whether any gradient held a NaN or an Inf."""
         return np.asarray(self.is_nonfinite[:, self.table.gradient].any(axis=1))
+
+    @cached_property
+    def is_harmed(self) -> Bool:
+        """``[n]`` whether a gradient or a loss in the row was not finite."""
+        return np.asarray(self.has_nonfinite_gradient | ~self.is_loss_finite)
 
     @cached_property
     def log_norm(self) -> Float:

@@ -45,7 +45,7 @@ class StepQuestion:
         known = {key: r for key, r in losses.items() if r.value is not None or r.before is not None}
         if not known:
             return Reading()
-        first = min(known, key=lambda key: (key != (self.stream, "loss"), key != (LOGGED, "loss"), key))
+        first = min(known, key=lambda key: _rank(key, self.stream))
         chosen = known[first]
         odd = [r.value for r in known.values() if r.value is not None and not math.isfinite(r.value)]
         if odd:
@@ -87,6 +87,17 @@ class Book:
         self._asked.append(asked)
         return asked
 
+    def newest_loss(self, stream: int) -> tuple[int, float] | None:
+        """Step and value of the newest loss, by the same choice as `StepQuestion.read_loss`; None if there is none."""
+        keys = [key for key, series in self._series.items() if is_loss(key[1]) and series.last_step >= 0]
+        if not keys:
+            return None
+        return self._series[min(keys, key=lambda key: _rank(key, stream))].newest
+
     def forget(self, asked: StepQuestion) -> None:
         """Drops a question that nobody has any more."""
         self._asked.remove(asked)
+
+
+def _rank(key: Key, stream: int) -> tuple[bool, bool, Key]:
+    return key != (stream, "loss"), key != (LOGGED, "loss"), key

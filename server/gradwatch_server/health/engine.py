@@ -4,47 +4,32 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
-from gradwatch_server.health.block import Block
 from gradwatch_server.health.book import LOGGED, Book, Testimony, is_loss
-from gradwatch_server.health.episode import RECOVERY_ROWS, Episode, Phase
-from gradwatch_server.health.exploding import ExplodingRule
+from gradwatch_server.health.episode import Episode, NonFinite
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
-from gradwatch_server.health.learning_rate import LearningRateRule
-from gradwatch_server.health.missing import MissingRule
-from gradwatch_server.health.nonfinite import NonFiniteRule, NonFiniteScalarRule
-from gradwatch_server.health.operation import OperationRecord, OperationRule
+from gradwatch_server.health.input_column import InputColumns
+from gradwatch_server.health.nonfinite import NonFiniteScalarRule
 from gradwatch_server.health.operation_table import Operation
-from gradwatch_server.health.steep import SteepRule
+from gradwatch_server.health.plateau import PlateauRule, count_classes
+from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.vanishing import VanishingRule
-from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, is_credible, limit_repeats, tell
-from gradwatch_server.health.zero import ZeroRule
+from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, Facts, is_credible, limit_repeats, tell
 
 __all__ = ["Engine"]
 
-LOSS_SCALE: Final = "loss_scale"
 ROWS_LIMIT: Final = 1_024
 """Rows looked at together: bounds the memory of a large replay."""
 
 Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
 Bool = npt.NDArray[np.bool_]
-
-
-class _Rule(Protocol):
-    """What a rule is: it takes rows, and has episodes."""
-
-    @property
-    def episodes(self) -> Sequence[Episode]: ...
-
-    def feed(self, block: Block) -> None: ...
 
 
 class Engine:
@@ -56,8 +41,9 @@ class Engine:
 
     def __init__(self) -> None:
         """Starts healthy."""
-        self._streams: dict[int, _Stream] = {}
-        self._scalar_rules: dict[tuple[int, str], NonFiniteScalarRule] = {}
+        self._streams: dict[int, Stream] = {}
+        self._scalar_rules: dict[tuple[int, str], tuple[NonFiniteScalarRule, PlateauRule]] = {}
+        self._columns: dict[tuple[int, str], InputColumns] = {}
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
         self._findings: tuple[Finding, ...] = ()
@@ -105,7 +91,10 @@ class Engine:
         if known is not None and (known.table.names, known.table.kinds, known.operations) == now:
             known.scalars = tuple(scalars)
             return
-        self._streams[stream] = _Stream(stream, optimizer, table, tuple(scalars), operations=ops, earlier=known)
+        self._streams[stream] = Stream(stream, optimizer, table, tuple(scalars), operations=ops, earlier=known)
+        n_classes = count_classes([state.table for state in self._streams.values()])
+        for _, plateau in self._scalar_rules.values():
+            plateau.n_classes = n_classes
 
     def feed_rows(
         self,
@@ -116,27 +105,26 @@ class Engine:
         scalars_present: Bool,
         *,
         operations: Float32 | None = None,
+        origins: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Takes rows of a stream, in order of steps; rows of steps already taken are a replay, and are left out.
 
         Args:
             stream: a stream announced by `add_stream`.
             steps: ``[n]``.
-            statistics: ``[n, n_tensors, 10]`` in the order of `gradwatch.protocol.STATISTICS`, NaN where not captured.
+            statistics: ``[n, n_tensors, n_statistics]`` in the order of `gradwatch.protocol.STATISTICS`, NaN where not
+                captured.
             scalars: ``[n, n_scalars]``, possibly not finite.
             scalars_present: ``[n, n_scalars]`` whether each was captured.
             operations: ``[n, n_operations, 6]`` in the order of `gradwatch.protocol.OPERATION_STATISTICS`, NaN where
                 not captured; None: not captured.
+            origins: as in the ``rows`` message; of these rows or earlier ones.
 
         Raises:
             KeyError: the stream was not announced.
             ValueError: a shape does not fit the stream's tensor table.
         """
-        state = self._streams.get(stream)
-        if state is None:
-            raise KeyError(
-                f"stream {stream} was not announced; expected one of {sorted(self._streams)}: call add_stream first"
-            )
+        state = self._find(stream)
         expected = (len(steps), state.table.n_tensors, len(STATISTICS)), (len(steps), len(state.scalars))
         if statistics.shape != expected[0] or scalars.shape != expected[1] or scalars_present.shape != expected[1]:
             found = statistics.shape, scalars.shape, scalars_present.shape
@@ -148,19 +136,58 @@ class Engine:
             operations = np.full(shape, np.nan, np.float32)
         if operations.shape != shape:
             raise ValueError(f"stream {stream}: found operations of shape {operations.shape}, expected {shape}")
-        rows = _Rows(steps, statistics, scalars, scalars_present, operations)
+        rows = Rows(steps, statistics, scalars, scalars_present, operations)
         fresh = steps > np.maximum.accumulate(np.concatenate([[state.last_step], steps[:-1]]))
         if not fresh.all():
             rows = rows.take(fresh)
+        for origin in origins:
+            state.add_origin(origin)
+            self._is_stale = bool(self._questions)
         for start in range(0, len(rows.steps), ROWS_LIMIT):
             self._take(state, rows.take(slice(start, start + ROWS_LIMIT)))
+
+    def feed_columns(
+        self,
+        stream: int,
+        tensor: str,
+        steps: Int64,
+        *,
+        columns: Float32,
+        bad_rows: Int64,
+        n_bad_rows: Int64,
+    ) -> None:
+        """Takes what a ``columns`` message says of an input, in order of steps; before or after the rows.
+
+        Args:
+            stream: a stream announced by `add_stream`.
+            tensor: the input's name.
+            steps: ``[n]``.
+            columns: ``[n, n_columns, 3]`` number of non-finite elements, min and max of each feature column.
+            bad_rows: ``[n, 8]`` the first rows of the batch that are not finite, -1 for none.
+            n_bad_rows: ``[n]`` how many are not.
+
+        Raises:
+            KeyError: the stream was not announced.
+        """
+        self._find(stream)
+        known = self._columns.setdefault((stream, tensor), InputColumns())
+        known.feed(np.asarray(steps, np.int64), columns, bad_rows, n_bad_rows)
+        self._is_stale = self._is_stale or bool(self._questions)
 
     def feed_scalar(self, name: str, steps: Int64, values: npt.NDArray[np.floating[Any]]) -> None:
         """Takes values that the user logged, in order of steps; before or after the rows of the same steps."""
         self._take_scalar(LOGGED, name, np.asarray(steps, np.int64), np.asarray(values, np.float64))
         self._ask_questions()
 
-    def _take(self, state: _Stream, rows: _Rows) -> None:
+    def _find(self, stream: int) -> Stream:
+        state = self._streams.get(stream)
+        if state is None:
+            raise KeyError(
+                f"stream {stream} was not announced; expected one of {sorted(self._streams)}: call add_stream first"
+            )
+        return state
+
+    def _take(self, state: Stream, rows: Rows) -> None:
         for place, name in enumerate(state.scalars):
             captured = rows.present[:, place]
             if captured.any():
@@ -174,18 +201,25 @@ class Engine:
                 rule.feed(block)
             state.operation_rule.feed(block)
             self._book.feed(state.number, UPDATE_RATIO, *state.learning_rate.feed(block))
-            self._book.feed(state.number, WEIGHTS_FINITE, *_read_weights(block))
+            self._book.feed(state.number, WEIGHTS_FINITE, *read_weights(block))
         self._ask_questions()
 
     def _take_scalar(self, stream: int, name: str, steps: Int64, values: npt.NDArray[np.float64]) -> None:
         self._book.feed(stream, name, steps, values)
         if is_loss(name):
-            rule = self._scalar_rules.setdefault((stream, name), NonFiniteScalarRule(stream, name))
-            rule.feed(steps, values)
+            rules = self._scalar_rules.get((stream, name))
+            if rules is None:
+                rules = self._scalar_rules[stream, name] = NonFiniteScalarRule(stream, name), PlateauRule(stream, name)
+                rules[1].n_classes = count_classes([state.table for state in self._streams.values()])
+            for rule in rules:
+                rule.feed(steps, values)
 
     def _episodes(self) -> list[Episode]:
-        scalar = itertools.chain.from_iterable(rule.episodes for rule in self._scalar_rules.values())
-        return [*scalar, *itertools.chain.from_iterable(state.episodes() for state in self._streams.values())]
+        scalar = (rule.episodes for rules in self._scalar_rules.values() for rule in rules)
+        return [
+            *itertools.chain.from_iterable(scalar),
+            *itertools.chain.from_iterable(state.episodes() for state in self._streams.values()),
+        ]
 
     def _ask_questions(self) -> None:
         """Asks the scalars about new episodes, while their past is remembered; forgets episodes that were none."""
@@ -205,112 +239,28 @@ class Engine:
         if not self._is_stale:
             return
         self._is_stale = False
-        credible = [episode for episode in self._questions if is_credible(episode, self._questions[episode])]
-        optimizers = {number: state.optimizer for number, state in self._streams.items()}
-        last_row = max((state.last_step for state in self._streams.values()), default=-1)
-        records = list(itertools.chain.from_iterable(state.records() for state in self._streams.values()))
-        findings = limit_repeats(
-            [tell(incident, self._questions, optimizers, last_row, records) for incident in assemble(credible)]
+        states = self._streams.values()
+        facts = Facts(
+            questions=self._questions,
+            optimizers={number: state.optimizer for number, state in self._streams.items()},
+            last_row=max((state.last_step for state in states), default=-1),
+            records=list(itertools.chain.from_iterable(state.records() for state in states)),
+            origins=list(itertools.chain.from_iterable(state.origins() for state in states)),
+            columns=self._columns,
+            newest_loss=self._book.newest_loss,
         )
+        credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]
+        findings = limit_repeats([tell(incident, facts) for incident in assemble(credible)])
         findings.sort(key=lambda finding: finding.severity != CRITICAL)
         told = [finding.to_json() for finding in findings]
         if told != self._told:
             self._findings, self._told = tuple(findings), told
             self._revision += 1
 
-
-class _Rows(NamedTuple):
-    """Rows of one stream, as `Engine.feed_rows` takes them."""
-
-    steps: Int64
-    statistics: Float32
-    scalars: Float32
-    present: Bool
-    operations: Float32
-
-    def take(self, which: slice | Bool) -> _Rows:
-        """Some of the rows."""
-        return _Rows(
-            self.steps[which],
-            self.statistics[which],
-            self.scalars[which],
-            self.present[which],
-            self.operations[which],
-        )
-
-
-class _Stream:
-    """One stream's table, its rules, and what they reported under earlier tables."""
-
-    def __init__(
-        self,
-        number: int,
-        optimizer: str,
-        table: TensorTable,
-        scalars: tuple[str, ...],
-        *,
-        operations: tuple[Operation, ...],
-        earlier: _Stream | None,
-    ) -> None:
-        self.number, self.optimizer, self.table, self.scalars = number, optimizer, table, scalars
-        self.operations = operations
-        self.last_step: int = earlier.last_step if earlier is not None else -1
-        self._loss_scale: float = earlier._loss_scale if earlier is not None else np.nan
-        self.learning_rate = LearningRateRule(number, table)
-        harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
-        self.rules: tuple[_Rule, ...] = (
-            *harmed,
-            NonFiniteRule(number, table, Phase.GRADIENT, harmed),
-            ExplodingRule(number, table),
-            VanishingRule(number, table),
-            MissingRule(number, table),
-            ZeroRule(number, table),
-            SteepRule(number, table, operations),
-        )
-        self.operation_rule = OperationRule(number, operations)
-        self._archive = earlier.episodes() if earlier is not None else []
-        self._archived_records = earlier.records() if earlier is not None else []
-        for episode in self._archive:
-            if episode.is_open:
-                episode.closed_step = self.last_step + RECOVERY_ROWS
-
-    def episodes(self) -> list[Episode]:
-        """All episodes, those under earlier tables first."""
-        reported = itertools.chain.from_iterable(rule.episodes for rule in self.rules)
-        return [*self._archive, *reported, *self.learning_rate.episodes]
-
-    def records(self) -> list[OperationRecord]:
-        """All rows in which an operation began to break, those under earlier tables first."""
-        return [*self._archived_records, *self.operation_rule.records]
-
-    def make_block(self, rows: _Rows) -> Block:
-        """The rows with their loss scale: the last one captured holds until the next."""
-        scale = np.full(len(rows.steps), np.nan)
-        if LOSS_SCALE in self.scalars:
-            place = self.scalars.index(LOSS_SCALE)
-            values = rows.scalars[:, place]
-            usable = rows.present[:, place] & np.isfinite(values) & (values > 0)
-            known = np.concatenate([[self._loss_scale], np.where(usable, values, np.nan)])
-            latest = np.maximum.accumulate(np.where(np.isnan(known), 0, np.arange(len(known))))
-            scale = known[latest][1:]
-            self._loss_scale = float(known[latest][-1])
-        is_scaled = ~np.isnan(scale)
-        losses = [place for place, name in enumerate(self.scalars) if is_loss(name)]
-        is_loss_broken = rows.present[:, losses] & ~np.isfinite(rows.scalars[:, losses])
-        return Block(
-            table=self.table,
-            steps=rows.steps,
-            statistics=rows.statistics,
-            loss_scale=np.where(is_scaled, scale, 1.0),
-            is_scaled=is_scaled,
-            operations=rows.operations,
-            is_loss_finite=np.asarray(~is_loss_broken.any(axis=1)),
-        )
-
-
-def _read_weights(block: Block) -> tuple[Int64, npt.NDArray[np.float64]]:
-    """The steps at which weights were read, and 1 where all were finite, NaN where not."""
-    weight = block.table.weight
-    seen = block.is_captured[:, weight].any(axis=1)
-    is_bad = block.is_nonfinite[seen][:, weight].any(axis=1)
-    return block.steps[seen], np.where(is_bad, np.nan, 1.0)
+    def _is_new(self, episode: Episode) -> bool:
+        """Whether an input that was not finite before, without harm, has broken in a column that was finite then."""
+        if not (isinstance(episode, NonFinite) and episode.is_usual and episode.table is not None):
+            return True
+        names = [episode.table.names[column] for column in episode.table.input]
+        known = (self._columns.get((episode.stream, name)) for name in names)
+        return any(columns is not None and columns.is_new(episode.first_step) for columns in known)

@@ -15,11 +15,15 @@ from gradwatch_server.health.table import TensorTable
 __all__ = [
     "EPISODES_LIMIT",
     "RECOVERY_ROWS",
+    "WITNESSES",
+    "Cut",
     "Episode",
+    "Flat",
     "Growth",
     "Missing",
     "NonFinite",
     "Phase",
+    "Plateau",
     "Rate",
     "Steep",
     "Vanishing",
@@ -41,10 +45,17 @@ Float64 = npt.NDArray[np.float64]
 class Phase(IntEnum):
     """The order in which things happen within one step."""
 
-    LOSS = 0
-    GRADIENT = 1
-    UPDATE = 2
-    WEIGHT = 3
+    INPUT = 0
+    ACTIVATION = 1
+    LOSS = 2
+    BACKPROP = 3
+    GRADIENT = 4
+    UPDATE = 5
+    WEIGHT = 6
+
+
+WITNESSES: Final = frozenset({Phase.INPUT, Phase.ACTIVATION, Phase.BACKPROP})
+"""Phases in which a NaN or Inf may be by design (a mask): it counts only where a loss or a gradient broke with it."""
 
 
 @dataclass(eq=False)
@@ -79,7 +90,7 @@ class Episode:
 
 @dataclass(eq=False)
 class NonFinite(Episode):
-    """NaN or Inf in gradients, updates, weights or a scalar.
+    """NaN or Inf in inputs, activations, gradients, updates, weights or a scalar.
 
     Attributes:
         name: the scalar's name; empty for tensors.
@@ -88,9 +99,15 @@ class NonFinite(Episode):
         counts: ``[n, 3]`` NaN, +Inf, -Inf at the first step, for the tensors of this phase in the table's order.
         looked_at: ``[n]`` whether each was captured at the first step.
         first_steps: ``[n]`` the step at which each was first non-finite in this episode, -1 where it was not.
+        sizes: ``[n]`` elements of each at the first step, of inputs, activations and backprop.
         value: a scalar's first non-finite value.
+        is_usual: an input that held as much before without harm: only its single columns can tell that it is new.
+        is_contained: inputs that no layer's output showed anything of at the first step: the model masks them.
         is_normal: an overflow that dynamic loss scaling provokes and repairs by design.
-        largest: the largest |finite element| of the tensors at the first step, NaN if not captured.
+        is_scaled: whether the run scales its loss.
+        n_skipped: rows in which a gradient overflowed under loss scaling.
+        scale_before: the highest loss scale so far.
+        scale: the lowest one since the first step.
     """
 
     name: str = ""
@@ -99,9 +116,25 @@ class NonFinite(Episode):
     counts: Float64 = field(default_factory=lambda: np.zeros((0, 3)))
     looked_at: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
     first_steps: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    sizes: Float64 = field(default_factory=lambda: np.zeros(0))
     value: float = float("nan")
+    is_usual: bool = False
+    is_contained: bool = False
     is_normal: bool = False
-    largest: float = float("nan")
+    is_scaled: bool = False
+    n_skipped: int = 0
+    scale_before: float = float("nan")
+    scale: float = float("nan")
+
+    @property
+    def is_witness(self) -> bool:
+        """Whether it counts only together with a broken loss or gradient."""
+        return self.phase in WITNESSES
+
+    @property
+    def is_negative_only(self) -> bool:
+        """Whether all it held was -Inf, as a mask before a softmax is."""
+        return self.phase is not Phase.LOSS and not self.counts[:, :2].any()
 
 
 @dataclass(eq=False)
@@ -189,3 +222,72 @@ class Steep(Episode):
     amplification: float = float("nan")
     norm: float = float("nan")
     is_felt: bool = False
+
+
+@dataclass(eq=False)
+class Flat(Episode):
+    """Units whose output stands still over whole batches: dead (0 for every input) or saturated.
+
+    Attributes:
+        is_dead: units of ReLU and its like that give 0; else sigmoid or tanh units at their ends.
+        columns: column of the layer's output -> the step since when.
+        column: the first of them, and among equals the one nearest to the input.
+        share_before: the usual share of such units in its first rows.
+        share: their share at `known_step`.
+        is_first_row: whether it was so from the first rows on.
+        largest_input: the largest |value| that entered the step at `known_step`, NaN if not captured.
+        next_function: the activation function of the next layer, "" if there is no next layer, None if not known.
+    """
+
+    is_dead: bool = True
+    columns: dict[int, int] = field(default_factory=dict)
+    column: int = -1
+    share_before: float = float("nan")
+    share: float = float("nan")
+    is_first_row: bool = False
+    largest_input: float = float("nan")
+    next_function: str | None = None
+
+
+@dataclass(eq=False)
+class Cut(Episode):
+    """Elements whose gradient is exactly zero where a steep operation stands: a clip hides it.
+
+    Attributes:
+        operation: the steep operation.
+        column: the tensor whose elements are zero.
+        share: the share of its elements without a gradient that should have one, when it was known.
+        zeros: the share of its elements that are exactly zero, at the same time.
+        zeros_before: and usually in its first rows.
+        margin: the least distance of the operation's input from its singular point so far.
+        amplification: its largest slope so far.
+        is_first_row: whether it was so from the first rows on.
+    """
+
+    operation: Operation | None = None
+    column: int = -1
+    share: float = float("nan")
+    zeros: float = float("nan")
+    zeros_before: float = float("nan")
+    margin: float = float("nan")
+    amplification: float = float("nan")
+    is_first_row: bool = False
+
+
+@dataclass(eq=False)
+class Plateau(Episode):
+    """A loss that never left what guessing gives.
+
+    Attributes:
+        name: the loss.
+        level: its median.
+        spread: its robust standard deviation.
+        guess: the loss of guessing.
+        n_classes: among so many classes.
+    """
+
+    name: str = ""
+    level: float = float("nan")
+    spread: float = float("nan")
+    guess: float = float("nan")
+    n_classes: int = 0

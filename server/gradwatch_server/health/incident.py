@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from gradwatch_server.health.episode import Episode, Growth, NonFinite, Phase, Rate
+from gradwatch_server.health.episode import (
+    Cut,
+    Episode,
+    Flat,
+    Growth,
+    Missing,
+    NonFinite,
+    Phase,
+    Plateau,
+    Rate,
+    Steep,
+    Vanishing,
+    Zero,
+)
 
 __all__ = ["Incident", "assemble"]
 
@@ -45,8 +59,18 @@ class Incident:
 
 
 def order_of_onset(episode: Episode) -> tuple[int, int, int]:
-    """Within a step the loss comes first, then gradient, update and weight."""
+    """Within a step the inputs come first, then activations, loss, backprop, gradient, update and weight."""
     return episode.first_step, int(episode.phase), episode.stream
+
+
+_CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
+    Cut: (Steep,),
+    Vanishing: (Flat,),
+    Zero: (Flat, Cut),
+    Plateau: (Rate, Steep, Flat, Cut, Missing, Vanishing, Zero),
+}
+"""What a quiet trouble is a consequence of, if both were there at a time."""
+_PRECEDENCE: Final = (Rate, Missing, Steep, Flat, Cut, Vanishing, Zero, Plateau)
 
 
 def assemble(episodes: Sequence[Episode]) -> list[Incident]:
@@ -54,30 +78,94 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
 
     What breaks training (growth, NaN, Inf) joins an incident that is not over. A rate that was known to be too high
     when the growth began leads it. Everything else is an incident of its own, unless it began while training was
-    broken: then it is a consequence.
+    broken, or while there was a quiet trouble that explains it: then it is a consequence.
     """
     breaking = [episode for episode in episodes if isinstance(episode, (NonFinite, Growth))]
     rates = [episode for episode in episodes if isinstance(episode, Rate)]
     quiet = [episode for episode in episodes if not isinstance(episode, (NonFinite, Growth, Rate))]
-    groups = _chain(_without_normal_overflow(breaking))
-    alone: list[Episode] = []
+    chained = [_without_idle_witnesses(group) for group in _chain(_without_normal_overflow(breaking))]
+    groups = [group for group in chained if group]
+    n_breaking = len(groups)
     for rate in rates:
         group = next((group for group in groups if isinstance(group[0], Growth) and _covers(rate, group[0])), None)
         if group is None:
-            alone.append(rate)
+            quiet.append(rate)
         elif rate.known_step < group[0].known_step:
             group.insert(0, rate)
         # Known only afterwards, it stands among the causes of the growth; a finding that is out keeps its name.
-    for episode in alone + quiet:
+    for episode in sorted(quiet, key=lambda e: (_PRECEDENCE.index(type(e)), order_of_onset(e))):
         broken = next(
-            (g for g in groups if order_of_onset(g[0]) <= order_of_onset(episode) and _reaches(g, episode)), None
+            (
+                g
+                for g in groups[:n_breaking]
+                if order_of_onset(g[0]) <= order_of_onset(episode) and _reaches(g, episode)
+            ),
+            None,
         )
-        if broken is not None:
-            broken.append(episode)
-        else:
+        cause = broken or next((g for g in groups[n_breaking:] if _explains(g[0], episode)), None)
+        if cause is None:
             groups.append([episode])
+        elif broken is None and _is_known_before(episode, cause[0]):
+            cause.insert(0, episode)
+        else:
+            cause.append(episode)
     incidents = [Incident(group[0], tuple(sorted(group, key=order_of_onset))) for group in groups]
     return sorted(incidents, key=lambda incident: order_of_onset(incident.lead))
+
+
+def _explains(cause: Episode, episode: Episode) -> bool:
+    if not isinstance(cause, _CAUSES.get(type(episode), ())):
+        return False
+    if isinstance(cause, Steep) and isinstance(episode, Cut):
+        return cause.operation == episode.operation
+    if (
+        isinstance(cause, Flat)
+        and isinstance(episode, (Vanishing, Zero))
+        and cause.is_dead == isinstance(episode, Vanishing)
+    ):
+        return False  # dead units make zeros, saturated ones make gradients fade
+    is_same = cause.stream == episode.stream or isinstance(episode, Plateau)
+    return is_same and cause.first_step <= _last(episode) and episode.first_step <= _last(cause)
+
+
+def _is_known_before(episode: Episode, cause: Episode) -> bool:
+    """Whether a consequence was told before its cause was known: a finding that is out keeps its name."""
+    if isinstance(episode, Plateau):
+        return False
+    return episode.first_step < cause.first_step and episode.known_step < cause.known_step
+
+
+def _last(episode: Episode) -> float:
+    return math.inf if episode.is_open else episode.last_step
+
+
+def _without_idle_witnesses(group: list[Episode]) -> list[Episode]:
+    """Leaves out inputs, activations and backprop that did no harm, and lets the first cause stand first.
+
+    All -Inf is what a mask looks like: it counts only where something else shows that it spread. That a gradient with
+    respect to an activation broke is part of how the gradient broke.
+    """
+    harm = [e for e in group if not (isinstance(e, NonFinite) and e.is_witness)]
+    if not any(isinstance(e, NonFinite) for e in harm):
+        return harm
+    losses = {e.first_step for e in group if isinstance(e, NonFinite) and e.phase is Phase.LOSS}
+    spread = losses | {e.first_step for e in group if isinstance(e, NonFinite) and _is_spread(e)}
+    kept = [e for e in group if not (isinstance(e, NonFinite) and _is_idle(e, losses, spread))]
+    lead = next((e for e in kept if not (isinstance(e, NonFinite) and e.phase is Phase.BACKPROP)), kept[0])
+    return [lead, *(e for e in kept if e is not lead and e.first_step >= lead.first_step)]
+
+
+def _is_idle(episode: NonFinite, losses: set[int], spread: set[int]) -> bool:
+    if not episode.is_witness:
+        return False
+    if episode.is_contained:
+        return episode.first_step not in losses
+    return episode.is_negative_only and episode.first_step not in spread
+
+
+def _is_spread(episode: NonFinite) -> bool:
+    """Whether an input or activation held more than a mask does."""
+    return episode.phase in (Phase.INPUT, Phase.ACTIVATION) and not episode.is_negative_only
 
 
 def _chain(episodes: Sequence[Episode]) -> list[list[Episode]]:
@@ -91,7 +179,7 @@ def _chain(episodes: Sequence[Episode]) -> list[list[Episode]]:
 
 
 def _reaches(group: Sequence[Episode], episode: Episode) -> bool:
-    breaking = [member for member in group if isinstance(member, (NonFinite, Growth))]
+    breaking = (member for member in group if isinstance(member, (NonFinite, Growth)))
     return any(episode.first_step <= _end(member) for member in breaking)
 
 

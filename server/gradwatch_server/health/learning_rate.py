@@ -70,6 +70,7 @@ class LearningRateRule:
         weight = block.statistics[:, self._weight, COLUMN["norm"]].astype(np.float64)
         update = block.statistics[:, self._update, COLUMN["norm"]].astype(np.float64)
         is_bad = block.is_nonfinite[:, self._weight] | block.is_nonfinite[:, self._update] | ~(weight > 0)
+        is_bad |= ~block.is_update[:, None]
         ratio = np.divide(update, weight, out=np.full_like(update, np.nan), where=~is_bad)
         # A median that ignores NaN, without numpy's warning about rows that hold nothing else.
         ratio = np.sort(ratio, axis=1)

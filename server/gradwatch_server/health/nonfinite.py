@@ -34,8 +34,7 @@ class NonFiniteRule:
         table: its tensor table.
         phase: `Phase.GRADIENT`, `Phase.UPDATE` or `Phase.WEIGHT`.
         harmed: for gradients, the rules of updates and weights, which take the rows first: an overflow under loss
-        scaling
-            is forgotten once it is over, unless it did harm there.
+            scaling is forgotten once it is over, unless it did harm there.
     """
 
     def __init__(self, stream: int, table: TensorTable, phase: Phase, harmed: Sequence[NonFiniteRule] = ()) -> None:
@@ -43,26 +42,30 @@ class NonFiniteRule:
         self._columns = {Phase.GRADIENT: table.gradient, Phase.UPDATE: table.update, Phase.WEIGHT: table.weight}[phase]
         self._finite_step = -1
         self._n_finite = 0
-        self._n_scaled = 0
+        self._scale_before = float("nan")
         self._current: NonFinite | None = None
         self.episodes: list[NonFinite] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows; a row in which none of the tensors was captured changes nothing."""
-        if not len(self._columns):
+        if not len(self._columns) or not len(block.steps):
             return
         is_bad = np.asarray(block.is_nonfinite[:, self._columns].any(axis=1))
+        scales = np.fmax.accumulate(np.append(self._scale_before, np.where(block.is_scaled, block.loss_scale, np.nan)))
         if self._current is None and not is_bad.any():
             seen = block.is_captured[:, self._columns].any(axis=1)
             if seen.any():
                 self._finite_step = int(block.steps[seen][-1])
+            self._scale_before = float(scales[-1])
             return
         is_seen = block.is_captured[:, self._columns].any(axis=1)
         for row in np.flatnonzero(is_seen):
+            self._scale_before = float(scales[row + 1])
             if is_bad[row]:
                 self._take_bad(block, int(row))
             else:
                 self._take_finite(int(block.steps[row]))
+        self._scale_before = float(scales[-1])
 
     def _take_bad(self, block: Block, row: int) -> None:
         step = int(block.steps[row])
@@ -77,10 +80,12 @@ class NonFiniteRule:
             episode.n_rows += 1
         episode.first_steps[bad & (episode.first_steps < 0)] = step
         self._n_finite = 0
+        if episode.is_scaled:
+            episode.n_skipped += 1
+            episode.scale = min(episode.scale, float(block.loss_scale[row]))
         if episode.is_normal:
-            self._n_scaled += 1
             at_floor = block.loss_scale[row] <= LOSS_SCALE_FLOOR
-            if self._n_scaled >= LOSS_SCALE_HALVINGS or at_floor or not block.is_scaled[row]:
+            if episode.n_skipped >= LOSS_SCALE_HALVINGS or at_floor or not block.is_scaled[row]:
                 episode.is_normal = False
                 episode.known_step = step
 
@@ -91,7 +96,6 @@ class NonFiniteRule:
             return
         found = block.statistics[row, self._columns].astype(np.float64)
         is_scaled = self._phase is Phase.GRADIENT and bool(block.is_scaled[row])
-        ends = np.abs(found[:, [COLUMN["min"], COLUMN["max"]]])
         self._current = NonFinite(
             stream=self._stream,
             phase=self._phase,
@@ -105,9 +109,10 @@ class NonFiniteRule:
             looked_at=block.is_captured[row, self._columns].copy(),
             first_steps=np.full(len(self._columns), -1, np.int64),
             is_normal=is_scaled,
-            largest=float(np.nanmax(ends)) if not np.isnan(ends).all() else float("nan"),
+            is_scaled=is_scaled,
+            scale_before=self._scale_before,
+            scale=float(block.loss_scale[row]),
         )
-        self._n_scaled = 0
         self.episodes.append(self._current)
 
     def _take_finite(self, step: int) -> None:

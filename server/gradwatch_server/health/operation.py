@@ -1,13 +1,15 @@
-"""Which risky operation broke first: the rows in which one did, and what they say. Words nothing.
+"""Which operation broke first: the rows in which a risky one did, a hook's search, and what they say. Words nothing.
 
-A hook takes the numbers of the operations at some steps, and at every step whose gradient or loss is not finite
-(docs/contract.md, "operations").
+A hook takes the numbers of the risky operations at some steps, and at every step whose gradient or loss is not finite;
+it may also compute such a step again and tell the operation of any type that broke (docs/contract.md, "operations" and
+"Origin").
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,7 @@ from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS
 from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
 
-__all__ = ["Account", "OperationRecord", "OperationRule", "find_account"]
+__all__ = ["Account", "OperationRecord", "OperationRule", "Origin", "find_account"]
 
 _OUT, _IN = OPERATION_COLUMN["n_nonfinite"], OPERATION_COLUMN["n_nonfinite_in"]
 
@@ -48,9 +50,50 @@ class OperationRecord:
     is_usual_in: Bool
 
 
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a hook found by computing a bad step again.
+
+    Attributes:
+        stream: the stream's number.
+        step: the step.
+        operation: the operation that made the first non-finite values.
+        n_nonfinite: non-finite elements of its output.
+        n_nonfinite_in: and of its inputs (an Inf that 0 was multiplied with).
+        n_elements: elements of its output.
+        chain: the way from it to the gradients, as plain JSON values, itself first.
+    """
+
+    stream: int
+    step: int
+    operation: Operation
+    n_nonfinite: float
+    n_nonfinite_in: float
+    n_elements: float
+    chain: tuple[Mapping[str, Any], ...]
+
+    @classmethod
+    def read(cls, stream: int, message: Mapping[str, Any], operations: Sequence[Operation]) -> Origin:
+        """Reads one entry of the field ``origins`` of a ``rows`` message."""
+        places = {operation.name: operation.place for operation in operations}
+        return cls(
+            stream=stream,
+            step=int(message["step"]),
+            operation=Operation.read(message["operation"], places),
+            n_nonfinite=float(message["n_nonfinite"]),
+            n_nonfinite_in=float(message["n_nonfinite_in"]),
+            n_elements=float(message["n_elements"]),
+            chain=tuple(dict(link) for link in message.get("chain") or ()),
+        )
+
+    def leads_to(self, operation: Operation) -> bool:
+        """Whether the way from here to the gradients passes an operation."""
+        return any(link.get("name") == operation.name for link in self.chain)
+
+
 @dataclass(frozen=True)
 class Account:
-    """What a record says about where non-finite values came from.
+    """What is known about where non-finite values came from.
 
     Attributes:
         step: the record's step.
@@ -61,6 +104,9 @@ class Account:
             singular point of its own, its forward operation's.
         n_broken: operations with unusual non-finite outputs.
         n_seen: operations that were looked at.
+        origin: what the hook found by computing the step again, if the culprit is known from there.
+        also: another operation that broke independently, by the other witness.
+        dtype: what the culprit's layer computes in, as far as known.
     """
 
     step: int
@@ -69,6 +115,9 @@ class Account:
     numbers: Mapping[str, float]
     n_broken: int
     n_seen: int
+    origin: Origin | None = None
+    also: Operation | None = None
+    dtype: str | None = None
 
 
 class OperationRule:
@@ -126,11 +175,14 @@ class OperationRule:
         )
 
 
-def find_account(records: Sequence[OperationRecord], stream: int, step: int) -> Account | None:
+def find_account(
+    records: Sequence[OperationRecord], origins: Sequence[Origin], stream: int, step: int
+) -> Account | None:
     """What is known of the operations when a NaN or Inf began.
 
     Args:
         records: of all streams.
+        origins: of all streams.
         stream: the stream in which it began, -1 for any.
         step: the step at which it began.
 
@@ -138,6 +190,46 @@ def find_account(records: Sequence[OperationRecord], stream: int, step: int) -> 
         The account of that step. Where no operation was looked at in it, that of the next row, if an operation broke
         there although its inputs were finite. None where neither tells anything.
     """
+    tapped = _find_tapped(records, stream, step)
+    origin = next((o for o in origins if (stream < 0 or o.stream == stream) and o.step == step), None)
+    if origin is None:
+        return tapped
+    culprit = None if tapped is None or tapped.step != step else tapped.culprit
+    if tapped is None or culprit is None:
+        return _account_of(origin, tapped)
+    if culprit.name == origin.operation.name:
+        return replace(tapped, origin=origin)
+    if origin.leads_to(culprit):
+        return _account_of(origin, tapped)
+    if _is_before(culprit, origin):
+        return tapped if origin.n_nonfinite_in > 0 else replace(tapped, also=origin.operation)
+    return replace(_account_of(origin, tapped), also=culprit)
+
+
+def _is_before(operation: Operation, origin: Origin) -> bool:
+    """Whether an operation that was seen to break runs before an origin that it does not come from."""
+    other = origin.operation
+    if operation.is_gradient != other.is_gradient:
+        return other.is_gradient
+    # An Inf went into the origin: it came from somewhere before.
+    return origin.n_nonfinite_in > 0 or 0 <= operation.place < other.place
+
+
+def _account_of(origin: Origin, tapped: Account | None) -> Account:
+    unknown = dict.fromkeys(OPERATION_STATISTICS, float("nan"))
+    found = {"n_nonfinite": origin.n_nonfinite, "n_nonfinite_in": origin.n_nonfinite_in}
+    return Account(
+        step=origin.step,
+        culprit=origin.operation,
+        carrier=None,
+        numbers=unknown | found,
+        n_broken=0 if tapped is None else tapped.n_broken,
+        n_seen=0 if tapped is None else tapped.n_seen,
+        origin=origin,
+    )
+
+
+def _find_tapped(records: Sequence[OperationRecord], stream: int, step: int) -> Account | None:
     for record in records:
         if (stream < 0 or record.stream == stream) and record.previous_step < step <= record.step:
             account = _judge(record)

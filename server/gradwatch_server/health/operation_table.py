@@ -18,7 +18,7 @@ class Operation:
     """One risky operation.
 
     Attributes:
-        place: its place in execution order.
+        place: its place in execution order among the stream's risky ones, -1 where it is none of them.
         type: TensorFlow's type of it.
         name: its name in the graph.
         layer: the Keras path of its layer, or None where it is in none.
@@ -43,23 +43,23 @@ class Operation:
     def table(cls, operations: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]:
         """Reads the field ``operations`` of a ``tensors`` message."""
         places = {str(operation["name"]): place for place, operation in enumerate(operations)}
-        result = []
-        for place, operation in enumerate(operations):
-            forward = operation.get("forward") or {}
-            result.append(
-                cls(
-                    place=place,
-                    type=str(operation["type"]),
-                    name=str(operation["name"]),
-                    layer=str(operation["layer"]) if operation.get("layer") else None,
-                    is_gradient=bool(operation.get("is_gradient")),
-                    forward_type=forward.get("type"),
-                    forward_name=forward.get("name"),
-                    forward_place=places.get(str(forward.get("name")), -1),
-                    source=operation.get("source"),
-                )
-            )
-        return tuple(result)
+        return tuple(cls.read(operation, places) for operation in operations)
+
+    @classmethod
+    def read(cls, operation: Mapping[str, Any], places: Mapping[str, int]) -> Operation:
+        """Reads one operation of a message; ``places`` are those of the stream's risky operations by name."""
+        forward = operation.get("forward") or {}
+        return cls(
+            place=places.get(str(operation["name"]), -1),
+            type=str(operation["type"]),
+            name=str(operation["name"]),
+            layer=str(operation["layer"]) if operation.get("layer") else None,
+            is_gradient=bool(operation.get("is_gradient")),
+            forward_type=forward.get("type"),
+            forward_name=forward.get("name"),
+            forward_place=places.get(str(forward.get("name")), -1),
+            source=operation.get("source"),
+        )
 
     @property
     def function(self) -> str:

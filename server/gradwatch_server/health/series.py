@@ -82,6 +82,11 @@ class Series:
         """The newest step, -1 if there is none."""
         return int(self._steps[self._n - 1]) if self._n else -1
 
+    @property
+    def newest(self) -> tuple[int, float] | None:
+        """Step and value of the newest value, or None."""
+        return (self.last_step, float(self._values[self._n - 1])) if self._n else None
+
     def feed(self, steps: Int64, values: Float64) -> None:
         """Adds values; those of steps before the newest one are a replay, and are left out."""
         fresh = steps >= self.last_step

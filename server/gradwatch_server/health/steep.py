@@ -19,10 +19,12 @@ from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Phase
 from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["SteepRule"]
+__all__ = ["AMPLIFICATION_LIMIT", "SteepRule", "is_judged"]
 
 EARLY_ROWS: Final = 8
 """Rows whose median is an operation's own past. Few, for what falls exponentially is soon far from it."""
+EARLY_ROWS_MIN: Final = 3
+"""Rows after which it is judged by the median of those few: some break within a dozen steps."""
 CONFIRM_ROWS: Final = 5
 """Consecutive rows before it is a finding, as for growing gradients."""
 AMPLIFICATION_LIMIT: Final = 1_000.0
@@ -70,7 +72,7 @@ class SteepRule:
 
     def __init__(self, stream: int, table: TensorTable, operations: tuple[Operation, ...]) -> None:
         self._stream, self._table = stream, table
-        self._operations = tuple(operation for operation in operations if _is_judged(operation))
+        self._operations = tuple(operation for operation in operations if is_judged(operation))
         self._places = np.array([operation.place for operation in self._operations], np.int64)
         n = len(self._operations)
         self._reaches_zero = np.array([o.type in _REACHES_ZERO for o in self._operations], bool)
@@ -95,10 +97,8 @@ class SteepRule:
             self._step(int(block.steps[row]), np.stack([margin[row], slope[row], np.full(len(margin[row]), norm[row])]))
 
     def _step(self, step: int, numbers: Float) -> None:
-        if len(self._early) < EARLY_ROWS:
-            self._early.append(numbers)
-            if len(self._early) == EARLY_ROWS:
-                self._before = np.median(np.stack(self._early), axis=0)
+        if len(self._early) < EARLY_ROWS_MIN:
+            self._note_early(numbers)
             return
         margin, slope, norm = numbers
         margin_before, slope_before, norm_before = self._before
@@ -117,6 +117,12 @@ class SteepRule:
                 self._open(place, step, is_felt=bool(is_felt[place]))
         for place, episode in list(self._current.items()):
             self._continue(place, episode, step, numbers[:, place], bool(is_high[place]))
+        if len(self._early) < EARLY_ROWS:
+            self._note_early(numbers)
+
+    def _note_early(self, numbers: Float) -> None:
+        self._early.append(numbers)
+        self._before = np.median(np.stack(self._early), axis=0)
 
     def _rests(self) -> npt.NDArray[np.bool_]:
         """Whether each input rests on a floor, as an epsilon is."""
@@ -155,6 +161,7 @@ class SteepRule:
             del self._current[place]
 
 
-def _is_judged(operation: Operation) -> bool:
+def is_judged(operation: Operation) -> bool:
+    """Whether it stands in the user's own line: layers and losses of a library have their guards."""
     written = _WRITTEN.get(operation.type)
     return written is not None and not operation.is_gradient and re.search(written, operation.code) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,8 @@ import numpy.typing as npt
 __all__ = ["TensorTable"]
 
 Index = npt.NDArray[np.int64]
+
+_KINDS: Final = ("gradient", "weight", "update", "activation", "backprop", "input")
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,13 @@ class TensorTable:
         dtypes: ``[n_tensors]``.
         shapes: ``[n_tensors]``.
         n_elements: ``[n_tensors]`` float64.
+        functions: ``[n_tensors]`` the activation function that a tensor is the output of (``relu``), None if unknown.
         gradient: columns of the gradients, ``[n_gradients]``.
         weight: columns of the weights.
         update: columns of the updates.
+        activation: columns of the layers' outputs, in order of depth.
+        backprop: columns of the gradients with respect to them.
+        input: columns of what enters the step.
         kernels: positions of gradients of rank 2 or more (kernels, embeddings): the ones whose size says something
             about depth. Biases and scales are often zero at first, or by symmetry, in healthy models.
         weight_of: for every gradient position the column of its weight, or -1.
@@ -44,9 +50,13 @@ class TensorTable:
     dtypes: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
     n_elements: npt.NDArray[np.float64]
+    functions: tuple[str | None, ...]
     gradient: Index
     weight: Index
     update: Index
+    activation: Index
+    backprop: Index
+    input: Index
     kernels: Index
     weight_of: Index
     update_of: Index
@@ -59,7 +69,7 @@ class TensorTable:
         kinds = tuple(str(tensor["kind"]) for tensor in tensors)
         shapes = tuple(tuple(int(size or 0) for size in tensor.get("shape") or ()) for tensor in tensors)
         layers = tuple(str(tensor.get("layer") or "") for tensor in tensors)
-        columns = {kind: _columns(kinds, kind) for kind in ("gradient", "weight", "update")}
+        columns = {kind: _columns(kinds, kind) for kind in _KINDS}
         gradient = columns["gradient"]
         return cls(
             names=names,
@@ -68,9 +78,8 @@ class TensorTable:
             dtypes=tuple(str(tensor.get("dtype") or "float32") for tensor in tensors),
             shapes=shapes,
             n_elements=np.array([float(tensor.get("n_elements") or 0) for tensor in tensors], np.float64),
-            gradient=gradient,
-            weight=columns["weight"],
-            update=columns["update"],
+            functions=tuple(tensor.get("activation") for tensor in tensors),
+            **columns,
             kernels=np.array([p for p, column in enumerate(gradient) if len(shapes[column]) >= 2], np.int64),
             weight_of=_partners(names, gradient, columns["weight"]),
             update_of=_partners(names, gradient, columns["update"]),
@@ -81,6 +90,15 @@ class TensorTable:
     def n_tensors(self) -> int:
         """The length of the table."""
         return len(self.names)
+
+    @property
+    def is_half(self) -> bool:
+        """Whether anything is computed in float16."""
+        return "float16" in self.dtypes
+
+    def dtype_of_layer(self, layer: str | None) -> str | None:
+        """The dtype that a layer computes in, as far as its outputs tell."""
+        return next((self.dtypes[column] for column in self.activation if self.layers[column] == layer), None)
 
     def name_gradient(self, position: int) -> str:
         """The Keras path of the variable at a gradient position."""

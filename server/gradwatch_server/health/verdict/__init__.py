@@ -8,23 +8,41 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gradwatch_server.health.book import Testimony
-from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Phase, Rate, Steep, Vanishing, Zero
+from gradwatch_server.health.episode import (
+    Cut,
+    Episode,
+    Flat,
+    Growth,
+    Missing,
+    NonFinite,
+    Phase,
+    Plateau,
+    Rate,
+    Steep,
+    Vanishing,
+    Zero,
+)
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.incident import Incident
-from gradwatch_server.health.operation import Account, OperationRecord, find_account
+from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.quiet import tell_missing, tell_vanishing, tell_zero
-from gradwatch_server.health.verdict.scene import UPDATE_RATIO, WEIGHTS_FINITE, Scene
-from gradwatch_server.health.verdict.steep import tell_steep
+from gradwatch_server.health.verdict.scene import UPDATE_RATIO, WEIGHTS_FINITE, Facts, Scene
+from gradwatch_server.health.verdict.stall import tell_flat, tell_plateau
+from gradwatch_server.health.verdict.steep import tell_cut, tell_steep
 
-__all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "is_credible", "limit_repeats", "tell"]
+__all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "is_credible", "limit_repeats", "tell"]
 
 REPEATS_LIMIT: Final = 5
 """Findings of one kind about one tensor; further ones are counted in the last: a page of equal sentences tells
 nothing."""
 LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""
+FLAT_SHARE: Final = 0.9
+"""From this share of dead or saturated units on a layer passes next to nothing on."""
+SPARE_SHARE: Final = 0.5
+"""A loss that fell below this part of its start while some units are left learns with those."""
 FALLEN_SHARE: Final = 0.9
 """A loss above this part of its start has not fallen."""
 DONE_LOSS: Final = 1e-6
@@ -38,8 +56,13 @@ def is_credible(episode: Episode, testimony: Testimony) -> bool:
     falls.
     """
     loss = testimony.known.read_loss()
-    if isinstance(episode, (Vanishing, Zero)):
+    if isinstance(episode, (Vanishing, Zero, Cut)):
         return not _has_learned(loss.initial, loss.recent)
+    if isinstance(episode, Flat):
+        if episode.share >= FLAT_SHARE:
+            return not _has_learned(loss.initial, loss.recent)
+        # With units to spare a model may learn well; without a loss nobody can say.
+        return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
     if isinstance(episode, Rate):
         # Without a loss, or with one that may be negative (rewards, likelihoods of densities), nobody can say.
         is_known = loss.initial is not None and loss.recent is not None and loss.initial > 0
@@ -47,17 +70,10 @@ def is_credible(episode: Episode, testimony: Testimony) -> bool:
     return True
 
 
-def tell(
-    incident: Incident,
-    questions: Mapping[Episode, Testimony],
-    optimizers: Mapping[int, str],
-    last_row: int,
-    records: Sequence[OperationRecord] = (),
-) -> Finding:
+def tell(incident: Incident, facts: Facts) -> Finding:
     """The finding of an incident, told by its lead."""
     lead = incident.lead
-    account, steep = _find_account(incident, records), _find_steep(lead, questions)
-    scene = Scene(incident, questions[lead], optimizers, last_row, account, steep)
+    scene = Scene(incident, facts, _find_account(incident, facts), _find_steep(lead, facts.questions))
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
@@ -72,15 +88,24 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Vanishing: tell_vanishing,
     Missing: tell_missing,
     Zero: tell_zero,
+    Flat: tell_flat,
+    Cut: tell_cut,
+    Plateau: tell_plateau,
 }
 
 
-def _find_account(incident: Incident, records: Sequence[OperationRecord]) -> Account | None:
+def _find_account(incident: Incident, facts: Facts) -> Account | None:
     """What the operations say about the incident's first NaN or Inf."""
-    first = next((member for member in incident.members if isinstance(member, NonFinite)), None)
+    first = next((m for m in incident.members if isinstance(m, NonFinite) and m.phase is not Phase.INPUT), None)
     if first is None or first.phase in (Phase.UPDATE, Phase.WEIGHT):
         return None  # the gradient was finite: what broke is the optimizer's
-    return find_account(records, first.stream, first.first_step)
+    account = find_account(facts.records, facts.origins, first.stream, first.first_step)
+    is_fed = isinstance(incident.lead, NonFinite) and incident.lead.phase is Phase.INPUT
+    if is_fed and account is not None and account.origin is None and account.culprit is not None:
+        return None  # an operation beside the way of the broken input
+    if account is None or account.culprit is None or first.table is None:
+        return account
+    return replace(account, dtype=first.table.dtype_of_layer(account.culprit.layer))
 
 
 def _find_steep(lead: Episode, episodes: Iterable[Episode]) -> Steep | None:
@@ -109,7 +134,7 @@ def limit_repeats(findings: Sequence[Finding]) -> list[Finding]:
     return kept
 
 
-def _has_learned(initial: float | None, recent: float | None) -> bool:
+def _has_learned(initial: float | None, recent: float | None, share: float = LEARNED_SHARE) -> bool:
     if initial is None or recent is None or not math.isfinite(recent):
         return False
-    return abs(recent) < DONE_LOSS or (initial > 0 and recent < LEARNED_SHARE * initial)
+    return abs(recent) < DONE_LOSS or (initial > 0 and recent < share * initial)

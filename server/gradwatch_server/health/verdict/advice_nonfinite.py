@@ -14,7 +14,17 @@ from gradwatch_server.health.verdict.advice_norm import advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
-__all__ = ["SUPERSEDED", "advise_gradient", "advise_loss", "advise_weight"]
+__all__ = [
+    "CHECK_INPUT_CODE",
+    "LOGITS_CODE",
+    "LOG_CAUSE",
+    "RESTORE_CODE",
+    "SUPERSEDED",
+    "advise_gradient",
+    "advise_loss",
+    "advise_weight",
+    "from_rate",
+]
 
 SINGULAR_CAUSE: Final = (
     "A function with an infinite slope at its input: sqrt or norm at 0, `where` after a NaN, log near 0"
@@ -89,7 +99,7 @@ def advise_gradient(lead: NonFinite, entry: Entry, scene: Scene) -> list[Hypothe
         found.append(_half_overflow(is_nan))
     elif not is_nan:
         found.append(_overflow())
-    return _weigh(found, scene) + _from_rate(scene)
+    return _weigh(found, scene) + from_rate(scene)
 
 
 def _weigh(hypotheses: list[Hypothesis], scene: Scene) -> list[Hypothesis]:
@@ -119,7 +129,7 @@ def advise_loss(lead: NonFinite, scene: Scene, *, is_beside: bool) -> list[Hypot
         # A NaN that the gradient depends on would have broken it in the same step.
         found = [replace(hypothesis, confidence=0.5 * hypothesis.confidence) for hypothesis in found]
         found.append(_beside_training(lead))
-    return _weigh(found, scene) + _from_rate(scene)
+    return _weigh(found, scene) + from_rate(scene)
 
 
 def advise_weight(lead: NonFinite, scene: Scene) -> list[Hypothesis]:
@@ -145,7 +155,7 @@ def advise_weight(lead: NonFinite, scene: Scene) -> list[Hypothesis]:
             RESTORE_CODE,
         ),
     ]
-    return found + _from_rate(scene)
+    return found + from_rate(scene)
 
 
 def _broken_rate(rate: float | None) -> Hypothesis:
@@ -277,7 +287,7 @@ def _beside_training(lead: NonFinite) -> Hypothesis:
     )
 
 
-def _from_rate(scene: Scene) -> list[Hypothesis]:
+def from_rate(scene: Scene) -> list[Hypothesis]:
     """Adds the learning rate to the suspects, strongly only if its steps were large."""
     ratio = scene.update_ratio
     if ratio is None:

@@ -8,7 +8,15 @@ from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
 
-__all__ = ["advise_growth", "advise_missing", "advise_rate", "advise_vanishing", "advise_zero"]
+__all__ = [
+    "CUT_CODE",
+    "DEAD_CODE",
+    "advise_growth",
+    "advise_missing",
+    "advise_rate",
+    "advise_vanishing",
+    "advise_zero",
+]
 
 CLIP_CODE = """\
 optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)"""
@@ -90,14 +98,7 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
             "Bound the argument of the operation from below, before it.",
             STEEP_CODE,
         ),
-        Hypothesis(
-            "Nothing limits the gradient",
-            0.4,
-            "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a "
-            "thousandfold. Without clipping a single such step moves the weights to where every later step is worse.",
-            "Clip the global norm near the usual one, and look at the batch of the first step.",
-            _clip_code(lead),
-        ),
+        *_advise_clip(lead, scene),
         Hypothesis(
             "The weights start too large for the depth",
             0.3 if lead.first_step < 20 else 0.05,
@@ -106,6 +107,31 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
             "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
             INITIAL_CODE,
         ),
+    ]
+
+
+def _advise_clip(lead: Growth, scene: Scene) -> list[Hypothesis]:
+    share = scene.clipped_share
+    if share is not None and share > 0:
+        return [
+            Hypothesis(
+                "Clipping hides how steep it is",
+                0.45,
+                f"The optimizer clips the gradient in about {share:.0%} of steps or variables, so the weights do not "
+                "show what the gradient does. Where it always acts, its limit has become the length of the step.",
+                "Find what makes the gradient large; clipping only bounds what it does.",
+                _clip_code(lead),
+            )
+        ]
+    return [
+        Hypothesis(
+            "Nothing limits the gradient",
+            0.4,
+            "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a "
+            "thousandfold. Without clipping a single such step moves the weights to where every later step is worse.",
+            "Clip the global norm near the usual one, and look at the batch of the first step.",
+            _clip_code(lead),
+        )
     ]
 
 

@@ -11,9 +11,11 @@ from gradwatch_server.health.episode import Steep
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.operation import Account
 from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.verdict.advice_arithmetic import advise_arithmetic
 from gradwatch_server.health.verdict.operation import (
     CONTAINERS,
     DIVISIONS,
+    is_arithmetic,
     is_exact,
     is_norm,
     say_exactly,
@@ -208,6 +210,8 @@ _PROBABILITIES: Final = re.compile(r"softmax|prob|\bp\b|y_pred|pred", re.IGNOREC
 
 def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]:
     """Causes of an operation that made non-finite values of finite ones, the likeliest first."""
+    if is_arithmetic(operation):
+        return advise_arithmetic(account, operation)
     exact = is_exact(account)
     remedy = _choose(operation, exact)
     why = remedy.why

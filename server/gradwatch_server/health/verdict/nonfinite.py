@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 
 from gradwatch_server.health.entry import Entry, locate
 from gradwatch_server.health.episode import NonFinite, Phase
-from gradwatch_server.health.finding import Finding, Hypothesis
-from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.verdict.advice_nonfinite import SUPERSEDED, advise_gradient, advise_loss, advise_weight
+from gradwatch_server.health.verdict.advice_nonfinite import advise_gradient, advise_loss, advise_weight
 from gradwatch_server.health.verdict.advice_operation import advise_masked_too_late, advise_operation
-from gradwatch_server.health.verdict.operation import (
-    describe_account,
-    name_operation,
-    operation_evidence,
-    say_place,
-    say_trouble,
-)
+from gradwatch_server.health.verdict.breakage import doubt, make_finding, say_counts, say_value, say_word
+from gradwatch_server.health.verdict.loss_scale import tell_loss_scale
+from gradwatch_server.health.verdict.operation import is_arithmetic, say_place, say_trouble
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
+from gradwatch_server.health.verdict.witness import say_backprop, tell_activation, tell_input
 
 __all__ = ["tell_nonfinite"]
 
@@ -32,14 +24,21 @@ def tell_nonfinite(lead: NonFinite, scene: Scene) -> Finding:
     """The finding of an incident that begins with a NaN or an Inf."""
     if lead.phase is Phase.LOSS or lead.table is None:
         return _tell_loss(lead, scene)
+    if lead.phase is Phase.INPUT:
+        return tell_input(lead, lead.table, scene)
+    if lead.phase is Phase.ACTIVATION:
+        return tell_activation(lead, lead.table, scene)
     if lead.phase is Phase.GRADIENT:
+        harm = [member for phase in (Phase.LOSS, Phase.UPDATE, Phase.WEIGHT) for member in scene.broken(phase)]
+        if lead.is_scaled and not harm:
+            return tell_loss_scale(lead, lead.table, scene)
         return _tell_gradient(lead, lead.table, scene)
     return _tell_weight(lead, lead.table, scene)
 
 
 def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
     name = "Loss" if lead.name == "loss" else lead.name
-    word = _word_of_value(lead.value)
+    word = say_value(lead.value)
     reached = any(isinstance(m, NonFinite) and m.phase is not Phase.LOSS for m in scene.incident.followers)
     before = scene.loss.before
     if lead.is_first_row:
@@ -65,8 +64,8 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
     if culprit is not None and scene.account is not None:
         title = f"{title.removesuffix(' while the weights were still finite')}: "
         title += f"{say_trouble(scene.account, culprit)}{say_place(culprit)}"
-        hypotheses = advise_operation(scene.account, culprit) + _doubt(hypotheses)
-    return _finding(
+        hypotheses = advise_operation(scene.account, culprit) + doubt(hypotheses)
+    return make_finding(
         lead,
         scene,
         "nonfinite_loss",
@@ -82,7 +81,7 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
 
 def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
     entry = locate(lead, table)
-    word = _word_of_counts(lead.counts)
+    word = say_word(lead.counts)
     column = table.gradient[entry.position]
     layer, tensor = table.layer_of_gradient(entry.position), table.names[column]
     subject, where = "Gradient", f" in {layer}"
@@ -93,7 +92,7 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
         begins = f"was {word} at the very first step ({say_step(lead.first_step)})"
     title = f"{subject} {begins}{where}" + (" while the loss was still finite" if scene.is_loss_finite else "")
     summary = (
-        f"At {say_step(lead.first_step)} the gradient of {tensor} held {_say_counts(lead.counts[entry.position])} "
+        f"At {say_step(lead.first_step)} the gradient of {tensor} held {say_counts(lead.counts[entry.position])} "
         f"among {say_count(table.n_elements[column], 'element')}"
     )
     if scene.is_loss_finite:
@@ -104,13 +103,13 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
     if culprit is not None and scene.account is not None:
         title = f"{subject} {begins}: {say_trouble(scene.account, culprit)}{say_place(culprit)}"
         named = advise_operation(scene.account, culprit)
-        if culprit.is_gradient:
+        if culprit.is_gradient and not is_arithmetic(culprit):
             kind = "singular_gradient"
-        elif scene.is_loss_finite:
+        elif not culprit.is_gradient and scene.is_loss_finite:
             named.insert(0, advise_masked_too_late(culprit))
-        hypotheses = named + _doubt(hypotheses)
+        hypotheses = named + doubt(hypotheses)
         layer = culprit.layer or layer
-    return _finding(
+    return make_finding(
         lead,
         scene,
         kind,
@@ -125,6 +124,7 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
         share=entry.share,
         n_tensors=entry.n_nonfinite,
         n_tensors_finite=entry.n_finite,
+        backprop=say_backprop(lead, scene),
     )
 
 
@@ -136,7 +136,7 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
     place = int(bad[int(np.argmin(shares))])
     column = columns[place]
     layer, tensor = table.layers[column] or table.names[column], table.names[column]
-    word = _word_of_counts(lead.counts)
+    word = say_word(lead.counts)
     noun = "Weights" if lead.phase is Phase.WEIGHT else "The update of the weights"
     noun = (
         "Every weight tensor" if lead.phase is Phase.WEIGHT and len(bad) == len(columns) > 1 else f"{noun} of {layer}"
@@ -144,14 +144,14 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
     title = f"{noun} became {word} at {say_step(lead.first_step)}"
     title += " although the gradients were finite" if len(table.gradient) else ""
     summary = (
-        f"After the update of {say_step(lead.first_step)} {tensor} held {_say_counts(lead.counts[place])} among "
+        f"After the update of {say_step(lead.first_step)} {tensor} held {say_counts(lead.counts[place])} among "
         f"{say_count(table.n_elements[column], 'element')}"
     )
     if len(table.gradient):
         summary += "; every gradient up to this step was finite"
     if 0 <= lead.finite_step < lead.first_step - 1:
         summary += f" (weights are not read at every step: they were last finite at {say_step(lead.finite_step)})"
-    return _finding(
+    return make_finding(
         lead,
         scene,
         "nonfinite_weight",
@@ -164,49 +164,6 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
         n_tensors=len(bad),
         n_tensors_finite=len(columns) - len(bad),
     )
-
-
-def _finding(
-    lead: NonFinite,
-    scene: Scene,
-    kind: str,
-    title: str,
-    summary: str,
-    *,
-    hypotheses: Sequence[Hypothesis],
-    layer: str | None = None,
-    tensor: str | None = None,
-    subject: str | None = None,
-    culprit: Operation | None = None,
-    **numbers: object,
-) -> Finding:
-    if scene.has_recovered:
-        title += f"; it recovered after {say_count(lead.n_rows, 'step')}"
-    n_nan, n_pos_inf, n_neg_inf = lead.counts.sum(axis=0).tolist()
-    counts = {} if lead.phase is Phase.LOSS else {"n_nan": n_nan, "n_pos_inf": n_pos_inf, "n_neg_inf": n_neg_inf}
-    if scene.account is not None:
-        numbers |= operation_evidence(scene.account)
-        summary += f" {describe_account(scene.account)}"
-    return Finding(
-        kind=kind,
-        severity=scene.severity,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
-        title=title,
-        layer=layer,
-        tensor=tensor,
-        evidence=scene.evidence(summary, **counts, **numbers),
-        hypotheses=tuple(sorted(hypotheses, key=lambda hypothesis: -hypothesis.confidence)),
-        operation=None if culprit is None else name_operation(culprit),
-        source=None if culprit is None or culprit.source is None else dict(culprit.source),
-        subject=subject,
-    )
-
-
-def _doubt(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """What may stand behind an operation that was seen to break: data and learning rate, not other operations."""
-    kept = [hypothesis for hypothesis in hypotheses if hypothesis.cause not in SUPERSEDED]
-    return [replace(hypothesis, confidence=0.2 * hypothesis.confidence) for hypothesis in kept]
 
 
 def _say_entry(entry: Entry, table: TensorTable) -> str:
@@ -223,16 +180,3 @@ def _say_entry(entry: Entry, table: TensorTable) -> str:
         text = f"between {name} and the loss: no variable nearer to the loss has a finite gradient"
     shallower = entry.n_finite > 0 and entry.n_nonfinite <= entry.position
     return text + ("; some layers nearer to the input stayed finite, so it did not spread to all" if shallower else "")
-
-
-def _word_of_value(value: float) -> str:
-    return "NaN" if math.isnan(value) else "infinite" if value > 0 else "minus infinity"
-
-
-def _word_of_counts(counts: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    return "NaN" if counts[:, 0].sum() > 0 else "infinite"
-
-
-def _say_counts(counts: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    parts = [f"{int(n):,} {name}" for n, name in zip(counts.tolist(), ("NaN", "+Inf", "-Inf"), strict=True) if n > 0]
-    return ", ".join(parts)

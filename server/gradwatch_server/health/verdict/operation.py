@@ -13,10 +13,17 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
 __all__ = [
+    "ARITHMETIC",
     "CONTAINERS",
     "DIVISIONS",
+    "MEANS",
+    "PRODUCTS",
+    "SQUARES",
+    "SUMS",
     "describe_account",
+    "is_arithmetic",
     "is_exact",
+    "is_fed_infinity",
     "is_norm",
     "name_operation",
     "operation_evidence",
@@ -30,7 +37,43 @@ __all__ = [
 
 DIVISIONS: Final = frozenset({"RealDiv", "Div", "DivNoNan", "Xdivy", "Reciprocal", "Inv"})
 
+PRODUCTS: Final = frozenset(
+    {
+        "MatMul",
+        "BatchMatMul",
+        "BatchMatMulV2",
+        "BatchMatMulV3",
+        "Einsum",
+        "Conv2D",
+        "Conv3D",
+        "Conv2DBackpropInput",
+        "Conv2DBackpropFilter",
+        "Conv3DBackpropInputV2",
+        "Conv3DBackpropFilterV2",
+        "DepthwiseConv2dNative",
+        "DepthwiseConv2dNativeBackpropInput",
+        "DepthwiseConv2dNativeBackpropFilter",
+    }
+)
+SUMS: Final = frozenset({"Add", "AddV2", "AddN", "Sub", "BiasAdd", "BiasAddGrad", "Sum", "Cumsum"})
+MEANS: Final = frozenset({"Mean", "AvgPool", "AvgPool3D"})
+SQUARES: Final = frozenset({"Square", "SquaredDifference", "L2Loss"})
+ARITHMETIC: Final = PRODUCTS | SUMS | MEANS | SQUARES | {"Mul", "MulNoNan", "Cast", "Max", "Min", "Prod"}
+"""Operations without a singular point, which break by overflow, by 0 * Inf and Inf - Inf, or on nothing."""
+
 _NOUNS: Final = {
+    **dict.fromkeys(PRODUCTS, "matrix product"),
+    **{name: "convolution" for name in PRODUCTS if "Conv" in name},
+    **dict.fromkeys(SUMS, "sum"),
+    **dict.fromkeys(MEANS, "mean"),
+    **dict.fromkeys(SQUARES, "square"),
+    "Sub": "difference",
+    "Mul": "product",
+    "MulNoNan": "product",
+    "Prod": "product",
+    "Cast": "conversion of numbers",
+    "Max": "maximum",
+    "Min": "minimum",
     "Sqrt": "square root",
     "Rsqrt": "reciprocal square root",
     "Log": "logarithm",
@@ -79,6 +122,16 @@ def is_norm(operation: Operation) -> bool:
     code = operation.code
     name = operation.forward_name or operation.name
     return operation.function == "Sqrt" and (bool(_NORM.search(code)) or "norm" in name.split("/")[-2:])
+
+
+def is_arithmetic(operation: Operation) -> bool:
+    """Whether the user wrote plain arithmetic: it has no singular point."""
+    return operation.function in ARITHMETIC
+
+
+def is_fed_infinity(account: Account) -> bool:
+    """Whether its input was infinite already: 0 * Inf and Inf - Inf are NaN."""
+    return account.numbers.get("n_nonfinite_in", 0.0) > 0
 
 
 def is_exact(account: Account) -> bool:
@@ -142,6 +195,8 @@ def say_trouble(account: Account, operation: Operation) -> str:
     """``square root of exactly 0``: what was wrong with the input."""
     function = operation.function
     noun = say_noun(operation)
+    if is_arithmetic(operation):
+        return _say_arithmetic(account, operation, noun)
     if function in CONTAINERS:
         return f"inside a {noun}" + (", in its gradient" if operation.is_gradient else "")
     if is_exact(account):
@@ -153,6 +208,15 @@ def say_trouble(account: Account, operation: Operation) -> str:
     return f"{noun} {_OUTSIDE[function]}" if function in _OUTSIDE else f"{noun} of finite inputs"
 
 
+def _say_arithmetic(account: Account, operation: Operation, noun: str) -> str:
+    if is_fed_infinity(account):
+        return "Inf minus Inf" if operation.function in SUMS else "0 times Inf"
+    of = f"{noun} of the backward pass" if operation.is_gradient else noun
+    if operation.function in MEANS | {"Max", "Min"}:
+        return f"{of} of finite numbers, or of none"
+    return f"{of} that overflows" + (f" {account.dtype}" if account.dtype == "float16" else "")
+
+
 def describe_account(account: Account) -> str:
     """One sentence on where the non-finite values came from, without more certainty than the record gives."""
     operation = account.culprit
@@ -160,13 +224,22 @@ def describe_account(account: Account) -> str:
         return _describe_carrier(account)
     numbers = account.numbers
     text = f"The first operation to break was {say_operation(operation)}"
-    text += f": {say_count(numbers['n_nonfinite'], 'value')} of its output NaN or infinite, and all of its input finite"
+    n_in_broken = numbers["n_nonfinite_in"]
+    text += f": {say_count(numbers['n_nonfinite'], 'value')} of its output NaN or infinite, and "
+    text += "all of its input finite"
+    if n_in_broken > 0:
+        text = text.removesuffix("all of its input finite") + f"{say_count(n_in_broken, 'value')} of its input infinite"
     n_singular, n_in = numbers["n_singular"], numbers["n_in"]
     if n_singular > 0:
         text += f"; {int(n_singular):,} of {say_count(n_in, 'input')} {_say_singular(operation, numbers['margin'])}"
     elif math.isfinite(numbers["margin"]):
         text += f"; its input came as near as {say_number(numbers['margin'])} to its singular point"
-    return text + "."
+    text += "."
+    if account.origin is not None:
+        text += " The step was computed again to find it."
+    if account.also is not None:
+        text += f" {say_operation(account.also)} broke too, on its own."
+    return text
 
 
 def _say_singular(operation: Operation, margin: float) -> str:
@@ -210,6 +283,9 @@ def operation_evidence(account: Account) -> dict[str, Any]:
         "margin": numbers["margin"],
         "amplification": numbers["amplification"],
     }
+    if account.origin is not None:
+        names = ("type", "name", "layer", "is_gradient", "n_nonfinite")
+        evidence["chain_operations"] = [{name: link.get(name) for name in names} for link in account.origin.chain]
     if named.forward_type:
         evidence["forward_operation"] = f"{named.forward_type} {named.forward_name}"
     return evidence

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
+
 from gradwatch_server.health.book import Testimony
-from gradwatch_server.health.episode import Episode, Growth, Missing, NonFinite, Phase, Rate, Steep, Vanishing, Zero
+from gradwatch_server.health.episode import (
+    Cut,
+    Episode,
+    Flat,
+    Growth,
+    Missing,
+    NonFinite,
+    Phase,
+    Plateau,
+    Rate,
+    Steep,
+    Vanishing,
+    Zero,
+)
 from gradwatch_server.health.finding import CRITICAL, WARNING
 from gradwatch_server.health.incident import Incident
-from gradwatch_server.health.operation import Account
+from gradwatch_server.health.input_column import InputColumns, InputRecord
+from gradwatch_server.health.operation import Account, OperationRecord, Origin
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.verdict.operation import say_link
+from gradwatch_server.health.verdict.spelling import say_number
 
-__all__ = ["NAMES_LIMIT", "UPDATE_RATIO", "WEIGHTS_FINITE", "Scene", "kind_of"]
+__all__ = ["NAMES_LIMIT", "UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "Scene", "kind_of"]
 
 UPDATE_RATIO: Final = "gradwatch/update_ratio"
 WEIGHTS_FINITE: Final = "gradwatch/weights_finite"
@@ -27,25 +44,58 @@ NAMES_LIMIT: Final = 10
 """Names in a list of evidence; the number of all stands beside it."""
 
 
+FALSE_SHARE: Final = 0.01
+"""The part of a weight tensor that must be broken to make the loss false: rare rows of an embedding do not."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of the whole run.
+
+    Attributes:
+        questions: what the scalars say about each episode.
+        optimizers: the optimizer's name of each stream.
+        last_row: the newest step of which any stream has brought a row.
+        records: rows in which operations began to break, of all streams.
+        origins: what hooks found by computing bad steps again, of all streams.
+        columns: what is known of inputs' columns, by stream and name.
+        newest_loss: step and value of the newest loss, given a stream.
+    """
+
+    questions: Mapping[Episode, Testimony]
+    optimizers: Mapping[int, str]
+    last_row: int
+    records: Sequence[OperationRecord]
+    origins: Sequence[Origin]
+    columns: Mapping[tuple[int, str], InputColumns]
+    newest_loss: Callable[[int], tuple[int, float] | None]
+
+
 @dataclass(frozen=True)
 class Scene:
     """The facts around an incident's first step.
 
     Attributes:
         incident: the incident.
-        testimony: what the scalars say about the lead.
-        optimizers: the optimizer's name of each stream.
-        last_row: the newest step of which any stream has brought a row.
+        facts: what is known of the whole run.
         account: what the operations say about where its first NaN or Inf came from, or None.
         steep: an operation that was steep at the time, or None.
     """
 
     incident: Incident
-    testimony: Testimony
-    optimizers: Mapping[int, str]
-    last_row: int
+    facts: Facts
     account: Account | None = None
     steep: Steep | None = None
+
+    @property
+    def testimony(self) -> Testimony:
+        """What the scalars say about the lead."""
+        return self.facts.questions[self.incident.lead]
+
+    @property
+    def last_row(self) -> int:
+        """The newest step of which any stream has brought a row."""
+        return self.facts.last_row
 
     @cached_property
     def loss(self) -> Reading:
@@ -78,17 +128,41 @@ class Scene:
     @property
     def weights_finite_step(self) -> int | None:
         """The last step before the lead's at which all weights (of its stream, if it has one) were read and finite."""
-        streams = (
-            [self.testimony.onset.stream] if self.testimony.onset.stream in self.optimizers else list(self.optimizers)
-        )
+        own, all_streams = self.testimony.onset.stream, self.facts.optimizers
+        streams = [own] if own in all_streams else list(all_streams)
         steps = [self.testimony.onset.read(WEIGHTS_FINITE, stream).before_step for stream in streams]
         known = [step for step in steps if step is not None]
         return min(known) if known and len(known) == len(steps) else None
 
+    def broken(self, phase: Phase) -> list[NonFinite]:
+        """The incident's NaN and Inf of one phase."""
+        return [m for m in self.incident.members if isinstance(m, NonFinite) and m.phase is phase]
+
+    def input_record(self, episode: NonFinite, name: str) -> InputRecord | None:
+        """Which columns and rows of an input were broken when an episode began, where it is known."""
+        known = self.facts.columns.get((episode.stream, name))
+        return None if known is None else known.find(episode.first_step)
+
+    @cached_property
+    def false_loss(self) -> float | None:
+        """The newest loss, where it is finite although weights have been broken since before it; None elsewhere."""
+        weights = [e for e in self.broken(Phase.WEIGHT) if e.is_open and _share(e) >= FALSE_SHARE]
+        if not weights:
+            return None
+        newest = self.facts.newest_loss(weights[0].stream)
+        if newest is None or newest[0] <= weights[0].first_step or not math.isfinite(newest[1]):
+            return None
+        return newest[1]
+
+    @property
+    def clipped_share(self) -> float | None:
+        """The usual share of what the optimizer's own clipping touches in a step, 0 to 1; None where not recorded."""
+        return self.testimony.known.read("clipped_share").recent
+
     @property
     def severity(self) -> str:
         """Critical while numbers are broken, and where weights broke; a passed accident is a warning."""
-        members = [m for m in self.incident.members if isinstance(m, NonFinite)]
+        members = [m for m in self.incident.members if isinstance(m, NonFinite) and not m.is_witness]
         weights = any(m.phase is Phase.WEIGHT for m in members)
         return CRITICAL if weights or any(m.is_open for m in members) else WARNING
 
@@ -99,6 +173,11 @@ class Scene:
 
     def evidence(self, summary: str, **numbers: Any) -> dict[str, Any]:
         """The evidence every finding has, and the numbers that its rule looked at."""
+        if self.false_loss is not None:
+            summary += (
+                f" The loss still reads {say_number(self.false_loss)}, but with broken weights it is false: it says "
+                "nothing about what the model learns."
+            )
         return {
             "summary": summary,
             "chain": self._chain(),
@@ -108,6 +187,7 @@ class Scene:
             "loss": self.loss.value,
             "loss_state": _say_state(self.loss.value),
             "loss_before": self.loss.before,
+            "loss_is_false": self.false_loss is not None,
             "learning_rate": self.learning_rate,
             "update_ratio": self.update_ratio,
             "weights_finite_step": self.weights_finite_step,
@@ -118,14 +198,16 @@ class Scene:
         several = len({member.stream for member in self.incident.members if member.stream >= 0}) > 1
         link = say_link(self.account) if self.account is not None else None
         # What the forward pass did comes before its loss, what the backward pass did before its gradients.
-        phase = Phase.GRADIENT if self.culprit is not None and self.culprit.is_gradient else Phase.LOSS
+        phase = Phase.BACKPROP if self.culprit is not None and self.culprit.is_gradient else Phase.ACTIVATION
         for member in self.incident.members:
+            if member.first_step < self.incident.lead.first_step:
+                continue
             if link is not None and (member.first_step, member.phase) >= (link["step"], phase):
                 chain.append(link)
                 link = None
             what = _what(member)
             if several and member.stream >= 0:
-                what += f" ({self.optimizers.get(member.stream, member.stream)})"
+                what += f" ({self.facts.optimizers.get(member.stream, member.stream)})"
             if what not in [known["what"] for known in chain]:
                 chain.append({"what": what, "step": member.first_step, "n": _n_first(member)})
         return chain if link is None else [*chain, link]
@@ -142,9 +224,7 @@ class Scene:
 def kind_of(episode: Episode) -> str:
     """The finding kind of an episode (docs/contract.md)."""
     if isinstance(episode, NonFinite):
-        # A broken update has no kind of its own: it is how the weights break.
-        kinds = {Phase.LOSS: "nonfinite_loss", Phase.GRADIENT: "nonfinite_gradient"}
-        return kinds.get(episode.phase, "nonfinite_weight")
+        return _KINDS[episode.phase]
     kinds_by_type: dict[type[Episode], str] = {
         Growth: "exploding_gradient",
         Rate: "lr_too_high",
@@ -152,8 +232,32 @@ def kind_of(episode: Episode) -> str:
         Missing: "missing_gradient",
         Zero: "zero_gradient",
         Steep: "steep_gradient",
+        Cut: "zero_gradient",
+        Plateau: "loss_plateau",
     }
+    if isinstance(episode, Flat):
+        return "dead_units" if episode.is_dead else "saturated_activation"
     return kinds_by_type[type(episode)]
+
+
+_KINDS: Final = {
+    Phase.INPUT: "nonfinite_input",
+    Phase.ACTIVATION: "nonfinite_activation",
+    Phase.LOSS: "nonfinite_loss",
+    # What has no kind of its own is how the next one breaks.
+    Phase.BACKPROP: "nonfinite_gradient",
+    Phase.GRADIENT: "nonfinite_gradient",
+    Phase.UPDATE: "nonfinite_weight",
+    Phase.WEIGHT: "nonfinite_weight",
+}
+
+
+def _share(episode: NonFinite) -> float:
+    """The largest broken part of one of an episode's weights, at its first step."""
+    if episode.table is None:
+        return 0.0
+    sizes = np.maximum(episode.table.n_elements[episode.table.weight], 1.0)
+    return float((episode.counts.sum(axis=1) / sizes).max())
 
 
 def _say_state(value: float | None) -> str | None:
@@ -165,7 +269,17 @@ def _say_state(value: float | None) -> str | None:
 def _what(episode: Episode) -> str:
     if isinstance(episode, NonFinite):
         return episode.name if episode.phase is Phase.LOSS else episode.phase.name.lower()
-    return {Growth: "gradient norm", Rate: "update ratio", Steep: "steep operation"}.get(type(episode), "gradient")
+    return _WHATS.get(type(episode), "gradient")
+
+
+_WHATS: Final[Mapping[type[Episode], str]] = {
+    Growth: "gradient norm",
+    Rate: "update ratio",
+    Steep: "steep operation",
+    Flat: "units",
+    Cut: "zeros in the gradient",
+    Plateau: "loss",
+}
 
 
 def _n_first(episode: Episode) -> int:
@@ -180,4 +294,6 @@ def _n_all(episode: Episode) -> int:
         return 1 if episode.phase is Phase.LOSS else int((episode.first_steps >= 0).sum())
     if isinstance(episode, (Missing, Zero)):
         return len(episode.positions)
+    if isinstance(episode, Flat):
+        return len(episode.columns)
     return max(1, getattr(episode, "n_tensors", 1))

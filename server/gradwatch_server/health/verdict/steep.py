@@ -1,15 +1,16 @@
-"""Verdicts on operations that come near their singular point, before anything breaks."""
+"""Verdicts on operations that come near their singular point before anything breaks, and on clips that hide it."""
 
 from __future__ import annotations
 
-from gradwatch_server.health.episode import Steep
+from gradwatch_server.health.episode import Cut, Steep
 from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.verdict.advice_operation import advise_steep
+from gradwatch_server.health.verdict.advice_stall import advise_cut
 from gradwatch_server.health.verdict.operation import name_operation, say_noun, say_operation, say_place
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
-__all__ = ["tell_steep"]
+__all__ = ["tell_cut", "tell_steep"]
 
 
 def tell_steep(lead: Steep, scene: Scene) -> Finding:
@@ -49,6 +50,48 @@ def tell_steep(lead: Steep, scene: Scene) -> Finding:
             norm_before=lead.norm_before,
         ),
         hypotheses=tuple(advise_steep(lead, operation)),
+        operation=name_operation(operation),
+        source=None if operation.source is None else dict(operation.source),
+        subject=operation.name,
+    )
+
+
+def tell_cut(lead: Cut, scene: Scene) -> Finding:
+    """The finding of zeros where a steep operation should give gradients."""
+    operation, table = lead.operation, lead.table
+    if operation is None or table is None:
+        raise ValueError("an episode of type Cut needs its operation and tensor table, found none")
+    noun, tensor = say_noun(operation), table.names[lead.column]
+    verb = "is" if lead.is_open else "was"
+    title = f"{lead.share:.0%} of the gradient at {tensor} {verb} cut to 0: a clip hides the steep {noun}"
+    title += say_place(operation).replace(f" in `{tensor}`", "")
+    if not lead.is_open:
+        title += f"; until {say_step(lead.last_step)}"
+    what = "gradient with respect to the output" if table.kinds[lead.column] == "backprop" else "gradient"
+    summary = (
+        f"Since {say_step(lead.first_step)} {say_number(100 * lead.zeros)} % of the {what} of {tensor} has been "
+        f"exactly 0 ({say_number(100 * lead.zeros_before)} % in the first rows), while {say_operation(operation)} came "
+        f"as near as {say_number(lead.margin)} to its singular point, where its slope is "
+        f"{say_number(lead.amplification)}. What is exactly 0 there learns nothing, and the loss does not show it."
+    )
+    return Finding(
+        kind="zero_gradient",
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=operation.layer or table.layers[lead.column] or None,
+        tensor=tensor,
+        evidence=scene.evidence(
+            summary,
+            share=lead.share,
+            zeros=lead.zeros,
+            zeros_before=lead.zeros_before,
+            margin=lead.margin,
+            amplification=lead.amplification,
+            is_from_start=lead.is_first_row,
+        ),
+        hypotheses=tuple(advise_cut(lead, operation)),
         operation=name_operation(operation),
         source=None if operation.source is None else dict(operation.source),
         subject=operation.name,

@@ -1,0 +1,140 @@
+"""The rule for a clip that hides a steep operation: its slope is large, and ever more elements get no gradient at all.
+
+Zeros alone tell nothing: pooling, dropout, a hinge loss or one-hot labels make them by design. So zeros count only
+where an operation in the user's own line is steep, and against the tensor's own first rows.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Cut, Phase
+from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
+from gradwatch_server.health.steep import AMPLIFICATION_LIMIT, is_judged
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["CutRule"]
+
+EARLY_ROWS: Final = 5
+"""Rows whose median is a tensor's own past."""
+SHARE_LIMIT: Final = 0.3
+"""The part of the elements that used to get a gradient and does not any more."""
+START_LIMIT: Final = 0.9
+"""Where it was so from the first rows on, nearly all that one-hot labels leave: padding cuts some too."""
+CONFIRM_ROWS: Final = 10
+"""Captured rows in succession."""
+
+Float = npt.NDArray[np.float64]
+
+
+class CutRule:
+    """Watches the zeros behind one stream's steep forward operations.
+
+    An operation in a layer is judged by the gradient with respect to that layer's output, one in the loss by that of
+    the model's output; where these are not captured, by the kernel's gradient nearest to the loss.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+        operations: its operations.
+    """
+
+    def __init__(self, stream: int, table: TensorTable, operations: tuple[Operation, ...]) -> None:
+        self._stream, self._table = stream, table
+        pairs = [(o, _tensor_behind(o, table)) for o in operations if is_judged(o)]
+        self._operations = tuple(operation for operation, column in pairs if column >= 0)
+        self._columns = np.array([column for _, column in pairs if column >= 0], np.int64)
+        self._places = np.array([operation.place for operation in self._operations], np.int64)
+        n = len(self._operations)
+        self._is_backprop = np.isin(self._columns, table.backprop)
+        # One-hot labels leave one class in so many.
+        self._one_hot = np.array([1.0 / max((table.shapes[c] or (1,))[-1], 1) for c in self._columns], np.float64)
+        self._early: list[list[float]] = [[] for _ in range(n)]
+        self._before = np.full(n, np.nan)
+        self._run = np.zeros(n, np.int64)
+        self._run_step = np.full(n, -1, np.int64)
+        self._n_calm = np.zeros(n, np.int64)
+        self._first_step = -1
+        self._current: dict[int, Cut] = {}
+        self.episodes: list[Cut] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; one in which operations or zeros were not looked at, or that broke, changes nothing."""
+        if not self._operations:
+            return
+        slope = block.operations[:, self._places, OPERATION_COLUMN["amplification"]].astype(np.float64)
+        found = block.statistics[:, self._columns].astype(np.float64)
+        zeros = found[:, :, COLUMN["n_zero"]] / np.maximum(found[:, :, COLUMN["n_elements"]], 1.0)
+        is_known = ~np.isnan(slope) & ~np.isnan(zeros) & (found[:, :, COLUMN["n_elements"]] > 0)
+        is_known &= ~block.is_harmed[:, None]
+        margin = block.operations[:, self._places, OPERATION_COLUMN["margin"]].astype(np.float64)
+        for row in np.flatnonzero(is_known.any(axis=1)):
+            step = int(block.steps[row])
+            self._step(step, np.where(is_known[row], 1.0 - zeros[row], np.nan), slope[row], margin[row])
+
+    def _step(self, step: int, alive: Float, slope: Float, margin: Float) -> None:
+        if self._first_step < 0:
+            self._first_step = step
+        is_known = ~np.isnan(alive)
+        for place in np.flatnonzero(is_known & np.isnan(self._before)).tolist():
+            self._early[place].append(float(alive[place]))
+            if len(self._early[place]) == EARLY_ROWS:
+                self._before[place] = float(np.median(self._early[place]))
+        usual = np.where(np.isnan(self._before), np.inf, self._before)
+        share = 1.0 - alive / np.maximum(usual, 1e-12)
+        from_start = 1.0 - alive / self._one_hot
+        is_cut = (share >= SHARE_LIMIT) & np.isfinite(usual)
+        is_start = self._is_backprop & (from_start >= START_LIMIT)
+        is_high = is_known & (slope >= AMPLIFICATION_LIMIT) & (is_cut | is_start)
+        self._run_step[is_high & (self._run == 0)] = step
+        self._run = np.where(is_high, self._run + 1, np.where(is_known, 0, self._run))
+        for place in np.flatnonzero(self._run >= CONFIRM_ROWS).tolist():
+            if place not in self._current and len(self.episodes) < EPISODES_LIMIT:
+                self._open(place, step, float((share if is_cut[place] else from_start)[place]), float(alive[place]))
+        for place, episode in list(self._current.items()):
+            if is_high[place]:
+                self._n_calm[place] = 0
+                episode.last_step = step
+                episode.n_rows += 1
+                episode.margin = float(np.fmin(episode.margin, margin[place]))
+                episode.amplification = float(np.fmax(episode.amplification, slope[place]))
+            elif is_known[place]:
+                self._n_calm[place] += 1
+                if self._n_calm[place] >= RECOVERY_ROWS:
+                    episode.closed_step = step
+                    del self._current[place]
+
+    def _open(self, place: int, step: int, share: float, alive: float) -> None:
+        first_step = int(self._run_step[place])
+        self._n_calm[place] = 0
+        self._current[place] = Cut(
+            stream=self._stream,
+            phase=Phase.BACKPROP,
+            first_step=first_step,
+            last_step=step,
+            n_rows=int(self._run[place]) - 1,
+            known_step=step,
+            table=self._table,
+            operation=self._operations[place],
+            column=int(self._columns[place]),
+            share=share,
+            zeros=1.0 - alive,
+            zeros_before=1.0 - float(self._before[place]),
+            is_first_row=first_step == self._first_step,
+        )
+        self.episodes.append(self._current[place])
+
+
+def _tensor_behind(operation: Operation, table: TensorTable) -> int:
+    """The column of the tensor whose zeros tell, -1 where there is none."""
+    own = [column for column in table.backprop if operation.layer and table.layers[column] == operation.layer]
+    if own:
+        return int(own[-1])
+    if len(table.backprop) and not operation.layer:
+        return int(table.backprop[-1])
+    kernels = table.gradient[table.kernels]
+    return int(kernels[-1]) if len(kernels) else -1

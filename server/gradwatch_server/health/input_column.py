@@ -1,0 +1,113 @@
+"""Which feature columns and which rows of a batch held NaN or Inf, as a hook tells of inputs. Owns no judgement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS
+
+__all__ = ["InputColumns", "InputRecord"]
+
+COLUMNS_LIMIT: Final = 100
+"""Columns named in a record; their number stands beside them."""
+
+Int64 = npt.NDArray[np.int64]
+Float32 = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class InputRecord:
+    """One batch with non-finite elements.
+
+    Attributes:
+        step: its step.
+        n_columns: feature columns of the input, 0 where they were not counted.
+        columns: the broken ones, at most `COLUMNS_LIMIT`, from the first on.
+        counts: their numbers of non-finite elements.
+        n_broken: how many columns are broken.
+        is_new: whether one of them never was before.
+        rows: the first broken rows of the batch.
+        n_rows: how many rows are broken.
+    """
+
+    step: int
+    n_columns: int
+    columns: tuple[int, ...]
+    counts: tuple[int, ...]
+    n_broken: int
+    is_new: bool
+    rows: tuple[int, ...]
+    n_rows: int
+
+
+class InputColumns:
+    """What the ``columns`` messages of one input say.
+
+    Kept are batches that begin a stretch of broken ones, and those in which a column breaks that never did before:
+    an incident begins with one of either.
+    """
+
+    def __init__(self) -> None:
+        """Starts with nothing broken."""
+        self._last_step = -1
+        self._n_calm = RECOVERY_ROWS
+        self._is_known = np.zeros(0, bool)
+        self._records: list[InputRecord] = []
+
+    def feed(self, steps: Int64, columns: Float32, bad_rows: Int64, n_bad_rows: Int64) -> None:
+        """Takes rows in order of steps; those of steps already taken are a replay, and are left out.
+
+        Args:
+            steps: ``[n]``.
+            columns: ``[n, n_columns, 3]`` number of non-finite elements, min and max of each feature column.
+            bad_rows: ``[n, 8]`` the first broken rows of the batch, -1 for none.
+            n_bad_rows: ``[n]``.
+        """
+        if len(self._is_known) < columns.shape[1]:
+            self._is_known = np.pad(self._is_known, (0, columns.shape[1] - len(self._is_known)))
+        is_bad = n_bad_rows > 0
+        for row, step in enumerate(steps.tolist()):
+            if step <= self._last_step:
+                continue
+            self._last_step = step
+            if is_bad[row]:
+                self._take_bad(step, columns[row], bad_rows[row], int(n_bad_rows[row]))
+            else:
+                self._n_calm += 1
+
+    def find(self, step: int) -> InputRecord | None:
+        """The batch of a step, or else the nearest kept one: the first soon after it, or the last before."""
+        later = next((record for record in self._records if record.step >= step), None)
+        if later is not None and later.step - step <= RECOVERY_ROWS:
+            return later
+        return next((record for record in reversed(self._records) if record.step <= step), None)
+
+    def is_new(self, step: int) -> bool:
+        """Whether a column broke at this step that never did before."""
+        return any(record.step == step and record.is_new for record in self._records)
+
+    def _take_bad(self, step: int, columns: Float32, bad_rows: Int64, n_bad_rows: int) -> None:
+        is_broken = np.zeros(len(self._is_known), bool)
+        is_broken[: len(columns)] = columns[:, 0] > 0
+        is_new = bool((is_broken & ~self._is_known).any())
+        if (is_new or self._n_calm >= RECOVERY_ROWS) and len(self._records) < 2 * EPISODES_LIMIT:
+            places = np.flatnonzero(is_broken)
+            named = places[:COLUMNS_LIMIT]
+            self._records.append(
+                InputRecord(
+                    step=step,
+                    n_columns=len(columns),
+                    columns=tuple(named.tolist()),
+                    counts=tuple(columns[named, 0].astype(np.int64).tolist()),
+                    n_broken=len(places),
+                    is_new=is_new,
+                    rows=tuple(row for row in bad_rows.tolist() if row >= 0),
+                    n_rows=n_bad_rows,
+                )
+            )
+        self._is_known |= is_broken
+        self._n_calm = 0

@@ -1,0 +1,172 @@
+"""One optimizer's stream: its table, its rules, and what they reported under earlier tables. Judges nothing itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import Block
+from gradwatch_server.health.book import is_loss
+from gradwatch_server.health.cut import CutRule
+from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
+from gradwatch_server.health.exploding import ExplodingRule
+from gradwatch_server.health.learning_rate import LearningRateRule
+from gradwatch_server.health.missing import MissingRule
+from gradwatch_server.health.nonfinite import NonFiniteRule
+from gradwatch_server.health.operation import OperationRecord, OperationRule, Origin
+from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.steep import SteepRule
+from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.unit import FlatRule
+from gradwatch_server.health.vanishing import VanishingRule
+from gradwatch_server.health.witness import WitnessRule
+from gradwatch_server.health.zero import ZeroRule
+
+__all__ = ["Rows", "Stream", "read_weights"]
+
+LOSS_SCALE: Final = "loss_scale"
+IS_UPDATE: Final = "is_update"
+
+Int64 = npt.NDArray[np.int64]
+Float32 = npt.NDArray[np.float32]
+Bool = npt.NDArray[np.bool_]
+
+
+class _Rule(Protocol):
+    """What a rule is: it takes rows, and has episodes."""
+
+    @property
+    def episodes(self) -> Sequence[Episode]: ...
+
+    def feed(self, block: Block) -> None: ...
+
+
+class Rows(NamedTuple):
+    """Rows of one stream, as `Engine.feed_rows` takes them."""
+
+    steps: Int64
+    statistics: Float32
+    scalars: Float32
+    present: Bool
+    operations: Float32
+
+    def take(self, which: slice | Bool) -> Rows:
+        """Some of the rows."""
+        return Rows(
+            self.steps[which],
+            self.statistics[which],
+            self.scalars[which],
+            self.present[which],
+            self.operations[which],
+        )
+
+
+class Stream:
+    """One stream's table, its rules, and what they reported under earlier tables."""
+
+    def __init__(
+        self,
+        number: int,
+        optimizer: str,
+        table: TensorTable,
+        scalars: tuple[str, ...],
+        *,
+        operations: tuple[Operation, ...],
+        earlier: Stream | None,
+    ) -> None:
+        self.number, self.optimizer, self.table, self.scalars = number, optimizer, table, scalars
+        self.operations = operations
+        self.last_step: int = earlier.last_step if earlier is not None else -1
+        self._loss_scale: float = earlier._loss_scale if earlier is not None else np.nan
+        self.learning_rate = LearningRateRule(number, table)
+        harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
+        self.rules: tuple[_Rule, ...] = (
+            *harmed,
+            NonFiniteRule(number, table, Phase.GRADIENT, harmed),
+            *(WitnessRule(number, table, phase) for phase in (Phase.INPUT, Phase.ACTIVATION, Phase.BACKPROP)),
+            FlatRule(number, table, is_dead=True),
+            FlatRule(number, table, is_dead=False),
+            CutRule(number, table, operations),
+            ExplodingRule(number, table),
+            VanishingRule(number, table),
+            MissingRule(number, table),
+            ZeroRule(number, table),
+            SteepRule(number, table, operations),
+        )
+        self.operation_rule = OperationRule(number, operations)
+        self._archive = earlier.episodes() if earlier is not None else []
+        self._archived_records = earlier.records() if earlier is not None else []
+        self._origins: dict[int, Origin] = {origin.step: origin for origin in earlier.origins()} if earlier else {}
+        for episode in self._archive:
+            if episode.is_open:
+                episode.closed_step = self.last_step + RECOVERY_ROWS
+
+    def episodes(self) -> list[Episode]:
+        """All episodes, those under earlier tables first."""
+        reported = itertools.chain.from_iterable(rule.episodes for rule in self.rules)
+        return [*self._archive, *reported, *self.learning_rate.episodes]
+
+    def records(self) -> list[OperationRecord]:
+        """All rows in which an operation began to break, those under earlier tables first."""
+        return [*self._archived_records, *self.operation_rule.records]
+
+    def origins(self) -> list[Origin]:
+        """What the hook found by computing bad steps again, those under earlier tables first."""
+        return list(self._origins.values())
+
+    def add_origin(self, message: Mapping[str, Any]) -> None:
+        """Takes one origin; a second one of the same step is a replay."""
+        origin = Origin.read(self.number, message, self.operations)
+        if origin.step in self._origins:
+            return
+        if len(self._origins) >= EPISODES_LIMIT:
+            if np.isnan(self._loss_scale):
+                return
+            del self._origins[min(self._origins)]  # loss scaling provokes an overflow now and then; the last one counts
+        self._origins[origin.step] = origin
+
+    def make_block(self, rows: Rows) -> Block:
+        """The rows with their loss scale: the last one captured holds until the next."""
+        scale = self._read_scale(rows)
+        is_scaled = ~np.isnan(scale)
+        losses = [place for place, name in enumerate(self.scalars) if is_loss(name)]
+        is_loss_broken = rows.present[:, losses] & ~np.isfinite(rows.scalars[:, losses])
+        return Block(
+            table=self.table,
+            steps=rows.steps,
+            statistics=rows.statistics,
+            loss_scale=np.where(is_scaled, scale, 1.0),
+            is_scaled=is_scaled,
+            operations=rows.operations,
+            is_loss_finite=np.asarray(~is_loss_broken.any(axis=1)),
+            is_update=self._read_is_update(rows),
+        )
+
+    def _read_scale(self, rows: Rows) -> npt.NDArray[np.float64]:
+        if LOSS_SCALE not in self.scalars:
+            return np.full(len(rows.steps), np.nan)
+        place = self.scalars.index(LOSS_SCALE)
+        values = rows.scalars[:, place]
+        usable = rows.present[:, place] & np.isfinite(values) & (values > 0)
+        known = np.concatenate([[self._loss_scale], np.where(usable, values, np.nan)])
+        latest = np.maximum.accumulate(np.where(np.isnan(known), 0, np.arange(len(known))))
+        self._loss_scale = float(known[latest][-1])
+        return np.asarray(known[latest][1:], np.float64)
+
+    def _read_is_update(self, rows: Rows) -> Bool:
+        if IS_UPDATE not in self.scalars:
+            return np.ones(len(rows.steps), bool)
+        place = self.scalars.index(IS_UPDATE)
+        return np.asarray(~rows.present[:, place] | (rows.scalars[:, place] != 0))
+
+
+def read_weights(block: Block) -> tuple[Int64, npt.NDArray[np.float64]]:
+    """The steps at which weights were read, and 1 where all were finite, NaN where not."""
+    weight = block.table.weight
+    seen = block.is_captured[:, weight].any(axis=1)
+    is_bad = block.is_nonfinite[seen][:, weight].any(axis=1)
+    return block.steps[seen], np.where(is_bad, np.nan, 1.0)

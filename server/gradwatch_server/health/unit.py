@@ -1,0 +1,180 @@
+"""The rule for units that stand still: dead ones (ReLU and its like) and saturated ones (sigmoid, tanh).
+
+A hook counts the elements of units whose output is flat at every element of a batch (docs/contract.md,
+``n_saturated``). A unit may be idle for one batch by chance, the more so the smaller the batch: what chance explains is
+taken off, and a layer is judged by rows in succession and against its own first rows.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import EPISODES_LIMIT, Flat, Phase
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["FlatRule"]
+
+EARLY_ROWS: Final = 5
+"""Rows whose median is a layer's own past."""
+SHARE_LIMIT: Final = 0.5
+"""More than half of a layer's units: SageMaker Debugger's rule for dead ReLU."""
+RISE: Final = 0.3
+"""And this much more than in the layer's first rows: wide layers are born with dead units, and work."""
+START_LIMIT: Final = 0.9
+"""Units that are flat from the first rows on must be nearly all: sparse layers are meant to have many."""
+CALM_SHARE: Final = 0.4
+"""Hysteresis: it is over only below this share."""
+CONFIRM_ROWS: Final = 10
+"""Captured rows in succession; a bad batch or two kill no unit."""
+CONFIRM_STEPS: Final = 50
+"""And steps: a unit that comes back was not dead."""
+POSITIONS_MIN: Final = 16.0
+"""Elements of a unit in a batch below which nothing can be said."""
+POSITIONS_SHARE: Final = 0.25
+"""Elements of one batch are alike: so many of them count as independent."""
+
+_SATURATING: Final = frozenset({"sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
+
+Float = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+
+class FlatRule:
+    """Watches the layers' outputs of one stream.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+        is_dead: whether it watches for dead units, else for saturated ones.
+    """
+
+    def __init__(self, stream: int, table: TensorTable, *, is_dead: bool) -> None:
+        self._stream, self._table, self._is_dead = stream, table, is_dead
+        chosen = [c for c in table.activation if table.functions[c] and _is_dying(table.functions[c]) == is_dead]
+        self._columns = np.array(chosen, np.int64)
+        n = len(chosen)
+        self._n_units = np.array([max((table.shapes[c] or (1,))[-1], 1) for c in chosen], np.float64)
+        self._early: list[list[float]] = [[] for _ in chosen]
+        self._before = np.full(n, np.nan)
+        self._run = np.zeros(n, np.int64)
+        self._run_step = np.full(n, -1, np.int64)
+        self._first_step = np.full(n, -1, np.int64)
+        self._current: Flat | None = None
+        self._members = np.zeros(n, bool)
+        self.episodes: list[Flat] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; one in which no layer was looked at changes nothing."""
+        if not len(self._columns):
+            return
+        flat = block.statistics[:, self._columns, COLUMN["n_saturated"]]
+        is_seen = ~np.isnan(flat)
+        rows = np.flatnonzero(is_seen.any(axis=1))
+        if not len(rows):
+            return
+        share = self._measure(block, rows)
+        is_settled = not (np.isnan(self._before) & ~np.isnan(share).all(axis=0)).any()
+        if is_settled and self._current is None and not self._run.any() and not self._is_high(share).any():
+            return
+        for place, row in enumerate(rows.tolist()):
+            self._step(block, row, share[place])
+
+    def _measure(self, block: Block, rows: npt.NDArray[np.int64]) -> Float:
+        """``[n_rows, n_layers]`` share of flat units beyond what chance explains; NaN where it cannot be told."""
+        found = block.statistics[rows][:, self._columns].astype(np.float64)
+        size = np.maximum(found[:, :, COLUMN["n_elements"]], 1.0)
+        share = found[:, :, COLUMN["n_saturated"]] / size
+        positions = size / self._n_units
+        if self._is_dead:
+            zeros = np.clip(found[:, :, COLUMN["n_zero"]] / size, share, 1.0)
+            # Of the units that are not flat, the part of elements at 0: the chance that one is, in the power of the
+            # batch, is the chance that a live unit looks dead.
+            live = np.where(share < 1, (zeros - share) / np.maximum(1 - share, 1e-12), 0.0)
+            chance = np.clip(live, 0.0, 1.0) ** (POSITIONS_SHARE * positions)
+            share = np.where(share < 1, share - np.where(np.isnan(chance), 0.0, chance), share)
+        return np.where((positions >= POSITIONS_MIN) & ~block.is_nonfinite[rows][:, self._columns], share, np.nan)
+
+    def _is_high(self, share: Float) -> Bool:
+        risen = (share > SHARE_LIMIT) & (share >= self._before + RISE)
+        return np.asarray(risen | ((share >= START_LIMIT) & (self._before >= START_LIMIT)))
+
+    def _step(self, block: Block, row: int, share: Float) -> None:
+        step = int(block.steps[row])
+        for place in np.flatnonzero(np.isnan(self._before) & ~np.isnan(share)).tolist():
+            self._take_early(place, step, float(share[place]))
+        is_seen = ~np.isnan(share)
+        is_high = self._is_high(share) | (self._members & (share >= CALM_SHARE))
+        # The first rows of a layer that is flat from the start count, once they are known to be so.
+        self._run_step[is_high & (self._run == 0)] = step
+        self._run = np.where(is_high, self._run + 1, np.where(is_seen, 0, self._run))
+        is_sure = (self._run >= CONFIRM_ROWS) & (step - self._run_step >= CONFIRM_STEPS)
+        self._members &= ~is_seen | is_high
+        fresh = is_sure & ~self._members
+        if self._current is not None and not (self._members | fresh).any():
+            self._current.closed_step = step
+            self._current = None
+        if fresh.any():
+            self._members |= fresh
+            self._add(block, row, fresh, share)
+        if self._current is not None and (self._members & is_seen).any():
+            self._current.last_step = step
+            self._current.n_rows += 1
+
+    def _take_early(self, place: int, step: int, share: float) -> None:
+        early = self._early[place]
+        if not early:
+            self._first_step[place] = step
+        early.append(share)
+        if len(early) == EARLY_ROWS:
+            self._before[place] = float(np.median(early))
+            if self._before[place] >= START_LIMIT:
+                self._run[place], self._run_step[place] = EARLY_ROWS - 1, self._first_step[place]
+
+    def _add(self, block: Block, row: int, fresh: Bool, share: Float) -> None:
+        places = np.flatnonzero(fresh)
+        found = {int(self._columns[place]): int(self._run_step[place]) for place in places}
+        if self._current is not None:
+            self._current.columns |= {c: s for c, s in found.items() if c not in self._current.columns}
+            return
+        if len(self.episodes) >= EPISODES_LIMIT:
+            return
+        first = int(places[np.argmin(self._run_step[places])])
+        column = int(self._columns[first])
+        self._current = Flat(
+            stream=self._stream,
+            phase=Phase.ACTIVATION,
+            first_step=int(self._run_step[first]),
+            last_step=int(block.steps[row]),
+            n_rows=int(self._run[first]) - 1,
+            known_step=int(block.steps[row]),
+            table=self._table,
+            is_dead=self._is_dead,
+            columns=found,
+            column=column,
+            share_before=float(self._before[first]),
+            share=float(share[first]),
+            is_first_row=bool(self._before[first] >= START_LIMIT),
+            largest_input=_largest_input(block, row, self._table),
+            next_function=_next_function(self._table, column),
+        )
+        self.episodes.append(self._current)
+
+
+def _is_dying(function: str | None) -> bool:
+    return function not in _SATURATING
+
+
+def _largest_input(block: Block, row: int, table: TensorTable) -> float:
+    """The largest |value| that entered the model, NaN where it was not looked at."""
+    columns = [c for c in table.input if table.names[c].partition("/")[0] == "input"]
+    ends = np.abs(block.statistics[row, columns][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
+    return float(np.nanmax(ends)) if ends.size and not np.isnan(ends).all() else float("nan")
+
+
+def _next_function(table: TensorTable, column: int) -> str | None:
+    later = table.activation[table.activation > column]
+    return table.functions[int(later[0])] if len(later) else ""

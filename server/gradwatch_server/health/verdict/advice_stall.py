@@ -1,0 +1,174 @@
+"""Causes and cures of layers that stand still, of clips that hide a slope, and of losses that never left guessing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gradwatch_server.health.episode import Cut, Flat
+from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.learning_rate import RATIO_LIMIT
+from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.verdict.advice_norm import CUT_CODE, DEAD_CODE, advise_rate
+from gradwatch_server.health.verdict.operation import say_noun, say_place
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_number
+
+__all__ = ["advise_cut", "advise_flat", "advise_plateau"]
+
+LARGE_INPUT: Final = 10.0
+"""Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
+
+SCALE_CODE: Final = """\
+# Bring every feature to about [-1, 1] before the first layer:
+normalise = tf.keras.layers.Normalization()
+normalise.adapt(x_train)                                # or: x = x / 255.0 for images"""
+
+LOGIT_CODE: Final = """\
+# No activation on the layer that gives the logits: relu turns every negative one into 0.
+logits = tf.keras.layers.Dense(n_classes)(x)
+model.compile(loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), optimizer=optimizer)"""
+
+SATURATED_CODE: Final = """\
+# A start that keeps sums of inputs near 0, and normalisation that keeps them there:
+x = tf.keras.layers.Dense(128, kernel_initializer="glorot_uniform")(x)
+x = tf.keras.layers.BatchNormalization()(x)
+x = tf.keras.layers.Activation("tanh")(x)"""
+
+SLOPE_CODE: Final = """\
+# Outside its limits a clip has slope 0: what is clipped gets no gradient, and cannot come back.
+# Bound the input of the steep operation smoothly instead, and drop the clip:
+logits = tf.math.log(x + 1e-3)                          # slope at most 1,000
+log_p = tf.nn.log_softmax(logits)                       # instead of log(clip(softmax(logits)))
+loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)"""
+
+LEARN_CODE: Final = """\
+# Can the model learn 10 samples by heart? If not, the fault is in the model or the loss, not in the data.
+model.fit(x[:10], y[:10], epochs=500, verbose=0)
+print(model.evaluate(x[:10], y[:10]))"""
+
+
+def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
+    """Causes of units that are dead or saturated."""
+    ratio, function = scene.update_ratio, lead.next_function
+    found = []
+    if ratio is not None and ratio > RATIO_LIMIT:
+        found.append(advise_rate(scene, 0.85 if not lead.is_first_row else 0.5))
+    elif not lead.is_first_row:
+        found.append(advise_rate(scene, 0.5))
+    if lead.largest_input > LARGE_INPUT:
+        found.append(_scale(lead))
+    if lead.is_dead and function in {"softmax", ""}:
+        found.append(_logits(is_last=function == ""))
+    found.append(_start(lead))
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_cut(lead: Cut, operation: Operation) -> list[Hypothesis]:
+    """Causes of zeros behind a steep operation."""
+    return [
+        Hypothesis(
+            f"A clip around the {say_noun(operation)} cuts the gradient off{say_place(operation)}",
+            0.85,
+            f"The {say_noun(operation)} multiplies gradients by up to {say_number(lead.amplification)}, and a clip "
+            "before or behind it sets those of the elements beyond its limits to 0. The values stay finite, so it "
+            "looks like a cure; those elements, or whole samples, are no longer learned from.",
+            "Bound the input smoothly or give the loss the logits, and take the clip away.",
+            SLOPE_CODE,
+        ),
+        Hypothesis(
+            "A mask, a stop or a constant on the way to the loss",
+            0.25,
+            "`tf.stop_gradient`, rounding, comparisons and masks give exact zeros too. Those that are meant to be "
+            "there are usually there from the first step on.",
+            "Look for operations without a slope between this tensor and the loss.",
+            CUT_CODE,
+        ),
+    ]
+
+
+def advise_plateau(scene: Scene) -> list[Hypothesis]:
+    """Causes of a loss that stays at what guessing gives."""
+    ratio = scene.update_ratio
+    found = [
+        Hypothesis(
+            "The labels do not belong to the inputs, or carry nothing that the model can learn",
+            0.45,
+            "A model that cannot tell anything from its inputs settles at the loss of guessing. Shuffling inputs and "
+            "labels apart, a wrong column or an input that is constant do that.",
+            "Look at a few samples with their labels as they enter `fit`, and try to overfit ten of them.",
+            LEARN_CODE,
+        ),
+        Hypothesis(
+            "The outputs and the loss do not fit together",
+            0.4,
+            "Logits given to a loss that expects probabilities, a softmax taken twice, or sparse labels given to a "
+            "loss that expects one-hot ones leave a gradient that leads nowhere.",
+            "Either a softmax and `from_logits=False`, or no activation and `from_logits=True`.",
+            LOGIT_CODE,
+        ),
+    ]
+    if ratio is not None and ratio < SMALL_RATIO:
+        found.append(
+            Hypothesis(
+                "The learning rate is too small, or the gradient does not arrive",
+                0.6,
+                f"Updates are {say_number(ratio)} of the weights they change, where 0.001 is usual. At that pace the "
+                "weights have hardly moved.",
+                "Raise the learning rate, and look at the gradient of the first layers.",
+                "optimizer = tf.keras.optimizers.Adam(1e-3)",
+            )
+        )
+    elif ratio is not None:
+        found.append(advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.2))
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+SMALL_RATIO: Final = 1e-6
+"""A thousandth of the usual update / weight ratio; SageMaker Debugger warns below 1e-8."""
+
+
+def _scale(lead: Flat) -> Hypothesis:
+    what = "far below 0 for every input" if lead.is_dead else "far beyond the range in which the function has a slope"
+    return Hypothesis(
+        "The inputs are not scaled",
+        0.75,
+        f"Values up to {say_number(lead.largest_input)} enter the model. Sums over many of them are {what}, and the "
+        "first steps are as large as they are.",
+        "Scale every feature to about [-1, 1], or normalise as the first layer.",
+        SCALE_CODE,
+    )
+
+
+def _logits(*, is_last: bool) -> Hypothesis:
+    return Hypothesis(
+        "A relu stands right before the softmax" if not is_last else "The model's output passes a relu",
+        0.7,
+        "Where all its inputs are negative it gives only zeros: every class is equally likely, and the slope back "
+        "through the relu is 0.",
+        "Give the output layer no activation, and let the loss take the logits.",
+        LOGIT_CODE,
+    )
+
+
+def _start(lead: Flat) -> Hypothesis:
+    if lead.is_dead:
+        return Hypothesis(
+            "Units that died: relu with only negative inputs",
+            0.6,
+            "A relu that is negative for every input has slope 0, and never comes back by itself. "
+            + (
+                "It was so from the first steps on: a start with a negative bias or too large weights gives that."
+                if lead.is_first_row
+                else "One step that was too large is enough to push a whole layer there."
+            ),
+            "Use an activation with a slope below 0, a variance-keeping start and smaller steps; restart from before.",
+            DEAD_CODE,
+        )
+    return Hypothesis(
+        "Weights or inputs too large for a saturating activation",
+        0.6,
+        "At its ends the function is flat: its slope is 0 to seven digits, and nothing that is behind it in the model "
+        "learns.",
+        "Keep the sums near 0 by a variance-keeping start and normalisation, or use an activation that does not end.",
+        SATURATED_CODE,
+    )

@@ -1,0 +1,181 @@
+"""Causes and cures of NaN and Inf in what enters the model, and in layers' outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from gradwatch_server.health.episode import NonFinite
+from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.input_column import InputRecord
+from gradwatch_server.health.verdict.advice_arithmetic import HALF_CODE, LARGE_CODE
+from gradwatch_server.health.verdict.advice_nonfinite import (
+    CHECK_INPUT_CODE,
+    LOG_CAUSE,
+    LOGITS_CODE,
+    RESTORE_CODE,
+    from_rate,
+)
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_step
+
+__all__ = ["advise_activation", "advise_input"]
+
+COLUMNS_IN_CODE: Final = 20
+
+MASK_FIRST_CODE: Final = """\
+# Before the first layer: behind it, 0 * NaN is NaN in the backward pass.
+filled = tf.keras.ops.where(tf.keras.ops.isfinite(inputs), inputs, 0.0)
+x = tf.keras.layers.Dense(64)(filled)
+
+# or in the data, for every batch:
+dataset = dataset.map(lambda x, y: (tf.where(tf.math.is_finite(x), x, tf.zeros_like(x)), y))"""
+
+LABEL_CODE: Final = """\
+# Leave samples without a label out of the loss, and make their error harmless before it is masked:
+has_label = tf.math.is_finite(y)
+error = loss_fn(tf.where(has_label, y, tf.zeros_like(y)), outputs)
+loss = tf.reduce_sum(tf.where(has_label, error, 0.0)) / tf.reduce_sum(tf.cast(has_label, tf.float32))"""
+
+
+def advise_input(
+    lead: NonFinite, scene: Scene, name: str, record: InputRecord | None, mended_behind: str | None
+) -> list[Hypothesis]:
+    """Causes of NaN or Inf in what enters the step; ``mended_behind`` is the last layer that still gave them."""
+    found = [_clean_data(lead, name, record)]
+    if name.partition("/")[0] == "input" and scene.is_loss_finite is not False:
+        found.insert(0, _mask_first(mended_behind, is_certain=bool(scene.is_loss_finite)))
+    elif name.partition("/")[0] != "input":
+        found.insert(0, _mask_label())
+    return found
+
+
+def advise_activation(
+    lead: NonFinite, scene: Scene, *, dtype: str, is_fed_finite: bool, is_first: bool
+) -> list[Hypothesis]:
+    """Causes of a layer's broken output whose input was whole.
+
+    Args:
+        lead: the activations' episode.
+        scene: the facts around it.
+        dtype: the layer's.
+        is_fed_finite: whether the model's inputs are known to have been finite.
+        is_first: whether it is the first layer.
+    """
+    found = []
+    if dtype == "float16":
+        found.append(_half(is_nan=bool(lead.counts[:, 0].any())))
+    if not is_fed_finite:
+        found.append(_bad_data(lead))
+    read = scene.weights_finite_step
+    if read is None or read < lead.first_step - 1:
+        found.append(_broken_weights(read, is_likely=is_first and is_fed_finite))
+    found.append(
+        Hypothesis(
+            LOG_CAUSE,
+            0.45,
+            "The layer's input was finite and its output was not, so something inside it has no value there: a log or "
+            "a root of a number below 0, a division by 0, or an exponential that overflows.",
+            "Keep the argument of the operation inside its range, before the operation.",
+            LOGITS_CODE,
+        )
+    )
+    if dtype != "float16" and not lead.counts[:, 0].any():
+        found.append(
+            Hypothesis(
+                "Overflow in the forward pass",
+                0.5,
+                "The output is infinite and not NaN: it left the range of its type. Weights or inputs had grown very "
+                "large before.",
+                "Scale the inputs, normalise between layers, lower the learning rate.",
+                LARGE_CODE,
+            )
+        )
+    return [*found, *from_rate(scene)]
+
+
+def _mask_first(mended_behind: str | None, *, is_certain: bool) -> Hypothesis:
+    where = f"only behind `{mended_behind}`" if mended_behind else "only behind the first layers"
+    return Hypothesis(
+        f"The model masks the broken inputs too late: {where}",
+        0.95 if is_certain else 0.5,
+        "The loss stayed finite, so something in the model hides the NaN from it. The backward pass still meets it: "
+        "the gradient of a kernel is its input times the signal, and 0 times NaN is NaN.",
+        "Fill or mask them before the first layer, in the data or as the model's first operation.",
+        MASK_FIRST_CODE,
+    )
+
+
+def _mask_label() -> Hypothesis:
+    return Hypothesis(
+        "Samples without a usable label or weight enter the loss",
+        0.9,
+        "What the loss compares with was not finite. Hiding the result of the loss comes too late: the gradient of "
+        "what is hidden is 0 times NaN.",
+        "Replace the missing labels before the loss, and leave the samples out of its mean.",
+        LABEL_CODE,
+    )
+
+
+def _clean_data(lead: NonFinite, name: str, record: InputRecord | None) -> Hypothesis:
+    is_nan = bool(lead.counts[:, 0].any())
+    when = (
+        "It was there in the first batch"
+        if lead.is_first_row
+        else f"Batches up to {say_step(lead.finite_step)} were finite"
+    )
+    return Hypothesis(
+        f"The data hold {'NaN' if is_nan else 'infinite values'}",
+        0.9,
+        f"{when}, and what enters the step was not made by the model. Gaps in the source, and logs, roots or divisions "
+        "in the preparation of features, leave them behind.",
+        "Find out where they come from, and fill or drop them before training.",
+        _column_code(record) if name.partition("/")[0] == "input" and record is not None else CHECK_INPUT_CODE,
+    )
+
+
+def _column_code(record: InputRecord) -> str:
+    if not record.columns:
+        return CHECK_INPUT_CODE
+    columns: Sequence[int] = record.columns[:COLUMNS_IN_CODE]
+    return (
+        f"columns = {list(columns)}                       # the ones that were broken here\n"
+        "print((~np.isfinite(x[:, columns])).sum(axis=0))   # in how many rows of the whole data?\n\n"
+        "# then fill them, for instance by the column's median:\n"
+        "finite = np.where(np.isfinite(x), x, np.nan)\n"
+        "x = np.where(np.isfinite(x), x, np.nanmedian(finite, axis=0))"
+    )
+
+
+def _bad_data(lead: NonFinite) -> Hypothesis:
+    return Hypothesis(
+        "NaN or Inf in the inputs" + ("" if lead.is_first_row else " of this batch"),
+        0.5,
+        "What entered the model is not recorded for this step. Every function of a NaN is NaN, and a single bad record "
+        "breaks a batch.",
+        "Check the inputs for NaN and Inf, and fill gaps before the first layer.",
+        CHECK_INPUT_CODE,
+    )
+
+
+def _broken_weights(read: int | None, *, is_likely: bool) -> Hypothesis:
+    seen = "have not been read yet" if read is None else f"were last read at {say_step(read)}"
+    return Hypothesis(
+        "The layer's weights were broken by the step before",
+        0.6 if is_likely else 0.3,
+        f"The weights {seen}, and are not read at every step. A layer with a finite input and broken weights gives NaN "
+        "for all of it.",
+        "Look at the updates of the steps before: the optimizer's state, the learning rate, or a checkpoint.",
+        RESTORE_CODE,
+    )
+
+
+def _half(*, is_nan: bool) -> Hypothesis:
+    return Hypothesis(
+        "Overflow in float16",
+        0.6 if is_nan else 0.85,
+        "float16 ends at 65,504, and the layer computes in it. A product over many inputs gets there with healthy "
+        "float32 weights.",
+        "Use bfloat16, or keep this layer in float32. Loss scaling does not help: this is the forward pass.",
+        HALF_CODE,
+    )

@@ -1,0 +1,80 @@
+"""Findings of NaN and Inf: what all of them hold, and how their numbers are said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.episode import NonFinite, Phase
+from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.verdict.advice_nonfinite import SUPERSEDED
+from gradwatch_server.health.verdict.operation import describe_account, name_operation, operation_evidence
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_count
+
+__all__ = ["doubt", "make_finding", "say_counts", "say_value", "say_word"]
+
+
+def make_finding(
+    lead: NonFinite,
+    scene: Scene,
+    kind: str,
+    title: str,
+    summary: str,
+    *,
+    hypotheses: Sequence[Hypothesis],
+    layer: str | None = None,
+    tensor: str | None = None,
+    subject: str | None = None,
+    culprit: Operation | None = None,
+    **numbers: object,
+) -> Finding:
+    """A finding with the evidence that every NaN or Inf has."""
+    if scene.has_recovered:
+        title += f"; it recovered after {say_count(lead.n_rows, 'step')}"
+    n_nan, n_pos_inf, n_neg_inf = lead.counts.sum(axis=0).tolist()
+    counts = {} if lead.phase is Phase.LOSS else {"n_nan": n_nan, "n_pos_inf": n_pos_inf, "n_neg_inf": n_neg_inf}
+    if scene.account is not None:
+        numbers |= operation_evidence(scene.account)
+        summary += f" {describe_account(scene.account)}"
+    return Finding(
+        kind=kind,
+        severity=scene.severity,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=layer,
+        tensor=tensor,
+        evidence=scene.evidence(summary, **counts, **numbers),
+        hypotheses=tuple(sorted(hypotheses, key=lambda hypothesis: -hypothesis.confidence)),
+        operation=None if culprit is None else name_operation(culprit),
+        source=None if culprit is None or culprit.source is None else dict(culprit.source),
+        subject=subject,
+    )
+
+
+def doubt(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """What may stand behind an operation that was seen to break: data and learning rate, not other operations."""
+    kept = [hypothesis for hypothesis in hypotheses if hypothesis.cause not in SUPERSEDED]
+    return [replace(hypothesis, confidence=0.2 * hypothesis.confidence) for hypothesis in kept]
+
+
+def say_value(value: float) -> str:
+    """``NaN``, ``infinite`` or ``minus infinity``."""
+    return "NaN" if math.isnan(value) else "infinite" if value > 0 else "minus infinity"
+
+
+def say_word(counts: npt.NDArray[np.float64]) -> str:
+    """``NaN`` or ``infinite``: the worst of some tensors' counts ``[n, 3]``."""
+    return "NaN" if counts[:, 0].sum() > 0 else "infinite"
+
+
+def say_counts(counts: npt.NDArray[np.float64]) -> str:
+    """``3 NaN, 1 -Inf``: one tensor's counts ``[3]``."""
+    parts = [f"{int(n):,} {name}" for n, name in zip(counts.tolist(), ("NaN", "+Inf", "-Inf"), strict=True) if n > 0]
+    return ", ".join(parts)

@@ -1,0 +1,97 @@
+"""Verdicts on what stands still: dead and saturated units, and a loss that never left guessing."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gradwatch_server.health.episode import Flat, Plateau
+from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
+from gradwatch_server.health.verdict.advice_stall import advise_flat, advise_plateau
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of
+from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
+
+__all__ = ["tell_flat", "tell_plateau"]
+
+ALL_SHARE: Final = 0.995
+"""From this share on all units are said to be meant."""
+
+
+def tell_flat(lead: Flat, scene: Scene) -> Finding:
+    """The finding of units whose output stands still over whole batches."""
+    table = lead.table
+    if table is None:
+        raise ValueError("an episode of type Flat needs the tensor table of its stream, found none")
+    layer, n_layers = table.layers[lead.column] or table.names[lead.column], len(lead.columns)
+    word = "dead" if lead.is_dead else "saturated"
+    is_all = lead.share >= ALL_SHARE
+    subject = f"{'Every unit' if is_all else f'{lead.share:.0%} of the units'} of {layer}"
+    if n_layers > 1:
+        subject += f" (and of {say_count(n_layers - 1, 'more layer')})"
+    verb = "is" if is_all else "are"
+    if not lead.is_open:
+        verb, since = "was" if is_all else "were", f"from {say_step(lead.first_step)} to {say_step(lead.last_step)}"
+    else:
+        since = "from the first step on" if lead.is_first_row else f"since {say_step(lead.first_step)}"
+    what = (
+        "0 at every element of the batch" if lead.is_dead else "at the end of its range at every element of the batch"
+    )
+    summary = (
+        f"Since {say_step(lead.first_step)} the output of {say_number(100 * lead.share)} % of the units of {layer} has "
+        f"been {what}"
+    )
+    if not lead.is_first_row:
+        summary += f", after {say_number(100 * max(lead.share_before, 0.0))} % in the first rows"
+    summary += ": their slope is 0, and what feeds them gets no gradient through them."
+    names = [table.layers[column] or table.names[column] for column in sorted(lead.columns)]
+    return Finding(
+        kind=kind_of(lead),
+        severity=CRITICAL if is_all and lead.is_open else WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=f"{subject} {verb} {word} {since}",
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            summary,
+            share=lead.share,
+            share_before=lead.share_before,
+            function=table.functions[lead.column],
+            layers=names[:NAMES_LIMIT],
+            n_layers=n_layers,
+            largest_input=lead.largest_input,
+            is_from_start=lead.is_first_row,
+        ),
+        hypotheses=tuple(advise_flat(lead, scene)),
+    )
+
+
+def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
+    """The finding of a loss that stays at what guessing gives."""
+    n_steps = lead.last_step - lead.first_step + 1
+    name = "The loss" if lead.name == "loss" else lead.name
+    title = f"{name} has not left {say_number(lead.guess)} in {n_steps:,} steps: that is guessing among "
+    title += f"{lead.n_classes:,} classes"
+    if not lead.is_open:
+        title = f"{name} stood at {say_number(lead.guess)}, guessing among {lead.n_classes:,} classes, until "
+        title += say_step(lead.last_step)
+    return Finding(
+        kind="loss_plateau",
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=None,
+        tensor=None,
+        evidence=scene.evidence(
+            f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} the median of {lead.name} was "
+            f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, without falling. A model that knows "
+            f"nothing of its inputs and has {lead.n_classes:,} classes to choose from has a cross-entropy of "
+            f"ln {lead.n_classes:,} = {say_number(lead.guess)}.",
+            level=lead.level,
+            spread=lead.spread,
+            guess=lead.guess,
+            n_classes=lead.n_classes,
+        ),
+        hypotheses=tuple(advise_plateau(scene)),
+        subject=lead.name,
+    )
