@@ -20,7 +20,7 @@ from rich.markup import escape
 from rich.table import Table
 from sqlalchemy.exc import SQLAlchemyError
 
-from gradwatch.errors import GradwatchError
+from gradwatch.errors import GradwatchError, ServerError
 from gradwatch_server import __version__
 from gradwatch_server.errors import GradwatchServerError, NotFoundError, RequestError, SettingsError
 from gradwatch_server.settings import Settings, read_settings
@@ -205,6 +205,9 @@ def delete(
 @app.command()
 def sync(
     url: Annotated[str | None, typer.Option(help="The server's address", envvar="GRADWATCH_URL")] = None,
+    keep_deleted: Annotated[
+        bool, typer.Option("--keep-deleted", help="Keep what waits for runs that were deleted on the server")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Deliver to the server what waits on this machine from runs that could not reach it."""
@@ -213,25 +216,31 @@ def sync(
 
     settings = read_settings()
     address = url or f"http://127.0.0.1:{settings.port}"
-    outcomes = [_deliver(deliver, path, address, settings) for path in spools(settings.directory)]
+    send = partial(deliver, token=settings.secret, timeout_s=SYNC_TIMEOUT_S, keeps_deleted=keep_deleted)
+    outcomes = [_deliver(send, path, address) for path in spools(settings.directory)]
     if as_json:
         _print_json({"spools": outcomes})
     elif not outcomes:
         typer.echo(f"Nothing waits under {settings.directory / 'spool'}.")
     for outcome in outcomes if not as_json else []:
-        told = outcome["error"] or f"{outcome['n_messages']:,} messages delivered"
+        told = outcome["error"] or outcome["dropped"] or f"{outcome['n_messages']:,} messages delivered"
         typer.echo(f"{Path(outcome['path']).name}: {told}")
     if any(outcome["error"] for outcome in outcomes):
         raise typer.Exit(1)
 
 
-def _deliver(deliver: Any, path: Path, url: str, settings: Settings) -> dict[str, Any]:
+def _deliver(deliver: Any, path: Path, url: str) -> dict[str, Any]:
     started = time.monotonic()
+    n_messages, dropped, error = 0, None, None
     try:
-        n_messages, error = deliver(path, url, settings.secret, timeout_s=SYNC_TIMEOUT_S), None
+        n_messages = deliver(path, url)
     except (GradwatchError, OSError) as problem:
-        n_messages, error = 0, str(problem)
-    return {"path": str(path), "n_messages": n_messages, "error": error, "took_s": round(time.monotonic() - started, 3)}
+        if isinstance(problem, ServerError) and problem.code == "run_deleted" and not path.exists():
+            dropped = problem.message
+        else:
+            error = str(problem)
+    took_s = round(time.monotonic() - started, 3)
+    return {"path": str(path), "n_messages": n_messages, "dropped": dropped, "error": error, "took_s": took_s}
 
 
 @app.command()

@@ -118,10 +118,10 @@ def test_a_run_is_renamed_and_deleted(server: Server) -> None:
     for where in ("", "/heatmap", "/findings", "/tensors"):
         assert server.request("GET", path + where).status_code == 404
     assert server.request("DELETE", path).status_code == 404
-    # The same id begins anew.
-    assert stream(server.url, run) == []
-    assert server.get(path)["name"] == "synthetic-healthy"
-    server.request("DELETE", path)
+    # It stays deleted, whatever a hook still has of it.
+    with pytest.raises(RuntimeError, match="run_deleted: Run to-delete was deleted"):
+        stream(server.url, run)
+    assert server.request("GET", path).status_code == 404
 
 
 ERRORS = [

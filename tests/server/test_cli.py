@@ -132,13 +132,7 @@ def test_nothing_waits(gradwatch) -> None:
 
 def test_what_waits_is_delivered_and_without_a_server_it_stays(gradwatch, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("GRADWATCH_DIR", str(tmp_path))
-    run = SyntheticRun("healthy", 2, 24, run_id="waited")
-    path = spool_path(tmp_path, run.run_id)
-    spool = Spool(path)
-    spool.hello = run.hello()
-    for message in run.log():
-        spool.put(message)
-    spool.close()
+    path = leave(SyntheticRun("healthy", 2, 24, run_id="waited"), tmp_path)
     code, out, _ = gradwatch("sync", "--url", f"http://127.0.0.1:{free_port()}")
     assert code == 1
     assert out.startswith("waited.db: ")
@@ -151,6 +145,40 @@ def test_what_waits_is_delivered_and_without_a_server_it_stays(gradwatch, tmp_pa
         assert server.get("/api/runs/waited")["state"] == "finished"
         assert server.get("/api/runs/waited/series", kind="scalar", tensor="loss")["steps"] == list(range(24))
     assert not path.exists()
+
+
+def leave(run: SyntheticRun, directory: Path) -> Path:
+    """A spool as a training leaves it that could not reach the server."""
+    path = spool_path(directory, run.run_id)
+    spool = Spool(path)
+    spool.hello = run.hello()
+    for message in run.log():
+        spool.put(message)
+    spool.close()
+    return path
+
+
+def test_what_waits_for_a_deleted_run_is_dropped_or_kept_as_asked(gradwatch, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("GRADWATCH_DIR", str(tmp_path))
+    run = SyntheticRun("healthy", 2, 24, run_id="unwanted")
+    with Server(tmp_path) as server:
+        stream(server.url, run)
+        assert server.request("DELETE", "/api/runs/unwanted").status_code == 204
+        path = leave(run, tmp_path)
+        code, out, _ = gradwatch("sync", "--url", server.url, "--keep-deleted")
+        assert (code, path.exists()) == (1, True), out
+        assert "the run was deleted on the server at 127.0.0.1:" in out
+        assert "24 rows that waited for it are kept" in out
+        code, out, _ = gradwatch("sync", "--url", server.url, "--json")
+        assert code == 0, "nothing is left that could be delivered"
+        (outcome,) = json.loads(out)["spools"]
+        assert (outcome["n_messages"], outcome["error"]) == (0, None)
+        assert outcome["dropped"].endswith("24 rows that waited for it are dropped")
+        assert not path.exists()
+        path = leave(run, tmp_path)
+        _, out, _ = gradwatch("sync", "--url", server.url)
+        assert out.startswith("unwanted.db: the run was deleted on the server at 127.0.0.1:")
+        assert gradwatch("sync", "--url", server.url)[1].startswith("Nothing waits under ")
 
 
 def test_serve_serves_until_stopped(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """An input's columns and bad rows: from the hook's messages over the store to the answer."""
 
+import contextlib
 import dataclasses
+import sqlite3
 
 import numpy as np
 import pytest
@@ -163,5 +165,8 @@ def test_what_is_not_the_contracts_is_refused(server: Server, message, code: str
 def test_a_deleted_run_leaves_nothing_behind(server: Server) -> None:
     send(server, "gone", table(0), columns(1, [0], [SICK]))
     assert server.request("DELETE", "/api/runs/gone").status_code == 204
-    send(server, "gone", table(0))
-    assert server.get("/api/runs/gone/columns", tensor="input/age")["n_steps"] == 0
+    with contextlib.closing(sqlite3.connect(server.settings.dir / "gradwatch.db")) as database:
+        (n,) = database.execute("SELECT count(*) FROM column_frames WHERE run_id = 'gone'").fetchone()
+    assert n == 0
+    with pytest.raises(RuntimeError, match="run_deleted"):
+        send(server, "gone", table(0))

@@ -25,7 +25,17 @@ from sqlalchemy import (
 
 from gradwatch.protocol import FIRST_STATISTICS
 
-__all__ = ["RUN_STATES", "column_frames", "deleted_runs", "findings", "frames", "metadata", "runs", "streams", "workers"]
+__all__ = [
+    "RUN_STATES",
+    "column_frames",
+    "deleted_runs",
+    "findings",
+    "frames",
+    "metadata",
+    "runs",
+    "streams",
+    "workers",
+]
 
 RUN_STATES = ("live", "finished", "crashed", "lost_contact")
 
