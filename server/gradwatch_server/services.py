@@ -58,7 +58,8 @@ class Services:
             detail = await asyncio.to_thread(self._read_run, run_id)
         except GradwatchServerError:
             return
-        self.hub.publish_run({name: value for name, value in detail.items() if name not in {"error", "streams"}})
+        beside = {"error", "streams", "workers"}
+        self.hub.publish_run({name: value for name, value in detail.items() if name not in beside})
 
     def spawn(self, coroutine: Any) -> None:
         """Runs something in the background until it is done or the server stops."""

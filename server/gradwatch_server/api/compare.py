@@ -71,4 +71,4 @@ def _flatten(config: Mapping[str, Any], prefix: str = "") -> Json:
 
 
 def _without_detail(detail: Json) -> Json:
-    return {name: value for name, value in detail.items() if name not in {"error", "streams"}}
+    return {name: value for name, value in detail.items() if name not in {"error", "streams", "workers"}}

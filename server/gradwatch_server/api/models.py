@@ -96,6 +96,16 @@ class Stream(_Shape):
     stream: int
     optimizer: str
     n_tensors: int
+    worker: int
+    replica: int | None = Field(description="Whose own gradients these are; null: what is applied.")
+
+
+class RunWorker(_Shape):
+    """One of the processes that train together."""
+
+    worker: int
+    state: Literal["live", "finished", "crashed"] = Field(description="What it said last.")
+    last_step: int | None
 
 
 class RunDetail(RunSummary):
@@ -103,6 +113,7 @@ class RunDetail(RunSummary):
 
     error: str | None = Field(description="What a crashed training said last.")
     streams: list[Stream]
+    workers: list[RunWorker]
 
 
 class RunChange(_Shape):

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from gradwatch_server.answers import Answer
 from gradwatch_server.api.models import Heatmap, InputColumns, Nonfinite, Series
-from gradwatch_server.api.query import Here, Steps, shape
+from gradwatch_server.api.query import Here, Steps, Whose, Worker, shape
 from gradwatch_server.services import Services
 from gradwatch_server.store.catalogue import check_run
 from gradwatch_server.store.inputs import read_columns
@@ -25,6 +25,7 @@ def get_series(
     services: Here,
     run_id: str,
     steps: Steps,
+    place: Whose,
     *,
     tensor: Annotated[str, Query(description="A tensor's path, or a scalar's name")],
     kind: Annotated[str, Query(description="A kind, or scalar")] = "gradient",
@@ -33,8 +34,9 @@ def get_series(
 ) -> Response:
     """One tensor's statistic, or one scalar, over steps."""
     _check_run(services, run_id)
+    numbers = services.store.numbers
     return Answer(
-        services.store.numbers.series(run_id, kind=kind, tensor=tensor, statistic=statistic, steps=steps, points=points)
+        numbers.series(run_id, kind=kind, tensor=tensor, statistic=statistic, steps=steps, points=points, place=place)
     )
 
 
@@ -43,6 +45,7 @@ def get_heatmap(
     services: Here,
     run_id: str,
     steps: Steps,
+    place: Whose,
     *,
     kind: Annotated[str, Query(description="A kind")] = "gradient",
     statistic: Annotated[str, Query(description="A statistic, or update_ratio")] = "norm",
@@ -51,14 +54,14 @@ def get_heatmap(
     """All tensors of a kind over steps."""
     _check_run(services, run_id)
     numbers = services.store.numbers
-    return Answer(numbers.heatmap(run_id, kind=kind, statistic=statistic, steps=steps, columns=columns))
+    return Answer(numbers.heatmap(run_id, kind=kind, statistic=statistic, steps=steps, columns=columns, place=place))
 
 
 @router.get("/nonfinite", responses=shape(Nonfinite))
-def get_nonfinite(services: Here, run_id: str, steps: Steps, columns: Columns = 600) -> Response:
+def get_nonfinite(services: Here, run_id: str, steps: Steps, columns: Columns = 600, worker: Worker = None) -> Response:
     """Where anything was not finite."""
     _check_run(services, run_id)
-    return Answer(services.store.numbers.nonfinite(run_id, steps=steps, columns=columns))
+    return Answer(services.store.numbers.nonfinite(run_id, steps=steps, columns=columns, worker=worker))
 
 
 @router.get("/columns", responses=shape(InputColumns))
@@ -68,7 +71,7 @@ def get_columns(
     steps: Steps,
     *,
     tensor: Annotated[str, Query(description="An input")],
-    worker: Annotated[int | None, Query(ge=0, description="One worker alone; default: all together")] = None,
+    worker: Worker = None,
 ) -> Response:
     """An input's feature columns over steps, and the rows of the batch that were not finite."""
     with services.store.read() as connection:

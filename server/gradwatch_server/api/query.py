@@ -10,9 +10,9 @@ from gradwatch_server.access import check_host, check_token
 from gradwatch_server.api.models import ErrorAnswer
 from gradwatch_server.errors import InvalidQueryError
 from gradwatch_server.services import Services
-from gradwatch_server.store import StepRange
+from gradwatch_server.store import Place, StepRange
 
-__all__ = ["ERRORS", "Here", "Steps", "check_access", "services_of", "shape"]
+__all__ = ["ERRORS", "Here", "Steps", "Whose", "Worker", "check_access", "services_of", "shape"]
 
 STEP_LIMIT = 2**53 - 1
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -54,3 +54,14 @@ def _steps(
 
 
 Steps = Annotated[StepRange, Depends(_steps)]
+Worker = Annotated[int | None, Query(ge=0, description="One worker alone; default: all together")]
+
+
+def _place(
+    worker: Worker = None,
+    replica: Annotated[int | None, Query(ge=0, description="One replica's own; default: what is applied")] = None,
+) -> Place:
+    return Place(worker, replica)
+
+
+Whose = Annotated[Place, Depends(_place)]

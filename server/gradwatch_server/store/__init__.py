@@ -10,7 +10,7 @@ sparkline     a run in sixty points
 """
 
 from gradwatch_server.store.catalogue import RunFilter
-from gradwatch_server.store.numbers import SCALAR, UPDATE_RATIO, StepRange
+from gradwatch_server.store.numbers import SCALAR, UPDATE_RATIO, Place, StepRange
 from gradwatch_server.store.store import Store
 
-__all__ = ["SCALAR", "UPDATE_RATIO", "RunFilter", "StepRange", "Store"]
+__all__ = ["SCALAR", "UPDATE_RATIO", "Place", "RunFilter", "StepRange", "Store"]

@@ -11,8 +11,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from gradwatch_server.errors import NotFoundError
+from gradwatch_server.store.columns import read_table
 from gradwatch_server.store.schema import deleted_runs, frames, runs, streams, workers
 from gradwatch_server.store.sparkline import read_sparkline
+from gradwatch_server.store.team import read_last_words
 
 __all__ = [
     "RunFilter",
@@ -83,18 +85,32 @@ def check_run(connection: Connection, run_id: str) -> None:
 
 
 def read_run(connection: Connection, run_id: str) -> Json:
-    """Reads one run with its error and streams.
+    """Reads one run with its error, streams and workers.
 
     Raises:
         NotFoundError: there is no such run.
     """
     check_run(connection, run_id)
     row = connection.execute(select(runs).where(runs.c.id == run_id)).mappings().one()
-    tables = [
-        {"stream": table["stream"], "optimizer": table["optimizer"], "n_tensors": len(table["tensors"])}
-        for table in read_streams(connection, run_id)
+    tables = read_streams(connection, run_id)
+    shown = [
+        {
+            "stream": table["stream"],
+            "optimizer": table["optimizer"],
+            "n_tensors": len(table["tensors"]),
+            "worker": table["worker"],
+            "replica": table["replica"],
+        }
+        for table in tables
     ]
-    return {**summarize(dict(row)), "error": row["error"], "streams": tables}
+    newest: dict[int, int] = {}
+    for table in tables:
+        newest[table["worker"]] = max(newest.get(table["worker"], -1), table["last_step"])
+    team = [
+        {"worker": worker, "state": last.state, "last_step": newest[worker] if newest.get(worker, -1) >= 0 else None}
+        for worker, last in read_last_words(connection, run_id).items()
+    ]
+    return {**summarize(dict(row)), "error": row["error"], "streams": shown, "workers": team}
 
 
 def summarize(row: Json) -> Json:
@@ -117,10 +133,10 @@ def _iso(seconds: float | None) -> str | None:
 
 
 def read_streams(connection: Connection, run_id: str) -> list[Json]:
-    """The streams of the run's first worker."""
+    """The streams of a run with their ``replica``, those of what is applied first, worker by worker."""
     query = select(streams).where(streams.c.run_id == run_id).order_by(streams.c.worker, streams.c.stream)
-    rows = [dict(row) for row in connection.execute(query).mappings()]
-    return [row for row in rows if row["worker"] == rows[0]["worker"]]
+    rows = [{**row._mapping, "replica": read_table(row).replica} for row in connection.execute(query)]
+    return sorted(rows, key=lambda row: row["replica"] is not None)
 
 
 def read_tensors(connection: Connection, run_id: str) -> list[Json]:

@@ -89,8 +89,9 @@ class StreamColumns:
 
 @dataclass
 class ScalarColumns:
-    """What `watch.log` added under one name: ``[n]`` steps, times and values, in order of arrival."""
+    """What `watch.log` added under one name in one worker: ``[n]`` steps, times and values, in order of arrival."""
 
+    worker: int
     steps: Array
     times: Array
     values: Array
@@ -237,8 +238,8 @@ class _Run:
 
     def _snapshot(self) -> RunColumns:
         scalars: dict[str, list[ScalarColumns]] = {}
-        for (name, _), (steps, times, values) in sorted(self._scalars.items()):
-            scalars.setdefault(name, []).append(ScalarColumns(steps.view, times.view, values.view))
+        for (name, worker), (steps, times, values) in sorted(self._scalars.items()):
+            scalars.setdefault(name, []).append(ScalarColumns(worker, steps.view, times.view, values.view))
         columns = [
             StreamColumns(
                 worker=worker,

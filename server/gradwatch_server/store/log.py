@@ -13,6 +13,7 @@ from gradwatch_server.messages import Frame, HelloRun, StreamTable
 from gradwatch_server.store.columns import read_table
 from gradwatch_server.store.schema import column_frames, deleted_runs, findings, frames, runs, streams, workers
 from gradwatch_server.store.sparkline import EMPTY, Point, add_points, state_of
+from gradwatch_server.store.team import merge_findings, read_last_words, state_of_all
 
 __all__ = [
     "Appended",
@@ -78,12 +79,15 @@ def greet(connection: Connection, run: HelloRun, worker: int) -> Greeting:
     last_seq = connection.scalar(
         select(workers.c.last_seq).where(workers.c.run_id == run.run_id, workers.c.worker == worker)
     )
+    is_late = last_seq is None and state == "finished"  # one of several workers, come after another one's end
+    if is_late:
+        connection.execute(update(runs).where(runs.c.id == run.run_id).values(state="live", ended_at=None))
     if last_seq is None:
         last_seq = -1
         connection.execute(insert(workers).values(run_id=run.run_id, worker=worker, last_seq=last_seq))
     rows = connection.execute(select(streams).where(streams.c.run_id == run.run_id, streams.c.worker == worker))
     tables = {row.stream: read_table(row) for row in rows}
-    return Greeting(last_seq, tables, state in {None, "lost_contact"})
+    return Greeting(last_seq, tables, is_late or state in {None, "lost_contact"})
 
 
 def _say_deleted(run_id: str) -> MessageError:
@@ -147,6 +151,10 @@ def append_frames(connection: Connection, run_id: str, worker: int, new: Sequenc
     _note_streams(connection, place, fresh)
     _note_columns(connection, place, fresh)
     values = _summarize(dict(run), fresh, now)
+    if any(frame.type == "state" for frame in fresh):
+        state, error = state_of_all(read_last_words(connection, run_id))
+        values |= {"state": state, "error": error}
+        values["ended_at"] = None if state == "live" else values["ended_at"]
     connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
     return Appended(
         fresh[-1].seq, values["state"] != run["state"], values["last_step"], values["n_rows_lost"], values["cost"]
@@ -206,7 +214,7 @@ def _summarize(run: dict[str, Any], fresh: Sequence[Frame], now: float) -> dict[
         elif frame.type == "scalars" and frame.fields.name in {"loss", "gradient_norm"}:
             points += _points_of_scalars(frame)
         elif frame.type == "state":
-            values |= {"state": frame.fields.state, "error": frame.fields.error, "ended_at": values["last_time"] or now}
+            values["ended_at"] = values["last_time"] or now
     # A run that goes on after it was thought lost (a spool delivered later) is live again.
     if values["state"] == "lost_contact":
         values |= {"state": "live", "ended_at": None}
@@ -275,8 +283,7 @@ def read_findings(connection: Connection, run_id: str) -> list[dict[str, Any]]:
         by_worker.setdefault(worker, []).append({**body, "worker": worker})
     if len(by_worker) == 1:
         return next(iter(by_worker.values()))
-    bodies = [body for own in by_worker.values() for body in own]
-    return sorted(bodies, key=lambda body: (body["severity"] != "critical", body["first_step"]))
+    return merge_findings(by_worker)
 
 
 def mark_lost(connection: Connection, run_id: str, now: float) -> bool:

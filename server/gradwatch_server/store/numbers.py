@@ -17,7 +17,7 @@ from gradwatch_server.errors import NotFoundError, unknown
 from gradwatch_server.store.columns import NONFINITE, ColumnsCache, RunColumns, StreamColumns
 from gradwatch_server.store.reduce import Buckets, make_buckets, max_of, mean_of, min_of
 
-__all__ = ["SCALAR", "UPDATE_RATIO", "Numbers", "StepRange"]
+__all__ = ["EVERYWHERE", "SCALAR", "UPDATE_RATIO", "Numbers", "Place", "StepRange"]
 
 SCALAR = "scalar"
 UPDATE_RATIO = "update_ratio"
@@ -41,6 +41,30 @@ class StepRange:
         return slice(int(np.searchsorted(steps, self.start)), stop)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Whose numbers are wanted.
+
+    Attributes:
+        worker: one worker's alone; None: of all workers together.
+        replica: one replica's own, before the reduction; None: what is applied.
+    """
+
+    worker: int | None = None
+    replica: int | None = None
+
+    def of(self, run: RunColumns) -> list[StreamColumns]:
+        """The streams that are meant."""
+        return [one for one in run.streams if one.table.replica == self.replica and self.has(one.worker)]
+
+    def has(self, worker: int) -> bool:
+        """Whether a worker is meant."""
+        return self.worker is None or worker == self.worker
+
+
+EVERYWHERE = Place()
+
+
 class Numbers:
     """Answers questions on runs that exist.
 
@@ -51,7 +75,17 @@ class Numbers:
     def __init__(self, columns: ColumnsCache) -> None:
         self._columns = columns
 
-    def series(self, run_id: str, *, kind: str, tensor: str, statistic: str, steps: StepRange, points: int) -> Json:
+    def series(
+        self,
+        run_id: str,
+        *,
+        kind: str,
+        tensor: str,
+        statistic: str,
+        steps: StepRange,
+        points: int,
+        place: Place = EVERYWHERE,
+    ) -> Json:
         """One tensor's statistic, or one scalar, over steps.
 
         Args:
@@ -61,6 +95,7 @@ class Numbers:
             statistic: a statistic or `UPDATE_RATIO`; ignored for a scalar.
             steps: the steps wanted.
             points: points wanted at most.
+            place: whose numbers; those of several workers are one band.
 
         Returns:
             The contract's series.
@@ -69,12 +104,12 @@ class Numbers:
             RequestError: an unknown kind, statistic, tensor or scalar.
         """
         if kind == SCALAR:
-            return self._scalar_series(self._columns.read(run_id), tensor, steps, points)
+            return self._scalar_series(self._columns.read(run_id), tensor, steps, points, place)
         planes = _planes_for(kind, statistic)
         columns = self._columns.read(run_id, {*planes, NONFINITE})
-        parts = [(stream, index) for stream in _first_worker(columns) for index in _find(stream, kind, tensor)]
+        parts = [(stream, index) for stream in place.of(columns) for index in _find(stream, kind, tensor)]
         if not parts:
-            raise unknown("tensor", tensor, _tensor_names(columns, kind), NotFoundError)
+            raise unknown("tensor", tensor, _tensor_names(place.of(columns), kind), NotFoundError)
         at = np.concatenate([stream.steps for stream, _ in parts])
         values = np.concatenate([_values(stream, [i], statistic)[:, 0] for stream, i in parts])
         counts = np.concatenate([stream.planes[NONFINITE][:, i] for stream, i in parts])
@@ -93,12 +128,14 @@ class Numbers:
             "downsampled_by": buckets.stride,
         }
 
-    def heatmap(self, run_id: str, *, kind: str, statistic: str, steps: StepRange, columns: int) -> Json:
+    def heatmap(
+        self, run_id: str, *, kind: str, statistic: str, steps: StepRange, columns: int, place: Place = EVERYWHERE
+    ) -> Json:
         """All tensors of a kind over steps; arguments and errors as in `series`."""
         planes = _planes_for(kind, statistic)
         wanted = {*planes, NONFINITE, *(("n_elements",) if kind == "gradient" else ())}
         run = self._columns.read(run_id, wanted)
-        parts = [(stream, _indices(stream, kind)) for stream in _first_worker(run)]
+        parts = [(stream, _indices(stream, kind)) for stream in place.of(run)]
         parts = [(stream, indices) for stream, indices in parts if indices]
         cuts = [steps.of(stream.steps) for stream, _ in parts]
         at = [stream.steps[cut] for (stream, _), cut in zip(parts, cuts, strict=True)]
@@ -130,19 +167,21 @@ class Numbers:
             "downsampled_by": buckets.stride,
         }
 
-    def nonfinite(self, run_id: str, *, steps: StepRange, columns: int) -> Json:
+    def nonfinite(self, run_id: str, *, steps: StepRange, columns: int, worker: int | None = None) -> Json:
         """The largest number of non-finite elements over all tensors, for each kind, and whether the loss was one.
 
-        A column in which no tensor of a kind was captured has no number there.
+        Of all workers, or of one of them; the replicas' own gradients count too. A column in which no tensor of a kind
+        was captured has no number there.
         """
         run = self._columns.read(run_id, {NONFINITE})
-        loss_at, _, loss = _scalar(run, "loss") if "loss" in _scalar_names(run) else (np.empty(0, np.int64),) * 3
+        streams = [stream for stream in run.streams if Place(worker).has(stream.worker)]
+        loss_at, _, loss = _scalar(run, "loss", Place(worker))
         loss_cut = steps.of(loss_at)
-        cuts = [steps.of(stream.steps) for stream in run.streams]
-        at = [stream.steps[cut] for stream, cut in zip(run.streams, cuts, strict=True)]
+        cuts = [steps.of(stream.steps) for stream in streams]
+        at = [stream.steps[cut] for stream, cut in zip(streams, cuts, strict=True)]
         buckets = make_buckets(_union([*at, loss_at[loss_cut]]), columns, with_holes=True)
         lanes = {kind: np.full(len(buckets.keys), np.nan, np.float32) for kind in LANE_KINDS}
-        for stream, cut, own in zip(run.streams, cuts, at, strict=True):
+        for stream, cut, own in zip(streams, cuts, at, strict=True):
             hit, first = buckets.place(own)
             for kind, lane in lanes.items():
                 indices = _indices(stream, kind)
@@ -171,10 +210,12 @@ class Numbers:
         """The scalars of a run, those of its streams first."""
         return _scalar_names(self._columns.read(run_id))
 
-    def _scalar_series(self, run: RunColumns, name: str, steps: StepRange, points: int) -> Json:
-        if name not in _scalar_names(run):
-            raise unknown("scalar", name, _scalar_names(run), NotFoundError)
-        at, times, values = _scalar(run, name)
+    def _scalar_series(
+        self, run: RunColumns, name: str, steps: StepRange, points: int, place: Place = EVERYWHERE
+    ) -> Json:
+        if name not in _scalar_names(run, place):
+            raise unknown("scalar", name, _scalar_names(run, place), NotFoundError)
+        at, times, values = _scalar(run, name, place)
         cut = steps.of(at)
         at, times, values = at[cut], times[cut], values[cut]
         buckets = make_buckets(np.unique(at), points)
@@ -186,7 +227,7 @@ class Numbers:
             "kind": SCALAR,
             "statistic": None,
             **_band(at, finite, times, first),
-            "n_nonfinite": np.add.reduceat((state > 0).astype(np.int64), first) if len(first) else state[:0],
+            "n_nonfinite": _count_steps(at, state > 0, buckets),
             "state": _STATES[max_of(state, first).astype(np.intp)].tolist(),
             "downsampled_by": buckets.stride,
         }
@@ -204,11 +245,6 @@ def _planes_for(kind: str, statistic: str) -> set[str]:
     return {statistic}
 
 
-def _first_worker(run: RunColumns) -> list[StreamColumns]:
-    # Workers of one run hold replicas; the first stands for all where single tensors are shown.
-    return [stream for stream in run.streams if stream.worker == run.streams[0].worker]
-
-
 def _indices(stream: StreamColumns, kind: str) -> list[int]:
     return [index for index, tensor in enumerate(stream.table.tensors) if tensor["kind"] == kind]
 
@@ -221,8 +257,8 @@ def _name(stream: StreamColumns, index: int) -> str:
     return str(stream.table.tensors[index]["tensor"])
 
 
-def _tensor_names(run: RunColumns, kind: str) -> list[str]:
-    return [_name(stream, index) for stream in _first_worker(run) for index in _indices(stream, kind)]
+def _tensor_names(streams: list[StreamColumns], kind: str) -> list[str]:
+    return list(dict.fromkeys(_name(stream, index) for stream in streams for index in _indices(stream, kind)))
 
 
 def _values(stream: StreamColumns, indices: list[int], statistic: str) -> Array:
@@ -274,16 +310,33 @@ def _counts(counts: Array) -> Array:
     return counts if np.isnan(counts).any() else counts.astype(np.int64)
 
 
-def _scalar_names(run: RunColumns) -> list[str]:
+def _count_steps(at: Array, is_bad: Array, buckets: Buckets) -> Array:
+    """How many steps of each bucket are bad, in any worker; ``at`` ascends, and may name a step for each worker."""
+    if not len(at):
+        return np.empty(0, np.int64)
+    steps, first = np.unique(at, return_index=True)
+    worst = max_of(is_bad.astype(np.int64), first)
+    return np.asarray(np.add.reduceat(worst, buckets.place(steps)[1]))
+
+
+def _workers(streams: list[StreamColumns]) -> list[list[StreamColumns]]:
+    """The streams, worker by worker."""
+    return [[one for one in streams if one.worker == worker] for worker in dict.fromkeys(s.worker for s in streams)]
+
+
+def _scalar_names(run: RunColumns, place: Place = EVERYWHERE) -> list[str]:
     """The scalars' names. One that several streams have is also there for each, as ``NAME@OPTIMIZER``."""
     names: dict[str, None] = {}
-    own = _first_worker(run)
-    for stream in own:
-        for name in stream.table.scalars:
-            names[name] = None
-            if len(_owners(own, name)) > 1:
-                names[_qualified(own, stream, name)] = None
-    return [*names, *(name for name in run.scalars if name not in names)]
+    for own in _workers(place.of(run)):
+        for stream in own:
+            for name in stream.table.scalars:
+                names[name] = None
+                if len(_owners(own, name)) > 1:
+                    names[_qualified(own, stream, name)] = None
+    if place.replica is not None:
+        return list(names)
+    logged = [name for name, workers in run.scalars.items() if any(place.has(one.worker) for one in workers)]
+    return [*names, *(name for name in logged if name not in names)]
 
 
 def _owners(own: list[StreamColumns], name: str) -> list[StreamColumns]:
@@ -296,17 +349,22 @@ def _qualified(own: list[StreamColumns], stream: StreamColumns, name: str) -> st
     return f"{name}@{stream.table.optimizer if is_unique else stream.stream}"
 
 
-def _scalar(run: RunColumns, name: str) -> tuple[Array, Array, Array]:
-    """Steps (ascending), times and values of one scalar; the plain name means the first stream that has it."""
-    own = _first_worker(run)
-    parts = [(one.steps, one.times, one.values) for one in run.scalars.get(name, ())[:1]]
-    for stream in own:
-        for index, plain in enumerate(stream.table.scalars):
-            owners = _owners(own, plain)
-            is_meant = name == plain and stream is owners[0]
-            if is_meant or (len(owners) > 1 and name == _qualified(own, stream, plain)):
-                kept = stream.present[:, index]
-                parts.append((stream.steps[kept], stream.times[kept], stream.scalars[kept, index]))
+def _scalar(run: RunColumns, name: str, place: Place = EVERYWHERE) -> tuple[Array, Array, Array]:
+    """Steps (ascending, once for each worker), times and values of one scalar.
+
+    The plain name means the first stream of each worker that has it.
+    """
+    parts = []
+    if place.replica is None:
+        parts += [(one.steps, one.times, one.values) for one in run.scalars.get(name, ()) if place.has(one.worker)]
+    for own in _workers(place.of(run)):
+        for stream in own:
+            for index, plain in enumerate(stream.table.scalars):
+                owners = _owners(own, plain)
+                is_meant = name == plain and stream is owners[0]
+                if is_meant or (len(owners) > 1 and name == _qualified(own, stream, plain)):
+                    kept = stream.present[:, index]
+                    parts.append((stream.steps[kept], stream.times[kept], stream.scalars[kept, index]))
     if not parts:
         return np.empty(0, np.int64), np.empty(0), np.empty(0, np.float32)
     steps, times, values = (np.concatenate(column) for column in zip(*parts, strict=True))
