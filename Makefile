@@ -19,6 +19,10 @@ TESTS ?=
 
 # A stamp a set of extras and TensorFlow: a second call has nothing to do, another TENSORFLOW or a changed pyproject.toml has.
 FLAVOUR := $(shell printf '%s' '$(TENSORFLOW)' | tr -c 'A-Za-z0-9.' '-')
+# Keras 2, for its tests, goes with TensorFlow's minor version. It comes without its dependencies: it asks for `tensorflow`, which would
+# be laid over tensorflow-cpu, in the same folder.
+TENSORFLOW_NAME := $(shell printf '%s' '$(TENSORFLOW)' | sed 's/[^A-Za-z0-9_-].*//')
+TF_KERAS := from importlib.metadata import version; print("tf_keras==%s.%s.*" % tuple(version("$(TENSORFLOW_NAME)").split(".")[:2]))
 DEMO_STAMP := $(VENV)/.demo-$(FLAVOUR)
 DEV_STAMP := $(VENV)/.dev-$(FLAVOUR)
 NODE_STAMP := frontend/node_modules/.installed
@@ -104,6 +108,8 @@ $(DEMO_STAMP): pyproject.toml | $(BIN)/python
 $(DEV_STAMP): pyproject.toml | $(BIN)/python
 	@echo "Installing gradwatch for development and $(TENSORFLOW) into $(VENV) (once; a minute or two) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' '$(TENSORFLOW)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps "$$($(BIN)/python -c '$(TF_KERAS)')" || \
+		{ echo "No tf_keras (Keras 2) fits this TensorFlow; its tests are skipped." >&2; test "$(CI)" != true; }
 	@touch $(DEMO_STAMP) $@
 
 # The newest interpreter that fits and can make environments. Version managers put names on the PATH that do not run, so each is tried.
