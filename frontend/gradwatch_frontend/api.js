@@ -122,6 +122,7 @@ const nothing = () => null;
 /**
  * @typedef {{project?: string, state?: string, search?: string, limit?: number, offset?: number}} RunFilter
  * @typedef {{from?: number | null, to?: number | null, worker?: number | null}} StepRange
+ * @typedef {StepRange & {replica?: number | null}} PartRange of one process, or of one device's copy of the model
  * @typedef {{every?: number, kinds?: string[], everything_for?: number, stop?: string}} Control
  */
 
@@ -137,13 +138,13 @@ export const changeRun = (id, changes) => request(path(id), schema.runDetail, { 
 /** @param {string} id */
 export const deleteRun = (id) => request(path(id), nothing, { method: "DELETE" });
 
-/** @param {string} id @param {{worker?: number | null}} [query] @param {AbortSignal} [signal] */
-export const fetchTensors = (id, query = {}, signal) => request(`${path(id)}/tensors${buildQuery(query)}`, schema.tensorTable, { signal });
+/** @param {string} id @param {AbortSignal} [signal] */
+export const fetchTensors = (id, signal) => request(`${path(id)}/tensors`, schema.tensorTable, { signal });
 
-/** @param {string} id @param {{tensor: string, kind: string, statistic?: string | null, points?: number} & StepRange} query @param {AbortSignal} [signal] */
+/** @param {string} id @param {{tensor: string, kind: string, statistic?: string | null, points?: number} & PartRange} query @param {AbortSignal} [signal] */
 export const fetchSeries = (id, query, signal) => request(`${path(id)}/series${buildQuery(query)}`, schema.series, { signal });
 
-/** @param {string} id @param {{kind: string, statistic: string, columns?: number} & StepRange} query @param {AbortSignal} [signal] */
+/** @param {string} id @param {{kind: string, statistic: string, columns?: number} & PartRange} query @param {AbortSignal} [signal] */
 export const fetchHeatmap = (id, query, signal) => request(`${path(id)}/heatmap${buildQuery(query)}`, schema.heatmap, { signal });
 
 /** @param {string} id @param {{columns?: number} & StepRange} query @param {AbortSignal} [signal] */

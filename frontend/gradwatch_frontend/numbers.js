@@ -10,7 +10,8 @@ import { divideSeries, keepCaptured, mergeSeries } from "./series.js";
 /** @typedef {import("./schema.js").Series} Series */
 /** @typedef {import("./schema.js").Heatmap} Heatmap */
 /** @typedef {import("./schema.js").Nonfinite} Nonfinite */
-/** @typedef {{kind: string, statistic: string, from: number | null, to: number | null, columns: number, worker: number | null}} View */
+/** @typedef {{worker: number | null, replica: number | null}} Part null: all of them */
+/** @typedef {{kind: string, statistic: string, from: number | null, to: number | null, columns: number} & Part} View */
 
 /** A live run's blocks may outgrow the screen by this much before they are fetched anew, evenly spaced. */
 const SLACK = 1.5;
@@ -72,16 +73,16 @@ export class RunNumbers {
    * @param {AbortSignal} signal
    * @returns {Promise<Heatmap>}
    */
-  async #fetchHeatmap({ kind, statistic, worker }, place, signal) {
-    const fetch = (/** @type {string} */ name) => fetchHeatmap(this.#id, { kind, statistic: name, worker, ...place }, signal);
+  async #fetchHeatmap({ kind, statistic, worker, replica }, place, signal) {
+    const fetch = (/** @type {string} */ name) => fetchHeatmap(this.#id, { kind, statistic: name, worker, replica, ...place }, signal);
     const counted = SHARES[statistic];
     if (counted === undefined) return dropEmptyNorms(await fetch(statistic));
     const [counts, sizes] = await Promise.all([fetch(counted), fetch("n_elements")]);
     return divideHeatmap(counts, sizes, statistic);
   }
 
-  get #worker() {
-    return this.#view?.worker ?? null;
+  get #part() {
+    return { worker: this.#view?.worker ?? null, replica: this.#view?.replica ?? null };
   }
 
   /** @returns {string | null} the name of the learning rate among the scalars */
@@ -98,7 +99,7 @@ export class RunNumbers {
    */
   async #fetchScalar(name, from, to, signal) {
     if (name === null || !this.#scalars.includes(name)) return null;
-    return fetchSeries(this.#id, { tensor: name, kind: "scalar", from, to, points: POINTS, worker: this.#worker }, signal);
+    return fetchSeries(this.#id, { tensor: name, kind: "scalar", from, to, points: POINTS, ...this.#part }, signal);
   }
 
   /**
@@ -138,7 +139,7 @@ export class RunNumbers {
     if (older === null || older.steps.length === 0) return this.#fetchScalar(name, this.#view?.from ?? null, null, signal);
     const from = older.steps[older.steps.length - 1] ?? 0;
     const points = Math.max(1, Math.ceil((lastStep + 1 - from) / older.downsampled_by));
-    return mergeSeries(older, await fetchSeries(this.#id, { tensor: older.tensor, kind: "scalar", from, points, worker: this.#worker }, signal));
+    return mergeSeries(older, await fetchSeries(this.#id, { tensor: older.tensor, kind: "scalar", from, points, ...this.#part }, signal));
   }
 
   /** Gives up what is under way. */
@@ -159,7 +160,7 @@ export class RunNumbers {
  * @property {Series | null} saturated share of elements in saturated units
  * @property {Series | null} ratio
  */
-/** @typedef {{from: number | null, to: number | null, worker: number | null}} Range */
+/** @typedef {{from: number | null, to: number | null} & Part} Range */
 /** @typedef {{tensor: string, kind: string, norm: Series}} Course */
 
 /**
@@ -169,9 +170,9 @@ export class RunNumbers {
  * @param {AbortSignal} signal
  * @returns {Promise<TensorNumbers>}
  */
-export async function fetchTensorNumbers(id, { tensor, kind, hasUpdate, from, to, worker }, signal) {
+export async function fetchTensorNumbers(id, { tensor, kind, hasUpdate, from, to, worker, replica }, signal) {
   const fetch = async (/** @type {string} */ statistic, asKind = kind) =>
-    keepCaptured(await fetchSeries(id, { tensor, kind: asKind, statistic, from, to, points: PANEL_POINTS, worker }, signal));
+    keepCaptured(await fetchSeries(id, { tensor, kind: asKind, statistic, from, to, points: PANEL_POINTS, worker, replica }, signal));
   const [norm, min, max, mean, sizes, zeros, saturated, ratio] = await Promise.all([
     fetch("norm"),
     fetch("min"),
@@ -193,9 +194,9 @@ export async function fetchTensorNumbers(id, { tensor, kind, hasUpdate, from, to
  * @param {AbortSignal} signal
  * @returns {Promise<Course[]>}
  */
-export async function fetchCourses(id, wanted, { from, to, worker }, signal) {
+export async function fetchCourses(id, wanted, { from, to, worker, replica }, signal) {
   return Promise.all(wanted.map(async ({ tensor, kind }) => {
-    const norm = await fetchSeries(id, { tensor, kind, statistic: "norm", from, to, points: COURSE_POINTS, worker }, signal);
+    const norm = await fetchSeries(id, { tensor, kind, statistic: "norm", from, to, points: COURSE_POINTS, worker, replica }, signal);
     return { tensor, kind, norm: keepCaptured(norm) };
   }));
 }

@@ -44,7 +44,7 @@ export const runList = object({ runs: list(runSummary), total: number });
 export const runDetail = object({
   ...summary,
   error: optional(nullable(string), null),
-  streams: optional(list(object({ stream: number, optimizer: string, n_tensors: number, worker: optional(number, 0) })), []),
+  streams: optional(list(object({ stream: number, optimizer: string, n_tensors: number, worker: optional(number, 0), replica: optional(nullable(number), null) })), []),
 });
 
 export const tensorTable = object({
@@ -112,7 +112,7 @@ export const inputColumns = object({
   n_steps_nonfinite: numbers,
   min: numbers,
   max: numbers,
-  rows: list(object({ step: number, rows: fullNumbers, n_rows: number })),
+  rows: list(object({ step: number, worker: optional(nullable(number), null), rows: fullNumbers, n_rows: number })),
 });
 
 /** How often full statistics are taken, each entry from its step on. */
@@ -157,7 +157,7 @@ export const finding = object({
   ),
   evidence: record,
   hypotheses: list(hypothesis),
-  worker: optional(nullable(unknown), null),
+  worker: optional(nullable(number), null),
 });
 
 export const findings = object({ findings: list(finding) });

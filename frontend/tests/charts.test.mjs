@@ -86,7 +86,7 @@ test("findings stand at their first steps in their colours; without any their ro
   assert.deepEqual(spans.map(({ x0, x1 }) => [x0, x1]), [[29.5, N - 0.5], [9.5, 12.5]]);
   assert.ok(spans[0].opacity > spans[1].opacity);
   const calm = build(load("run"), 1000, makeNumbers({ findings: [], told: null }), null);
-  assert.equal(calm.layout.yaxis6.visible, false);
+  assert.equal(calm.layout.yaxis6, undefined);
   assert.ok(!calm.layout.annotations.some(({ text }) => text === "findings"));
 });
 

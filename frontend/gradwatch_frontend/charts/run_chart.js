@@ -144,6 +144,7 @@ export class RunChart {
     let area = null;
     let level = 0;
     for (const [name, axis] of Object.entries(named)) {
+      if (layout[axis] === undefined) continue; // a row that is left out
       const { _offset: top, _length: length } = layout[axis];
       if (y >= top && y <= top + length) {
         area = name;
@@ -395,17 +396,20 @@ function fillScalars(specification, { loss, rate }) {
     specification.layout.yaxis2.tickvals = [top];
     specification.layout.yaxis2.ticktext = [formatNumber(top, 2)];
   } else {
-    findTrace(specification, "learning_rate").visible = false;
-    dropTitle(specification.layout, "y2");
+    dropRow(specification, "2");
   }
 }
 
 /**
- * @param {any} layout
- * @param {string} axis whose row is left out
+ * Leaves a row out with all that is in it; an axis without a trace would draw its grid over everything.
+ * @param {Specification} specification
+ * @param {string} number of its axis
  */
-function dropTitle(layout, axis) {
-  layout.annotations = layout.annotations.filter((/** @type {{name: string}} */ { name }) => name !== `title-${axis}`);
+function dropRow(specification, number) {
+  const { layout } = specification;
+  delete layout[`yaxis${number}`];
+  specification.data = specification.data.filter(({ yaxis }) => yaxis !== `y${number}`);
+  layout.annotations = layout.annotations.filter((/** @type {{name: string}} */ { name }) => name !== `title-y${number}`);
 }
 
 /**
@@ -417,12 +421,8 @@ function dropTitle(layout, axis) {
  */
 function fillFindings(specification, { told, range }, placed, tracks) {
   const { layout } = specification;
+  if (tracks === 0) return dropRow(specification, "6");
   const marks = findTrace(specification, "finding");
-  if (tracks === 0) {
-    marks.visible = false;
-    dropTitle(layout, "y6");
-    return;
-  }
   layout.yaxis6.range = [tracks - 0.5, -0.5];
   const seen = placed.filter(({ first }) => first >= range[0]);
   marks.x = seen.map(({ first }) => first);

@@ -1,6 +1,6 @@
 /**
  * The page of one run: verdict, charts, findings, the picked layer, facts. Owns what is shown of which steps; its parts are in
- * pages/run/. State in the query: kind, statistic, order, scale, worker, tensor, from, to.
+ * pages/run/. State in the query: kind, statistic, order, scale, worker, replica, tensor, from, to.
  */
 
 import { ApiError, fetchColumns, fetchFindings, fetchRun, fetchRuns, fetchTensors } from "../api.js";
@@ -131,19 +131,21 @@ class RunPage {
   }
 
   #fetchRun() {
-    return Promise.all([fetchRun(this.id), fetchFindings(this.id), this.#fetchTensors()]);
-  }
-
-  #fetchTensors() {
-    return fetchTensors(this.id, { worker: this.choices.state.worker });
+    return Promise.all([fetchRun(this.id), fetchFindings(this.id), fetchTensors(this.id)]);
   }
 
   /** @param {TensorTable} tensors */
   #takeTensors(tensors) {
     this.#tensors = tensors;
     this.#sizes = new Map(tensors.tensors.map(({ tensor, n_elements }) => [tensor, n_elements]));
-    const workers = [...new Set((this.#run?.streams ?? []).map(({ worker }) => worker))].sort((a, b) => a - b);
-    this.choices.offer(new Set(tensors.tensors.flatMap(({ kinds }) => kinds)), workers);
+    this.choices.offer(new Set(tensors.tensors.flatMap(({ kinds }) => kinds)), this.#parts);
+  }
+
+  /** The processes and the devices that train it, where there are several. */
+  get #parts() {
+    const streams = this.#run?.streams ?? [];
+    const sort = (/** @type {number[]} */ numbers) => [...new Set(numbers)].sort((a, b) => a - b);
+    return { workers: sort(streams.map(({ worker }) => worker)), replicas: sort(streams.flatMap(({ replica }) => (replica === null ? [] : [replica]))) };
   }
 
   #build() {
@@ -243,7 +245,7 @@ class RunPage {
     this.#isFollowing = true;
     const started = performance.now();
     try {
-      if (this.#tensors.tensors.length === 0 || this.numbers.loss === null) this.#takeTensors(await this.#fetchTensors());
+      if (this.#tensors.tensors.length === 0 || this.numbers.loss === null) this.#takeTensors(await fetchTensors(this.id));
       if (this.#shownStep === null) await this.#reload();
       else {
         await this.numbers.follow(last);
@@ -267,12 +269,12 @@ class RunPage {
     const last = this.#run?.last_step ?? null;
     if (last === null) return;
     this.#isFollowing = true;
-    const { kind, statistic, worker } = this.choices.query;
+    const { kind, statistic, worker, replica } = this.choices.query;
     const widthPx = (this.#chart?.element.clientWidth ?? 800) - MARGINS_PX;
     const columns = Math.max(LEAST_COLUMNS, Math.min(widthPx, Math.floor(MOST_CELLS / Math.max(1, this.#tensors.tensors.length))));
     this.#chart?.element.classList.add("loading");
     try {
-      await this.numbers.load({ kind, statistic, from: this.#from, to: this.#to, columns, worker }, this.#tensors.scalars);
+      await this.numbers.load({ kind, statistic, from: this.#from, to: this.#to, columns, worker, replica }, this.#tensors.scalars);
       if (this.#isClosed) return;
       this.#shownStep = last;
       this.#pickFirst();
@@ -354,11 +356,10 @@ class RunPage {
     if (next !== undefined) this.#pick(next);
   }
 
-  /** @param {{reload: boolean, isNewWorker: boolean}} change */
-  #choose({ reload, isNewWorker }) {
+  /** @param {{reload: boolean}} change */
+  #choose({ reload }) {
     this.context.router.remember(this.choices.remembered);
-    if (isNewWorker) void this.#refreshRun().then(() => this.#reload());
-    else if (reload) void this.#reload();
+    if (reload) void this.#reload();
     else this.#drawCharts();
   }
 
@@ -436,11 +437,11 @@ class RunPage {
   }
 
   async #loadLayer() {
-    const { kind, worker } = this.choices.query;
+    const { kind, worker, replica } = this.choices.query;
     const info = this.#tensors.tensors.find(({ tensor }) => tensor === this.#picked);
     // What has no layer, such as an input, stands for itself.
     const family = info === undefined ? [] : info.layer === "" ? [info] : this.#tensors.tensors.filter(({ layer }) => layer === info.layer);
-    await this.layer.load({ tensor: this.#picked, kind, family, range: this.#range(), from: this.#from, to: this.#to, worker });
+    await this.layer.load({ tensor: this.#picked, kind, family, range: this.#range(), from: this.#from, to: this.#to, worker, replica });
   }
 
   #drawCharts() {
@@ -489,7 +490,7 @@ class RunPage {
     const verdict = describeVerdict(run, findings);
     this.verdict.dataset.tone = verdict.tone;
     fill(this.verdict, buildVerdictCard(verdict, { inputs: this.#buildInputs(), showOnset: run.last_step === null ? null : () => verdict.finding && this.#open(verdict.finding.id) }));
-    this.findings.draw(this.#findings, told?.id ?? this.#findings[0]?.id ?? null);
+    this.findings.draw(this.#findings, told?.id ?? this.#findings[0]?.id ?? null, this.#parts.workers.length > 1);
     this.facts.draw(run);
     const kinds = new Set(/** @type {string[]} */ (this.#tensors.tensors.flatMap((each) => each.kinds)));
     this.top.draw(run, { stepsPerS: this.#stepsPerS, isPaused: this.#isPaused, kinds });

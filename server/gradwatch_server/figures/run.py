@@ -62,7 +62,7 @@ def _build_scalars(palette: Palette) -> list[go.Scatter]:
 def _build_findings(palette: Palette) -> go.Scatter:
     """Builds the marks of findings at their first steps; each gets its own colour of ``layout.meta.onset``."""
     return go.Scatter(
-        meta={"role": "finding"}, x=[], y=[], yaxis="y6", mode="markers",
+        meta={"role": "finding"}, x=[], y=[], yaxis="y6", mode="markers", cliponaxis=False,
         marker={"symbol": "diamond", "size": 9, "line": {"color": palette.surface, "width": 1}},
         hovertemplate="%{text}<br>step %{x:,d}<extra></extra>",
     )  # fmt: skip

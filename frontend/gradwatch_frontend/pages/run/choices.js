@@ -1,4 +1,4 @@
-/** What the heatmap shows: kind, statistic, order of layers, scale of colours, worker. Controls, and their place in the address. */
+/** What the heatmap shows: of which part of the run, kind, statistic, order of layers, colours. Controls, and their place in the address. */
 
 import { SHARES } from "../../columns.js";
 import { h } from "../../dom.js";
@@ -9,8 +9,10 @@ import { h } from "../../dom.js";
  * @property {string} statistic
  * @property {"depth" | "trouble"} order
  * @property {"value" | "own"} scale
- * @property {number | null} worker null is the first
+ * @property {number | null} worker one process of several; null is all of them
+ * @property {number | null} replica one device's copy of the model; null is what is applied
  */
+/** @typedef {{workers: number[], replicas: number[]}} Parts those of a run, none where there is but one */
 /** @typedef {[name: string, words: string][]} Options */
 
 /** @type {Options} */
@@ -48,24 +50,24 @@ export class Choices {
   #onChange;
   /** @type {Set<string>} */
   #offered = new Set(["gradient", "weight", "update"]);
-  /** @type {number[]} */
-  #workers = [];
+  /** @type {Parts} */
+  #parts = { workers: [], replicas: [] };
 
   /**
    * @param {URLSearchParams} query
-   * @param {(change: {reload: boolean, isNewWorker: boolean}) => void} onChange
+   * @param {(change: {reload: boolean}) => void} onChange
    */
   constructor(query, onChange) {
     this.#onChange = onChange;
     const statistic = query.get("statistic") ?? "norm";
     const kind = statistic === "update_ratio" ? "update_ratio" : (query.get("kind") ?? "gradient");
-    const worker = query.get("worker");
     this.state = {
       kind: KINDS.some(([name]) => name === kind) ? kind : "gradient",
       statistic: STATISTICS.some(([name]) => name === statistic) ? statistic : "norm",
       order: query.get("order") === "trouble" ? "trouble" : "depth",
       scale: query.get("scale") === "own" ? "own" : "value",
-      worker: worker !== null && /^\d+$/.test(worker) ? Number(worker) : null,
+      worker: readNumber(query.get("worker")),
+      replica: readNumber(query.get("replica")),
     };
     this.element = h("div", { class: "choices" });
     this.#draw();
@@ -73,10 +75,10 @@ export class Choices {
 
   /** What to ask the server for. */
   get query() {
-    const { kind, statistic, worker } = this.state;
-    if (kind === "update_ratio") return { kind: "update", statistic: "update_ratio", worker };
+    const { kind, statistic, worker, replica } = this.state;
+    if (kind === "update_ratio") return { kind: "update", statistic: "update_ratio", worker, replica };
     const isSaturation = statistic === "saturated_share" && kind !== "activation"; // only activations have units
-    return { kind, statistic: isSaturation ? "norm" : statistic, worker };
+    return { kind, statistic: isSaturation ? "norm" : statistic, worker, replica };
   }
 
   /** Whether the heatmap shows shares from 0 to 1. */
@@ -87,13 +89,14 @@ export class Choices {
   /** What the address keeps; defaults are left out. */
   get remembered() {
     const { kind, statistic } = this.query;
-    const { order, scale, worker } = this.state;
+    const { order, scale, worker, replica } = this.state;
     return {
       kind: kind === "gradient" ? null : kind,
       statistic: statistic === "norm" ? null : statistic,
       order: order === "depth" ? null : order,
       scale: scale === "value" ? null : scale,
       worker,
+      replica,
     };
   }
 
@@ -106,14 +109,14 @@ export class Choices {
   }
 
   /**
-   * Offers the kinds and the workers that the run has; a kind that it has not gives way to one that it has.
+   * Offers the kinds and the parts that the run has; a kind that it has not gives way to one that it has.
    * @param {Set<string>} kinds
-   * @param {number[]} workers
+   * @param {Parts} parts
    */
-  offer(kinds, workers) {
+  offer(kinds, parts) {
     if (kinds.size === 0) return;
     this.#offered = kinds;
-    this.#workers = workers;
+    this.#parts = parts;
     const isThere = kinds.has(this.query.kind);
     if (!isThere) this.state = { ...this.state, kind: kinds.has("gradient") ? "gradient" : (KINDS.find(([name]) => kinds.has(name))?.[0] ?? "gradient") };
     this.#draw();
@@ -125,22 +128,24 @@ export class Choices {
 
   /**
    * @param {Partial<ChoiceState>} change
-   * @param {{reload?: boolean, isNewWorker?: boolean}} [effect]
+   * @param {{reload?: boolean}} [effect]
    */
-  #set(change, { reload = false, isNewWorker = false } = {}) {
+  #set(change, { reload = false } = {}) {
     this.state = { ...this.state, ...change };
     this.#draw();
-    this.#onChange({ reload, isNewWorker });
+    this.#onChange({ reload });
   }
 
   #draw() {
-    const { kind, order, scale } = this.state;
+    const { kind, order, scale, replica } = this.state;
     const { statistic } = this.query;
-    const kinds = KINDS.filter(([name]) => this.#offered.has(name) || (name === "update_ratio" && this.#offered.has("update")));
+    // Of a replica only its own gradients are known.
+    const offered = replica === null ? this.#offered : new Set(["gradient"]);
+    const kinds = KINDS.filter(([name]) => offered.has(name) || (name === "update_ratio" && offered.has("update")));
     const statistics = STATISTICS.filter(([name]) => name !== "saturated_share" || kind === "activation");
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.choice;
     this.element.replaceChildren(
-      ...(this.#workers.length > 1 ? [this.#buildWorkers()] : []),
+      ...this.#buildParts(),
       this.#group("Kind", kinds, kind, (name) => this.#set({ kind: name }, { reload: true })),
       ...(kind === "update_ratio" ? [] : [this.#list("Statistic", statistics, statistic, (name) => this.#set({ statistic: name }, { reload: true }))]),
       this.#group("Order of layers", [["depth", "by depth"], ["trouble", "by trouble"]], order, (name) =>
@@ -153,10 +158,21 @@ export class Choices {
     }
   }
 
-  #buildWorkers() {
-    const options = /** @type {Options} */ (this.#workers.map((worker) => [String(worker), `worker ${worker}`]));
-    return this.#list("Worker", options, String(this.state.worker ?? this.#workers[0]), (name) =>
-      this.#set({ worker: Number(name) }, { reload: true, isNewWorker: true }));
+  #buildParts() {
+    const { workers, replicas } = this.#parts;
+    if (workers.length < 2 && replicas.length < 2) return [];
+    const { worker, replica } = this.state;
+    const options = /** @type {Options} */ ([
+      ["", workers.length > 1 ? "all workers" : "what is applied"],
+      ...(workers.length > 1 ? workers.map((each) => [`worker ${each}`, `worker ${each}`]) : []),
+      ...replicas.map((each) => [`replica ${each}`, `replica ${each}`]),
+    ]);
+    const chosen = replica !== null ? `replica ${replica}` : worker !== null ? `worker ${worker}` : "";
+    return [this.#list("Part of the run", options, chosen, (name) => {
+      const [sort, number] = name.split(" ");
+      const isReplica = sort === "replica";
+      this.#set({ worker: sort === "worker" ? Number(number) : null, replica: isReplica ? Number(number) : null, ...(isReplica ? { kind: "gradient" } : {}) }, { reload: true });
+    })];
   }
 
   /**
@@ -183,3 +199,9 @@ export class Choices {
       options.map(([name, words]) => h("option", { value: name, selected: name === chosen }, words)));
   }
 }
+
+/**
+ * @param {string | null} text
+ * @returns {number | null}
+ */
+const readNumber = (text) => (text !== null && /^\d+$/.test(text) ? Number(text) : null);

@@ -87,7 +87,7 @@ export class CostPill {
   #buildHistory() {
     if (this.history.length < 2) return null;
     const rows = this.history.slice(-MOST_ENTRIES).reverse().map((entry) =>
-      h("tr", {}, h("td", { class: "number" }, formatStep(entry.step)), h("td", {}, capitalize(sayCadence(entry, null))), h("td", { class: "muted" }, sayReason(entry)), h("td", { class: "number" }, entry.cost === null ? "" : formatShare(entry.cost))));
+      h("tr", {}, h("td", { class: "number" }, formatStep(entry.step)), h("td", {}, capitalize(sayCadence(entry, null).replace("full statistics ", ""))), h("td", { class: "muted" }, sayReason(entry)), h("td", { class: "number" }, entry.cost === null ? "" : formatShare(entry.cost))));
     return h("table", { class: "history" },
       h("thead", {}, h("tr", {}, ["from step", "cadence", "why", "cost"].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, rows));

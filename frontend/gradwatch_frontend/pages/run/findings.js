@@ -22,21 +22,23 @@ export class FindingsCard {
   /**
    * @param {Finding[]} findings
    * @param {string | null} told the one in the verdict
+   * @param {boolean} hasWorkers whether there is more than one
    */
-  draw(findings, told) {
+  draw(findings, told, hasWorkers) {
     this.#findings = new Map(findings.map((finding) => [finding.id, finding]));
     this.element.hidden = findings.length < 2; // a single one is the verdict already
-    fill(this.list, findings.map((finding) => this.#buildItem(finding, finding.id === told)));
+    fill(this.list, findings.map((finding) => this.#buildItem(finding, finding.id === told, hasWorkers)));
   }
 
   /**
    * @param {Finding} finding
    * @param {boolean} isTold
+   * @param {boolean} hasWorkers
    */
-  #buildItem(finding, isTold) {
+  #buildItem(finding, isTold, hasWorkers) {
     const { flood } = evidence(finding.evidence);
     const n = flood.reduce((sum, { n_tensors }) => sum + n_tensors, 0);
-    const words = [`step ${formatStep(finding.first_step)}`, finding.tensor ?? finding.layer, n > 1 && `floods ${formatPlural(n, "tensor")}`];
+    const words = [`step ${formatStep(finding.first_step)}`, hasWorkers && finding.worker !== null && `worker ${finding.worker}`, finding.tensor ?? finding.layer, n > 1 && `floods ${formatPlural(n, "tensor")}`];
     const pick = () => {
       const found = this.#findings.get(finding.id);
       if (found !== undefined) this.#onPick(found);

@@ -56,13 +56,14 @@ function buildBadColumns(bad) {
     h("tbody", {}, rows, more > 0 && h("tr", {}, h("td", { colspan: 3, class: "muted" }, `and ${formatPlural(more, "column")} more`))));
 }
 
-/** @param {InputColumns["rows"]} steps newest last or first */
+/** @param {InputColumns["rows"]} steps */
 function buildBadRows(steps) {
+  const hasWorkers = new Set(steps.map(({ worker }) => worker)).size > 1;
   const newest = [...steps].sort((a, b) => b.step - a.step).slice(0, MOST_STEPS);
   return h("table", { class: "small-table" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "step"), h("th", { scope: "col" }, "rows of the batch"))),
-    h("tbody", {}, newest.map(({ step, rows, n_rows }) =>
-      h("tr", {}, h("th", { scope: "row", class: "number" }, formatStep(step)), h("td", { class: "number" }, describeRows(rows, n_rows))))));
+    h("tbody", {}, newest.map(({ step, worker, rows, n_rows }) =>
+      h("tr", {}, h("th", { scope: "row", class: "number" }, formatStep(step), hasWorkers && h("span", { class: "muted" }, ` worker ${worker}`)), h("td", { class: "number" }, describeRows(rows, n_rows))))));
 }
 
 /**

@@ -26,6 +26,7 @@ import { buildBroken, buildRanges } from "./inputs.js";
  * @property {number | null} from
  * @property {number | null} to
  * @property {number | null} worker
+ * @property {number | null} replica
  */
 
 /** In the order in which a number travels through a step. */
@@ -87,14 +88,14 @@ export class LayerCard {
     this.#controller = new AbortController();
     const { signal } = this.#controller;
     const { tensor, kind } = this.#chosen ?? { tensor: query.tensor, kind: query.kind };
-    const { family, range, from, to, worker } = query;
+    const { family, range, from, to, worker, replica } = query;
     const info = family.find((each) => each.tensor === tensor) ?? null;
     this.element.hidden = false;
     this.#drawTitle(tensor);
     try {
       const rows = listRows(family, tensor);
       const [numbers, courses] = await Promise.all([
-        fetchTensorNumbers(this.#id, { tensor, kind, hasUpdate: info?.kinds.includes("update") ?? false, from, to, worker }, signal),
+        fetchTensorNumbers(this.#id, { tensor, kind, hasUpdate: info?.kinds.includes("update") ?? false, from, to, worker, replica }, signal),
         fetchCourses(this.#id, rows, query, signal),
       ]);
       this.chart.draw({ ...numbers, range });
