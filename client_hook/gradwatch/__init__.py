@@ -18,6 +18,7 @@ from gradwatch.errors import (
     ServerError,
     ServerTimeoutError,
     TargetError,
+    TrainingStoppedError,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
     "ServerError",
     "ServerTimeoutError",
     "TargetError",
+    "TrainingStoppedError",
     "Watch",
     "__version__",
     "watch",

@@ -144,6 +144,7 @@ class Conversation:
         on_welcome: called when the server has accepted the run.
         on_progress: called when it has acknowledged something.
         on_findings: called with the seq that the findings cover, and the findings.
+        on_control: called with what a person asks for, a ``control`` message.
         on_error: called with an error of the server that is not the end.
         on_forgotten: called with the number of acknowledged messages that the server no longer has.
         may_be_ahead: the server may have more than the spool: the run's process died before it saw the acknowledgement.
@@ -162,6 +163,7 @@ class Conversation:
         on_welcome: Callable[[], None] = lambda: None,
         on_progress: Callable[[], None] = lambda: None,
         on_findings: Callable[[int, list[dict[str, Any]]], None] = lambda _seq, _findings: None,
+        on_control: Callable[[dict[str, Any]], None] = lambda _control: None,
         on_error: Callable[[ServerError], None] = lambda _error: None,
         on_forgotten: Callable[[int], None] = lambda _n: None,
         may_be_ahead: bool = False,
@@ -171,7 +173,7 @@ class Conversation:
         self.made_progress = False
         self._spool, self._timing = spool, timing
         self._on_welcome, self._on_findings, self._on_error = on_welcome, on_findings, on_error
-        self._on_progress = on_progress
+        self._on_progress, self._on_control = on_progress, on_control
         self._on_forgotten, self._may_be_ahead = on_forgotten, may_be_ahead
         self._hello: dict[str, Any] = spool.hello or {}
         self._sent = self._findings_through = -1
@@ -289,6 +291,8 @@ class Conversation:
                 self._take_ack(_read_int(message, "seq", -1, self._sent))
             elif message["type"] == "findings":
                 self._take_findings(message)
+            elif message["type"] == "control":
+                self._on_control(message)
             elif message["type"] == "error":
                 error = _read_error(message)
                 if isinstance(error, RefusedError):

@@ -8,6 +8,7 @@
     +-- ServerTimeoutError      the server's word did not come in time
     +-- SpoolError              what waits on disk cannot be used
     +-- NonFiniteError          on_nonfinite="raise" met a non-finite value
+    +-- TrainingStoppedError    a person stopped the training
 
 Each says what was found, what was expected and what to do.
 """
@@ -25,6 +26,7 @@ __all__ = [
     "ServerTimeoutError",
     "SpoolError",
     "TargetError",
+    "TrainingStoppedError",
 ]
 
 
@@ -102,3 +104,7 @@ class SpoolError(GradwatchError):
 
 class NonFiniteError(GradwatchError, ArithmeticError):
     """Training was stopped because a gradient was not finite (``on_nonfinite="raise"``)."""
+
+
+class TrainingStoppedError(GradwatchError):
+    """A person stopped the training, from the dashboard or by ``gradwatch control``, and no ``fit`` could end it."""

@@ -56,20 +56,21 @@ class LayerProbe:
         self._kinds = frozenset(kinds)
         self._calls = threading.local()
         self._outputs: list[tuple[Tap, weakref.ref[Any]]] = []
-        self._due: tuple[Any, Tensor] = (None, None)
+        self._due: tuple[Any, dict[str, Tensor]] = (None, {})
 
     def enter(self, layer: Any) -> Any:
         """Called before a layer is; returns what `leave` needs."""
         before = getattr(self._calls, "graph", None)
         if before is None and self._kinds and record.could_possibly_record() and self._is_watched(layer):
             self._calls.graph = _graph()
+        elif before is not None and isinstance(layer, keras.layers.RNN):
+            self._calls.graph = _LOOP
         return before
 
     def leave(self, layer: Any, before: Any, output: Any) -> None:
         """Called after a layer was, with its output (None if it raised); looks at the output."""
-        graph = getattr(self._calls, "graph", None)
-        if before is None:
-            self._calls.graph = None
+        graph = before if before is not None else getattr(self._calls, "graph", None)
+        self._calls.graph = before
         if graph is None or graph is not _graph() or isinstance(layer, RESHAPING) or tf.distribute.has_strategy():
             return
         with tf.name_scope("gradwatch"):
@@ -115,24 +116,32 @@ class LayerProbe:
         if tap.kind not in self._kinds:
             return
         if tf.executing_eagerly():
-            if bool(self._cadence.is_due_around(self._clock.step.read_value())):
+            if bool(self._is_due_now(tap.kind)):
                 self._taps.add(tap, statistic.layer_row(tensor, function))
             return
         row = tf.cond(
-            self._is_due(),
+            self._is_due(tap.kind),
             lambda: statistic.layer_row(tensor, function),
             lambda: tf.constant(statistic.NOTHING),
         )
         self._taps.add(tap, row)
 
-    def _is_due(self) -> Tensor:
+    def _is_due(self, kind: str) -> Tensor:
+        """Whether rows of a kind are due; asked once in each graph."""
         graph = _graph()
         if self._due[0] is not graph:
-            self._due = graph, self._cadence.is_due_around(self._clock.step.read_value())
-        return self._due[1]
+            self._due = graph, {}
+        if kind not in self._due[1]:
+            self._due[1][kind] = self._is_due_now(kind)
+        return self._due[1][kind]
+
+    def _is_due_now(self, kind: str) -> Tensor:
+        return self._cadence.is_due_around(self._clock.step.read_value()) & self._cadence.is_on(kind)
 
 
 _EAGERLY: Final = object()
+_LOOP: Final = object()
+"""In place of a graph: within a loop over time, whose steps are not looked at one by one, eagerly neither."""
 
 
 def _graph() -> Any:

@@ -43,7 +43,11 @@ class Sender:
         spool: where messages wait; the sender closes it.
         on_findings: called in the sender's thread with the run's findings whenever the server sends them.
         on_notice: called in the sender's thread with a line for the user, each said once.
+        on_control: called in the sender's thread with what a person asks for, a ``control`` message.
         timing: how long to wait for what.
+
+    Attributes:
+        busy_s: processor time that the thread has used, in seconds, as of its last message.
 
     Raises:
         ConfigurationError: ``url`` or ``token`` cannot be used.
@@ -60,13 +64,14 @@ class Sender:
         spool: Spool,
         on_findings: Callable[[list[dict[str, Any]]], None],
         on_notice: Callable[[str], None],
+        on_control: Callable[[dict[str, Any]], None] = lambda _control: None,
         timing: Timing = DEFAULT_TIMING,
     ) -> None:
         spool.hello = {"type": "hello", "protocol": PROTOCOL_VERSION, "run": run, "worker": worker}
         encode(spool.hello)
         self._endpoint = Endpoint(url, token)
         self._spool, self._timing = spool, timing
-        self._on_findings, self._on_notice = on_findings, on_notice
+        self._on_findings, self._on_notice, self._on_control = on_findings, on_notice, on_control
         self._said: set[str] = set()
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="gradwatch-sender", daemon=True)
@@ -76,6 +81,7 @@ class Sender:
         self._refusal: GradwatchError | None = None
         self._is_connected = self._was_connected = self._is_away = self._has_failed = False
         self._is_delivered: bool | None = None
+        self.busy_s = 0.0
         # Of the thread's event loop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_woken = False
@@ -208,6 +214,7 @@ class Sender:
             on_welcome=self._take_welcome,
             on_progress=self._take_progress,
             on_findings=self._take_findings,
+            on_control=self._take_control,
             on_error=lambda error: self._say(f"error {error.code}", explain(error, self._endpoint).text),
             on_forgotten=self._take_loss,
         )
@@ -228,6 +235,7 @@ class Sender:
     def _look(self) -> None:
         """Passes on that there is something new: a message, or the wish to close."""
         self._is_woken = False
+        self.busy_s = time.thread_time()
         self._attention.set()
         self._conversation.changed.set()
         if self._closing_at is not None:
@@ -331,6 +339,12 @@ class Sender:
             self._on_findings(findings)
         except Exception as error:  # the boundary: what the findings are used for must not end the delivery
             self._say("findings", f"the findings could not be used: {type(error).__name__}: {error}")
+
+    def _take_control(self, control: dict[str, Any]) -> None:
+        try:
+            self._on_control(control)
+        except Exception as error:  # the boundary: what cannot be done must not end the delivery
+            self._say("control", f"what was asked for could not be done: {type(error).__name__}: {error}")
 
 
 async def _hang_up(websocket: ClientConnection) -> None:

@@ -13,10 +13,12 @@ assert NAMES == STATISTICS, "the reference speaks of the same statistics in the 
 class Collector:
     """Stands where the sender stands: takes the same arguments, keeps every message as it would travel."""
 
-    def __init__(self, *, url, token, run, worker, spool, on_findings, on_notice):
+    def __init__(self, *, url, token, run, worker, spool, on_findings, on_notice, on_control=None):
         self.url, self.token, self.run, self.worker = url, token, decode(encode({"type": "hello", "run": run})), worker
         self.messages = []
         self.findings = []
+        self.ask = on_control
+        self.busy_s = 0.0
         self.is_connected = True
         self.is_closed = False
         self._lock = threading.Lock()
