@@ -18,6 +18,8 @@ from gradwatch.protocol import STATISTICS
 from gradwatch_server.health import Engine
 
 SCALARS = ["loss", "learning_rate", "gradient_norm"]
+KINDS = ("gradient", "weight", "update", "activation", "backprop")
+LAYER_KINDS = KINDS[3:]
 PERIOD_ROWS = 512
 
 
@@ -31,7 +33,7 @@ def main() -> None:
     print(
         f"{'run':<8}{'tensors':>9}{'rows':>9}{'M statistics/s':>17}{'us/row':>10}{'late / early':>14}{'findings':>10}"
     )
-    for kind in ("healthy", "thinned", "NaN"):
+    for kind in ("healthy", "thinned", "NaN", "dead"):
         for n_tensors in options.tensors:
             n_rows = max(20 * options.batch, int(options.statistics / n_tensors / len(STATISTICS)))
             measure(kind, n_tensors, n_rows, options.batch)
@@ -55,7 +57,7 @@ def measure(kind: str, n_tensors: int, n_rows: int, batch: int) -> None:
     tenth = max(1, len(seconds) // 10)
     early, late = np.median(seconds[tenth : 2 * tenth]), np.median(seconds[-tenth:])
     n_fed = len(seconds) * batch
-    rate = n_fed * n_tensors * len(STATISTICS) / sum(seconds)
+    rate = n_fed * len(tensors) * len(STATISTICS) / sum(seconds)
     print(
         f"{kind:<8}{n_tensors:>9,}{n_fed:>9,}{rate / 1e6:>17.2f}{1e6 * sum(seconds) / n_fed:>10.1f}"
         f"{late / early:>14.2f}{len(engine.findings()):>10}"
@@ -63,24 +65,30 @@ def measure(kind: str, n_tensors: int, n_rows: int, batch: int) -> None:
 
 
 def build(kind: str, n_tensors: int) -> tuple[list[dict[str, object]], np.ndarray]:
-    """A tensor table of gradients, weights and updates, and rows to feed again and again."""
-    n = n_tensors // 3
+    """A tensor table of gradients, weights, updates, activations and backprop, and rows to feed again and again."""
+    n = n_tensors // len(KINDS)
     tensors: list[dict[str, object]] = [
-        {"kind": kind_, "tensor": f"d{i}/kernel", "layer": f"d{i}", "variable": "kernel", "shape": [64, 64],
-         "dtype": "float32", "n_elements": 4_096}
-        for kind_ in ("gradient", "weight", "update")
+        {"kind": kind_, "tensor": f"d{i}" if kind_ in LAYER_KINDS else f"d{i}/kernel", "layer": f"d{i}",
+         "variable": "kernel", "shape": [64, 64], "dtype": "float32", "n_elements": 4_096,
+         "activation": "relu" if kind_ == "activation" else None}
+        for kind_ in KINDS
         for i in range(n)
     ]  # fmt: skip
     random = np.random.default_rng(0)
     norm = np.exp(0.3 * random.standard_normal((PERIOD_ROWS, len(tensors)))).astype(np.float32)
     statistics = np.zeros((PERIOD_ROWS, len(tensors), len(STATISTICS)), np.float32)
     statistics[:, :, :5] = norm[:, :, None]
-    statistics[:, :, 9] = 4_096
+    statistics[:, :, STATISTICS.index("n_elements")] = 4_096
+    statistics[:, :, STATISTICS.index("n_zero")] = 2_048
+    statistics[:, :, STATISTICS.index("n_saturated")] = np.nan
+    statistics[:, 3 * n : 4 * n, STATISTICS.index("n_saturated")] = 64
     if kind == "thinned":
         is_due = np.arange(PERIOD_ROWS) % 10 == 0
         statistics[~is_due, n:] = np.nan
         statistics[~is_due, :n, 1:5] = np.nan
         statistics[~is_due, :n, 8] = np.nan
+    if kind == "dead":
+        statistics[:, 3 * n : 3 * n + n // 2 + 1, STATISTICS.index("n_saturated")] = 4_096
     if kind == "NaN":
         statistics[:, : n // 2 + 1, 5] = 17
     return tensors, statistics

@@ -11,6 +11,7 @@ import numpy as np
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
 from gradwatch_server.health import Engine
 
+BATCH = 64
 COLUMN = {name: place for place, name in enumerate(STATISTICS)}
 KINDS = ("gradient", "weight", "update")
 SCALARS = ("loss", "learning_rate", "gradient_norm", "loss_scale", "skipped")
@@ -39,6 +40,15 @@ def gradient_of(operation: dict[str, Any], type_: str) -> dict[str, Any]:
     return operation | {"type": type_, "name": name, "is_gradient": True, "forward": made_for}
 
 
+def tensor_of(kind: str, path: str, units: int, dtype: str, function: str | None) -> dict[str, Any]:
+    """A tensor whose first dimension varies."""
+    layer = "" if kind == "input" else path
+    return {
+        "kind": kind, "tensor": path, "layer": layer, "variable": None, "shape": [None, units], "dtype": dtype,
+        "n_elements": 0, "activation": function if kind == "activation" else None,
+    }  # fmt: skip
+
+
 @dataclass
 class Run:
     """One stream's rows; every method changes them in place and returns the run."""
@@ -51,6 +61,14 @@ class Run:
     stream: int = 0
     optimizer: str = "adam"
     operations: list[dict[str, Any]] = field(default_factory=list)
+    layers: list[tuple[str, int, str | None]] = field(default_factory=list)
+    """(path, units, activation function) of layers whose outputs and backprop are captured, in order of depth."""
+    inputs: list[tuple[str, int]] = field(default_factory=list)
+    """(name, feature columns) of what enters the step."""
+    dtype: str = "float32"
+    """Of the layers' outputs."""
+    origins: list[dict[str, Any]] = field(default_factory=list)
+    input_columns: list[dict[str, Any]] = field(default_factory=list)
     operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)
     steps: np.ndarray = field(init=False)
@@ -72,17 +90,26 @@ class Run:
             for kind in KINDS
             for path, shape, dtype in self.variables
         ]
+        n_of_variables = len(self.tensors)
+        self.tensors += [
+            tensor_of(kind, path, units, self.dtype, function)
+            for kind in ("activation", "backprop")
+            for path, units, function in self.layers
+        ]
+        self.tensors += [tensor_of("input", name, width, "float32", None) for name, width in self.inputs]
         random = np.random.default_rng(self.seed)
         n, n_variables = self.n_steps, len(self.variables)
         self.steps = self.first_step + np.arange(n, dtype=np.int64)
         self.statistics = np.zeros((n, len(self.tensors), len(STATISTICS)), np.float32)
-        sizes = np.array([tensor["n_elements"] for tensor in self.tensors], np.float32)
+        sizes = np.array([tensor["n_elements"] for tensor in self.tensors[:n_of_variables]], np.float32)
         usual = np.repeat([NORMS[kind] for kind in KINDS], n_variables)
         spread = np.where(np.repeat(np.array(KINDS) == "weight", n_variables), 0.01, self.noise)
         together = self.noise * random.standard_normal((n, 1))
         norm = usual * np.exp(spread * random.standard_normal((n, len(usual))) + np.where(spread > 0.01, together, 0))
-        self.statistics[:, :, COLUMN["n_elements"]] = sizes
-        self._set_norm(slice(None), slice(None), norm)
+        self.statistics[:, :, COLUMN["n_saturated"]] = np.nan
+        self.statistics[:, :n_of_variables, COLUMN["n_elements"]] = sizes
+        self._set_norm(slice(None), np.arange(n_of_variables), norm)
+        self._fill_layers(random, n_of_variables)
         loss = 2.3 * np.exp(-np.arange(n) / 150) + 0.2 + 0.05 * random.random(n)
         gradient_norm = np.sqrt((norm[:, :n_variables] ** 2).sum(axis=1))
         self.scalars = np.stack([loss, np.full(n, 1e-3), gradient_norm, np.zeros(n), np.zeros(n)], 1).astype(np.float32)
@@ -94,9 +121,9 @@ class Run:
     # -- places ------------------------------------------------------------------------------------------------------
 
     def columns(self, kind: str, which: Sequence[int] | None = None) -> np.ndarray:
-        """Columns of a kind; ``which`` are places among the variables."""
-        start = KINDS.index(kind) * len(self.variables)
-        return start + np.asarray(range(len(self.variables)) if which is None else which)
+        """Columns of a kind; ``which`` are places among the variables, layers or inputs."""
+        places = np.array([place for place, tensor in enumerate(self.tensors) if tensor["kind"] == kind])
+        return places if which is None else places[np.asarray(which)]
 
     def rows(self, start: int, stop: int | None = None) -> slice:
         """Rows of the steps start ... stop - 1."""
@@ -117,7 +144,7 @@ class Run:
         """Puts n NaN (all elements by default) or Inf in some tensors from step start to before stop."""
         rows, columns = self.rows(start, stop), self.columns(kind, which)
         for column in columns:
-            size = self.tensors[column]["n_elements"]
+            size = float(self.statistics[self.rows(start), column, COLUMN["n_elements"]][0])
             count = size if n is None else min(n, size)
             self.statistics[rows, column, COLUMN[value]] = count
             if count == size:
@@ -186,6 +213,70 @@ class Run:
         self.operation_rows[~is_due] = np.nan
         return self
 
+    def flatten(self, which: Sequence[int], share: Any, *, start: int = 0, stop: int | None = None) -> Run:
+        """Makes a share (or one for each row) of some layers' units stand still: dead where 0 is their end."""
+        rows = self.rows(start, stop)
+        for column in self.columns("activation", which):
+            n_elements = self.statistics[rows, column, COLUMN["n_elements"]]
+            flat = np.round(np.broadcast_to(np.asarray(share), self.steps.shape)[rows] * n_elements / BATCH) * BATCH
+            self.statistics[rows, column, COLUMN["n_saturated"]] = flat
+            if self.tensors[column]["activation"] == "relu":
+                self.statistics[rows, column, COLUMN["n_zero"]] = flat + 0.5 * (n_elements - flat)
+        return self
+
+    def cut(self, kind: str, which: Sequence[int], share: Any, *, start: int = 0, stop: int | None = None) -> Run:
+        """Makes a share (or one for each row) of some tensors' elements exactly zero."""
+        rows = self.rows(start, stop)
+        for column in self.columns(kind, which):
+            n_elements = self.statistics[rows, column, COLUMN["n_elements"]]
+            zeros = np.broadcast_to(np.asarray(share), self.steps.shape)[rows] * n_elements
+            self.statistics[rows, column, COLUMN["n_zero"]] = zeros
+        return self
+
+    def break_input(
+        self,
+        columns: Sequence[int],
+        *,
+        start: int,
+        stop: int | None = None,
+        bad_rows: Sequence[int] = (2, 5),
+        place: int = 0,
+        value: str = "n_nan",
+    ) -> Run:
+        """Puts NaN in some feature columns of some rows of the batch of an input, and says which."""
+        name, width = self.inputs[place]
+        self.break_("input", [place], start=start, stop=stop, value=value, n=len(columns) * len(bad_rows))
+        steps = self.steps[self.rows(start, stop)]
+        block = np.zeros((len(steps), width, 3), np.float32)
+        block[:, columns, 0] = len(bad_rows)
+        first = np.full((len(steps), 8), -1, np.int64)
+        first[:, : min(8, len(bad_rows))] = bad_rows[:8]
+        n_bad_rows = np.full(len(steps), len(bad_rows), np.int64)
+        self.input_columns.append(
+            {"tensor": name, "steps": steps, "columns": block, "bad_rows": first, "n_bad_rows": n_bad_rows}
+        )
+        return self
+
+    def name_origin(
+        self, operation: dict[str, Any], step: int, *, chain: Sequence[dict[str, Any]] = (), n_in: int = 0
+    ) -> Run:
+        """What a hook says that computed a bad step again."""
+        links = [
+            {name: link[name] for name in ("type", "name", "layer", "is_gradient")} | {"n_nonfinite": 4}
+            for link in (operation, *chain)
+        ]
+        self.origins.append(
+            {
+                "step": step,
+                "operation": operation,
+                "n_nonfinite": 4,
+                "n_nonfinite_in": n_in,
+                "n_elements": 96,
+                "chain": links,
+            }
+        )
+        return self
+
     # -- feeding -----------------------------------------------------------------------------------------------------
 
     def announce(self, engine: Engine) -> Engine:
@@ -217,10 +308,34 @@ class Run:
             self.scalars[rows],
             self.present[rows],
             operations=self.operation_rows[rows],
+            origins=[origin for origin in self.origins if origin["step"] in self.steps[rows]],
         )
+        for block in self.input_columns:
+            here = np.isin(block["steps"], self.steps[rows])
+            if here.any():
+                engine.feed_columns(
+                    self.stream,
+                    block["tensor"],
+                    block["steps"][here],
+                    columns=block["columns"][here],
+                    bad_rows=block["bad_rows"][here],
+                    n_bad_rows=block["n_bad_rows"][here],
+                )
+
+    def _fill_layers(self, random: np.random.Generator, start: int) -> None:
+        for column, tensor in enumerate(self.tensors[start:], start):
+            n_elements = BATCH * tensor["shape"][-1]
+            self.statistics[:, column, COLUMN["n_elements"]] = n_elements
+            norm = np.sqrt(n_elements) * np.exp(0.1 * random.standard_normal(self.n_steps))
+            self._set_norm(slice(None), [column], norm[:, None])
+            if tensor["kind"] == "activation" and tensor["activation"] is not None:
+                idle = random.binomial(tensor["shape"][-1], 0.03, self.n_steps) * BATCH
+                self.statistics[:, column, COLUMN["n_saturated"]] = idle
+                if tensor["activation"] == "relu":
+                    self.statistics[:, column, COLUMN["n_zero"]] = idle + 0.5 * (n_elements - idle)
 
     def _set_norm(self, rows: Any, columns: Any, norm: Any) -> None:
-        sizes = np.array([tensor["n_elements"] for tensor in self.tensors])[columns]
+        sizes = self.statistics[0, columns, COLUMN["n_elements"]].astype(np.float64) if len(self.steps) else 1.0
         rms = norm / np.sqrt(np.maximum(sizes, 1))
         found = self.statistics[rows]
         for name, value in (("norm", norm), ("min", -3 * rms), ("max", 3 * rms), ("mean", 0.01 * rms), ("std", rms)):

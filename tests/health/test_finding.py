@@ -10,10 +10,11 @@ import pytest
 
 from gradwatch_server.health.finding import make_plain
 from gradwatch_server.health.verdict.spelling import list_names, say_number
+from tests.health.test_layers import CASES as LAYER_CASES
 from tests.health.test_operation import CASES as OPERATION_CASES
 from tests.health.test_sick import CASES as SICK_CASES
 
-CASES = SICK_CASES | OPERATION_CASES
+CASES = SICK_CASES | OPERATION_CASES | LAYER_CASES
 
 FIELDS = {
     "id", "kind", "severity", "first_step", "last_step", "title", "layer", "tensor", "operation", "source", "evidence",

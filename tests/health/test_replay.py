@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from gradwatch.protocol import STATISTICS
 from gradwatch_server.health import Engine
 from tests.health.streams import SCALARS, Run, dense, forward, gradient_of
+from tests.health.test_layers import CASES as LAYER_CASES
+from tests.health.test_layers import INPUTS, LAYERS, MUL
 from tests.health.test_operation import CASES as OPERATION_CASES
 from tests.health.test_sick import CASES, broken_all, growing
 
@@ -30,8 +32,11 @@ def feed_in(run: Run, sizes: list[int]) -> Engine:
     return engine
 
 
-REPLAYED = {name: (case.run, tell(case.run.feed(batch=10_000))) for name, case in (CASES | OPERATION_CASES).items()}
-TROUBLES = ["break", "loss", "grow", "zero", "miss", "large", "scaled", "operation", "steep"]
+ALL = CASES | OPERATION_CASES | LAYER_CASES
+REPLAYED = {name: (case.run, tell(case.run.feed(batch=10_000))) for name, case in ALL.items()}
+TROUBLES = ["break", "loss", "grow", "zero", "miss", "large", "scaled", "operation", "steep", "flat", "cut", "input",
+            "origin"]  # fmt: skip
+WITNESSES = ["activation", "backprop", "input"]
 LOG = forward("Log", "Log", code="loss = -tf.reduce_mean(y * tf.math.log(p))")
 
 
@@ -51,6 +56,8 @@ def wild_runs(draw: Any) -> Run:
         seed=draw(st.integers(0, 99)),
         noise=draw(st.floats(0.01, 1.5)),
         operations=[LOG, gradient_of(LOG, "Reciprocal")],
+        layers=LAYERS,
+        inputs=INPUTS,
     )
     n = len(run.variables)
     for _ in range(draw(st.integers(0, 4))):
@@ -59,11 +66,11 @@ def wild_runs(draw: Any) -> Run:
         which = draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True))
         kind = draw(st.sampled_from(["gradient", "update", "weight"]))
         value = draw(st.sampled_from(["n_nan", "n_pos_inf", "n_neg_inf"]))
-        trouble = draw(
-            st.sampled_from(["break", "loss", "grow", "zero", "miss", "large", "scaled", "operation", "steep"])
-        )
+        trouble = draw(st.sampled_from(TROUBLES))
         if trouble == "break":
             run.break_(kind, which, start=start, stop=stop, value=value, n=draw(st.sampled_from([None, 3])))
+            if draw(st.booleans()):
+                run.break_(draw(st.sampled_from(WITNESSES)), [0], start=start, stop=stop, value=value, n=3)
         elif trouble == "loss":
             run.break_loss(start, stop, draw(st.sampled_from([float("nan"), float("inf")])))
         elif trouble == "grow":
@@ -80,6 +87,17 @@ def wild_runs(draw: Any) -> Run:
         elif trouble == "steep":
             run.break_operation(0, start=start, stop=stop, n=0, margin=1e-14, amplification=1e14)
             run.scale("gradient", 20.0, start=start, stop=stop)
+        elif trouble == "flat":
+            run.set_loss(2.0).flatten(
+                [draw(st.integers(0, 1))], draw(st.sampled_from([0.7, 1.0])), start=start, stop=stop
+            )
+        elif trouble == "cut":
+            run.break_operation(0, start=start, stop=stop, n=0, margin=1e-6, amplification=1e6)
+            run.cut("backprop", [4], 0.8, start=start, stop=stop)
+        elif trouble == "input":
+            run.break_input([draw(st.integers(0, 29))], start=start, stop=stop, value=value)
+        elif trouble == "origin":
+            run.name_origin(MUL, start, n_in=draw(st.integers(0, 1)))
         else:
             run.scale_loss(1024.0)
     if draw(st.booleans()):

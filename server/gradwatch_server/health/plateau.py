@@ -96,6 +96,9 @@ class PlateauRule:
         guess = math.log(self.n_classes)
         if not np.isfinite(values).all() or abs(level - guess) > LEVEL_TOLERANCE * guess:
             return False
+        newest = float(np.median(values[-REFRESH_VALUES:]))
+        if newest < level - max(LEVEL_TOLERANCE * guess, 3.0 * spread):
+            return False
         half = WINDOW_VALUES // 2
         fall = float(np.median(values[:half]) - np.median(values[half:]))
         noise = 2.0 * spread / math.sqrt(half)  # of the difference of two medians

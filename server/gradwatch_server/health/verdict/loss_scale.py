@@ -13,7 +13,7 @@ from gradwatch_server.health.verdict.advice_operation import advise_operation
 from gradwatch_server.health.verdict.breakage import doubt, make_finding, say_word
 from gradwatch_server.health.verdict.operation import say_place, say_trouble
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_count, say_step
+from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
 __all__ = ["tell_loss_scale"]
 
@@ -68,7 +68,7 @@ def tell_loss_scale(lead: NonFinite, table: TensorTable, scene: Scene) -> Findin
         *from_rate(scene),
     ]
     if culprit is not None and scene.account is not None:
-        title += f"; {say_trouble(scene.account, culprit)}{say_place(culprit)}"
+        title = f"{title.rpartition(': ')[0]}: {say_trouble(scene.account, culprit)}{say_place(culprit)}"
         hypotheses = advise_operation(scene.account, culprit) + doubt(hypotheses)
         layer = culprit.layer or layer
     return make_finding(
@@ -91,4 +91,4 @@ def tell_loss_scale(lead: NonFinite, table: TensorTable, scene: Scene) -> Findin
 
 def _say_scale(scale: float) -> str:
     """``32,768``: powers of 2 are known by all their digits."""
-    return f"{scale:,.7g}"
+    return f"{scale:,.7g}" if scale >= 1 else say_number(scale)

@@ -1,0 +1,581 @@
+"""What inputs, layers' outputs and the gradients with respect to them tell; and what they must not be blamed for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health import Engine, Finding
+from gradwatch_server.health.plateau import WINDOW_VALUES
+from tests.health.streams import Run, dense, forward, gradient_of
+from tests.health.test_sick import broken_all
+
+N = 300
+STEPS = np.arange(N)
+D4 = dense(4)
+LAYERS = [("dense_0", 64, "relu"), ("dense_1", 64, "relu"), ("patch", 64, None), ("dense_2", 64, "tanh"),
+          ("dense_3", 64, None)]  # fmt: skip
+INPUTS = [("input", 30), ("target", 1)]
+LOG = forward("Log", "patch/Log", code="logits = tf.math.log(p)", layer="patch", line=12)
+LOSS_LOG = forward("Log", "Log", code="loss = -tf.reduce_mean(y * tf.math.log(tf.clip_by_value(p, 1e-8, 1.0)))", line=9)
+MUL = forward("Mul", "penalty/mul", code="loss += mask * weight", line=31)
+MATMUL = forward("MatMul", "dense_2/MatMul", layer="dense_2")
+
+
+def run(**options: Any) -> Run:
+    return Run(D4, **{"layers": LAYERS, "inputs": INPUTS} | options)
+
+
+def masked_late(start: int = 81) -> Run:
+    """NaN in two feature columns, patched after two layers: the loss stays finite, everything else breaks."""
+    sick = run().break_input([3, 7], start=start)
+    sick.break_("activation", [0, 1], start=start, n=5 * 64)
+    sick.break_("backprop", [0], start=start, n=64)
+    for kind in ("gradient", "update", "weight"):
+        sick.break_(kind, start=start)
+    return sick
+
+
+@dataclass(frozen=True)
+class Case:
+    run: Run
+    kind: str
+    first_step: int
+    severity: str = "critical"
+    layer: str | None = None
+    tensor: str | None = None
+    words: tuple[str, ...] = ()
+    flood: set[str] = field(default_factory=set)
+    cause: str = ""
+    n_findings: int = 1
+
+
+CASES = {
+    "input that is masked too late": Case(
+        masked_late(),
+        "nonfinite_input",
+        81,
+        tensor="input",
+        words=("The inputs held NaN at step 81 in columns 3 and 7, and broke the gradients and weights",),
+        flood={"nonfinite_activation", "nonfinite_gradient", "nonfinite_weight"},
+        cause="masks the broken inputs too late: only behind `dense_1`",
+    ),
+    "input that breaks the loss": Case(
+        broken_all(run().break_input([3], start=81), 81, loss_delay=0).break_("activation", start=81),
+        "nonfinite_input",
+        81,
+        words=("in column 3", "broke the loss, gradients and weights"),
+        flood={"nonfinite_loss", "nonfinite_activation", "nonfinite_gradient", "nonfinite_weight"},
+        cause="The data hold NaN",
+    ),
+    "input from the first batch on": Case(
+        broken_all(run().break_input([3], start=0), 0, loss_delay=0).break_("activation", start=0),
+        "nonfinite_input",
+        0,
+        words=("at step 0",),
+    ),
+    "infinite input": Case(
+        broken_all(run().break_input([3], start=81, value="n_pos_inf"), 81, loss_delay=0)
+        .break_("activation", start=81, value="n_pos_inf"),
+        "nonfinite_input",
+        81,
+        words=("held infinite values",),
+        cause="infinite values",
+    ),
+    "label": Case(
+        broken_all(run().break_("input", [1], start=81, n=3), 81, loss_delay=0),
+        "nonfinite_input",
+        81,
+        tensor="target",
+        words=("The labels held NaN",),
+        cause="label",
+    ),
+    "another column than the usual ones": Case(
+        broken_all(run().break_input([3], start=0, stop=81).break_input([3, 9], start=81), 81, loss_delay=0)
+        .break_("activation", start=81),
+        "nonfinite_input",
+        81,
+        words=("columns 3 and 9",),
+    ),
+    "usual columns are not to blame": Case(
+        broken_all(run().break_input([3], start=0), 81, loss_delay=0),
+        "nonfinite_loss",
+        81,
+    ),
+    "masked input beside a steep root": Case(
+        broken_all(run().break_input([3], start=0), 0),
+        "nonfinite_gradient",
+        0,
+    ),
+    "mask of -Inf beside a broken gradient": Case(
+        broken_all(run().break_("activation", [2], start=0, value="n_neg_inf", n=99), 0),
+        "nonfinite_gradient",
+        0,
+    ),
+    "layer": Case(
+        broken_all(run(operations=[LOG]), 81, loss_delay=0)
+        .break_("activation", [2, 3, 4], start=81)
+        .break_operation(0, start=81, margin=0.0, n_singular=3),
+        "nonfinite_activation",
+        81,
+        layer="patch",
+        tensor="patch",
+        words=("The output of patch became NaN at step 81: logarithm of exactly 0 (train.py:12)",),
+        flood={"nonfinite_loss", "nonfinite_gradient", "nonfinite_weight"},
+        cause="logarithm of a probability of 0 in `patch`",
+    ),
+    "layer whose operation is not known": Case(
+        broken_all(run(), 81, loss_delay=0).break_("activation", [3, 4], start=81),
+        "nonfinite_activation",
+        81,
+        layer="dense_2",
+        words=("while patch before it was finite",),
+    ),
+    "layer that is masked too late": Case(
+        broken_all(run(operations=[LOG]), 81)
+        .break_("activation", [2], start=81, value="n_neg_inf", n=9)
+        .break_("activation", [3], start=81, n=9)
+        .break_operation(0, start=81, margin=0.0, n_singular=3),
+        "nonfinite_activation",
+        81,
+        layer="patch",
+        cause="masked after the operation",
+    ),
+    "float16 layer": Case(
+        broken_all(run(dtype="float16"), 81, loss_delay=0).break_("activation", [3, 4], start=81, value="n_pos_inf"),
+        "nonfinite_activation",
+        81,
+        layer="dense_2",
+        words=("infinite",),
+        cause="float16",
+    ),
+    "dead from the start": Case(
+        run(seed=1).flatten([1], 1.0).scale("gradient", 0.0, [0, 1, 2, 3]).set_loss(2.3),
+        "dead_units",
+        0,
+        layer="dense_1",
+        words=("Every unit of dense_1 is dead from the first step on",),
+        flood={"zero_gradient"},
+        cause="relu with only negative inputs",
+    ),
+    "dying gradually": Case(
+        run().flatten([0], np.clip((STEPS - 60) / 100, 0.02, 0.95)).set_loss(2.3),
+        "dead_units",
+        115,
+        severity="warning",
+        layer="dense_0",
+        words=("of the units of dense_0 are dead since step",),
+        cause="Units that died",
+    ),
+    "killed by one step": Case(
+        run().scale("update", 300.0, stop=100).flatten([0], 1.0, start=100).set_loss(2.3)
+        .scale("gradient", 0.0, [0, 1], start=100),
+        "dead_units",
+        100,
+        words=("Every unit of dense_0 is dead since step 100",),
+        flood={"zero_gradient"},
+        cause="learning rate is too high",
+        n_findings=2,  # and the rate itself
+    ),
+    "saturated": Case(
+        run().flatten([3], 0.97, start=100).set_loss(2.3),
+        "saturated_activation",
+        100,
+        severity="warning",
+        layer="dense_2",
+        words=("97% of the units of dense_2 are saturated since step 100",),
+    ),
+    "clip that hides a logarithm": Case(
+        run(operations=[LOG], seed=3).cut("backprop", [2], np.clip((STEPS - 100) / 100, 0, 0.6)).set_loss(1.8)
+        .break_operation(0, start=50, n=0, margin=1e-9, amplification=1e9),
+        "zero_gradient",
+        130,
+        severity="warning",
+        layer="patch",
+        words=("cut to 0: a clip hides the steep logarithm (train.py:12)",),
+        cause="clip around the logarithm cuts the gradient off",
+    ),
+    "clip inside the logarithm, from the start": Case(
+        run(operations=[LOSS_LOG]).cut("backprop", [4], 0.9999).set_loss(17.0)
+        .break_operation(0, start=0, n=0, margin=1e-8, amplification=1e8),
+        "zero_gradient",
+        0,
+        severity="warning",
+        words=("cut to 0",),
+    ),
+    "rest of the gradient of a kernel, without backprop": Case(
+        Run(D4, operations=[LOSS_LOG]).cut("gradient", [6], np.where(STEPS < 100, 0.0, 0.7)).set_loss(17.0)
+        .break_operation(0, start=0, n=0, margin=1e-8, amplification=1e8),
+        "zero_gradient",
+        100,
+        severity="warning",
+    ),
+    "product of 0 and infinity": Case(
+        broken_all(run(), 81, loss_delay=0).name_origin(MUL, 81, n_in=2),
+        "nonfinite_loss",
+        81,
+        words=("0 times Inf (train.py:31)",),
+        cause="Zero times infinity",
+    ),
+    "float16 product": Case(
+        broken_all(run(dtype="float16"), 81, loss_delay=0)
+        .break_("activation", [3, 4], start=81, value="n_pos_inf")
+        .name_origin(MATMUL, 81),
+        "nonfinite_activation",
+        81,
+        layer="dense_2",
+        words=("matrix product that overflows float16",),
+        cause="matrix product overflows float16",
+    ),
+    "origin in the backward pass": Case(
+        broken_all(run(), 81).name_origin(gradient_of(LOG, "Reciprocal"), 81),
+        "singular_gradient",
+        81,
+        layer="patch",
+        words=("slope of a logarithm in `patch` (train.py:12)",),
+    ),
+    "overflow in the backward pass": Case(
+        broken_all(run(), 81).name_origin(gradient_of(MATMUL, "MatMul"), 81),
+        "nonfinite_gradient",
+        81,
+        layer="dense_2",
+        words=("matrix product of the backward pass that overflows",),
+    ),
+    "loss scale that falls without end": Case(
+        run(dtype="float16").scale_loss(2.0 ** np.clip(15 - (STEPS - 100), -10, 15))
+        .break_("gradient", start=100, value="n_pos_inf").break_("backprop", start=100, value="n_pos_inf")
+        .name_origin(gradient_of(MATMUL, "MatMul"), 100),
+        "loss_scale_floor",
+        100,
+        layer="dense_2",
+        words=("fell from 32,768 to 0.000977 since step 100: matrix product"),
+        cause="matrix product overflows float16",
+    ),
+    "every third step is skipped": Case(
+        Run(D4, n_steps=300).scale_loss(2.0**15).break_("gradient", [1], start=0, stop=0),
+        "loss_scale_floor",
+        100,
+        words=("skipped: gradients overflow at loss scale 32,768",),
+    ),
+}  # fmt: skip
+for step in range(100, 300, 3):
+    CASES["every third step is skipped"].run.break_("gradient", [1], start=step, stop=step + 1, value="n_pos_inf")
+
+
+def lead(engine: Engine) -> Finding:
+    findings = engine.findings()
+    assert findings, "no finding"
+    return findings[0]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_says_what_came_first(name: str) -> None:
+    case = CASES[name]
+    engine = case.run.feed()
+    found = lead(engine)
+    assert (found.kind, found.severity) == (case.kind, case.severity), found.title
+    assert abs(found.first_step - case.first_step) <= (10 if case.severity == "warning" else 0), found.title
+    assert case.layer is None or found.layer == case.layer
+    assert case.tensor is None or found.tensor == case.tensor
+    for word in case.words:
+        assert word in found.title
+    assert case.flood <= {entry["kind"] for entry in found.evidence["flood"]}
+    assert case.cause in found.hypotheses[0].cause
+    assert [f.title for f in engine.findings()][case.n_findings :] == []
+
+
+def test_chain_goes_from_the_input_to_the_weights_in_one_step() -> None:
+    found = lead(masked_late().feed())
+    assert [(link["what"], link["step"]) for link in found.evidence["chain"]] == [
+        ("input", 81),
+        ("activation", 81),
+        ("backprop", 81),
+        ("gradient", 81),
+        ("update", 81),
+        ("weight", 81),
+    ]
+
+
+def test_columns_and_rows_are_named_and_stand_in_the_fix() -> None:
+    found = lead(masked_late().feed())
+    evidence = found.evidence
+    assert (evidence["columns"], evidence["n_columns_nonfinite"], evidence["n_columns"]) == ([3, 7], 2, 30)
+    assert (evidence["rows"], evidence["n_rows_nonfinite"]) == ([2, 5], 2)
+    assert "2 rows of the batch (rows 2, 5) and columns 3 and 7 of 30" in evidence["summary"]
+    codes = [hypothesis.code for hypothesis in found.hypotheses]
+    assert any("columns = [3, 7]" in code for code in codes)
+    assert "tf.keras.ops.where(tf.keras.ops.isfinite(inputs), inputs, 0.0)" in codes[0]
+
+
+def test_a_flat_loss_beside_broken_weights_is_called_false() -> None:
+    found = lead(masked_late().feed())
+    assert found.evidence["loss_is_false"] is True
+    assert "with broken weights it is false" in found.evidence["summary"]
+    honest = lead(broken_all(run(), 81, loss_delay=1).feed())
+    assert honest.evidence["loss_is_false"] is False
+    assert "false" not in honest.evidence["summary"]
+
+
+def test_a_few_broken_rows_of_an_embedding_do_not_make_the_loss_false() -> None:
+    sparse = Run([("embedding/embeddings", (20_000, 64), "float32"), *D4]).break_("weight", [0], start=81, n=64)
+    assert lead(sparse.feed()).evidence["loss_is_false"] is False
+
+
+def test_columns_may_come_before_or_after_the_rows() -> None:
+    early, late = masked_late(), masked_late()
+    engine = early.announce(Engine())
+    block = early.input_columns.pop()
+    tensor, steps = block.pop("tensor"), block.pop("steps")
+    engine.feed_columns(0, tensor, steps, **block)
+    early.feed_slice(engine, slice(0, N))
+    blocks, late.input_columns = late.input_columns, []
+    other = late.feed()
+    assert "columns" not in lead(other).evidence
+    for entry in blocks:
+        other.feed_columns(0, entry.pop("tensor"), entry.pop("steps"), **entry)
+    assert lead(engine).to_json() == lead(other).to_json() == lead(masked_late().feed()).to_json()
+
+
+def test_origin_that_comes_later_names_the_operation() -> None:
+    sick = broken_all(run(), 81, loss_delay=0).name_origin(MUL, 81, n_in=2, chain=[LOSS_LOG])
+    origins, sick.origins = sick.origins, []
+    engine = sick.feed()
+    assert lead(engine).operation is None
+    revision = engine.revision
+    nothing = np.zeros(0, np.int64)
+    engine.feed_rows(
+        0, nothing, sick.statistics[:0], sick.scalars[:0], sick.present[:0], origins=origins,
+    )  # fmt: skip
+    found = lead(engine)
+    assert engine.revision > revision
+    assert found.operation == {"type": "Mul", "name": "penalty/mul"}
+    assert [link["type"] for link in found.evidence["chain_operations"]] == ["Mul", "Log"]
+    assert "computed again" in found.evidence["summary"]
+
+
+@pytest.mark.parametrize(
+    ("chain", "n_in", "expected", "also"),
+    [
+        ([LOSS_LOG], 0, "Mul", None),  # the product led to the logarithm
+        ([], 2, "Log", None),  # the product got its Inf from the logarithm
+        ([], 0, "Mul", "Log"),  # both broke
+    ],
+)
+def test_the_earlier_of_origin_and_risky_operation_leads(
+    chain: list[dict[str, Any]], n_in: int, expected: str, also: str | None
+) -> None:
+    sick = broken_all(run(operations=[LOSS_LOG]), 81, loss_delay=0)
+    sick.break_operation(0, start=81, margin=0.0, n_singular=2).name_origin(MUL, 81, chain=chain, n_in=n_in)
+    found = lead(sick.feed())
+    assert (found.operation or {})["type"] == expected
+    assert (f"{also} broke too" in found.evidence["summary"]) == (also is not None)
+
+
+def test_backward_pass_is_bounded_by_the_outputs_gradients() -> None:
+    sick = broken_all(run(), 81).break_("backprop", [0, 1, 2], start=81)
+    assert lead(sick.feed()).evidence["backprop"] == (
+        "the gradient with respect to the output of patch was broken, that of dense_2 behind it was still finite"
+    )
+
+
+def test_skipped_steps_under_loss_scaling_are_no_finding_with_layers_either() -> None:
+    scaled = run(dtype="float16").scale_loss(2.0**15)
+    for step in range(30, N, 90):
+        for kind in ("gradient", "backprop"):
+            scaled.break_(kind, start=step, stop=step + 1, value="n_pos_inf")
+    assert scaled.feed().findings() == []
+
+
+def test_a_single_bad_batch_recovers_and_is_a_warning() -> None:
+    sick = run().break_input([3], start=100, stop=101).break_("activation", start=100, stop=101)
+    found = lead(sick.break_("gradient", start=100, stop=101).feed())
+    assert (found.kind, found.severity, found.last_step) == ("nonfinite_input", "warning", 100)
+    assert "recovered after 1 step" in found.title
+
+
+def test_two_bad_batches_far_apart_are_two_incidents() -> None:
+    sick = run()
+    for step in (100, 200):
+        sick.break_input([step // 50], start=step, stop=step + 1).break_("gradient", start=step, stop=step + 1)
+        sick.break_("activation", start=step, stop=step + 1)
+    findings = sick.feed().findings()
+    assert [(f.kind, f.first_step, f.evidence["columns"]) for f in findings] == [
+        ("nonfinite_input", 100, [2]),
+        ("nonfinite_input", 200, [4]),
+    ]
+
+
+def test_accumulation_steps_do_not_lower_the_update_ratio() -> None:
+    """Weights move at every fourth step only: the ratio is that of those."""
+    sick = Run(D4, n_steps=600).set_loss(2.3).scale("update", 300.0)
+    sick.scale("update", np.where(np.arange(600) % 4 == 3, 1.0, 0.0))
+    engine = Engine()
+    names = ["loss", "is_update"]
+    engine.add_stream(0, "adam", sick.tensors, names)
+    scalars = np.stack([sick.scalars[:, 0], np.arange(600) % 4 == 3], 1).astype(np.float32)
+    engine.feed_rows(0, sick.steps, sick.statistics, scalars, np.ones((600, 2), bool))
+    assert lead(engine).kind == "lr_too_high"
+
+
+# -- a loss that never left guessing -----------------------------------------------------------------------------------
+
+
+def stuck(level: float, n: int = 2_000, *, noise: float = 0.02, width: int = 10, seed: int = 0, **options: Any) -> Run:
+    variables = [*dense(2), ("logits/kernel", (64, width), "float32"), ("logits/bias", (width,), "float32")]
+    random = np.random.default_rng(seed)
+    return Run(variables, n_steps=n, seed=seed, **options).set_loss(level + noise * random.standard_normal(n))
+
+
+@pytest.mark.parametrize(("width", "n_classes"), [(10, 10), (1, 2), (1_000, 1_000)])
+def test_loss_of_guessing_is_told(width: int, n_classes: int) -> None:
+    (found,) = stuck(math.log(n_classes), width=width).feed().findings()
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
+    assert f"guessing among {n_classes:,} classes" in found.title
+    assert found.evidence["n_classes"] == n_classes
+
+
+def test_plateau_that_ends_says_until_when() -> None:
+    run = stuck(math.log(10), 3_000)
+    run.scalars[1_500:, 0] = 1.0
+    (found,) = run.feed().findings()
+    assert "until step 1,4" in found.title
+
+
+def test_plateau_is_folded_under_what_explains_it() -> None:
+    run = stuck(math.log(10)).scale("gradient", 0.0, [0, 1], start=200)
+    (found,) = run.feed().findings()
+    assert found.kind == "zero_gradient"
+    assert "loss_plateau" in {entry["kind"] for entry in found.evidence["flood"]}
+
+
+NO_PLATEAU: dict[str, Callable[[int], Run]] = {
+    "converged": lambda seed: stuck(0.1, seed=seed),
+    "converged near another number's guess": lambda seed: stuck(math.log(2), seed=seed),
+    "too short": lambda seed: stuck(math.log(10), WINDOW_VALUES - 1, seed=seed),
+    "slowly falling": lambda seed: stuck(math.log(10), seed=seed).set_loss(2.3 - np.arange(2_000) * 2e-5),
+    "constant and far from guessing": lambda seed: stuck(7.0, noise=0.0, seed=seed),
+    "reward-like": lambda seed: stuck(0.0, noise=3.0, seed=seed),
+}
+
+
+@pytest.mark.parametrize("name", NO_PLATEAU)
+def test_is_no_plateau(name: str) -> None:
+    for seed in range(3):
+        assert [f.title for f in NO_PLATEAU[name](seed).feed(batch=512).findings()] == []
+
+
+def test_a_game_of_two_optimizers_may_stand_still() -> None:
+    critic, generator = stuck(math.log(2), width=1), stuck(math.log(2), width=1, stream=1)
+    engine = generator.announce(critic.announce(Engine()))
+    for start in range(0, 2_000, 500):
+        critic.feed_slice(engine, slice(start, start + 500))
+        generator.feed_slice(engine, slice(start, start + 500))
+    assert engine.findings() == []
+
+
+# -- healthy -----------------------------------------------------------------------------------------------------------
+
+N_LONG = 1_200
+LONG = np.arange(N_LONG)
+FALLING = 2.3 * np.exp(-LONG / 300) + 0.2
+
+
+def long(seed: int, **options: Any) -> Run:
+    return run(n_steps=N_LONG, seed=seed, **options)
+
+
+def spares(seed: int) -> Run:
+    """A wide layer sheds units, and learns with the others."""
+    return long(seed).flatten([0], np.minimum(LONG / 1_000, 0.7)).set_loss(2.3 * np.exp(-LONG / 100) + 0.2)
+
+
+def idle_batches(seed: int) -> Run:
+    """Sparse features: in some batches nearly all units are idle."""
+    random = np.random.default_rng(seed)
+    return long(seed).flatten([0, 1], np.where(random.random(N_LONG) < 0.3, 0.95, 0.2))
+
+
+def small_batches(seed: int) -> Run:
+    """Batches of 4: half of the units are idle in many by chance."""
+    small = long(seed)
+    columns = small.columns("activation")
+    small.statistics[:, columns, 9] = 4 * 64
+    small.statistics[:, columns, 8] = 0.8 * 4 * 64
+    small.statistics[:, columns, 10] = 0.7 * 4 * 64
+    return small.set_loss(2.0)
+
+
+def idle_by_chance(seed: int) -> Run:
+    """A unit that answers to one sample in a hundred is idle in half of the batches of 64."""
+    sparse = long(seed).set_loss(2.0)
+    columns = sparse.columns("activation", [0, 1])
+    random = np.random.default_rng(seed)
+    share = 0.52 + 0.05 * random.standard_normal((N_LONG, 2))
+    share[:20] = 0.1
+    sparse.statistics[:, columns, 10] = share * 64 * 64
+    sparse.statistics[:, columns, 8] = 0.99 * 64 * 64
+    return sparse
+
+
+def saturating_outputs(seed: int) -> Run:
+    """A sigmoid or tanh output that has become sure of itself: the loss is down."""
+    return long(seed).flatten([3], np.minimum(LONG / 600, 1.0)).set_loss(2.3 * np.exp(-LONG / 60) + 1e-3)
+
+
+def clipped_tail(seed: int) -> Run:
+    """A cross-entropy by hand with an epsilon: steep by 1e7 from the first step, with one-hot labels."""
+    steep = long(seed, operations=[LOSS_LOG]).cut("backprop", [4], 63 / 64)
+    return steep.break_operation(0, start=0, n=0, margin=1e-7, amplification=1e7)
+
+
+def masked_by_design(seed: int) -> Run:
+    masked = long(seed).break_("activation", [2], start=0, value="n_neg_inf", n=99)
+    return masked.break_("input", [0], start=0, value="n_neg_inf", n=64)
+
+
+def filled_gaps(seed: int) -> Run:
+    """NaN that the model fills before its first layer; which columns changes from batch to batch."""
+    gaps = long(seed)
+    random = np.random.default_rng(seed)
+    for start in range(0, N_LONG, 40):
+        gaps.break_input([int(random.integers(30))], start=start, stop=start + 10)
+    return gaps
+
+
+def float16(seed: int) -> Run:
+    scaled = long(seed, dtype="float16").scale_loss(2.0 ** (15 + (LONG % 300 > 150)))
+    for step in (0, 1, 2, *range(299, N_LONG, 300)):
+        scaled.break_("gradient", start=step, stop=step + 1, value="n_pos_inf")
+        scaled.break_("backprop", [0, 1], start=step, stop=step + 1, value="n_pos_inf")
+    return scaled
+
+
+HEALTHY: dict[str, Callable[[int], Run]] = {
+    "plain": long,
+    "thinned": lambda seed: long(seed).thin(20),
+    "units to spare": spares,
+    "idle batches": idle_batches,
+    "small batches": small_batches,
+    "idle by chance": idle_by_chance,
+    "outputs that are sure": saturating_outputs,
+    "dropout and pooling": lambda seed: long(seed).cut("backprop", [0, 1, 2, 3, 4], 0.75),
+    "hinge that is satisfied": lambda seed: long(seed).cut("backprop", [4], np.minimum(LONG / 1_000, 0.97)),
+    "cross-entropy with an epsilon": clipped_tail,
+    "masks of -Inf": masked_by_design,
+    "gaps that the model fills": filled_gaps,
+    "mixed precision": float16,
+    "clipping at every step": lambda seed: long(seed).scale("gradient", 50.0),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_layers_have_no_finding(name: str) -> None:
+    for seed in range(3):
+        engine = HEALTHY[name](seed).feed(batch=256)
+        assert [finding.title for finding in engine.findings()] == [], f"seed {seed}"
+        assert engine.revision == 0
