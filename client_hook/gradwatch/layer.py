@@ -80,6 +80,8 @@ class LayerProbe:
 
     def sources(self) -> list[tuple[Tap, Tensor]]:
         """The layers' outputs in this graph, whose gradients are wanted wherever the user asks a tape for gradients."""
+        if "backprop" not in self._kinds:
+            return []
         graph = _graph()
         found = [(tap, output) for tap, ref in self._outputs if (output := ref()) is not None]
         return [(tap, output) for tap, output in found if _graph_of(output) is graph]
@@ -109,7 +111,7 @@ class LayerProbe:
         function = _activation_of(layer)
         tap = Tap("activation", name, path, shape, tensor.dtype.name, function)
         self._add(tap, tensor, function)
-        if "backprop" in self._kinds and len(self._outputs) < OUTPUTS_MAX:
+        if len(self._outputs) < OUTPUTS_MAX:
             self._outputs.append((tap._replace(kind="backprop", activation=None), weakref.ref(tensor)))
 
     def _add(self, tap: Tap, tensor: Tensor, function: str | None) -> None:

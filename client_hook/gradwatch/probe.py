@@ -7,6 +7,7 @@ one row. No op runs on the host, so a row is the same under `tf.function`, XLA, 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
@@ -16,12 +17,16 @@ import tensorflow as tf
 from gradwatch import statistic
 from gradwatch.cadence import Cadence
 from gradwatch.operation import Operation, find_operations, operation_block
+from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
+from gradwatch.replay import Replay
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.tap import Tap, unique_taps
 
 __all__ = ["Before", "Clock", "StepScalars", "Stream", "resource_of"]
 
+TRACES_MAX = 8
+"""Traces of one training step whose copies are kept: new shapes of a batch make new ones."""
 Tensor = Any  # tensorflow ships no types
 _NORM, _N_ELEMENTS = STATISTICS.index("norm"), STATISTICS.index("n_elements")
 _COUNTS = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
@@ -30,16 +35,24 @@ _COUNTS = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
 class Clock:
     """The step that all optimizers of a run share: -1 before the first ``apply``.
 
-    It advances when an optimizer applies that has already applied in the current step.
+    It advances when variables are applied that have already been applied in the current step.
     """
 
     def __init__(self) -> None:
         self.step = _counter("gradwatch_step", -1)
 
-    def tick(self, last: Any) -> Tensor:
-        """The step of an ``apply`` by the optimizer whose last step is in the variable ``last``; updates both."""
+    def read(self) -> int:
+        """The newest step that has begun; from any thread."""
+        return int(self.step.numpy())
+
+    def peek(self, last: Any) -> Tensor:
+        """The step that `tick` is going to give; updates nothing."""
         now = self.step.read_value()
-        step = tf.where(last.read_value() == now, now + 1, now)
+        return tf.where(last.read_value() == now, now + 1, now)
+
+    def tick(self, last: Any) -> Tensor:
+        """The step of an ``apply`` to variables whose last step is in the variable ``last``; updates both."""
+        step = self.peek(last)
         self.step.assign(step)
         last.assign(step)
         return step
@@ -51,10 +64,11 @@ class StepScalars(NamedTuple):
     loss: Tensor | None
     learning_rate: Tensor | None
     loss_scale: Tensor | None
+    treatment: Treatment = Treatment()
 
 
 class Before(NamedTuple):
-    """What is carried from before ``apply`` to after it."""
+    """What is carried from before ``apply`` to after it; ``is_due``: whether weights, updates and slots are."""
 
     step: Tensor
     is_due: Tensor
@@ -78,14 +92,25 @@ class Stream:
         kinds: the kinds to capture, of ``gradient weight update``.
         clock: the run's clock.
         taps: the tensors tapped on the way, in the first trace; a later trace knows them by kind and name.
+        slots: the optimizer's own variables to capture.
         taken: kinds and names that the taps of other streams have in the run.
         operations: the risky operations found in the first trace; a later trace knows them by name.
         cadence: when full rows are due.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
+        follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
     """
 
-    SCALARS = ("loss", "learning_rate", "gradient_norm", "loss_scale", "skipped")
+    SCALARS = (
+        "loss",
+        "learning_rate",
+        "gradient_norm",
+        "loss_scale",
+        "skipped",
+        "clipped_norm",
+        "clipped_share",
+        "is_update",
+    )
 
     def __init__(
         self,
@@ -101,6 +126,8 @@ class Stream:
         clock: Clock,
         cadence: Cadence,
         skips_nonfinite: bool,
+        slots: Sequence[Slot] = (),
+        follows: Stream | None = None,
         replica: int | None = None,
     ) -> None:
         self.index = index
@@ -109,18 +136,20 @@ class Stream:
         self.names = tuple(names)
         self.kinds = tuple(kinds)
         self.variables = tuple(resource_of(variable) for variable in variables)
-        self.sizes = tuple(int(np.prod(variable.shape)) for variable in self.variables)
+        self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
         self._tap_slots = {(tap.kind, tap.tensor): i for i, tap in enumerate(taps)}
         self.operations = tuple(operations)
         self._slots = {operation.name: i for i, operation in enumerate(self.operations)}
-        self.n_tensors = len(self.kinds) * len(self.variables) + len(self.taps)
+        self.slots = tuple(slots)
+        self.n_tensors = len(self.kinds) * len(self.variables) + len(self.slots) + len(self.taps)
         self.skips_nonfinite = skips_nonfinite
         self._clock = clock
         self._cadence = cadence
-        self._last = _counter("gradwatch_last_step", -1)
+        self._last = _counter("gradwatch_last_step", -1) if follows is None else follows._last
         n_statistics = len(STATISTICS)
         n_operation_numbers = len(self.operations) * len(OPERATION_STATISTICS)
+        self.replays: deque[Replay] = deque(maxlen=TRACES_MAX)
         self.ring = Ring(self.n_tensors * n_statistics + n_operation_numbers + 2 * len(self.SCALARS))
         self._before_eagerly = tf.function(self._before, reduce_retracing=True)
         self._after_eagerly = tf.function(self._after)
@@ -128,19 +157,11 @@ class Stream:
     def tensors_message(self, seq: int | None = None) -> Message:
         """The stream's tensor table as a ``tensors`` message of the protocol."""
         tensors = [
-            {
-                "kind": kind,
-                "tensor": name,
-                "layer": name.rpartition("/")[0] or name,
-                "variable": name.rpartition("/")[2],
-                "shape": [int(n) for n in variable.shape],
-                "dtype": variable.dtype.name,
-                "n_elements": size,
-                **({} if self.replica is None else {"replica": self.replica}),
-            }
+            self._entry(kind, name, "", variable)
             for kind in self.kinds
-            for name, variable, size in zip(self.names, self.variables, self.sizes, strict=True)
+            for name, variable in zip(self.names, self.variables, strict=True)
         ]
+        tensors += [self._entry("slot", self.names[slot.place], f"/{slot.name}", slot.variable) for slot in self.slots]
         tensors += [tap.to_message() for tap in self.taps]
         message = {
             "type": "tensors",
@@ -153,9 +174,26 @@ class Stream:
         }
         return message if seq is None else message | {"seq": seq}
 
-    def continue_after(self, clock: Clock) -> None:
-        """Begins after the step that the clock shows, for variables that another stream has trained before."""
-        self._last.assign(clock.step.read_value())
+    def _entry(self, kind: str, name: str, suffix: str, variable: Any) -> Message:
+        entry = {
+            "kind": kind,
+            "tensor": name + suffix,
+            "layer": name.rpartition("/")[0] or name,
+            "variable": name.rpartition("/")[2] + suffix,
+            "shape": [int(n) for n in variable.shape],
+            "dtype": variable.dtype.name,
+            "n_elements": _size(variable),
+        }
+        return entry if self.replica is None else entry | {"replica": self.replica}
+
+    def find_tap(self, tap: Tap) -> Tap | None:
+        """The entry of the stream's table for a tap seen now: named apart from other streams'; None if it has none."""
+        place = self._tap_slots.get((tap.kind, tap.tensor))
+        return None if place is None else self.taps[place]
+
+    def read_next_step(self) -> Tensor:
+        """The number of the step that `before` is going to begin."""
+        return self._clock.peek(self._last)
 
     def before(
         self, gradients: Sequence[Any], scalars: StepScalars, tapped: Mapping[tuple[str, str], Tensor]
@@ -192,11 +230,21 @@ class Stream:
             is_due = self._cadence.is_due(step)
             if scalars.loss is not None:
                 is_due |= ~tf.math.is_finite(_scalar(scalars.loss))
-            block, is_due, is_finite = self._gradient_block(gradients, is_due)
-            values, flags = self._scalars(scalars, block, is_finite)
-            operations = self._operation_block(gradients, scalars.loss, is_due)
+            treatment = scalars.treatment
+            block, is_full, is_finite = self._gradient_block(gradients, is_due)
+            block = unscale(block, treatment.scale)
+            operations = self._operation_block(gradients, scalars.loss, is_full)
+            is_due = self._is_weight_due(step, is_full, treatment)
+            clipped = measure_clipping(treatment, gradients, block, is_finite=is_finite, is_due=is_due)
+            values, flags = self._scalars(scalars, block, is_finite, clipped)
             weights = self._weights_before(is_due)
             return Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags)
+
+    def _is_weight_due(self, step: Tensor, is_full: Tensor, treatment: Treatment) -> Tensor:
+        """Weights change at the last of several micro-steps only: what was due at any of them is taken there."""
+        if treatment.is_update is None:
+            return is_full
+        return treatment.is_update & (is_full | self._cadence.is_due(step, within=treatment.n_micro_steps))
 
     def _tap_block(self, tapped: Mapping[tuple[str, str], Tensor]) -> Tensor:
         """The rows in the order of the table, ``[n_taps, 11]``; NaN for what was not seen in this step."""
@@ -225,24 +273,44 @@ class Stream:
         if not found:
             return tf.constant(nothing)
         slots = sorted(found)
-        return tf.cond(
+        return self._where_due(
+            "operation",
             is_due,
             lambda: _placed(operation_block([found[slot] for slot in slots]), slots, nothing),
+            nothing,
+        )
+
+    def _where_due(self, kind: str, is_due: Tensor, block: Callable[[], Tensor], nothing: Any) -> Tensor:
+        """A kind's block where full statistics are due and the kind is wanted; a step that is not due asks nothing."""
+        return tf.cond(
+            is_due,
+            lambda: tf.cond(self._cadence.is_on(kind), block, lambda: tf.constant(nothing)),
             lambda: tf.constant(nothing),
         )
 
-    def _scalars(self, scalars: StepScalars, gradients: Tensor, is_finite: Tensor) -> tuple[Tensor, Tensor]:
-        skipped = tf.cast(~is_finite, tf.float32) if self.skips_nonfinite else None
+    def _scalars(
+        self, scalars: StepScalars, gradients: Tensor, is_finite: Tensor, clipped: Clipped | None = None
+    ) -> tuple[Tensor, Tensor]:
+        is_skipped = ~is_finite if self.skips_nonfinite or scalars.treatment.skips_nonfinite else None
+        is_update = scalars.treatment.is_update
+        if is_update is not None and is_skipped is not None:
+            is_update &= ~is_skipped
         values = {
             "loss": scalars.loss,
             "learning_rate": scalars.learning_rate,
             "gradient_norm": statistic.global_norm(gradients[:, _NORM]),
             "loss_scale": scalars.loss_scale,
-            "skipped": skipped,
+            "skipped": is_skipped,
+            "clipped_norm": None if clipped is None else clipped.norm,
+            "clipped_share": None if clipped is None else clipped.share,
+            "is_update": is_update,
         }
+        present = {name: tf.constant(value is not None) for name, value in values.items()}
+        if clipped is not None:
+            present["clipped_norm"] = present["clipped_share"] = clipped.is_known
         row = [0.0 if value is None else _scalar(value) for value in map(values.get, self.SCALARS)]
-        flags = [0.0 if values[name] is None else 1.0 for name in self.SCALARS]
-        return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.constant(flags, tf.float32)
+        flags = tf.stack([present[name] for name in self.SCALARS])
+        return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.cast(flags, tf.float32)
 
     def _weights_before(self, is_due: Tensor) -> tuple[Tensor, ...]:
         if "update" not in self.kinds:
@@ -252,7 +320,7 @@ class Stream:
         # Holding a variable's value across its assignment makes TensorFlow copy it: only where it is needed.
         return tuple(
             tf.cond(
-                is_due,
+                is_due & self._cadence.is_on("update"),
                 lambda: tuple(tf.identity(variable.read_value()) for variable in self.variables),
                 lambda: tuple(tf.zeros([0] * len(variable.shape), variable.dtype) for variable in self.variables),
             )
@@ -262,8 +330,8 @@ class Stream:
     def _after(self, before: Before) -> None:
         with tf.name_scope("gradwatch"):
             blocks = [before.gradients]
-            if len(self.kinds) > 1:
-                n = (len(self.kinds) - 1) * len(self.variables)
+            n = (len(self.kinds) - 1) * len(self.variables) + len(self.slots)
+            if n:
                 blocks.append(
                     tf.cond(
                         before.is_due,
@@ -276,15 +344,25 @@ class Stream:
             self.ring.write(before.step, row)
 
     def _weight_blocks(self, weights_before: tuple[Tensor, ...]) -> Tensor:
-        weights = [variable.read_value() for variable in self.variables]
-        tensors = list(weights) if "weight" in self.kinds else []
+        """The blocks of weights, updates and slots, one below the other; NaN for a kind that is switched off."""
+        blocks = []
+        if "weight" in self.kinds:
+            is_on = self._cadence.is_on("weight")
+            blocks.append(_block_if(is_on, lambda: [v.read_value() for v in self.variables], self.sizes))
         if "update" in self.kinds:
-            tensors += [
-                after - tf.ensure_shape(before, after.shape)
-                for after, before in zip(weights, weights_before, strict=True)
-            ]
-        sizes = self.sizes * (len(tensors) // len(self.variables))
-        return statistic.full_block(tensors, sizes)
+            is_on = self._cadence.is_on("update")
+            if not statistic.is_under_xla():  # they were on when the weights before the update were taken
+                is_on &= tf.reduce_all([tf.size(before) > 0 for before in weights_before if before.shape.rank])
+            blocks.append(_block_if(is_on, lambda: self._updates(weights_before), self.sizes))
+        if self.slots:
+            kept = [slot.variable for slot in self.slots]
+            is_on = self._cadence.is_on("slot")
+            blocks.append(_block_if(is_on, lambda: [v.read_value() for v in kept], [*map(_size, kept)]))
+        return tf.concat(blocks, 0)
+
+    def _updates(self, weights_before: tuple[Tensor, ...]) -> list[Tensor]:
+        pairs = zip(self.variables, weights_before, strict=True)
+        return [variable.read_value() - tf.ensure_shape(before, variable.shape) for variable, before in pairs]
 
 
 def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
@@ -294,6 +372,12 @@ def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
     order = np.arange(len(default))
     order[list(places)] = len(default) + np.arange(len(places))
     return tf.gather(tf.concat([tf.constant(default), found], 0), order)
+
+
+def _block_if(is_on: Tensor, tensors: Callable[[], Sequence[Tensor]], sizes: Sequence[int]) -> Tensor:
+    """The statistics of some tensors where they are wanted, NaN where not."""
+    nothing = np.full((len(sizes), len(STATISTICS)), np.nan, np.float32)
+    return tf.cond(is_on, lambda: statistic.full_block(tensors(), sizes), lambda: tf.constant(nothing))
 
 
 def _missing(n: int) -> Any:
@@ -307,6 +391,10 @@ def _scalar(value: Any) -> Tensor:
     value = tf.convert_to_tensor(value)
     value = tf.cast(value, tf.float32)
     return value if value.shape.rank == 0 else tf.reduce_mean(value)
+
+
+def _size(variable: Any) -> int:
+    return int(np.prod(variable.shape))
 
 
 def _run(apply: Callable[[], Any]) -> Tensor:

@@ -121,6 +121,7 @@ def rows_message(
     cost: float | None,
     n_skipped: int = 0,
     operations: Float32 | None = None,
+    origins: Sequence[Message] = (),
 ) -> Message:
     """Builds a ``rows`` message.
 
@@ -136,6 +137,7 @@ def rows_message(
         cost: the hook's share of wall time since the last message, 0 to 1, or None when not yet measured.
         n_skipped: steps among these whose update was skipped because a gradient was not finite.
         operations: ``[n_rows, n_operations, 6]`` float32, in the order of `OPERATION_STATISTICS`; None for none.
+        origins: the operations that made the first non-finite values of bad steps.
 
     Returns:
         The message as a map.
@@ -154,6 +156,7 @@ def rows_message(
         "cost": cost,
         "n_skipped": n_skipped,
         "operations": b"" if operations is None else np.ascontiguousarray(operations, "<f4").tobytes(),
+        "origins": list(origins),
     }
 
 

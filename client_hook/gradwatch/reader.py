@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch.cadence import Cadence
-from gradwatch.governor import Governor
+from gradwatch.columns import ColumnLog
+from gradwatch.plan import Control, Plan
 from gradwatch.probe import Stream
 from gradwatch.protocol import STATISTICS, Message, rows_message, scalars_message
 from gradwatch.ring import Ring, Rows
@@ -26,6 +28,9 @@ FAILURES_MAX: Final = 10
 _COUNTS: Final = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
 _LOSS: Final = Stream.SCALARS.index("loss")
 _SKIPPED: Final = Stream.SCALARS.index("skipped")
+_LOSS_SCALE: Final = Stream.SCALARS.index("loss_scale")
+LOSS_SCALE_FLOOR: Final = 1.0
+"""Gradients that overflow at this scale overflow without scaling too."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,12 @@ class Reader:
     Args:
         streams: the run's streams, growing.
         log: what ``watch.log`` adds.
+        columns: what is known of the inputs' columns.
         put: takes each message for delivery; must not block.
-        governor: told how fast training goes; sets the period of full rows.
-        cadence: told the period.
+        plan: told how fast training goes and what a person asks for; says when full rows are due.
+        cadence: set as the plan says.
+        clock: gives the newest step that has begun.
+        delivery_s: gives the processor time, in seconds, that delivering has taken so far.
         on_nonfinite: called once, with the stream and its rows, when a row holds a non-finite gradient.
         on_error: called with what went wrong when a reading fails; after `FAILURES_MAX` in a row reading stops.
         look_around: called after each reading in the thread; must not raise.
@@ -111,18 +119,27 @@ class Reader:
         *,
         streams: Sequence[Stream],
         log: ScalarLog,
+        columns: ColumnLog,
         put: Callable[[Message], None],
-        governor: Governor,
+        plan: Plan,
         cadence: Cadence,
+        clock: Callable[[], int],
+        delivery_s: Callable[[], float] = lambda: 0.0,
         on_nonfinite: Callable[[Stream, int, str], None],
         on_error: Callable[[Exception], None],
         look_around: Callable[[], None] = lambda: None,
     ) -> None:
         self._streams = streams
         self._log = log
+        self._columns = columns
         self._put = put
-        self._governor = governor
+        self._plan = plan
         self._cadence = cadence
+        self._clock = clock
+        self._delivery_s = delivery_s
+        self._delivered_s = 0.0
+        self._controls: deque[Control] = deque()
+        self._period, self._kinds = plan.period, plan.kinds
         self._on_nonfinite = on_nonfinite
         self._on_error = on_error
         self._look_around = look_around
@@ -162,29 +179,37 @@ class Reader:
                     self._stop.set()
                 self._on_error(error)
 
+    def ask(self, control: Control) -> None:
+        """Does as a person asks, at the next reading."""
+        self._controls.append(control)
+
     def _run(self) -> None:
         while not self._stop.wait(self._interval_s):
+            began = time.thread_time()
             self.read()
             self._look_around()
+            self._busy_s += time.thread_time() - began
 
     def _read(self) -> None:
-        began = time.thread_time()
         now, elapsed_s = time.time(), time.monotonic() - self._read_at
         self._read_at += elapsed_s
         while self._n_announced < len(self._streams):
             self._put(self._streams[self._n_announced].tensors_message())
             self._n_announced += 1
-        fill = 0.0
+        fill, n_steps = 0.0, 0
         for i, stream in enumerate(self._streams[: self._n_announced]):
             rows = stream.ring.read()
             if i == 0:
-                self._govern(len(rows.steps) + rows.n_lost, elapsed_s)
+                n_steps = len(rows.steps) + rows.n_lost
             if len(rows.steps) or rows.n_lost:
                 self._send(stream, rows, now, elapsed_s)
                 fill = max(fill, (len(rows.steps) + rows.n_lost) / stream.ring.n_rows)
         for message in self._log.take(now):
             self._put(message)
-        self._busy_s += time.thread_time() - began
+        for message in self._columns.take(now, self._n_announced, is_last=self._stop.is_set()):
+            self._put(message)
+        fill = max(fill, self._columns.fill)
+        self._follow_plan(n_steps, elapsed_s)
         self._pace(fill)
 
     def _pace(self, fill: float) -> None:
@@ -193,11 +218,29 @@ class Reader:
         elif fill < 0.05:
             self._interval_s = min(INTERVAL_S, self._interval_s * 2)
 
-    def _govern(self, n_steps: int, elapsed_s: float) -> None:
-        before = self._governor.period
-        period = self._governor.observe(n_steps, elapsed_s)
-        if period != before:
+    def _follow_plan(self, n_steps: int, elapsed_s: float) -> None:
+        """Lets the plan know how it goes and what is asked for, and sets the cadence accordingly."""
+        delivered_s = self._delivery_s()
+        self._busy_s += delivered_s - self._delivered_s
+        self._delivered_s = delivered_s
+        self._plan.observe(n_steps, elapsed_s, self._busy_s, self.last_step)
+        self._busy_s = 0.0
+        while self._controls:
+            control = self._controls.popleft()
+            if control.everything_for is not None:
+                # First, and then the clock: every step that begins from here on is full.
+                self._set_cadence(1, self._plan.captured)
+            self._plan.take(control, self._clock())
+        self._set_cadence(self._plan.period, self._plan.kinds)
+        if self._n_announced and (message := self._plan.tell(self.last_step + 1)) is not None:
+            self._put(message)
+
+    def _set_cadence(self, period: int, kinds: tuple[str, ...]) -> None:
+        if period != self._period:
             self._cadence.set_period(period)
+        if kinds != self._kinds:
+            self._cadence.set_kinds(kinds)
+        self._period, self._kinds = period, kinds
 
     def _send(self, stream: Stream, rows: Rows, now: float, elapsed_s: float) -> None:
         n = len(rows.steps)
@@ -206,11 +249,9 @@ class Reader:
         statistics = rows.values[:, :n_numbers].reshape(n, stream.n_tensors, len(STATISTICS))
         operations = rows.values[:, n_numbers : -2 * n_scalars]
         scalars, present = rows.values[:, -2 * n_scalars : -n_scalars], rows.values[:, -n_scalars:]
-        self.n_steps += n
+        self.n_steps += n if stream.replica is None else 0
         self.n_lost += rows.n_lost
         self.last_step = max(self.last_step, int(rows.steps.max(initial=-1)))
-        cost = self._busy_s / elapsed_s + (self._governor.cost or 0.0) if elapsed_s > 0 else None
-        self._busy_s = 0.0
         message = rows_message(
             seq=0,
             stream=stream.index,
@@ -220,18 +261,29 @@ class Reader:
             scalars=scalars,
             scalars_present=present.astype(np.uint8),
             n_lost=rows.n_lost,
-            cost=None if cost is None else min(cost, 1.0),
-            n_skipped=int((scalars[:, _SKIPPED] * present[:, _SKIPPED]).sum()),
+            cost=min(self._plan.cost_of_all, 1.0),
+            n_skipped=int((scalars[:, _SKIPPED] * present[:, _SKIPPED]).sum()) if stream.skips_nonfinite else 0,
             operations=operations,
+            origins=[origin for replay in list(stream.replays) for origin in replay.read()],
         )
         self._put(message)
         if self.first_nonfinite_step is None:
-            self._find_nonfinite(stream, rows, statistics)
+            is_normal = (scalars[:, _SKIPPED] > 0) & (scalars[:, _LOSS_SCALE] > LOSS_SCALE_FLOOR)
+            self._find_nonfinite(stream, rows, statistics, is_normal & (not stream.skips_nonfinite))
 
-    def _find_nonfinite(self, stream: Stream, rows: Rows, statistics: npt.NDArray[np.float32]) -> None:
+    def _find_nonfinite(
+        self, stream: Stream, rows: Rows, statistics: npt.NDArray[np.float32], is_normal: npt.NDArray[np.bool_]
+    ) -> None:
+        """Tells the first step that went bad.
+
+        An overflow that a dynamic loss scale met by leaving the step out ``is_normal``, as long as every weight that
+        was read is finite.
+        """
         n_variables = len(stream.names)
         counts = statistics[:, :n_variables, _COUNTS].sum(axis=2)
-        is_sick = (counts > 0).any(axis=1)
+        first = stream.kinds.index("weight") * n_variables if "weight" in stream.kinds else 0
+        is_harmed = (statistics[:, first : first + n_variables, _COUNTS] > 0).any(axis=(1, 2)) & (first > 0)
+        is_sick = (counts > 0).any(axis=1) & (~is_normal | is_harmed)
         if is_sick.any():
             first = int(np.argmax(is_sick))
             self.first_nonfinite_step = int(rows.steps[first])

@@ -1,0 +1,277 @@
+"""Finds the operation that made the first non-finite values of a bad step, of whatever type it is.
+
+A healthy step pays nothing but a branch not taken: in it stands a copy of the operations that led to the gradients. It
+is run at a bad step only, before the weights change, on the same batch, weights and random numbers, and counts NaN and
+Inf in each output. Then the way back from a bad gradient through bad values ends at the operation whose inputs were
+good. Where an operation cannot be repeated (it draws random numbers, calls a function that changes something) the
+value that it gave is looked at instead. Owns the ring in which the counts wait to be read.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from gradwatch.operation import describe_operations
+from gradwatch.ring import Ring, create_untraced
+
+__all__ = ["Replay", "find_origin"]
+
+NODES_MAX: Final = 10_000
+"""Operations that are repeated at most: a larger step is left alone, for the copy costs time when it is traced."""
+STEPS_BETWEEN: Final = 50
+"""Steps from one repetition to the next: weights that are NaN make every step bad, and say nothing new."""
+CHAIN_MAX: Final = 12
+ROWS: Final = 4
+Tensor = Any  # tensorflow ships no types
+Counts = npt.NDArray[np.float32]
+
+_READS: Final = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
+"""Operations with state that can be run twice: they only look at it."""
+_GIVEN: Final = frozenset({"Placeholder", "Const", *_READS})
+"""What enters a step. It makes nothing non-finite: a batch, a weight or a mask may be so."""
+_PASSING: Final = frozenset({"Identity", "IdentityN", "Reshape", "Cast", "Squeeze", "ExpandDims", "Transpose"})
+
+
+class Node(NamedTuple):
+    """One operation of the step: the operation itself, and the places of those that feed it."""
+
+    op: Any
+    inputs: tuple[int, ...]
+
+
+class Replay:
+    """The copy of one traced step.
+
+    Args:
+        gradients: symbolic tensors, `tf.IndexedSlices` or None, as given to ``apply`` in the graph being traced.
+        loss: the step's loss in this graph, or None.
+        layer_paths: the Keras paths of the watched models' layers.
+    """
+
+    def __init__(self, gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> None:
+        graph = tf.compat.v1.get_default_graph()
+        roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
+        roots += [] if loss is None else [loss]
+        ops = _find_ops([root.op for root in roots if root.graph is graph], graph)
+        self.is_possible = bool(ops) and len(ops) <= NODES_MAX
+        if not self.is_possible:
+            return
+        self._ops = ops
+        self._layer_paths = list(layer_paths)
+        places = {id(op): place for place, op in enumerate(ops)}
+        self._nodes = [
+            Node(op, tuple(places[id(t.op)] for t in op.inputs if t.dtype.is_floating and id(t.op) in places))
+            for op in ops
+        ]
+        self._roots = [places[id(root.op)] for root in roots if id(root.op) in places]
+        self._ring = Ring(2 * len(ops), ROWS)
+        self._not_before = create_untraced(lambda: tf.Variable(-1, dtype=tf.int64, trainable=False))
+
+    def record(self, step: Tensor, is_bad: Tensor) -> None:
+        """Adds the branch to the graph: where a step is bad its operations are repeated, and their counts kept."""
+        is_due = is_bad & (step >= self._not_before.read_value())
+        tf.cond(is_due, lambda: self._keep(step), lambda: tf.constant(0))
+
+    def read(self) -> list[dict[str, Any]]:
+        """The origins found since the last reading, as in the protocol's ``origins``."""
+        rows = self._ring.read()
+        found = []
+        for step, values in zip(rows.steps.tolist(), rows.values, strict=True):
+            origin = self._origin(step, values.reshape(2, -1))
+            if origin is not None:
+                found.append(origin)
+        return found
+
+    def _keep(self, step: Tensor) -> Tensor:
+        self._not_before.assign(step + STEPS_BETWEEN)
+        # A function of its own, not inlined: where it does not run it is one op to pass by, not thousands.
+        counts = tf.function(self._count, experimental_attributes={"_noinline": True}, autograph=False)()
+        self._ring.write(step, counts)
+        return tf.constant(0)
+
+    def _count(self) -> Tensor:
+        """Repeats the step: float32 ``[2 n]``, of each operation's floating outputs the counts of NaN, then of Inf."""
+        graph = tf.compat.v1.get_default_graph()
+        copies: dict[int, Sequence[Tensor]] = {}
+        known = {id(op) for op in self._ops}
+        for op in self._ops:
+            if _is_repeatable(op):
+                inputs = [
+                    copies[id(tensor.op)][tensor.value_index] if id(tensor.op) in known else tensor
+                    for tensor in op.inputs
+                ]
+                copies[id(op)] = _copy(op, inputs, graph)
+            else:
+                copies[id(op)] = op.outputs
+        n_nan, n_inf = [], []
+        for op in self._ops:
+            floating = [tensor for tensor in copies[id(op)] if tensor.dtype.is_floating]
+            n_nan.append(_count(floating, tf.math.is_nan))
+            n_inf.append(_count(floating, tf.math.is_inf))
+        return tf.stack(n_nan + n_inf)
+
+    def _origin(self, step: int, counts: Counts) -> dict[str, Any] | None:
+        chain = find_origin(self._nodes, self._roots, counts)
+        if not chain:
+            return None
+        described = describe_operations([self._nodes[place].op for place in chain], self._layer_paths)
+        first, n_bad = self._nodes[chain[0]], counts.sum(axis=0)
+        return {
+            "step": step,
+            "operation": described[0]._asdict(),
+            "n_nonfinite": int(n_bad[chain[0]]),
+            "n_nonfinite_in": int(sum(n_bad[place] for place in first.inputs)),
+            "n_elements": _size(first.op),
+            "chain": [
+                {
+                    "type": one.type,
+                    "name": one.name,
+                    "layer": one.layer,
+                    "is_gradient": one.is_gradient,
+                    "n_nonfinite": int(n_bad[place]),
+                }
+                for one, place in zip(described, chain, strict=True)
+            ],
+        }
+
+
+def find_origin(nodes: Sequence[Node], roots: Iterable[int], counts: Counts) -> list[int]:
+    """The way from the operation that made the first non-finite values to a gradient.
+
+    Args:
+        nodes: the operations in the order in which they run.
+        roots: the places of those that give gradients and loss.
+        counts: float32 ``[2, n]``: NaN and Inf in the outputs of each.
+
+    Returns:
+        Places, the origin first, at most 12; empty if none was bad or what is bad came from outside.
+    """
+    is_nan, is_inf = counts[0] > 0, counts[1] > 0
+    is_bad = is_nan | is_inf
+    bad_roots = [root for root in roots if is_bad[root]]
+    came_to = _walk_back(nodes, bad_roots, is_bad)
+
+    def makes(place: int) -> bool:
+        node = nodes[place]
+        if node.op.type in _GIVEN or not node.inputs:
+            return False
+        if not any(is_bad[i] for i in node.inputs):
+            return True
+        # A NaN out of infinities that were meant to be there, such as a mask: Inf - Inf, 0 * Inf.
+        return bool(
+            is_nan[place]
+            and not any(is_nan[i] for i in node.inputs)
+            and not any(_is_made(nodes, i, is_bad) for i in node.inputs if is_bad[i])
+        )
+
+    makers = sorted(place for place in came_to if makes(place))
+    # A NaN is never meant; an infinity may be, and be masked out again: what leads to a NaN comes first.
+    nan_roots = [root for root in bad_roots if is_nan[root]]
+    if nan_roots:
+        led = _walk_back(nodes, nan_roots, is_bad)
+        makers = [place for place in makers if place in led] or makers
+    if not makers:
+        return []
+    return _shorten(_way(came_to, makers[0]), nodes)
+
+
+def _walk_back(nodes: Sequence[Node], roots: Iterable[int], is_bad: npt.NDArray[np.bool_]) -> dict[int, int]:
+    """Every bad place that bad values came from, with the place that they went to on the shortest way to a root."""
+    came_to = dict.fromkeys(roots, -1)
+    pending = deque(came_to)
+    while pending:
+        place = pending.popleft()
+        for source in nodes[place].inputs:
+            if is_bad[source] and source not in came_to:
+                came_to[source] = place
+                pending.append(source)
+    return came_to
+
+
+def _is_made(nodes: Sequence[Node], place: int, is_bad: npt.NDArray[np.bool_]) -> bool:
+    """Whether a bad value goes back to an operation with good inputs, not only to what was given so."""
+    return any(
+        nodes[source].op.type not in _GIVEN
+        and nodes[source].inputs
+        and not any(is_bad[i] for i in nodes[source].inputs)
+        for source in _walk_back(nodes, [place], is_bad)
+    )
+
+
+def _way(came_to: dict[int, int], place: int) -> list[int]:
+    way = [place]
+    while came_to[way[-1]] >= 0:
+        way.append(came_to[way[-1]])
+    return way
+
+
+def _shorten(way: list[int], nodes: Sequence[Node]) -> list[int]:
+    """At most `CHAIN_MAX` places: without those that only pass values on, then without the middle."""
+    kept = [way[0], *(place for place in way[1:] if nodes[place].op.type not in _PASSING)]
+    if len(kept) > CHAIN_MAX:
+        kept = kept[: CHAIN_MAX // 2] + kept[-(CHAIN_MAX - CHAIN_MAX // 2) :]
+    return kept
+
+
+def _find_ops(roots: Iterable[Any], graph: Any) -> list[Any]:
+    """The operations of a graph that some depend on, each after those that feed it; else in the order of their making.
+
+    The order of making alone will not do: the gradient of a loop gives the loop inputs that are made after it.
+    """
+    n_missing: dict[int, int] = {}
+    consumers: dict[int, list[Any]] = {}
+    pending, ready = list(roots), []
+    while pending:
+        op = pending.pop()
+        if id(op) in n_missing or op.graph is not graph:
+            continue
+        sources = list({id(tensor.op): tensor.op for tensor in op.inputs if tensor.op.graph is graph}.values())
+        n_missing[id(op)] = len(sources)
+        for source in sources:
+            consumers.setdefault(id(source), []).append(op)
+        if not sources:
+            heapq.heappush(ready, (op._id, op))
+        pending.extend(sources)
+    found = []
+    while ready:
+        found.append(heapq.heappop(ready)[1])
+        for consumer in consumers.get(id(found[-1]), ()):
+            n_missing[id(consumer)] -= 1
+            if not n_missing[id(consumer)]:
+                heapq.heappush(ready, (consumer._id, consumer))
+    return found
+
+
+def _is_repeatable(op: Any) -> bool:
+    if op.type == "Placeholder":
+        return False
+    if op.type in _READS:  # a counter, such as a seed's, has moved on since; a weight has not
+        return bool(op.outputs[0].dtype.is_floating)
+    return not op.op_def.is_stateful
+
+
+def _copy(op: Any, inputs: Sequence[Tensor], graph: Any) -> Sequence[Tensor]:
+    attributes = {name: value for name, value in op.node_def.attr.items() if not name.startswith("_")}
+    copied: Any = graph.create_op(
+        op.type, inputs, [tensor.dtype for tensor in op.outputs], attrs=attributes, op_def=op.op_def, name="replay"
+    )
+    for tensor, original in zip(copied.outputs, op.outputs, strict=True):
+        tensor.set_shape(original.shape)
+    return list(copied.outputs)
+
+
+def _count(tensors: Sequence[Tensor], is_such: Any) -> Tensor:
+    counts = [tf.math.count_nonzero(is_such(tensor), dtype=tf.float32) for tensor in tensors]
+    return tf.add_n(counts) if counts else tf.constant(0.0)
+
+
+def _size(op: Any) -> int | None:
+    sizes = [tensor.shape.num_elements() for tensor in op.outputs if tensor.dtype.is_floating]
+    return None if None in sizes else sum(sizes)
