@@ -1,0 +1,298 @@
+"""What enters a step: the model's inputs, the targets, the sample weights. Finds and names them; measures nothing.
+
+Keras' own training hands them over when it computes the loss. In another loop the watched model's call tells its
+inputs, and a loss of Keras its targets; in a graph the walk back from the gradients ends at what was given to the
+function or taken off an iterator, whoever uses it. What depends on a weight has not entered, it was made here.
+Integers (labels, tokens) are left alone: they are always finite.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import tensorflow as tf
+from tensorflow.python.eager import record
+
+from gradwatch.origin import layer_of
+from gradwatch.tap import Tap, enclosing_graphs
+
+__all__ = ["Entry", "Intake"]
+
+ENTRIES_MAX: Final = 64
+"""Tensors of one step at most."""
+INPUT, TARGET, SAMPLE_WEIGHT = "input", "target", "sample_weight"
+ROLES: Final = (INPUT, TARGET, SAMPLE_WEIGHT)
+Tensor = Any  # tensorflow ships no types
+
+_GIVEN: Final = frozenset(
+    {
+        "Placeholder",
+        "IteratorGetNext",
+        "IteratorGetNextSync",
+        "OptionalGetValue",
+        "EagerPyFunc",
+        "PyFunc",
+        "PyFuncStateless",
+    }
+)
+"""Operations whose outputs come from outside the graph."""
+
+
+class Entry(NamedTuple):
+    """A tensor that enters a step.
+
+    Attributes:
+        tap: its entry in the tensor table.
+        values: its values, dense and floating.
+        has_rows: whether the first axis is the batch; not so where a sparse tensor's values stand for it.
+    """
+
+    tap: Tap
+    values: Tensor
+    has_rows: bool
+
+
+class _Note(NamedTuple):
+    """A tensor that was handed over: as what, under which name within it, for whose training.
+
+    Attributes:
+        role: one of `ROLES`.
+        path: its place in the structure, or "".
+        tensor: gives it while it exists.
+        variables: the ids of the weights that it is used to train; None: of whatever is applied next.
+        is_certain: whether it is known to enter; otherwise it does only where the gradients depend on it.
+        is_of_loss: whether a loss was called with it, perhaps one that is only a part of Keras' own step.
+    """
+
+    role: str
+    path: str
+    tensor: Callable[[], Tensor | None]
+    variables: frozenset[int] | None = None
+    is_certain: bool = False
+    is_of_loss: bool = False
+
+
+class Intake:
+    """What entered the step that is being traced, or run eagerly.
+
+    Args:
+        models: gives the watched models.
+        layer_paths: gives the Keras paths of their layers.
+    """
+
+    def __init__(self, models: Callable[[], Sequence[Any]], layer_paths: Callable[[], Sequence[str]]) -> None:
+        self._models = models
+        self._layer_paths = layer_paths
+        self._thread = threading.local()
+
+    def note_step(self, x: Any, y: Any, sample_weight: Any) -> None:
+        """Keras' own training step has computed its loss from these."""
+        known = getattr(self._thread, "notes", ())
+        self._thread.notes = [note for note in known if not note.is_of_loss]  # what was made of these on the way
+        self._add(
+            _Note(role, path, _hold(leaf), is_certain=True)
+            for role, structure in zip(ROLES, (x, y, sample_weight), strict=True)
+            for path, leaf in _leaves(structure)
+        )
+
+    def note_call(self, model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """A layer is about to be called; if it is a watched model that is being trained, with what."""
+        models = self._models()
+        if not any(model is one for one in models) or not record.could_possibly_record():
+            return
+        given = {**{str(i): value for i, value in enumerate(args)}, **kwargs}
+        given = {name: value for name, value in given.items() if _leaves(value)}
+        found = [leaf for name in given for leaf in _leaves(given[name], name if len(given) > 1 else "")]
+        prefix = f"{model.name}/" if len(models) > 1 else ""
+        variables = frozenset(id(variable) for variable in model.trainable_variables)
+        self._add(
+            _Note(INPUT, (prefix + path).rstrip("/"), _hold(leaf), variables)
+            for path, leaf in found
+            if not _depends_on_weight_eagerly(leaf)
+        )
+
+    def note_loss(self, y: Any, sample_weight: Any) -> None:
+        """A loss of Keras is about to be computed from these."""
+        if record.could_possibly_record():
+            self._add(
+                _Note(role, path, _hold(leaf), is_of_loss=True)
+                for role, structure in ((TARGET, y), (SAMPLE_WEIGHT, sample_weight))
+                for path, leaf in _leaves(structure)
+                if not _depends_on_weight_eagerly(leaf)
+            )
+
+    def take(self, gradients: Sequence[Any], loss: Tensor | None, variables: Sequence[Any]) -> list[Entry]:
+        """What entered the step that ends in these gradients, each tensor once.
+
+        Args:
+            gradients: as given to ``apply``.
+            loss: the step's loss in the same graph, or None.
+            variables: the variables that are applied.
+
+        Returns:
+            At most `ENTRIES_MAX` entries, named apart: inputs, targets, sample weights.
+        """
+        trained = {id(variable) for variable in variables}
+        notes = list(getattr(self._thread, "notes", ()))
+        if tf.executing_eagerly():
+            mine = [note for note in notes if note.variables is None or note.variables & trained]
+            self._thread.notes = [note for note in notes if not any(note is one for one in mine)]
+            found = [(note.role, note.path, tensor) for note in mine if (tensor := note.tensor()) is not None]
+        else:
+            roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
+            found = self._find_in_graph(notes, roots if loss is None else [*roots, loss])
+        return _name(found)
+
+    def _add(self, notes: Iterable[_Note]) -> None:
+        kept = [note for note in getattr(self._thread, "notes", ()) if note.tensor() is not None]
+        self._thread.notes = [*kept, *notes][-4 * ENTRIES_MAX :]
+
+    def _find_in_graph(self, notes: Sequence[_Note], roots: Sequence[Tensor]) -> list[tuple[str, str, Tensor]]:
+        walk, graphs = _Walk(), enclosing_graphs()
+        reached = walk.ancestors(roots)
+        here = [(note, tensor) for note in notes if (tensor := note.tensor()) is not None]
+        here = [(note, tensor) for note, tensor in here if any(_parts(tensor)[0].graph is graph for graph in graphs)]
+        used = [
+            (note, tensor, above)
+            for note, tensor in here
+            for above in [walk.ancestors(_parts(tensor)[:1])]
+            if note.is_certain or (id(walk.outermost(_parts(tensor)[0]).op) in reached and not _uses_weight(above))
+        ]
+        found = [(note.role, note.path, tensor) for note, tensor, _ in used]
+        known = {id(walk.outermost(part)) for _, tensor, _ in used for part in _parts(tensor)}
+        above_inputs = {
+            key for note, tensor in here if note.role == INPUT for key in walk.ancestors(_parts(tensor)[:1])
+        }
+        for tensor in self._given(reached.values(), walk):
+            if id(tensor) not in known:
+                is_input = not above_inputs or id(tensor.op) in above_inputs or tensor.shape.rank == 0
+                found.append((INPUT if is_input else TARGET, _name_of(tensor), tensor))
+        return found
+
+    def _given(self, ops: Iterable[Any], walk: _Walk) -> Iterator[Tensor]:
+        paths: Sequence[str] | None = None
+        for op in sorted(ops, key=lambda op: op._id):
+            for tensor in op.outputs if op.type in _GIVEN else ():
+                if not tensor.dtype.is_floating:
+                    continue
+                if op.type == "Placeholder" and walk.is_constant(op):
+                    # A large constant of a layer is no input; one of the user's may be the whole data set.
+                    paths = self._layer_paths() if paths is None else paths
+                    if all(layer_of(user.name, paths) for user in tensor.consumers()):
+                        continue
+                yield tensor
+
+
+class _Walk:
+    """The way back through a graph and, where it captured something, through the graphs around it."""
+
+    def __init__(self) -> None:
+        self._captures: dict[int, dict[int, Tensor]] = {}
+
+    def ancestors(self, tensors: Iterable[Tensor]) -> dict[int, Any]:
+        """All operations that some tensors depend on, with their own, by id."""
+        seen: dict[int, Any] = {}
+        pending = [self.outermost(tensor).op for tensor in tensors]
+        while pending:
+            op = pending.pop()
+            if id(op) not in seen:
+                seen[id(op)] = op
+                pending.extend(self.outermost(tensor).op for tensor in op.inputs)
+        return seen
+
+    def outermost(self, tensor: Tensor) -> Tensor:
+        """The tensor itself, or that of the graph around for which it stands."""
+        while tensor.op.type == "Placeholder":
+            outer = self._captured(tensor.op)
+            if outer is None or not tf.is_symbolic_tensor(outer):
+                break
+            tensor = outer
+        return tensor
+
+    def is_constant(self, op: Any) -> bool:
+        """Whether a placeholder stands for an eager tensor: the same at every step."""
+        return self._captured(op) is not None
+
+    def _captured(self, op: Any) -> Tensor | None:
+        if id(op.graph) not in self._captures:
+            pairs = getattr(op.graph, "captures", ())
+            self._captures[id(op.graph)] = {id(inner.op): outer for outer, inner in pairs}
+        return self._captures[id(op.graph)].get(id(op))
+
+
+def _uses_weight(ops: Mapping[int, Any]) -> bool:
+    """Whether one of these operations makes floating numbers out of a variable."""
+    return any(
+        op.type not in _GIVEN
+        and any(tensor.dtype == tf.resource for tensor in op.inputs)
+        and any(tensor.dtype.is_floating for tensor in op.outputs)
+        for op in ops.values()
+    )
+
+
+def _depends_on_weight_eagerly(leaf: Any) -> bool:
+    return tf.executing_eagerly() and record.should_record_backprop(_parts(leaf)[:1])
+
+
+def _leaves(structure: Any, path: str = "") -> list[tuple[str, Any]]:
+    """The floating tensors in a structure, each with its place in it: keys, and indices where there are several."""
+    if isinstance(structure, Mapping):
+        items = [(str(key), value) for key, value in structure.items()]
+    elif isinstance(structure, (list, tuple)):
+        names = getattr(structure, "_fields", range(len(structure)))
+        items = [(str(name) if len(structure) > 1 else "", value) for name, value in zip(names, structure, strict=True)]
+    elif isinstance(structure, (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)) and structure.dtype.is_floating:
+        return [(path, structure)]
+    else:
+        return []
+    return [leaf for key, value in items for leaf in _leaves(value, "/".join(filter(None, (path, key))))]
+
+
+def _parts(leaf: Any) -> list[Tensor]:
+    """The dense tensors of a tensor of any kind, its values first."""
+    if isinstance(leaf, tf.SparseTensor):
+        return [leaf.values, leaf.indices, leaf.dense_shape]
+    if isinstance(leaf, tf.RaggedTensor):
+        return [leaf.flat_values, *leaf.nested_row_splits]
+    return [leaf]
+
+
+def _hold(leaf: Any) -> Callable[[], Any]:
+    """Holds a tensor until it is taken; one of a graph only as long as its graph lives."""
+    return (lambda: leaf) if tf.executing_eagerly() or not isinstance(leaf, tf.Tensor) else weakref.ref(leaf)
+
+
+def _name_of(tensor: Tensor) -> str:
+    if tensor.op.type == "Placeholder":
+        return str(tensor.op.name.rpartition("/")[2])
+    return str(tensor.value_index)
+
+
+def _name(found: Iterable[tuple[str, str, Tensor]]) -> list[Entry]:
+    """Entries with names of their own: ``target``, or ``target/NAME`` where there are several."""
+    once: dict[int, tuple[str, str, Tensor]] = {}
+    for role, path, tensor in found:
+        once.setdefault(id(_parts(tensor)[0]), (role, path, tensor))
+    chosen = sorted(once.values(), key=lambda one: ROLES.index(one[0]))[:ENTRIES_MAX]
+    entries: list[Entry] = []
+    names: set[str] = set()
+    for role, path, tensor in chosen:
+        plain = role if not path or _is_alone(role, path, chosen) else f"{role}/{path}"
+        n, name = 1, plain
+        while name in names:
+            n += 1
+            name = f"{plain} ({n})"
+        names.add(name)
+        values = _parts(tensor)[0]
+        shape = values.shape.as_list() if values.shape.rank is not None else []
+        tap = Tap("input", name, "", (None, *shape[1:]) if shape else (), values.dtype.name)
+        entries.append(Entry(tap, values, has_rows=values is tensor))
+    return entries
+
+
+def _is_alone(role: str, path: str, chosen: Sequence[tuple[str, str, Tensor]]) -> bool:
+    """Whether a name tells nothing: the only one of its role that was given to a function, not under a key."""
+    return sum(other == role for other, _, _ in chosen) == 1 and "/" not in path
