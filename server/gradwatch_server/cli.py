@@ -244,6 +244,36 @@ def _deliver(deliver: Any, path: Path, url: str) -> dict[str, Any]:
 
 
 @app.command()
+def control(
+    run: RunArgument,
+    *,
+    every: Annotated[
+        int | None, typer.Option(min=0, help="Full statistics at every so many steps; 0: as the budget allows")
+    ] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Full statistics of this kind only, beside gradients; may be repeated")
+    ] = None,
+    everything_for: Annotated[int | None, typer.Option(min=1, help="Everything, for so many steps")] = None,
+    stop: Annotated[str | None, typer.Option(help="Stop the training, for this reason", metavar="REASON")] = None,
+    url: Annotated[str | None, typer.Option(help="The server's address", envvar="GRADWATCH_URL")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a running training for more, for less, or for an end."""
+    from gradwatch_server.remote import control_run  # noqa: PLC0415 only this command talks HTTP
+
+    settings = read_settings()
+    wishes = {"every": every, "kinds": kind or None, "everything_for": everything_for, "stop": stop}
+    asked = {name: value for name, value in wishes.items() if value is not None}
+    answer = control_run(url or f"http://127.0.0.1:{settings.port}", settings.secret, run, asked)
+    if as_json:
+        _print_json(answer)
+        return
+    typer.echo(f"Asked {answer['run_id']}.")
+    if answer["not_captured"]:
+        typer.echo(f"It does not capture {', '.join(answer['not_captured'])}; that cannot be added while it runs.")
+
+
+@app.command()
 def demo(
     scenario: Annotated[str | None, typer.Argument(help="Which training; without one a tour of several")] = None,
     host: Annotated[str | None, typer.Option(help="The server's host")] = None,

@@ -7,6 +7,7 @@
     +-- RequestError            a request that cannot be answered (4xx)
     |   +-- NotFoundError       an unknown run, tensor, figure or path
     |   +-- InvalidQueryError   a query value that does not exist or makes no sense
+    |   +-- ConflictError       it cannot be done as things stand
     |   +-- AccessError         no token, or a wrong one
     |       +-- ForbiddenError  a foreign origin or host name
     +-- MessageError            a message on a websocket that breaks the contract
@@ -22,6 +23,7 @@ from typing import Any, ClassVar
 
 __all__ = [
     "AccessError",
+    "ConflictError",
     "DatabaseError",
     "ForbiddenError",
     "GradwatchServerError",
@@ -107,6 +109,12 @@ class InvalidQueryError(RequestError):
     """A value in the query or the body does not exist or makes no sense."""
 
     status = 422
+
+
+class ConflictError(RequestError):
+    """What is asked for is right, but cannot be done as things stand."""
+
+    status = 409
 
 
 class AccessError(RequestError):

@@ -163,8 +163,10 @@ class _Connection:
         services.metrics.hooks.inc()
         try:
             await self._greet()
+            services.hooks.enter(run_id, self._tell)
             await self._read_and_commit()
         finally:
+            services.hooks.leave(run_id, self._tell)
             services.metrics.hooks.dec()
             services.contacts.leave(run_id)
 
@@ -184,6 +186,9 @@ class _Connection:
         await _send(self._websocket, welcome)
         if greeting.is_changed:
             await self._services.publish_run(run_id)
+
+    async def _tell(self, message: dict[str, Any]) -> bool:
+        return await _send(self._websocket, message)
 
     async def _read_and_commit(self) -> None:
         commits = asyncio.create_task(self._commit_all())
@@ -267,7 +272,7 @@ class _Connection:
             cost=appended.cost,
             n_rows_lost=appended.n_rows_lost,
         )
-        if appended.is_changed:
+        if appended.is_changed or any(frame.type == "capture" for frame in fresh):
             await services.publish_run(run_id)
 
     async def _judge(self, fresh: Sequence[Frame]) -> None:

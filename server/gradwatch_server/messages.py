@@ -18,6 +18,7 @@ from gradwatch.errors import ProtocolError
 from gradwatch_server.errors import MessageError
 
 __all__ = [
+    "Capture",
     "Columns",
     "Frame",
     "Hello",
@@ -40,6 +41,7 @@ MAX_STEP = 2**53 - 1
 
 Checked = TypeVar("Checked", bound=BaseModel)
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+Kind = Literal["gradient", "weight", "update", "activation", "backprop", "input", "slot", "operation"]
 
 
 def _plain(value: Any) -> Any:
@@ -108,7 +110,7 @@ class Hello(_Message):
 class Tensor(_Message):
     """One watched tensor of a stream."""
 
-    kind: Literal["gradient", "weight", "update", "activation", "backprop", "input", "slot", "operation"]
+    kind: Kind
     tensor: Name
     layer: Annotated[str, StringConstraints(max_length=1000)]
     variable: Annotated[str, StringConstraints(max_length=1000)] | None = None
@@ -205,6 +207,18 @@ class Columns(_Logged):
     n_lost: Annotated[int, Field(ge=0, le=MAX_STEP)] = 0
 
 
+class Capture(_Logged):
+    """How often full statistics are taken from a step on, and of which kinds."""
+
+    step: Annotated[int, Field(ge=0, le=MAX_STEP)]
+    period: Annotated[int, Field(ge=1, le=MAX_STEP)]
+    every: Annotated[int, Field(ge=0, le=MAX_STEP)]
+    kinds: Annotated[list[Kind], Field(max_length=100)]
+    until_step: Annotated[int, Field(ge=0, le=MAX_STEP)] | None
+    cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    reason: Literal["budget", "control"]
+
+
 class State(_Logged):
     """The run's end."""
 
@@ -286,6 +300,7 @@ _MODELS: dict[str, type[_Logged]] = {
     "rows": Rows,
     "scalars": Scalars,
     "columns": Columns,
+    "capture": Capture,
     "state": State,
 }
 _ROW_BLOCKS = ("steps", "times", "statistics", "scalars", "scalars_present", "operations")
@@ -355,8 +370,9 @@ def read_frame(message: protocol.Message, data: bytes, streams: Mapping[int, Str
             arrays = _read_columns(fields, message, streams)
     except ProtocolError as error:
         raise MessageError("invalid_message", f"{error}.", {"type": kind, "seq": fields.seq}) from error
-    is_whole = isinstance(fields, Rows) and streams[fields.stream].replica is None
-    names = tuple(streams[fields.stream].scalars) if is_whole else ()
+    names: tuple[str, ...] = ()
+    if isinstance(fields, Rows) and streams[fields.stream].replica is None:
+        names = tuple(streams[fields.stream].scalars)
     return Frame(fields.seq, kind, data, fields, arrays, names)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from gradwatch_server.control import Hooks
 from gradwatch_server.errors import GradwatchServerError
 from gradwatch_server.live import Hub
 from gradwatch_server.metrics import Metrics
@@ -37,6 +38,7 @@ class Services:
         verdicts: the health engines.
         hub: the browsers.
         contacts: who speaks for which run.
+        hooks: the way to those who do.
         health_pool: the threads in which engines work.
     """
 
@@ -47,6 +49,7 @@ class Services:
     hub: Hub
     health_pool: ThreadPoolExecutor
     contacts: Contacts = field(init=False)
+    hooks: Hooks = field(default_factory=Hooks)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:

@@ -101,6 +101,25 @@ MESSAGES: dict[str, dict[str, Any]] = {
         n_lost=1,
     ),
     "state": {"type": "state", "seq": 3, "state": "crashed", "error": "loss is not finite", "last_step": 1},
+    "capture": {
+        "type": "capture",
+        "seq": 4,
+        "step": 40,
+        "period": 1,
+        "every": 0,
+        "kinds": ["gradient", "weight", "update"],
+        "until_step": 90,
+        "cost": 0.16,
+        "reason": "control",
+    },
+    "control": {
+        "type": "control",
+        "id": "0123456789abcdef",
+        "every": 0,
+        "kinds": ["gradient", "weight"],
+        "everything_for": 50,
+        "stop": "loss is NaN since step 812",
+    },
     "welcome": {
         "type": "welcome",
         "protocol": PROTOCOL_VERSION,
@@ -131,7 +150,7 @@ def test_the_server_understands_what_is_recorded() -> None:
     assert read_hello(decode(recorded("hello"))).run.run_id == "20260921-141320-k3x9"
     table = read_frame(decode(recorded("tensors")), recorded("tensors"), {})
     streams = {0: StreamTable.of(table.fields)}
-    for seq, name in enumerate(("tensors", "rows", "scalars", "state")):
+    for seq, name in enumerate(("tensors", "rows", "scalars", "state", "capture")):
         frame = read_frame(decode(recorded(name)), recorded(name), streams)
         assert (frame.seq, frame.type) == (seq, name)
 

@@ -6,8 +6,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gradwatch_server.messages import Kind
+
 __all__ = [
+    "CaptureHistory",
     "Comparison",
+    "ControlAccepted",
+    "ControlWishes",
     "ErrorAnswer",
     "FigureSpecification",
     "FindingList",
@@ -23,6 +28,7 @@ __all__ = [
     "TensorTable",
 ]
 
+PLAN_LIMIT = 2**31 - 1
 Level = Literal["healthy", "warning", "critical"]
 RunState = Literal["live", "finished", "crashed", "lost_contact"]
 ScalarState = Literal["nan", "+inf", "-inf"] | None
@@ -122,6 +128,48 @@ class RunChange(_Shape):
     name: str | None = Field(None, min_length=1, max_length=1000, examples=["digits-cnn, smaller rate"])
     project: str | None = Field(None, min_length=1, max_length=1000)
     tags: list[str] | None = Field(None, max_length=100)
+
+
+class Cadence(_Shape):
+    """How often full statistics are taken from a step on, and of which kinds."""
+
+    step: int
+    period: int = Field(description="Full rows at every so many steps.", examples=[8])
+    every: int = Field(description="What a person asked for, 0 for as the budget allows.", examples=[0])
+    kinds: list[str] = Field(examples=[["gradient", "weight", "update"]])
+    until_step: int | None = Field(description="The end of everything at each step, exclusive.")
+    cost: float | None = Field(description="The share of step time that full rows cost, null until measured.")
+    reason: Literal["budget", "control"]
+    worker: int
+
+
+class CaptureHistory(_Shape):
+    """How the cadence of full statistics changed, each worker's oldest change first."""
+
+    capture: list[Cadence]
+
+
+class ControlWishes(_Shape):
+    """What a running training is asked for; at least one of these."""
+
+    every: int | None = Field(
+        None, ge=0, le=PLAN_LIMIT, description="Full rows at every so many steps; 0: as the budget allows."
+    )
+    kinds: list[Kind] | None = Field(
+        None, min_length=1, max_length=20, description="Full statistics of these only; gradients stay."
+    )
+    everything_for: int | None = Field(None, ge=1, le=PLAN_LIMIT, description="Everything for so many steps.")
+    stop: str | None = Field(
+        None, min_length=1, max_length=1000, description="End the training, for this reason.", examples=["loss is NaN"]
+    )
+
+
+class ControlAccepted(_Shape):
+    """A control was sent to the training, which answers with a change of its cadence, or with its end."""
+
+    id: str
+    run_id: str
+    not_captured: list[str] = Field(description="Kinds that were asked for and that the training cannot give.")
 
 
 class Tensor(_Shape):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 
-from gradwatch_server.access import check_host, check_token
+from gradwatch_server.access import check_host, check_origin, check_token
 from gradwatch_server.api.models import ErrorAnswer
 from gradwatch_server.errors import InvalidQueryError
 from gradwatch_server.services import Services
@@ -15,6 +15,7 @@ from gradwatch_server.store import Place, StepRange
 __all__ = ["ERRORS", "Here", "Steps", "Whose", "Worker", "check_access", "services_of", "shape"]
 
 STEP_LIMIT = 2**53 - 1
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 ERRORS: dict[int | str, dict[str, Any]] = {
     401: {"model": ErrorAnswer, "description": "No token, or a wrong one"},
     404: {"model": ErrorAnswer, "description": "No such run, tensor or figure"},
@@ -32,9 +33,11 @@ Here = Annotated[Services, Depends(services_of)]
 
 
 def check_access(request: Request, services: Here) -> None:
-    """Lets pass who may see this server's runs."""
+    """Lets pass who may see this server's runs; to change something, no foreign page."""
     check_host(request, services.settings)
     check_token(request, services.settings)
+    if request.method not in SAFE_METHODS:
+        check_origin(request, services.settings)
 
 
 def shape(model: type[Any], description: str = "The answer") -> dict[int | str, dict[str, Any]]:

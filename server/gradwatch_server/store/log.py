@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from gradwatch_server.errors import MessageError
 from gradwatch_server.messages import Frame, HelloRun, StreamTable
+from gradwatch_server.store.captures import note_captures
 from gradwatch_server.store.columns import read_table
 from gradwatch_server.store.schema import column_frames, deleted_runs, findings, frames, runs, streams, workers
 from gradwatch_server.store.sparkline import EMPTY, Point, add_points, state_of
@@ -150,6 +151,7 @@ def append_frames(connection: Connection, run_id: str, worker: int, new: Sequenc
     connection.execute(update(workers).where(*here).values(last_seq=fresh[-1].seq))
     _note_streams(connection, place, fresh)
     _note_columns(connection, place, fresh)
+    note_captures(connection, place, fresh)
     values = _summarize(dict(run), fresh, now)
     if any(frame.type == "state" for frame in fresh):
         state, error = state_of_all(read_last_words(connection, run_id))

@@ -27,6 +27,7 @@ from gradwatch.protocol import FIRST_STATISTICS
 
 __all__ = [
     "RUN_STATES",
+    "captures",
     "column_frames",
     "deleted_runs",
     "findings",
@@ -139,6 +140,17 @@ column_frames = Table(
     Index("ix_column_frames_tensor", "run_id", "tensor", "first_step"),
 )
 """Where in the log the ``columns`` messages are, so that a question about one input does not read the rest."""
+
+captures = Table(
+    "captures",
+    metadata,
+    _key("run_id"),
+    _key("worker", Integer),
+    _key("seq", BigInteger),
+    Column("body", JSON, nullable=False),
+    _of_run(),
+)
+"""The ``capture`` messages: few beside all others, and asked for whenever a page is open."""
 
 findings = Table(
     "findings",

@@ -23,7 +23,7 @@ class LastWord:
 
     Attributes:
         state: ``live``, ``finished`` or ``crashed``.
-        error: the error of a crash, or None.
+        error: the error of a crash, the reason why a person stopped the training, or None.
     """
 
     state: str = "live"
@@ -60,7 +60,9 @@ def state_of_all(words: Mapping[int, LastWord]) -> tuple[str, str | None]:
     if crashed:
         worker, word = next(iter(crashed.items()))
         return "crashed", word.error if len(words) == 1 or word.error is None else f"worker {worker}: {word.error}"
-    return ("finished" if all(word.state == "finished" for word in words.values()) else "live"), None
+    if any(word.state != "finished" for word in words.values()):
+        return "live", None
+    return "finished", next((word.error for word in words.values() if word.error is not None), None)
 
 
 def merge_findings(by_worker: Mapping[int, Sequence[Json]]) -> list[Json]:
