@@ -39,9 +39,9 @@ class Cadence:
         for kind, variable in self._is_on.items():
             variable.assign(kind in kinds)
 
-    def is_due(self, step: Tensor) -> Tensor:
-        """Whether full statistics are due at a step (int64 scalar), a bool scalar."""
-        return step % self._period.read_value() == 0
+    def is_due(self, step: Tensor, within: Any = 1) -> Tensor:
+        """Whether full statistics are due at a step (int64 scalar), or were at the ``within - 1`` before it; bool."""
+        return step % self._period.read_value() < within
 
     def is_due_around(self, step: Tensor) -> Tensor:
         """Whether they are due at a step or the next: within a step, before it is known whose ``apply`` comes."""

@@ -6,7 +6,6 @@ It is never imported from here: whoever has an object of it has imported it. Own
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -20,7 +19,6 @@ __all__ = [
     "loss_scale",
     "model_classes",
     "optimizer_classes",
-    "scale_gradients",
     "version",
 ]
 
@@ -81,16 +79,6 @@ def loss_scale(optimizer: Any) -> Tensor | None:
     return tf.cast(tf.convert_to_tensor(optimizer.loss_scale), tf.float32)
 
 
-def scale_gradients(gradients: Sequence[Any], scale: Tensor | None) -> list[Any]:
-    """The gradients with the loss's factor on them, as an optimizer of Keras 3 is given them.
-
-    Keras 2 takes the factor off before ``apply_gradients``.
-    """
-    if scale is None:
-        return list(gradients)
-    return [_scale(gradient, scale) for gradient in gradients]
-
-
 def iterations(optimizer: Any) -> int | None:
     """How many steps an optimizer has taken, None before its first. Creates no variable."""
     counter = getattr(getattr(optimizer, "inner_optimizer", optimizer), "_iterations", None)
@@ -108,15 +96,6 @@ def _keras() -> Any:
 
 def _is_schedule(rate: Any) -> bool:
     return isinstance(rate, _keras().optimizers.schedules.LearningRateSchedule)
-
-
-def _scale(gradient: Any, scale: Tensor) -> Any:
-    if gradient is None:
-        return None
-    if isinstance(gradient, tf.IndexedSlices):
-        values = gradient.values * tf.cast(scale, gradient.values.dtype)
-        return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
-    return gradient * tf.cast(scale, gradient.dtype)
 
 
 def _path(layer: Any) -> str:

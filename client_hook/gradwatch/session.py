@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import dataclasses
+import itertools
 import secrets
 import sys
 import threading
@@ -20,9 +20,11 @@ import tensorflow as tf
 
 from gradwatch import __version__, legacy
 from gradwatch.cadence import Cadence
+from gradwatch.columns import ColumnLog
 from gradwatch.distribution import (
     ReducedStream,
     Replica,
+    Step,
     Streams,
     UnsupportedStrategyError,
     agree_on_run,
@@ -33,14 +35,24 @@ from gradwatch.distribution import (
     is_further_replica,
     record_replica,
 )
-from gradwatch.errors import ConfigurationError, NonFiniteError, ServerError, ServerTimeoutError
+from gradwatch.ending import WANTED_ERRORS, Ending
+from gradwatch.errors import (
+    ConfigurationError,
+    NonFiniteError,
+    ServerError,
+    ServerTimeoutError,
+    TrainingStoppedError,
+)
 from gradwatch.governor import Governor
+from gradwatch.intake import Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
 from gradwatch.operation import Operation, describe_operations, find_operations
-from gradwatch.probe import Clock, StepScalars, Stream
+from gradwatch.optimizer import find_slots, read_treatment
+from gradwatch.plan import Control, Plan
+from gradwatch.probe import Before, Clock, StepScalars, Stream
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
-from gradwatch.ring import create_untraced
+from gradwatch.replay import Replay
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool, spool_path
@@ -156,7 +168,6 @@ class Watch:
         self._is_closed = settings.is_disabled
         self._failures: list[str] = []
         self._findings: list[Finding] = []
-        self._thread_id = threading.get_ident()
         self._began_at = time.time()
         if settings.is_disabled:
             return
@@ -194,15 +205,17 @@ class Watch:
             clock=self._clock,
             kinds=[kind for kind in settings.capture if kind in ("activation", "backprop")],
         )
+        self._intake = Intake(lambda: self._models, lambda: layer_paths(self._models))
+        self._columns = ColumnLog(self._cadence)
         self._streams: list[Stream] = []
         self._stream_of: dict[tuple[int, tuple[int, ...]], Stream] = {}
         self._own_streams: dict[int, dict[tuple[int, tuple[int, ...]], Stream]] = {}  # by replica
+        self._labels: dict[tuple[int, tuple[int, ...]], str] = {}
         self._kept: list[Any] = []
         self._noted = threading.local()  # the loss of the step that a thread is in
         self._samples: dict[int, list[Any]] = {}
         self._witness = Witness(self._find_trained, _say)
-        self._is_eager = False
-        self._end: str | None = None  # why the next eager step is not to be done
+        self._ending = Ending(lambda: self._models, self._clock.read)
         self._applied_graphs: weakref.WeakSet[Any] = weakref.WeakSet()
         self._scalar_log = ScalarLog()
         self._spool = Spool(spool_path(settings.directory, self.run_id, self._worker))
@@ -214,13 +227,17 @@ class Watch:
             spool=self._spool,
             on_findings=self._take_findings,
             on_notice=_say,
+            on_control=self._take_control,
         )
         self._reader = Reader(
             streams=self._streams,
             log=self._scalar_log,
+            columns=self._columns,
             put=self._sender.put,
-            governor=Governor(settings.budget),
+            plan=Plan(settings.every, settings.capture, Governor(settings.budget)),
             cadence=self._cadence,
+            clock=self._clock.read,
+            delivery_s=lambda: self._sender.busy_s,
             on_nonfinite=self._meet_nonfinite,
             on_error=partial(self._fail, "reading its statistics"),
             look_around=self._look_around,
@@ -299,17 +316,26 @@ class Watch:
         atexit.unregister(self._close_at_exit)
         self._forget_traces()
         self._reader.close()
-        self._sender.put(
-            {
-                "type": "state",
-                "state": "finished" if error is None else "crashed",
-                "error": None if error is None else f"{type(error).__name__}: {error}"[:4000],
-                "last_step": self._reader.last_step,
-            }
-        )
+        self._sender.put(self._state(error))
         verdict = self._verdict()
         self._sender.close(CLOSE_TIMEOUT_S if self._sender.is_connected else 0.5)
         _say(verdict)
+
+    def _state(self, error: BaseException | None) -> dict[str, Any]:
+        """The ``state`` message of the run's end."""
+        reason = self._ending.reason
+        if reason is not None and (error is None or isinstance(error, TrainingStoppedError)):
+            state, text = "finished", f"Stopped by a person: {reason}"
+        elif error is None:
+            state, text = "finished", None
+        else:
+            state, text = "crashed", f"{type(error).__name__}: {error}"
+        return {
+            "type": "state",
+            "state": state,
+            "error": None if text is None else text[:4000],
+            "last_step": self._reader.last_step,
+        }
 
     def disown(self) -> None:
         """Makes this a watch that does nothing, in a process forked from the one that is watched."""
@@ -354,9 +380,11 @@ class Watch:
                 return True
         return False
 
-    def enter_layer(self, layer: Any) -> Any:
-        """A layer is about to be called; what is returned goes to `leave_layer`."""
+    def enter_layer(self, layer: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A layer is about to be called, with these arguments; what is returned goes to `leave_layer`."""
         try:
+            if self._captures_inputs:
+                self._intake.note_call(layer, args, kwargs)
             return self._layers.enter(layer)
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("looking at a layer", error)
@@ -389,6 +417,27 @@ class Watch:
         if any(model is target for target in self._models) or self._is_target(getattr(model, "optimizer", None)):
             self._noted.loss = loss
 
+    def note_batch(self, model: Any, x: Any, y: Any, sample_weight: Any) -> None:
+        """Takes note of what a watched model computed its loss from, for the ``apply`` that follows."""
+        try:
+            is_mine = any(model is one for one in self._models) or self._is_target(getattr(model, "optimizer", None))
+            if is_mine and self._captures_inputs:
+                self._intake.note_step(x, y, sample_weight)
+        except Exception as error:  # the boundary: the hook must not harm training
+            self._fail("looking at the batch", error)
+
+    def note_targets(self, y: Any, sample_weight: Any) -> None:
+        """Takes note of what a loss is about to be computed from."""
+        try:
+            if self._captures_inputs:
+                self._intake.note_loss(y, sample_weight)
+        except Exception as error:  # likewise
+            self._fail("looking at the targets", error)
+
+    @property
+    def _captures_inputs(self) -> bool:
+        return "input" in self._settings.capture
+
     def _is_target(self, optimizer: Any) -> bool:
         # Keras wraps an optimizer by itself where it scales the loss: the user knows the inner one.
         known = (optimizer, getattr(optimizer, "inner_optimizer", optimizer))
@@ -401,10 +450,10 @@ class Watch:
 
         Raises:
             NonFiniteError: ``on_nonfinite="raise"``, and an earlier step of an eager training was not finite.
+            TrainingStoppedError: a person stopped an eager training.
         """
-        self._is_eager = tf.executing_eagerly()
-        if self._end is not None:
-            raise NonFiniteError(self._end)
+        self._ending.is_eager = tf.executing_eagerly()
+        self._ending.check()
         try:
             replica = find_replica()
         except UnsupportedStrategyError as error:
@@ -412,27 +461,28 @@ class Watch:
             return apply()
         if replica is not None:
             return self._record_replica(replica, optimizer, gradients, variables, apply)
-        self._thread_id = threading.get_ident()  # a replica's thread is not the training's
+        self._ending.thread_id = threading.get_ident()  # a replica's thread is not the training's
         try:
-            scalars = self._step_scalars(optimizer)
+            _build(optimizer, variables)
+            scalars = self._step_scalars(optimizer, variables)
             tapped = self._taps.take()
             self._layers.forget()
-            stream = self._stream(optimizer, variables, gradients, scalars.loss, list(tapped))
-            before = stream.before(
-                _with_loss_scale(optimizer, gradients, scalars.loss_scale), scalars, _by_name(tapped)
-            )
-        except NonFiniteError:  # ours, which the user asked for, arriving while we are here
+            entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
+            taps = [*(entry.tap for entry in entries), *tapped]
+            stream = self._stream(optimizer, variables, gradients, scalars, taps)
+            tapped_rows = _by_name(tapped) | self._columns.record(stream, entries)
+            before = stream.before(gradients, scalars, tapped_rows)
+            self._add_replay(stream, gradients, scalars.loss, before)
+        except WANTED_ERRORS:  # ours, which the user asked for, arriving while we are here
             raise
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("reading the training step", error)
             return apply()
-        # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
-        skips = stream.skips_nonfinite and not hasattr(optimizer, "dynamic_scale") and scalars.loss_scale is None
-        result = stream.conditionally(before, apply) if skips else apply()
+        result = stream.conditionally(before, apply) if stream.skips_nonfinite else apply()
         try:
             stream.after(before)
             self._applied_graphs.update(enclosing_graphs())
-        except NonFiniteError:
+        except WANTED_ERRORS:
             raise
         except Exception as error:  # likewise
             self._fail("reading the training step", error)
@@ -451,7 +501,8 @@ class Watch:
             self._complain("on_nonfinite='skip' cannot be done under this tf.distribute strategy", "steps are recorded")
         scalars = None
         try:
-            scalars = replica.unscale(self._step_scalars(optimizer))
+            _build(optimizer, variables)
+            scalars = replica.unscale(self._step_scalars(optimizer, variables))
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("reading the training step", error)
         loss = None if scalars is None else scalars.loss
@@ -461,7 +512,7 @@ class Watch:
             reduced=lambda: stream(ReducedStream, operations=tuple),
         )
         fail = partial(self._fail, "reading a replica's step")
-        result = record_replica(replica, streams, gradients, variables, scalars, apply, fail)
+        result = record_replica(replica, streams, Step(gradients, variables, scalars), apply, fail)
         self._applied_graphs.update(enclosing_graphs())
         return result
 
@@ -483,7 +534,7 @@ class Watch:
                 clock = self._clocks.setdefault(replica.index, self._clock if replica.is_first else Clock())
                 stream = kind(
                     index=len(self._streams),
-                    optimizer=name_of(optimizer) + ("" if number is None else f"@replica_{number}"),
+                    optimizer=self._label(key, optimizer, variables) + ("" if number is None else f"@replica_{number}"),
                     variables=[replica.own(variable) for variable in variables],
                     names=self._names(variables),
                     kinds=[kind for kind in self._settings.capture if kind in kinds],
@@ -493,39 +544,54 @@ class Watch:
                     clock=clock,
                     cadence=self._cadence,
                     skips_nonfinite=False,
+                    follows=_followed(key, known),
                     replica=number,
                 )
-                self._keep(stream, key, known, clock, [optimizer, *variables])
+                self._keep(stream, key, known, [optimizer, *variables])
             return known[key]  # type: ignore[return-value]
 
     def _stream(
-        self, optimizer: Any, variables: Sequence[Any], gradients: Sequence[Any], loss: Any, taps: Sequence[Tap]
+        self,
+        optimizer: Any,
+        variables: Sequence[Any],
+        gradients: Sequence[Any],
+        scalars: StepScalars,
+        taps: Sequence[Tap],
     ) -> Stream:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
         with self._lock:
             if key not in self._stream_of:
-                if not legacy.is_optimizer(optimizer) and not optimizer.built:
-                    optimizer.build(list(variables))
+                # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
+                skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
                 stream = Stream(
                     index=len(self._streams),
-                    optimizer=name_of(optimizer),
+                    optimizer=self._label(key, optimizer, variables),
                     variables=variables,
                     names=self._names(variables),
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
                     taken={(tap.kind, tap.tensor) for other in self._streams for tap in other.taps},
-                    operations=self._operations(gradients, loss),
+                    operations=self._operations(gradients, scalars.loss),
                     clock=self._clock,
                     cadence=self._cadence,
-                    skips_nonfinite=self._settings.on_nonfinite == "skip",
+                    skips_nonfinite=skips,
+                    slots=find_slots(optimizer, variables) if "slot" in self._settings.capture else (),
+                    follows=_followed(key, self._stream_of),
                 )
-                self._keep(stream, key, self._stream_of, self._clock, [optimizer, *variables])
+                self._keep(stream, key, self._stream_of, [optimizer, *variables])
             return self._stream_of[key]
 
-    def _keep(self, stream: Stream, key: Any, known: dict[Any, Stream], clock: Clock, named: Sequence[Any]) -> None:
-        if any(set(key[1]) & set(other[1]) for other in known):
-            # These variables have been trained before: their next step is a new one, not the one just done.
-            create_untraced(partial(stream.continue_after, clock))
+    def _label(self, key: Any, optimizer: Any, variables: Sequence[Any]) -> str:
+        """The optimizer's name, with that of the model it trains or a number where the run has the name already."""
+        if key not in self._labels:
+            name, ids = name_of(optimizer), {id(variable) for variable in variables}
+            owners = (name_of(one) for one in self._models if ids.intersection(map(id, trainable_variables(one))))
+            details = itertools.chain(owners, map(str, itertools.count(2)))
+            labels = itertools.chain([name], (f"{name} ({detail})" for detail in details))
+            self._labels[key] = next(label for label in labels if label not in self._labels.values())
+        return self._labels[key]
+
+    def _keep(self, stream: Stream, key: Any, known: dict[Any, Stream], named: Sequence[Any]) -> None:
         # The optimizer and variables are kept, so that their ids stay theirs.
         known[key] = stream
         self._kept += named
@@ -536,6 +602,18 @@ class Watch:
         if "operation" not in self._settings.capture or tf.executing_eagerly():
             return []
         return describe_operations(find_operations(gradients, loss), layer_paths(self._models))
+
+    def _add_replay(self, stream: Stream, gradients: Sequence[Any], loss: Any, before: Before) -> None:
+        """Lets a bad step of the graph being traced tell which operation it began with."""
+        if "operation" not in self._settings.capture or tf.executing_eagerly():
+            return
+        replay = Replay(gradients, loss, layer_paths(self._models))
+        if replay.is_possible:
+            is_bad = ~before.is_finite
+            if loss is not None:
+                is_bad |= ~tf.reduce_all(tf.math.is_finite(loss))
+            replay.record(before.step, is_bad)
+            stream.replays.append(replay)
 
     def _names(self, variables: Sequence[Any]) -> list[str]:
         names: list[str] = []
@@ -548,16 +626,17 @@ class Watch:
             names.append(unique)
         return names
 
-    def _step_scalars(self, optimizer: Any) -> StepScalars:
+    def _step_scalars(self, optimizer: Any, variables: Sequence[Any]) -> StepScalars:
         if legacy.is_optimizer(optimizer):
             rate, scale = legacy.learning_rate(optimizer), legacy.loss_scale(optimizer)
-        else:
-            rate, scale = optimizer.learning_rate, getattr(optimizer, "dynamic_scale", None)
+        else:  # one made of several optimizers has no rate of its own
+            rate, scale = getattr(optimizer, "learning_rate", None), getattr(optimizer, "dynamic_scale", None)
         loss, self._noted.loss = getattr(self._noted, "loss", None), None
         return StepScalars(
             loss=loss if _is_visible(loss) else None,
             learning_rate=None if rate is None else tf.cast(tf.convert_to_tensor(rate), tf.float32),
             loss_scale=None if scale is None else tf.cast(tf.convert_to_tensor(scale), tf.float32),
+            treatment=read_treatment(optimizer, variables),
         )
 
     def _log_eagerly(self, name: str, value: Any) -> None:
@@ -584,15 +663,25 @@ class Watch:
             if self._findings:
                 words = str(self._findings[0].get("title") or words)
         if not self._is_closed:
-            message = f"{words}. See {self.url}"
-            if self._is_eager:
-                self._end = message
-            else:
-                _raise_in_thread(self._thread_id, message)
+            self._ending.fail(NonFiniteError(f"{words}. See {self.url}"))
+
+    def _take_control(self, message: Mapping[str, Any]) -> None:
+        """What a person asks for; in the sender's thread."""
+        control = Control.of(dict(message))
+        self._reader.ask(control)
+        if control.stop is not None:
+            _say(f"a person stops the training: {control.stop}")
+            self._ending.ask(control.stop)
+
+    def leave_fit(self) -> None:
+        """A ``fit`` has come back; if a person ended it, that was the run."""
+        if self._ending.reason is not None:
+            self.close()
 
     def _look_around(self) -> None:
         """Now and then, in the reader's thread: is the model still there, is all its training seen?"""
-        if self._model_refs and not self._models:
+        self._ending.insist()
+        if (self._model_refs and not self._models) or self._ending.is_over:
             # Not a daemon: the interpreter waits for what is still to be delivered. The reader cannot wait for itself.
             threading.Thread(target=self.close, name="gradwatch-close").start()
         elif not self._failures:
@@ -671,9 +760,15 @@ class Watch:
         }
 
 
-def _with_loss_scale(optimizer: Any, gradients: Sequence[Any], scale: Any) -> list[Any]:
-    """The gradients as the loss scale has them; Keras 2 takes its factor off before it applies them."""
-    return legacy.scale_gradients(gradients, scale if legacy.is_optimizer(optimizer) else None)
+def _build(optimizer: Any, variables: Sequence[Any]) -> None:
+    """Lets an optimizer make its own variables, as its ``apply`` would: what it does is read off them."""
+    if not legacy.is_optimizer(optimizer) and not optimizer.built:
+        optimizer.build(list(variables))
+
+
+def _followed(key: Any, known: Mapping[Any, Stream]) -> Stream | None:
+    """A stream that trains some of the same variables: a step of one is no part of a step of the other."""
+    return next((stream for other, stream in known.items() if set(key[1]) & set(other[1])), None)
 
 
 def _by_name(tapped: Mapping[Tap, Any]) -> dict[tuple[str, str], Any]:
@@ -711,21 +806,6 @@ def _is_visible(loss: Any) -> bool:
     if tf.executing_eagerly():
         return not tf.is_symbolic_tensor(loss)
     return any(getattr(loss, "graph", None) is graph for graph in enclosing_graphs())
-
-
-def _raise_in_thread(thread_id: int, message: str) -> None:
-    """Raises `NonFiniteError` in a thread at its next bytecode, as an interrupt would.
-
-    Training inside a `tf.function` or `fit` offers no place where Python could look for news; CPython raises classes,
-    not instances, so the message travels in a class of its own. Keras makes a new error of the class, with a text of
-    its own around the message, where it meets one within a layer.
-    """
-
-    def with_message(self: NonFiniteError, text: str = message) -> None:
-        Exception.__init__(self, text)
-
-    error = type("NonFiniteError", (NonFiniteError,), {"__init__": with_message, "__module__": "gradwatch"})
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(error))
 
 
 def _say(text: str) -> None:

@@ -12,11 +12,13 @@ from urllib.parse import urlsplit
 
 from gradwatch.errors import ConfigurationError
 
-__all__ = ["CAPTURED_KINDS", "DEFAULT_URL", "Settings", "resolve"]
+__all__ = ["CAPTURED_KINDS", "DEFAULT_URL", "KINDS_ON_REQUEST", "Settings", "resolve"]
 
 DEFAULT_URL: Final = "http://127.0.0.1:8470"
-CAPTURED_KINDS: Final = ("gradient", "weight", "update", "activation", "backprop", "operation")
-"""The kinds that the hook can capture."""
+CAPTURED_KINDS: Final = ("gradient", "weight", "update", "activation", "backprop", "input", "operation")
+"""The kinds that the hook captures unless told otherwise."""
+KINDS_ON_REQUEST: Final = ("slot",)
+"""The kinds that it captures when asked for."""
 ON_NONFINITE: Final = ("record", "skip", "raise")
 
 
@@ -147,14 +149,15 @@ def _choice(name: str, value: str, choices: tuple[str, ...]) -> str:
 
 
 def _capture(capture: Any) -> tuple[str, ...]:
+    known = CAPTURED_KINDS + KINDS_ON_REQUEST
     if not isinstance(capture, Iterable):
-        raise ConfigurationError("capture", capture, "some of " + ", ".join(map(repr, CAPTURED_KINDS)))
+        raise ConfigurationError("capture", capture, "some of " + ", ".join(map(repr, known)))
     kinds = (capture,) if isinstance(capture, str) else tuple(capture)
     for kind in kinds:
-        _choice("capture", kind, CAPTURED_KINDS)
+        _choice("capture", kind, known)
     if "gradient" not in kinds:
         raise ConfigurationError("capture", kinds, "kinds that include 'gradient', which is never left out")
-    return tuple(kind for kind in CAPTURED_KINDS if kind in kinds)
+    return tuple(kind for kind in known if kind in kinds)
 
 
 def _config(config: Mapping[str, Any] | None) -> dict[str, Any]:

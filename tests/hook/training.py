@@ -77,7 +77,7 @@ def embedding():
 
 
 def reference_loop(model, optimizer, given, *, loss_fn=LOSS, scale_loss=False):
-    """Trains a model over batches, and keeps what a monitor should have seen.
+    """Trains a model over batches, and keeps what a monitor should have seen: the gradients without a loss's scale.
 
     Returns:
         A map of ``(kind, path)`` to float64 ``[n_steps, 10]``, and of ``"loss"``, ``"learning_rate"``,
@@ -92,16 +92,18 @@ def reference_loop(model, optimizer, given, *, loss_fn=LOSS, scale_loss=False):
         gradients = tape.gradient(used, variables)
         if not optimizer.built:
             optimizer.build(variables)
+        scale = optimizer.scale_loss(tf.constant(1.0)) if scale_loss else 1.0
         before = [variable.numpy() for variable in variables]
+        rate = getattr(optimizer, "learning_rate", None)
         seen["loss"].append(float(loss))
-        seen["learning_rate"].append(float(tf.convert_to_tensor(optimizer.learning_rate)))
+        seen["learning_rate"] += [] if rate is None else [float(tf.convert_to_tensor(rate))]
         optimizer.apply(gradients, variables)
-        dense_ones = [as_dense(gradient) for gradient in gradients]
+        dense_ones = [None if one is None else one / np.float32(scale) for one in map(as_dense, gradients)]
         norms = [row(one)[0] for one in dense_ones if one is not None]
         seen["gradient_norm"].append(float(np.sqrt(np.square(norms).sum())))
         for variable, gradient, old in zip(variables, dense_ones, before, strict=True):
             new = variable.numpy()
-            missing = np.array([np.nan] * 9 + [0.0])
+            missing = np.array([np.nan] * 9 + [0.0, np.nan])
             numbers = {
                 "gradient": missing if gradient is None else row(gradient),
                 "weight": row(new),
