@@ -63,6 +63,7 @@ class _Note(NamedTuple):
         path: its place in the structure, or "".
         tensor: gives it while it exists.
         variables: the ids of the weights that it is used to train; None: of whatever is applied next.
+        n_applied: how many steps had been applied when it was handed over.
         is_certain: whether it is known to enter; otherwise it does only where the gradients depend on it.
         is_of_loss: whether a loss was called with it, perhaps one that is only a part of Keras' own step.
     """
@@ -71,6 +72,7 @@ class _Note(NamedTuple):
     path: str
     tensor: Callable[[], Tensor | None]
     variables: frozenset[int] | None = None
+    n_applied: int = 0
     is_certain: bool = False
     is_of_loss: bool = False
 
@@ -90,8 +92,7 @@ class Intake:
 
     def note_step(self, x: Any, y: Any, sample_weight: Any) -> None:
         """Keras' own training step has computed its loss from these."""
-        known = getattr(self._thread, "notes", ())
-        self._thread.notes = [note for note in known if not note.is_of_loss]  # what was made of these on the way
+        self._keep(lambda note: not note.is_of_loss)  # it was made of these on the way
         self._add(
             _Note(role, path, _hold(leaf), is_certain=True)
             for role, structure in zip(ROLES, (x, y, sample_weight), strict=True)
@@ -106,10 +107,13 @@ class Intake:
         given = {**{str(i): value for i, value in enumerate(args)}, **kwargs}
         given = {name: value for name, value in given.items() if _leaves(value)}
         found = [leaf for name in given for leaf in _leaves(given[name], name if len(given) > 1 else "")]
+        n_applied = self._n_applied
         prefix = f"{model.name}/" if len(models) > 1 else ""
         variables = frozenset(id(variable) for variable in model.trainable_variables)
+        # What it was called with for another's step, before that was applied, is no part of its own.
+        self._keep(lambda note: note.variables != variables or note.n_applied == n_applied)
         self._add(
-            _Note(INPUT, (prefix + path).rstrip("/"), _hold(leaf), variables)
+            _Note(INPUT, (prefix + path).rstrip("/"), _hold(leaf), variables, n_applied)
             for path, leaf in found
             if not _depends_on_weight_eagerly(leaf)
         )
@@ -136,10 +140,11 @@ class Intake:
             At most `ENTRIES_MAX` entries, named apart: inputs, targets, sample weights.
         """
         trained = {id(variable) for variable in variables}
-        notes = list(getattr(self._thread, "notes", ()))
+        notes = self._notes
+        self._thread.n_applied = self._n_applied + 1
         if tf.executing_eagerly():
             mine = [note for note in notes if note.variables is None or note.variables & trained]
-            self._thread.notes = [note for note in notes if not any(note is one for one in mine)]
+            self._keep(lambda note: not any(note is one for one in mine))
             found = [(note.role, note.path, tensor) for note in mine if (tensor := note.tensor()) is not None]
         else:
             roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
@@ -147,74 +152,100 @@ class Intake:
         return _name(found)
 
     def _add(self, notes: Iterable[_Note]) -> None:
-        kept = [note for note in getattr(self._thread, "notes", ()) if note.tensor() is not None]
-        self._thread.notes = [*kept, *notes][-4 * ENTRIES_MAX :]
+        self._keep(lambda note: note.tensor() is not None)
+        self._thread.notes = [*self._notes, *notes][-4 * ENTRIES_MAX :]
+
+    def _keep(self, is_kept: Callable[[_Note], bool]) -> None:
+        self._thread.notes = [note for note in self._notes if is_kept(note)]
+
+    @property
+    def _notes(self) -> list[_Note]:
+        return getattr(self._thread, "notes", [])
+
+    @property
+    def _n_applied(self) -> int:
+        return getattr(self._thread, "n_applied", 0)
 
     def _find_in_graph(self, notes: Sequence[_Note], roots: Sequence[Tensor]) -> list[tuple[str, str, Tensor]]:
-        walk, graphs = _Walk(), enclosing_graphs()
-        reached = walk.ancestors(roots)
-        here = [(note, tensor) for note in notes if (tensor := note.tensor()) is not None]
-        here = [(note, tensor) for note, tensor in here if any(_parts(tensor)[0].graph is graph for graph in graphs)]
-        used = [
-            (note, tensor, above)
-            for note, tensor in here
-            for above in [walk.ancestors(_parts(tensor)[:1])]
-            if note.is_certain or (id(walk.outermost(_parts(tensor)[0]).op) in reached and not _uses_weight(above))
-        ]
-        found = [(note.role, note.path, tensor) for note, tensor, _ in used]
-        known = {id(walk.outermost(part)) for _, tensor, _ in used for part in _parts(tensor)}
-        above_inputs = {
-            key for note, tensor in here if note.role == INPUT for key in walk.ancestors(_parts(tensor)[:1])
-        }
-        for tensor in self._given(reached.values(), walk):
+        walk = _Walk()
+        step = walk.trace(roots)
+        known: set[int] = set()
+        above_inputs: set[int] = set()
+        found: list[tuple[str, str, Tensor]] = []
+        for note in notes:
+            leaf = note.tensor()
+            own = None if leaf is None else walk.find_here(_parts(leaf)[0])
+            if own is None:
+                continue
+            way = walk.trace([own])
+            if note.role == INPUT:
+                above_inputs |= way.given.keys()
+            if note.is_certain or (id(own.op) in step.ops and not _uses_weight(way.ops)):
+                found.append((note.role, note.path, leaf))
+                known |= {id(walk.find_here(part)) for part in _parts(leaf)}
+        for tensor in self._enter(step.given.values(), walk):
             if id(tensor) not in known:
-                is_input = not above_inputs or id(tensor.op) in above_inputs or tensor.shape.rank == 0
+                is_input = not above_inputs or id(tensor) in above_inputs or tensor.shape.rank == 0
                 found.append((INPUT if is_input else TARGET, _name_of(tensor), tensor))
         return found
 
-    def _given(self, ops: Iterable[Any], walk: _Walk) -> Iterator[Tensor]:
+    def _enter(self, given: Iterable[Tensor], walk: _Walk) -> Iterator[Tensor]:
         paths: Sequence[str] | None = None
-        for op in sorted(ops, key=lambda op: op._id):
-            for tensor in op.outputs if op.type in _GIVEN else ():
-                if not tensor.dtype.is_floating:
+        for tensor in sorted(given, key=lambda tensor: (tensor.op._id, tensor.value_index)):
+            if tensor.op.type == "Placeholder" and walk.is_constant(tensor.op):
+                # A large constant of a layer is no input; one of the user's may be the whole data set.
+                paths = self._layer_paths() if paths is None else paths
+                if all(layer_of(user.name, paths) for user in tensor.consumers()):
                     continue
-                if op.type == "Placeholder" and walk.is_constant(op):
-                    # A large constant of a layer is no input; one of the user's may be the whole data set.
-                    paths = self._layer_paths() if paths is None else paths
-                    if all(layer_of(user.name, paths) for user in tensor.consumers()):
-                        continue
-                yield tensor
+            yield tensor
+
+
+class _Way(NamedTuple):
+    """The way back from some tensors: all operations on it, and the floating tensors that come from outside, by id."""
+
+    ops: dict[int, Any]
+    given: dict[int, Tensor]
 
 
 class _Walk:
     """The way back through a graph and, where it captured something, through the graphs around it."""
 
     def __init__(self) -> None:
+        self._graphs = enclosing_graphs()
         self._captures: dict[int, dict[int, Tensor]] = {}
 
-    def ancestors(self, tensors: Iterable[Tensor]) -> dict[int, Any]:
-        """All operations that some tensors depend on, with their own, by id."""
-        seen: dict[int, Any] = {}
-        pending = [self.outermost(tensor).op for tensor in tensors]
+    def trace(self, tensors: Iterable[Tensor]) -> _Way:
+        """Goes all the way back from some symbolic tensors."""
+        way = _Way({}, {})
+        pending = [self._outermost(tensor) for tensor in tensors]
         while pending:
-            op = pending.pop()
-            if id(op) not in seen:
-                seen[id(op)] = op
-                pending.extend(self.outermost(tensor).op for tensor in op.inputs)
-        return seen
+            tensor = pending.pop()
+            op = tensor.op
+            if op.type in _GIVEN and tensor.dtype.is_floating:
+                way.given[id(tensor)] = tensor
+            if id(op) not in way.ops:
+                way.ops[id(op)] = op
+                pending.extend(self._outermost(one) for one in op.inputs)
+        return way
 
-    def outermost(self, tensor: Tensor) -> Tensor:
-        """The tensor itself, or that of the graph around for which it stands."""
+    def find_here(self, tensor: Tensor) -> Tensor | None:
+        """What stands for a tensor in the graph being traced and those around it, the outermost; None: nothing does."""
+        if tf.is_symbolic_tensor(tensor):
+            return self._outermost(tensor) if any(tensor.graph is graph for graph in self._graphs) else None
+        pairs = (pair for graph in self._graphs for pair in graph.captures)
+        return next((inner for outer, inner in pairs if outer is tensor), None)
+
+    def is_constant(self, op: Any) -> bool:
+        """Whether a placeholder stands for an eager tensor: the same at every step."""
+        return self._captured(op) is not None
+
+    def _outermost(self, tensor: Tensor) -> Tensor:
         while tensor.op.type == "Placeholder":
             outer = self._captured(tensor.op)
             if outer is None or not tf.is_symbolic_tensor(outer):
                 break
             tensor = outer
         return tensor
-
-    def is_constant(self, op: Any) -> bool:
-        """Whether a placeholder stands for an eager tensor: the same at every step."""
-        return self._captured(op) is not None
 
     def _captured(self, op: Any) -> Tensor | None:
         if id(op.graph) not in self._captures:
@@ -234,7 +265,7 @@ def _uses_weight(ops: Mapping[int, Any]) -> bool:
 
 
 def _depends_on_weight_eagerly(leaf: Any) -> bool:
-    return tf.executing_eagerly() and record.should_record_backprop(_parts(leaf)[:1])
+    return tf.executing_eagerly() and bool(record.should_record_backprop(_parts(leaf)[:1]))
 
 
 def _leaves(structure: Any, path: str = "") -> list[tuple[str, Any]]:

@@ -1,0 +1,411 @@
+"""What enters the steps, in every way to train, against the batches that were given."""
+
+import functools
+import gc
+import weakref
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from gradwatch.batch import COLUMNS_MAX
+from gradwatch.protocol import decode_columns
+from tests.hook.training import BATCH, LOSS, dense
+from tests.numerics.reference import assert_block_equal, row
+
+N_STEPS = 4
+WIDTH = 5
+MSE = keras.losses.MeanSquaredError()
+
+
+def data(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=(BATCH * N_STEPS, *shape)).astype(np.float32)
+
+
+X, Y, WEIGHT = data(WIDTH), data(2, seed=1), np.abs(data(seed=2))
+SICK = X.copy()
+SICK[2 * BATCH + 3, 1], SICK[2 * BATCH + 9, 1], SICK[2 * BATCH + 9, 4] = np.nan, np.inf, -np.inf
+
+
+@pytest.fixture
+def watch(watch):
+    """Layers, operations and weights have tests of their own, and take their time to trace."""
+    return functools.partial(watch, capture=["gradient", "input"])
+
+
+def parts(x):
+    return [x[i : i + BATCH] for i in range(0, len(x), BATCH)]
+
+
+def regression(outputs=2, name="regression", **options):
+    model = keras.Sequential([keras.Input((WIDTH,)), dense(4, "hidden", "relu"), dense(outputs, "out")], name=name)
+    if options:
+        model.compile(keras.optimizers.SGD(0.01), MSE, **{"jit_compile": False, **options})
+    return model
+
+
+def fit(model, *data, **options):
+    model.fit(*data, batch_size=BATCH, shuffle=False, verbose=0, **options)
+
+
+def columns_of(watch, tensor, stream=0):
+    """What was told of one input's columns: the steps, and by step its columns, bad rows and their number."""
+    found = {}
+    for message in watch.collector.messages:
+        if message["type"] == "columns" and (message["stream"], message["tensor"]) == (stream, tensor):
+            told = decode_columns(message)
+            assert told["n_lost"] == 0
+            for i, step in enumerate(told["steps"].tolist()):
+                assert step not in found, f"step {step} of {tensor} was told twice"
+                found[step] = told["columns"][i], told["bad_rows"][i].tolist(), int(told["n_bad_rows"][i])
+    return found
+
+
+def assert_columns(found, x):
+    """Columns and bad rows at one step are those of its batch."""
+    columns, rows, n_rows = found
+    for column, values in zip(columns, np.atleast_2d(x.reshape(len(x), -1).T), strict=True):
+        finite = values[np.isfinite(values)]
+        expected = [len(values) - len(finite), *((finite.min(), finite.max()) if len(finite) else (np.nan, np.nan))]
+        np.testing.assert_array_equal(column, np.array(expected, np.float32))
+    bad = [i for i in range(len(x)) if not np.isfinite(x[i]).all()]
+    assert (rows, n_rows) == ((bad + [-1] * 8)[:8], len(bad))
+
+
+def assert_entered(watch, recording, expected, stream=0):
+    """Exactly these tensors entered, with these batches, at every step."""
+    assert recording.tensors("input", stream) == list(expected)
+    for name, batches in expected.items():
+        found = recording.statistics("input", name, stream)
+        assert_block_equal(found, np.array([row(one) for one in batches]), rtol=1e-5, message=name)
+        columns = columns_of(watch, name, stream)
+        assert sorted(columns) == list(range(len(batches)))
+        for step, one in enumerate(batches):
+            assert_columns(columns[step], one)
+
+
+FITS = {
+    "fit": {"jit_compile": False},
+    "fit, jit": {"jit_compile": True},
+    "fit, eagerly": {"run_eagerly": True},
+    "fit, 2 steps in one execution": {"steps_per_execution": 2},
+    "fit, jit, 2 steps in one execution": {"steps_per_execution": 2, "jit_compile": True},
+}
+
+
+@pytest.mark.parametrize("options", FITS.values(), ids=FITS)
+def test_fit(watch, read, options):
+    model = regression(**options)
+    watched = watch(model)
+    fit(model, SICK, Y, sample_weight=WEIGHT)
+    expected = {"input": parts(SICK), "target": parts(Y), "sample_weight": parts(WEIGHT)}
+    assert_entered(watched, read(watched), expected)
+
+
+def test_a_last_batch_that_is_smaller_and_one_row_alone(watch, read):
+    model = regression(jit_compile=True)
+    watched = watch(model)
+    n = 2 * BATCH + 1
+    fit(model, SICK[BATCH : BATCH + n], Y[:n])
+    assert_entered(watched, read(watched), {"input": parts(SICK[BATCH : BATCH + n]), "target": parts(Y[:n])})
+
+
+def test_inputs_and_targets_by_name(watch, read):
+    age, image = keras.Input((1,), name="age"), keras.Input((6, 3), name="image")
+    merged = keras.layers.Concatenate()([age, keras.layers.Flatten()(image)])
+    model = keras.Model(
+        {"age": age, "image": image}, {"price": dense(1, "price")(merged), "size": dense(2, "size")(merged)}
+    )
+    model.compile(keras.optimizers.SGD(0.01), {"price": "mse", "size": "mse"}, jit_compile=False)
+    watched = watch(model)
+    given = {"age": data(1), "image": data(6, 3)}
+    wanted = {"price": data(1, seed=3), "size": data(2, seed=4)}
+    fit(model, given, wanted)
+    recording = read(watched)
+    assert set(recording.tensors("input")) == {"input/age", "input/image", "target/price", "target/size"}
+    for role, structure in (("input", given), ("target", wanted)):
+        for name, values in structure.items():
+            found = recording.statistics("input", f"{role}/{name}")
+            assert_block_equal(found, np.array([row(one) for one in parts(values)]), rtol=1e-5, message=name)
+    channels = columns_of(watched, "input/image")[1][0]
+    assert channels.shape == (3, 3)
+    np.testing.assert_array_equal(channels[:, 2], parts(given["image"])[1].max(axis=(0, 1)))
+
+
+def test_several_inputs_without_a_name(watch, read):
+    one, other = keras.Input((WIDTH,)), keras.Input((2,))
+    model = keras.Model([one, other], dense(2, "out")(keras.layers.Concatenate()([one, other])))
+    model.compile(keras.optimizers.SGD(0.01), "mse", jit_compile=False)
+    watched = watch(model)
+    fit(model, [X, Y], Y)
+    # The second is a tensor of its own, though it holds the same numbers.
+    assert_entered(watched, read(watched), {"input/0": parts(X), "input/1": parts(Y), "target": parts(Y)})
+
+
+def test_whole_numbers_are_left_alone(watch, read):
+    tokens = keras.Input((6,), dtype="int64")
+    model = keras.Sequential([tokens, keras.layers.Embedding(40, 4), keras.layers.Flatten(), dense(3, "last")])
+    model.compile("adam", LOSS, jit_compile=False)
+    watched = watch(model)
+    random = np.random.default_rng(0)
+    fit(model, random.integers(0, 40, (32, 6)), random.integers(0, 3, 32))
+    assert read(watched).tensors("input") == []
+    assert columns_of(watched, "input") == {}
+
+
+def test_more_columns_than_are_told(watch, read):
+    model = keras.Sequential([keras.Input((COLUMNS_MAX + 1,)), dense(1, "out")])
+    model.compile("sgd", MSE, jit_compile=False)
+    wide = data(COLUMNS_MAX + 1)
+    wide[BATCH + 2, 7] = np.nan
+    watched = watch(model)
+    fit(model, wide, data(1))
+    assert_block_equal(
+        read(watched).statistics("input", "input"), np.array([row(one) for one in parts(wide)]), rtol=1e-5
+    )
+    columns, rows, n_rows = columns_of(watched, "input")[1]
+    assert (columns.shape, rows[:2], n_rows) == ((0, 3), [2, -1], 1)
+
+
+@pytest.mark.parametrize("options", [{"jit_compile": False}, {"jit_compile": True}, {"run_eagerly": True}])
+def test_between_full_steps_only_the_sick_one_is_looked_at(watch, read, options):
+    model = regression(**options)
+    watched = watch(model, every=100)
+    fit(model, SICK, Y)
+    found = read(watched).statistics("input", "input")
+    expected = np.array([row(one) for one in parts(SICK)])
+    np.testing.assert_allclose(found[:, 0], expected[:, 0], rtol=1e-5)  # the norm, at every step
+    np.testing.assert_array_equal(found[:, 5:8], expected[:, 5:8])  # and the non-finite counts
+    assert np.isnan(found[[1, 3], 1:5]).all()
+    assert_block_equal(found[[0, 2]], expected[[0, 2]], rtol=1e-5)
+    told = columns_of(watched, "input")
+    assert sorted(told) == [0, 2]
+    assert_columns(told[2], parts(SICK)[2])
+
+
+def test_without_inputs_nothing_is_added(watch, read):
+    model = regression(jit_compile=False)
+    watched = watch(model, capture=["gradient", "weight"])
+    fit(model, SICK, Y)
+    assert read(watched).tensors("input") == []
+
+
+LOOPS = {
+    "tf.function": tf.function,
+    "tf.function, jit": lambda step: tf.function(step, jit_compile=True),
+    "eager loop": lambda step: step,
+}
+
+
+def step_of(model, optimizer, loss_of):
+    """A step as users write it: ``step(*batch)``."""
+
+    def step(*batch):
+        with tf.GradientTape() as tape:
+            loss = loss_of(*batch)
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    return step
+
+
+def run(compiler, step, *arrays):
+    run = compiler(step)
+    for batch in zip(*map(parts, arrays), strict=True):
+        run(*map(tf.constant, batch))
+
+
+@pytest.mark.parametrize("compiler", LOOPS.values(), ids=LOOPS)
+def test_custom_loop(watch, read, compiler):
+    model, optimizer = regression(), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    def step(x, y, w):
+        with tf.GradientTape() as tape:
+            loss = MSE(y, model(x, training=True), sample_weight=w)
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    run(compiler, step, SICK, Y, WEIGHT)
+    expected = {"input": parts(SICK), "target": parts(Y), "sample_weight": parts(WEIGHT)}
+    assert_entered(watched, read(watched), expected)
+
+
+@pytest.mark.parametrize("compiler", [tf.function, LOOPS["tf.function, jit"]], ids=["graph", "jit"])
+def test_a_loss_by_hand_has_its_targets_by_their_arguments_names(watch, read, compiler):
+    model, optimizer = regression(), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    def step(batch, wanted, importance):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(wanted - model(batch)) * importance[:, None])
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    run(compiler, step, X, Y, WEIGHT)
+    expected = {"input": parts(X), "target/wanted": parts(Y), "target/importance": parts(WEIGHT)}
+    assert_entered(watched, read(watched), expected)
+
+
+def test_what_is_made_of_the_input_before_the_model(watch, read):
+    """Where a NaN comes from, the data or their preparation, is the question."""
+    model, optimizer = regression(), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    @tf.function
+    def step(raw, y):
+        with tf.GradientTape() as tape:
+            loss = MSE(y, model(tf.math.log(raw)))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    run(lambda step: step, step, X, Y)
+    recording = read(watched)
+    assert recording.tensors("input") == ["input", "input/raw", "target"]
+    n_nan = [int((part < 0).sum()) for part in parts(X)]
+    assert recording.statistics("input", "input")[:, 5].tolist() == n_nan
+    assert recording.statistics("input", "input/raw")[:, 5].tolist() == [0] * N_STEPS
+    assert columns_of(watched, "input")[2][0][:, 0].tolist() == (parts(X)[2] < 0).sum(axis=0).tolist()
+
+
+def test_an_iterator_inside_the_function(watch, read):
+    model, optimizer = regression(), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+    batches = iter(tf.data.Dataset.from_tensor_slices({"x": SICK, "y": Y}).batch(BATCH))
+
+    @tf.function
+    def step(iterator):
+        batch = next(iterator)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.abs(batch["y"] - model(batch["x"])))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(N_STEPS):
+        step(batches)
+    assert_entered(watched, read(watched), {"input": parts(SICK), "target": parts(Y)})
+
+
+def test_a_loop_over_the_data_inside_the_function(watch, read):
+    model, optimizer = regression(), keras.optimizers.SGD(0.01)
+    optimizer.build(model.trainable_variables)
+    watched = watch(model)
+
+    @tf.function
+    def epoch(batches):
+        for x, y in batches:
+            with tf.GradientTape() as tape:
+                loss = MSE(y, model(x))
+            optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    epoch(tf.data.Dataset.from_tensor_slices((SICK, Y)).batch(BATCH))
+    assert_entered(watched, read(watched), {"input": parts(SICK), "target": parts(Y)})
+
+
+def test_the_whole_data_as_a_constant(watch, read):
+    model, optimizer = regression(3), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+    targets = data(3)
+    x, y = tf.constant(X), tf.constant(targets)
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(y - model(x)))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    step()
+    step()
+    assert_entered(watched, read(watched), {"input": [X, X], "target": [targets, targets]})
+
+
+def test_a_layers_own_constants_are_no_inputs(watch, read):
+    model = keras.Sequential(
+        [keras.Input((WIDTH,)), keras.layers.Lambda(lambda x: x @ tf.constant(data(64)[:WIDTH])), dense(2, "out")]
+    )
+    optimizer = keras.optimizers.SGD(0.01)
+    watched = watch(model)
+    run(tf.function, step_of(model, optimizer, lambda x, y: MSE(y, model(x))), X, Y)
+    assert_entered(watched, read(watched), {"input": parts(X), "target": parts(Y)})
+
+
+@pytest.mark.parametrize("compiler", LOOPS.values(), ids=LOOPS)
+def test_two_models_and_what_one_makes_for_the_other(watch, read, compiler):
+    """A generator's output enters the critic, but not the step: it was made from weights."""
+    generator, critic = regression(WIDTH, "generator"), regression(1, "critic")
+    optimizers = keras.optimizers.SGD(0.01, name="of_generator"), keras.optimizers.SGD(0.01, name="of_critic")
+    watched = watch(generator, critic)
+
+    def step(noise, real):
+        with tf.GradientTape() as tape:
+            loss = -tf.reduce_mean(critic(generator(noise)))
+        optimizers[0].apply(tape.gradient(loss, generator.trainable_variables), generator.trainable_variables)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(critic(generator(noise))) - tf.reduce_mean(critic(real))
+        optimizers[1].apply(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables)
+
+    run(compiler, step, X, SICK)
+    recording = read(watched)
+    assert_entered(watched, recording, {"input": parts(X)}, 0)
+    if compiler is LOOPS["eager loop"]:  # the generator's call is none of the critic's; a graph shows all that it uses
+        assert_entered(watched, recording, {"input @of_critic": parts(SICK)}, 1)
+    else:
+        assert_entered(watched, recording, {"input/generator": parts(X), "input/critic": parts(SICK)}, 1)
+
+
+def test_an_optimizer_alone(watch, read):
+    """Without a model nothing tells inputs and targets apart; the arguments' names are left."""
+    model, optimizer = regression(), keras.optimizers.SGD(0.01)
+    watched = watch(optimizer)
+    run(tf.function, step_of(model, optimizer, lambda *batch: tf.reduce_mean((batch[1] - model(batch[0])) ** 2)), X, Y)
+    recording = read(watched)
+    assert len(recording.tensors("input")) == 2
+    assert all(name.startswith("input/") for name in recording.tensors("input"))
+
+
+class Sparse(keras.Model):
+    def __init__(self):
+        super().__init__(name="sparse_model")
+        self.kernel = self.add_weight((WIDTH, 2), name="kernel")
+
+    def call(self, x):
+        return tf.sparse.sparse_dense_matmul(x, tf.convert_to_tensor(self.kernel))
+
+
+def test_a_sparse_tensor_has_the_statistics_of_its_values(watch, read):
+    model, optimizer = Sparse(), keras.optimizers.SGD(0.01)
+    model.build((None, WIDTH))
+    watched = watch(model)
+    step = tf.function(step_of(model, optimizer, lambda x, y: MSE(y, model(x))))
+    kept = [np.where(one > 0, one, 0) for one in parts(X)]
+    for x, y in zip(kept, parts(Y), strict=True):
+        step(tf.sparse.from_dense(x), tf.constant(y))
+    recording = read(watched)
+    expected = np.array([row(one[one != 0]) for one in kept])
+    assert_block_equal(recording.statistics("input", "input"), expected, rtol=1e-5)
+    assert columns_of(watched, "input") == {}  # its rows are not those of the batch
+
+
+def test_a_function_traced_again_for_other_shapes_goes_on(watch, read):
+    model = keras.Sequential([keras.layers.GlobalAveragePooling1D(), dense(2, "out")])
+    model.build((None, None, 3))
+    optimizer = keras.optimizers.SGD(0.01)
+    watched = watch(model)
+    step = tf.function(step_of(model, optimizer, lambda x, y: MSE(y, model(x))))
+    batches = [np.random.default_rng(i).normal(size=(8 + i, 4 + i, 3)).astype(np.float32) for i in range(3)]
+    batches[1][2, 0, 1] = np.nan
+    for x in batches:
+        step(tf.constant(x), tf.zeros([len(x), 2]))
+    recording = read(watched)
+    assert_block_equal(recording.statistics("input", "input"), np.array([row(x) for x in batches]), rtol=1e-5)
+    columns, rows, n_rows = columns_of(watched, "input")[1]
+    assert (columns[:, 0].tolist(), rows[0], n_rows) == ([0, 1, 0], 2, 1)
+
+
+def test_no_batch_is_kept_beyond_its_step(watch):
+    model, optimizer = regression(), keras.optimizers.SGD(0.01)
+    watch(model)
+    step = step_of(model, optimizer, lambda x, y: MSE(y, model(x)))
+    x, y = tf.constant(X[:BATCH]), tf.constant(Y[:BATCH])
+    alive = weakref.ref(x), weakref.ref(y)
+    step(x, y)
+    model(x)  # an evaluation, which no step follows
+    del x, y
+    gc.collect()
+    assert [ref() for ref in alive] == [None, None]
