@@ -67,6 +67,7 @@ class Run:
     """(name, feature columns) of what enters the step."""
     dtype: str = "float32"
     """Of the layers' outputs."""
+    replica: int | None = None
     origins: list[dict[str, Any]] = field(default_factory=list)
     input_columns: list[dict[str, Any]] = field(default_factory=list)
     operation_rows: np.ndarray = field(init=False)
@@ -97,6 +98,8 @@ class Run:
             for path, units, function in self.layers
         ]
         self.tensors += [tensor_of("input", name, width, "float32", None) for name, width in self.inputs]
+        if self.replica is not None:
+            self.tensors = [tensor | {"replica": self.replica} for tensor in self.tensors]
         random = np.random.default_rng(self.seed)
         n, n_variables = self.n_steps, len(self.variables)
         self.steps = self.first_step + np.arange(n, dtype=np.int64)

@@ -422,6 +422,41 @@ def test_accumulation_steps_do_not_lower_the_update_ratio() -> None:
     assert lead(engine).kind == "lr_too_high"
 
 
+def distributed(*broken: int, n_replicas: int = 2) -> Engine:
+    """What is applied, and the replicas' own gradients, of which some break."""
+    applied = Run(D4)
+    own = [Run(D4, stream=1 + i, optimizer=f"adam@replica_{i}", replica=i, seed=i) for i in range(n_replicas)]
+    if broken:
+        broken_all(applied, 81, loss_delay=0)
+    for replica in broken:
+        own[replica].break_("gradient", start=81).break_loss(81)
+    engine = Engine()
+    for one in (applied, *own):
+        one.announce(engine)
+    for start in range(0, N, 50):
+        for one in (applied, *own):
+            one.feed_slice(engine, slice(start, start + 50))
+    return engine
+
+
+def test_replica_that_went_bad_is_named() -> None:
+    (found,) = distributed(1).findings()
+    assert (found.kind, found.first_step) == ("nonfinite_loss", 81)
+    assert (found.evidence["replica"], found.evidence["replicas"]) == (1, [1])
+    assert "Of 2 replicas it was in the own numbers of replica 1 alone." in found.evidence["summary"]
+    (everywhere,) = distributed(0, 1).findings()
+    assert everywhere.evidence["replicas"] == [0, 1]
+    assert "alone" not in everywhere.evidence["summary"]
+
+
+def test_what_is_odd_in_all_replicas_is_told_once() -> None:
+    assert distributed().findings() == []
+    applied = Run(dense(8)).set_loss(2.3).scale("gradient", 1e-6, range(6))
+    own = Run(dense(8), stream=1, replica=0).set_loss(2.3).scale("gradient", 1e-6, range(6))
+    (found,) = own.feed(applied.feed()).findings()
+    assert (found.kind, found.evidence["replica"]) == ("vanishing_gradient", None)
+
+
 # -- a loss that never left guessing -----------------------------------------------------------------------------------
 
 

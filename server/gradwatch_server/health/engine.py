@@ -92,9 +92,8 @@ class Engine:
             known.scalars = tuple(scalars)
             return
         self._streams[stream] = Stream(stream, optimizer, table, tuple(scalars), operations=ops, earlier=known)
-        n_classes = count_classes([state.table for state in self._streams.values()])
-        for _, plateau in self._scalar_rules.values():
-            plateau.n_classes = n_classes
+        for (source, _), (_, plateau) in self._scalar_rules.items():
+            plateau.n_classes = self._count_classes(source)
 
     def feed_rows(
         self,
@@ -210,9 +209,15 @@ class Engine:
             rules = self._scalar_rules.get((stream, name))
             if rules is None:
                 rules = self._scalar_rules[stream, name] = NonFiniteScalarRule(stream, name), PlateauRule(stream, name)
-                rules[1].n_classes = count_classes([state.table for state in self._streams.values()])
+                rules[1].n_classes = self._count_classes(stream)
             for rule in rules:
                 rule.feed(steps, values)
+
+    def _count_classes(self, stream: int) -> int:
+        state = self._streams.get(stream)
+        if state is not None and state.table.replica is not None:
+            return 0
+        return count_classes([s.table for s in self._streams.values() if s.table.replica is None])
 
     def _episodes(self) -> list[Episode]:
         scalar = (rule.episodes for rules in self._scalar_rules.values() for rule in rules)
@@ -243,6 +248,7 @@ class Engine:
         facts = Facts(
             questions=self._questions,
             optimizers={number: state.optimizer for number, state in self._streams.items()},
+            replicas={n: s.table.replica for n, s in self._streams.items() if s.table.replica is not None},
             last_row=max((state.last_step for state in states), default=-1),
             records=list(itertools.chain.from_iterable(state.records() for state in states)),
             origins=list(itertools.chain.from_iterable(state.origins() for state in states)),

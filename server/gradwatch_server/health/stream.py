@@ -83,20 +83,7 @@ class Stream:
         self.last_step: int = earlier.last_step if earlier is not None else -1
         self._loss_scale: float = earlier._loss_scale if earlier is not None else np.nan
         self.learning_rate = LearningRateRule(number, table)
-        harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
-        self.rules: tuple[_Rule, ...] = (
-            *harmed,
-            NonFiniteRule(number, table, Phase.GRADIENT, harmed),
-            *(WitnessRule(number, table, phase) for phase in (Phase.INPUT, Phase.ACTIVATION, Phase.BACKPROP)),
-            FlatRule(number, table, is_dead=True),
-            FlatRule(number, table, is_dead=False),
-            CutRule(number, table, operations),
-            ExplodingRule(number, table),
-            VanishingRule(number, table),
-            MissingRule(number, table),
-            ZeroRule(number, table),
-            SteepRule(number, table, operations),
-        )
+        self.rules = _make_rules(number, table, operations)
         self.operation_rule = OperationRule(number, operations)
         self._archive = earlier.episodes() if earlier is not None else []
         self._archived_records = earlier.records() if earlier is not None else []
@@ -162,6 +149,28 @@ class Stream:
             return np.ones(len(rows.steps), bool)
         place = self.scalars.index(IS_UPDATE)
         return np.asarray(~rows.present[:, place] | (rows.scalars[:, place] != 0))
+
+
+def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ...]) -> tuple[_Rule, ...]:
+    harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
+    broken: tuple[_Rule, ...] = (
+        *harmed,
+        NonFiniteRule(number, table, Phase.GRADIENT, harmed),
+        *(WitnessRule(number, table, phase) for phase in (Phase.INPUT, Phase.ACTIVATION, Phase.BACKPROP)),
+    )
+    if table.replica is not None:
+        return broken  # what is merely odd shows in what is applied, and is told once
+    return (
+        *broken,
+        FlatRule(number, table, is_dead=True),
+        FlatRule(number, table, is_dead=False),
+        CutRule(number, table, operations),
+        ExplodingRule(number, table),
+        VanishingRule(number, table),
+        MissingRule(number, table),
+        ZeroRule(number, table),
+        SteepRule(number, table, operations),
+    )
 
 
 def read_weights(block: Block) -> tuple[Int64, npt.NDArray[np.float64]]:

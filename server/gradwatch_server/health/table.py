@@ -31,6 +31,7 @@ class TensorTable:
         shapes: ``[n_tensors]``.
         n_elements: ``[n_tensors]`` float64.
         functions: ``[n_tensors]`` the activation function that a tensor is the output of (``relu``), None if unknown.
+        replica: the replica whose own gradients these are, before the reduction; None: what is applied.
         gradient: columns of the gradients, ``[n_gradients]``.
         weight: columns of the weights.
         update: columns of the updates.
@@ -51,6 +52,7 @@ class TensorTable:
     shapes: tuple[tuple[int, ...], ...]
     n_elements: npt.NDArray[np.float64]
     functions: tuple[str | None, ...]
+    replica: int | None
     gradient: Index
     weight: Index
     update: Index
@@ -79,6 +81,7 @@ class TensorTable:
             shapes=shapes,
             n_elements=np.array([float(tensor.get("n_elements") or 0) for tensor in tensors], np.float64),
             functions=tuple(tensor.get("activation") for tensor in tensors),
+            replica=next((tensor.get("replica") for tensor in tensors), None),
             **columns,
             kernels=np.array([p for p, column in enumerate(gradient) if len(shapes[column]) >= 2], np.int64),
             weight_of=_partners(names, gradient, columns["weight"]),

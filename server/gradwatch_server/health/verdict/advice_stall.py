@@ -54,7 +54,7 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.85 if not lead.is_first_row else 0.5))
     elif not lead.is_first_row:
-        found.append(advise_rate(scene, 0.5))
+        found.append(advise_rate(scene, 0.5 if ratio is None else 0.1))
     if lead.largest_input > LARGE_INPUT:
         found.append(_scale(lead))
     if lead.is_dead and function in {"softmax", ""}:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_count
 
 __all__ = ["doubt", "make_finding", "say_counts", "say_value", "say_word"]
+
+CONFIDENCE_MIN: Final = 0.05
+"""Below it a cause behind the known one is not worth a reader's time."""
 
 
 def make_finding(
@@ -61,7 +65,8 @@ def make_finding(
 def doubt(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
     """What may stand behind an operation that was seen to break: data and learning rate, not other operations."""
     kept = [hypothesis for hypothesis in hypotheses if hypothesis.cause not in SUPERSEDED]
-    return [replace(hypothesis, confidence=0.2 * hypothesis.confidence) for hypothesis in kept]
+    weighed = [replace(hypothesis, confidence=0.2 * hypothesis.confidence) for hypothesis in kept]
+    return [hypothesis for hypothesis in weighed if hypothesis.confidence >= CONFIDENCE_MIN]
 
 
 def say_value(value: float) -> str:

@@ -32,7 +32,7 @@ from gradwatch_server.health.operation import Account, OperationRecord, Origin
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.verdict.operation import say_link
-from gradwatch_server.health.verdict.spelling import say_number
+from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["NAMES_LIMIT", "UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "Scene", "kind_of"]
 
@@ -55,6 +55,7 @@ class Facts:
     Attributes:
         questions: what the scalars say about each episode.
         optimizers: the optimizer's name of each stream.
+        replicas: the replica of each stream that holds one's own gradients, before the reduction.
         last_row: the newest step of which any stream has brought a row.
         records: rows in which operations began to break, of all streams.
         origins: what hooks found by computing bad steps again, of all streams.
@@ -64,6 +65,7 @@ class Facts:
 
     questions: Mapping[Episode, Testimony]
     optimizers: Mapping[int, str]
+    replicas: Mapping[int, int]
     last_row: int
     records: Sequence[OperationRecord]
     origins: Sequence[Origin]
@@ -178,8 +180,14 @@ class Scene:
                 f" The loss still reads {say_number(self.false_loss)}, but with broken weights it is false: it says "
                 "nothing about what the model learns."
             )
+        replicas = self._replicas()
+        if 0 < len(replicas) < len(self.facts.replicas):
+            names = list_names([f"replica {one}" for one in replicas])
+            summary += f" Of {len(self.facts.replicas)} replicas it was in the own numbers of {names} alone."
         return {
             "summary": summary,
+            "replica": replicas[0] if replicas else None,
+            "replicas": replicas,
             "chain": self._chain(),
             "flood": self._flood(),
             "n_rows": self.incident.lead.n_rows,
@@ -192,6 +200,13 @@ class Scene:
             "update_ratio": self.update_ratio,
             "weights_finite_step": self.weights_finite_step,
         } | numbers
+
+    def _replicas(self) -> list[int]:
+        """The replicas whose own numbers were broken when the first NaN or Inf came."""
+        broken = [member for member in self.incident.members if isinstance(member, NonFinite)]
+        first = min((member.first_step for member in broken), default=-1)
+        streams = {member.stream for member in broken if member.first_step == first}
+        return sorted(self.facts.replicas[stream] for stream in streams if stream in self.facts.replicas)
 
     def _chain(self) -> list[dict[str, Any]]:
         chain: list[dict[str, Any]] = []

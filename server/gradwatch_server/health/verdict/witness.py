@@ -31,7 +31,7 @@ def tell_input(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
     name = table.names[table.input[place]]
     record = scene.input_record(lead, name)
     where = _say_columns(record)
-    title = f"{_say_name(name, len(broken))} held {say_word(lead.counts)} at {say_step(lead.first_step)}"
+    title = f"{_say_name(name, len(broken))} held {say_word(lead.counts[[place]])} at {say_step(lead.first_step)}"
     title = title.replace("infinite", "infinite values") + (f" in {where}" if where else "")
     title += _say_consequence(scene)
     summary = (
@@ -71,7 +71,7 @@ def tell_activation(lead: NonFinite, table: TensorTable, scene: Scene) -> Findin
     before = np.flatnonzero(lead.looked_at[:place])
     previous = table.names[table.activation[int(before[-1])]] if len(before) else None
     is_fed_finite = len(table.input) > 0
-    layer, word = table.layers[column] or table.names[column], say_word(lead.counts)
+    layer, word = table.layers[column] or table.names[column], say_word(lead.counts[[place]])
     title = f"The output of {layer} became {word} at {say_step(lead.first_step)}"
     if lead.is_first_row:
         title = f"The output of {layer} was {word} from the first step on ({say_step(lead.first_step)})"
