@@ -58,8 +58,8 @@ class Replay:
     def __init__(self, gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> None:
         graph = tf.compat.v1.get_default_graph()
         roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
-        roots += [] if loss is None else [loss]
-        ops = _find_ops([root.op for root in roots if root.graph is graph], graph)
+        losses = [] if loss is None else [loss]
+        ops = _find_ops([root.op for root in roots + losses if root.graph is graph], graph)
         self.is_possible = bool(ops) and len(ops) <= NODES_MAX
         if not self.is_possible:
             return
@@ -71,6 +71,7 @@ class Replay:
             for op in ops
         ]
         self._roots = [places[id(root.op)] for root in roots if id(root.op) in places]
+        self._losses = [places[id(root.op)] for root in losses if id(root.op) in places]
         self._ring = Ring(2 * len(ops), ROWS)
         self._not_before = create_untraced(lambda: tf.Variable(-1, dtype=tf.int64, trainable=False))
 
@@ -118,7 +119,7 @@ class Replay:
         return tf.stack(n_nan + n_inf)
 
     def _origin(self, step: int, counts: Counts) -> dict[str, Any] | None:
-        chain = find_origin(self._nodes, self._roots, counts)
+        chain = find_origin(self._nodes, self._roots, counts) or find_origin(self._nodes, self._losses, counts)
         if not chain:
             return None
         described = describe_operations([self._nodes[place].op for place in chain], self._layer_paths)

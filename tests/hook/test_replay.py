@@ -1,0 +1,215 @@
+"""The operation a bad step began with, whatever its type, found by computing the step again in the graph."""
+
+import inspect
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import gradwatch
+from gradwatch.replay import CHAIN_MAX, Node, find_origin
+from tests.hook.training import dense
+
+
+class Made(keras.layers.Layer):
+    """A layer that goes wrong in the way it is told to, from the third step on."""
+
+    def __init__(self, wrong, **options):
+        super().__init__(**options)
+        self.wrong, self.seeds = wrong, keras.random.SeedGenerator(1)
+
+    def build(self, shape):
+        self.kernel = self.add_weight(shape=(shape[-1], shape[-1]), name="kernel", initializer="ones")
+        self.calls = self.add_weight(shape=(), name="calls", trainable=False, initializer="zeros")
+
+    def call(self, x):
+        self.calls.assign_add(1.0)
+        return self.wrong(self, x @ self.kernel, tf.cast(self.calls > 2, x.dtype))
+
+
+def product_of_zero_and_infinity(layer, x, is_on):
+    huge = 3e38 * (1 + is_on * tf.abs(x))  # overflows
+    return x + tf.stop_gradient(tf.zeros_like(x) * huge)
+
+
+def half_precision_product(layer, x, is_on):
+    half = tf.cast(x, tf.float16) * tf.cast(1 + 999 * is_on, tf.float16)
+    return x + tf.cast(tf.matmul(half, half, transpose_b=True), tf.float32)[:, : x.shape[-1]]
+
+
+def difference_of_infinities(layer, x, is_on):
+    far = tf.where(is_on * tf.ones_like(x) > 0, np.inf, x)
+    return x + (far - tf.roll(far, 1, axis=0))
+
+
+def behind_dropout(layer, x, is_on):
+    dropped = keras.random.dropout(tf.abs(x) + 1, 0.5, seed=layer.seeds)
+    return x + tf.math.log(dropped + 1 - is_on)
+
+
+def in_a_loop(layer, x, is_on):
+    inside = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.math.log(y - is_on * y)), (0, tf.abs(x) + 9))
+    return x + inside[1]
+
+
+CASES = {
+    # What it is, the operation, and the text of its line.
+    "an overflow that a product makes NaN of": (product_of_zero_and_infinity, "Mul", "huge = 3e38"),
+    "a matrix product in half precision": (half_precision_product, "MatMul", "tf.matmul(half"),
+    "infinities that were given and subtracted": (difference_of_infinities, "Sub", "far - tf.roll"),
+    "random numbers on the way": (behind_dropout, "Log", "tf.math.log(dropped"),
+    "within a loop": (in_a_loop, "StatelessWhile", "tf.while_loop"),
+}
+
+
+def model_with(wrong):
+    layers = [keras.Input((4,)), dense(4, "before"), Made(wrong, name="made"), dense(4, "after", "tanh"), dense(1, "l")]
+    return keras.Sequential(layers, name="model")
+
+
+def train(model, n_steps=5, *, jit=False):
+    optimizer = keras.optimizers.Adam(1e-3)
+    x = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
+
+    @tf.function(jit_compile=jit)
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x, training=True)))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(n_steps):
+        step(tf.constant(x))
+
+
+def origins_of(begun):
+    begun.close()
+    return [one for message in begun.collector.messages if message["type"] == "rows" for one in message["origins"]]
+
+
+def line_of(wrong, text):
+    lines, first = inspect.getsourcelines(wrong)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+@pytest.mark.parametrize(
+    ("case", "jit"),
+    # XLA must know how often a loop runs, to differentiate it: it refuses that training with or without the hook.
+    [(case, jit) for case in CASES for jit in (False, True) if not (jit and case == "within a loop")],
+)
+def test_the_first_operation(watch, case, jit):
+    wrong, kind, text = CASES[case]
+    model = model_with(wrong)
+    begun = watch(model)
+    train(model, jit=jit)
+    (origin,) = origins_of(begun)
+    operation = origin["operation"]
+    assert origin["step"] == 2
+    assert operation["type"] == kind
+    assert operation["source"]["line"] == line_of(wrong, text)
+    assert operation["source"]["file"] == __file__
+    assert operation["layer"].endswith("made")
+    assert not operation["is_gradient"]
+    assert origin["n_nonfinite"] > 0
+    assert origin["chain"][0]["name"] == operation["name"]
+    assert 2 <= len(origin["chain"]) <= CHAIN_MAX
+    assert all(link["n_nonfinite"] > 0 for link in origin["chain"])
+    assert origin["chain"][-1]["is_gradient"]
+
+
+def test_an_operation_of_the_gradient(watch):
+    """The forward pass is finite; the slope of the norm at 0 is not, and names the line of the norm."""
+    model = keras.Sequential([keras.Input((4,)), dense(4, "only")], name="model")
+    optimizer = keras.optimizers.SGD(0.1)
+    begun = watch(model)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            out = model(x)
+            loss = tf.reduce_sum(tf.sqrt(tf.reduce_sum(tf.square(out), axis=0)))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    step(tf.zeros([2, 4]))
+    (found,) = origins_of(begun)
+    assert found["operation"]["is_gradient"]
+    assert "tf.sqrt(tf.reduce_sum" in found["operation"]["source"]["code"]
+
+
+def test_healthy_steps_say_nothing_and_the_batch_is_no_operation(watch):
+    model = model_with(lambda layer, x, is_on: x)
+    optimizer = keras.optimizers.SGD(0.1)
+    begun = watch(model)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    step(tf.ones([2, 4]))
+    step(tf.constant([[1.0, np.nan, 0.0, 0.0]]))
+    assert origins_of(begun) == []
+
+
+def test_the_training_is_the_same(collectors):
+    """Weights after some steps are bit for bit those without the hook, through the bad step too."""
+    found = []
+    for is_watched in (False, True):
+        keras.utils.set_random_seed(0)
+        model = model_with(behind_dropout)
+        begun = None
+        if is_watched:
+            begun = gradwatch.watch(model, budget=0)
+        train(model, n_steps=2)
+        found.append([weight.numpy() for weight in model.weights])
+        if begun:
+            begun.close()
+    for without, with_hook in zip(*found, strict=True):
+        np.testing.assert_array_equal(without, with_hook)
+
+
+# -- the way back, on graphs drawn by hand -----------------------------------------------------------------------------
+
+
+class Drawn:
+    def __init__(self, kind):
+        self.type = kind
+
+
+def draw(*nodes):
+    return [Node(Drawn(kind), tuple(inputs)) for kind, inputs in nodes]
+
+
+def origin(nodes, root, *, nan=(), inf=()):
+    counts = np.zeros((2, len(nodes)), np.float32)
+    counts[0, list(nan)] = counts[1, list(inf)] = 1
+    return find_origin(nodes, [root], counts)
+
+
+def test_bad_values_that_lead_nowhere_are_no_origin():
+    nodes = draw(("Placeholder", []), ("Log", [0]), ("Mul", [0]), ("SelectV2", [1, 2]))
+    assert origin(nodes, 3, inf=[1]) == []  # masked out: the gradient is good
+    assert origin(nodes, 3, inf=[1, 3]) == [1, 3]
+
+
+def test_a_weight_that_is_bad_already_is_no_origin():
+    nodes = draw(("ReadVariableOp", []), ("Placeholder", []), ("MatMul", [0, 1]))
+    assert origin(nodes, 2, nan=[0, 2]) == []
+
+
+def test_infinities_that_were_made_come_before_the_nan_made_of_them():
+    nodes = draw(("Placeholder", []), ("Exp", [0]), ("Sub", [1, 1]), ("Mul", [2]))
+    assert origin(nodes, 3, inf=[1], nan=[2, 3]) == [1, 2, 3]
+
+
+def test_infinities_that_were_given_do_not():
+    nodes = draw(("Const", []), ("Placeholder", []), ("AddV2", [0, 1]), ("Sub", [2, 2]), ("Mul", [3]))
+    assert origin(nodes, 4, inf=[0, 2], nan=[3, 4]) == [3, 4]
+
+
+def test_a_long_way_is_told_by_its_ends():
+    nodes = draw(("Placeholder", []), ("Log", [0]), *(("Mul", [i]) for i in range(1, 40)))
+    way = origin(nodes, 40, nan=range(1, 41))
+    assert len(way) == CHAIN_MAX
+    assert (way[0], way[-1]) == (1, 40)
