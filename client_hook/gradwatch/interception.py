@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -15,9 +15,10 @@ import keras
 import tensorflow as tf
 
 from gradwatch import legacy
+from gradwatch.distribution import note_reduced
 from gradwatch.patch import MethodPatch, defining_classes
 
-__all__ = ["Observer", "active_observers", "add_observer", "remove_observer"]
+__all__ = ["Observer", "active_observers", "add_observer", "find_fit", "remove_observer"]
 
 
 class Observer(Protocol):
@@ -34,8 +35,14 @@ class Observer(Protocol):
     def note_loss(self, model: Any, loss: Any) -> None:
         """Takes note of the loss that a model computed."""
 
-    def enter_layer(self, layer: Any) -> Any:
-        """A layer is about to be called; what is returned goes to `leave_layer`."""
+    def note_batch(self, model: Any, x: Any, y: Any, sample_weight: Any) -> None:
+        """Takes note of what a model computed its loss from."""
+
+    def note_targets(self, y: Any, sample_weight: Any) -> None:
+        """A loss is about to be computed from these, outside Keras' own training too."""
+
+    def enter_layer(self, layer: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """A layer is about to be called, with these arguments; what is returned goes to `leave_layer`."""
 
     def leave_layer(self, layer: Any, entered: Any, output: Any) -> None:
         """A layer was called, and gave an output (None if it raised)."""
@@ -46,12 +53,21 @@ class Observer(Protocol):
     def note_gradients(self, sources: Sequence[tuple[Any, Any]], gradients: Sequence[Any]) -> None:
         """The gradients of what `sources` gave, None where a tensor is not connected."""
 
+    def leave_fit(self) -> None:
+        """A ``fit`` of some model has come back, or failed."""
+
     def disown(self) -> None:
         """Makes this a watch that does nothing, in a process forked from the one that is watched."""
 
 
 _active: list[Observer] = []
 _recording = threading.local()
+_inner: list[Any] = []
+"""The optimizers within those that are being applied."""
+
+
+_fits: list[tuple[int, Any]] = []
+"""The threads in which a ``fit`` runs that began while something was watched, with its model; the innermost last."""
 
 
 def active_observers() -> list[Observer]:
@@ -66,11 +82,14 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
     old_optimizers, new_optimizers = _split(optimizers, legacy.is_optimizer)
     for cls in {keras.optimizers.Optimizer, *map(type, new_optimizers)}:
         _apply_patch.install(defining_classes(cls, "apply"))
+        _reduce_patch.install(defining_classes(cls, "_all_reduce_sum_gradients"))
     if new_models:
         _call_patch.install({keras.layers.Layer})
         _gradient_patch.install({tf.GradientTape})
+        _loss_call_patch.install({keras.losses.Loss})
     for cls in {keras.Model, *map(type, new_models)}:
         _loss_patch.install(_defining_bases(cls, "compute_loss"))
+        _fit_patch.install(_defining_bases(cls, "fit"))
     if not old_models and not old_optimizers:
         return
     for cls in {*legacy.optimizer_classes(), *map(type, old_optimizers)}:
@@ -78,6 +97,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
     for cls in {*legacy.model_classes(), *map(type, old_models)}:
         _loss_patch.install(_defining_bases(cls, "compute_loss"))
         _test_step_patch.install(_defining_bases(cls, "test_step"))
+        _fit_patch.install(_defining_bases(cls, "fit"))
 
 
 def remove_observer(observer: Observer) -> None:
@@ -89,11 +109,22 @@ def remove_observer(observer: Observer) -> None:
             _apply_patch,
             _apply_gradients_patch,
             _call_patch,
+            _fit_patch,
             _gradient_patch,
+            _loss_call_patch,
             _loss_patch,
+            _reduce_patch,
             _test_step_patch,
         ):
             patch.restore()
+
+
+def find_fit(thread_id: int, models: Sequence[Any]) -> Any:
+    """The model whose ``fit`` runs in a thread, or the one of these models that is in a ``fit`` anywhere; or None."""
+    for thread, model in reversed(_fits):
+        if thread == thread_id or any(model is one for one in models):
+            return model
+    return None
 
 
 def _split(targets: Iterable[Any], is_old: Callable[[Any], bool]) -> tuple[list[Any], list[Any]]:
@@ -128,22 +159,26 @@ def _around_apply_gradients(original: Any, optimizer: Any, *args: Any, **kwargs:
 
 
 def _record(optimizer: Any, gradients: Any, variables: Any, apply: Callable[[], Any]) -> Any:
-    if getattr(_recording, "is_inside", False):  # an optimizer within an optimizer, e.g. under a loss scale
+    # An optimizer within an optimizer, e.g. under a loss scale; under a strategy it may have threads of its own.
+    if getattr(_recording, "is_inside", False) or any(optimizer is inner for inner in _inner):
         return apply()
     if not gradients or len(gradients) != len(variables):
         return apply()
     for active in [active for active in _active if active.claims(optimizer, variables)]:
         apply = partial(active.record, optimizer, gradients, variables, apply)
+    inner = getattr(optimizer, "inner_optimizer", None)
     _recording.is_inside = True
+    _inner.append(inner)
     try:
         return apply()
     finally:
+        _inner.remove(inner)
         _recording.is_inside = False
 
 
 def _around_call(original: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
     """In place of a layer's ``__call__``: each watch may look at what it gives."""
-    entered = [(active, active.enter_layer(layer)) for active in _active]
+    entered = [(active, active.enter_layer(layer, args, kwargs)) for active in _active]
     output = None
     try:
         output = original(layer, *args, **kwargs)
@@ -165,12 +200,37 @@ def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args:
     return gradients
 
 
+def _around_fit(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of ``fit``: while it runs, training can be ended by the model's own ``stop_training``."""
+    entry = (threading.get_ident(), model)
+    _fits.append(entry)
+    try:
+        return original(model, *args, **kwargs)
+    finally:
+        _fits.remove(entry)
+        for active in active_observers():
+            active.leave_fit()
+
+
 def _around_compute_loss(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
     loss = original(model, *args, **kwargs)
     if kwargs.get("training", True):  # the loss of an evaluation belongs to no step
         for active in _active:
             active.note_loss(model, loss)
+            active.note_batch(model, *_batch_of(*args, **kwargs))
     return loss
+
+
+def _batch_of(x: Any = None, y: Any = None, _: Any = None, sample_weight: Any = None, **__: Any) -> tuple[Any, ...]:
+    """What enters a step, of the arguments of ``compute_loss``."""
+    return x, y, sample_weight
+
+
+def _around_loss_call(original: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
+    y = args[0] if args else kwargs.get("y_true")
+    for active in _active:
+        active.note_targets(y, args[2] if len(args) > 2 else kwargs.get("sample_weight"))
+    return original(loss, *args, **kwargs)
 
 
 def _around_test_step(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
@@ -189,10 +249,13 @@ def _disown_all() -> None:
 
 
 _apply_patch = MethodPatch("apply", _around_apply)
+_reduce_patch = MethodPatch("_all_reduce_sum_gradients", note_reduced)
 _apply_gradients_patch = MethodPatch("apply_gradients", _around_apply_gradients)
 _call_patch = MethodPatch("__call__", _around_call)
+_fit_patch = MethodPatch("fit", _around_fit)
 _gradient_patch = MethodPatch("gradient", _around_gradient)
 _loss_patch = MethodPatch("compute_loss", _around_compute_loss)
+_loss_call_patch = MethodPatch("__call__", _around_loss_call)
 _test_step_patch = MethodPatch("test_step", _around_test_step)
 
 if hasattr(os, "register_at_fork"):
