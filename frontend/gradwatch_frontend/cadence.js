@@ -28,13 +28,23 @@ export function sayCadence({ period, every, until_step }, lastStep) {
 }
 
 /**
+ * Says of which kinds, where a person left some out.
+ * @param {Cadence} cadence
+ * @param {Cadence[]} history
+ * @returns {string} "" for all
+ */
+export function sayKinds({ kinds }, history) {
+  const all = new Set(history.flatMap((entry) => entry.kinds));
+  return kinds.length === 0 || kinds.length === all.size ? "" : `of ${kinds.join(", ")} alone`;
+}
+
+/**
  * Says why.
  * @param {Cadence} cadence
  * @returns {string}
  */
-export function sayReason({ reason, period, cost, until_step }) {
-  if (until_step !== null) return "asked for from this page";
-  if (reason === "control") return "asked for from this page";
+export function sayReason({ reason, period, cost }) {
+  if (reason === "control") return "as a person asked";
   if (reason !== "budget") return reason ?? "";
   if (cost === null) return period > 1 ? "to find out what it costs" : "until the cost is measured";
   return period > 1 ? "to stay within the hook's budget" : "the hook's budget allows it";

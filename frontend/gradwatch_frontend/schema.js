@@ -131,7 +131,7 @@ export const captureHistory = object({
   ),
 });
 
-export const controlAccepted = object({ id: unknown, run_id: string });
+export const controlAccepted = object({ id: unknown, run_id: string, not_captured: optional(list(string), []) });
 
 const hypothesis = object({
   cause: string,

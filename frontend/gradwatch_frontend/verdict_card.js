@@ -57,12 +57,11 @@ function buildError(error) {
 }
 
 /**
- * The way from the operation that broke to the gradient, one below the other.
+ * The way from the operation that broke to the gradients, one below the other.
  * @param {Verdict} verdict
  */
-function buildOperations({ operations, finding }) {
+function buildOperations({ operations }) {
   if (operations.length < 2) return null;
-  const end = finding?.tensor ?? null;
   const build = (/** @type {import("./verdict.js").OperationStep} */ { type, name, place, spread, isGradient }, isCause = false) =>
     h("li", { class: isCause ? "cause" : "", title: name },
       h("span", {}, h("code", {}, type), place !== "" && h("span", { class: "muted" }, ` in ${place}`), !isGradient && h("span", { class: "muted" }, " (forward)")),
@@ -72,12 +71,12 @@ function buildOperations({ operations, finding }) {
   const middle = isFolded ? operations.slice(FIRST_OPERATIONS, -LAST_OPERATIONS) : [];
   const last = isFolded ? operations.slice(-LAST_OPERATIONS) : [];
   return h("div", { class: "way" },
-    h("h2", {}, "From the operation to the gradient"),
+    h("h2", {}, "From the operation to the gradients"),
     h("ol", { class: "operations", "aria-label": "Operations" },
       first.map((step, i) => build(step, i === 0)),
       middle.length > 0 && h("li", { class: "folded" }, h("details", { "data-key": "operations" }, h("summary", {}, formatPlural(middle.length, "more operation")), h("ol", {}, middle.map((step) => build(step))))),
       last.map((step) => build(step)),
-      end !== null && h("li", { class: "end" }, h("span", {}, h("span", { class: "muted" }, "gradient of "), h("code", {}, shortenPath(end, 48))))));
+      h("li", { class: "muted" }, h("span", {}, "the gradients"))));
 }
 
 /** @param {Verdict} verdict */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { ApiError } from "../gradwatch_frontend/api.js";
-import { currentCadence, sayCadence, sayCost, sayReason } from "../gradwatch_frontend/cadence.js";
+import { currentCadence, sayCadence, sayCost, sayKinds, sayReason } from "../gradwatch_frontend/cadence.js";
 import { describeAccepted, describeRefusal } from "../gradwatch_frontend/pages/run/controls.js";
 
 const cadence = (extra = {}) => ({ step: 0, period: 1, every: 1, kinds: [], until_step: null, cost: null, reason: "budget", worker: null, ...extra });
@@ -18,7 +18,12 @@ test("how often, in words", () => {
 test("why, in words", () => {
   assert.equal(sayReason(cadence({ period: 8, cost: 0.018 })), "to stay within the hook's budget");
   assert.equal(sayReason(cadence()), "until the cost is measured");
-  assert.equal(sayReason(cadence({ reason: "control" })), "asked for from this page");
+  assert.equal(sayReason(cadence({ reason: "control" })), "as a person asked");
+});
+
+test("of which kinds, where some were left out", () => {
+  const history = [cadence({ kinds: ["gradient", "weight"] }), cadence({ kinds: ["gradient"] })];
+  assert.deepEqual(history.map((entry) => sayKinds(entry, history)), ["", "of gradient alone"]);
 });
 
 test("the pill says the cost, and the cadence where it is thinned", () => {
@@ -39,6 +44,7 @@ test("what was asked for and what was refused, in words", () => {
   assert.match(describeAccepted({ everything_for: 50 }), /everything in the next 50 steps/);
   assert.match(describeAccepted({ every: 0 }), /budget/);
   assert.match(describeAccepted({ kinds: ["gradient", "weight"] }), /gradient, weight/);
+  assert.match(describeAccepted({ kinds: ["gradient", "slot"] }, ["slot"]), /of gradient alone.*does not capture slot/);
   assert.match(describeAccepted({ stop: "NaN" }), /stop/);
   assert.match(describeRefusal(new ApiError("not_connected", "No hook of this run is connected.", 409)), /not connected to this server just now.*Try again/);
   assert.match(describeRefusal(new ApiError("no_answer", "The server does not answer.", 0)), /gradwatch serve/);

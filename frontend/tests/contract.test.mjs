@@ -11,8 +11,10 @@ const load = (name) => JSON.parse(readFileSync(new URL(name, folder), "utf8"));
 const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
 
 const VALIDATORS = {
+  capture: schema.captureHistory,
   columns: schema.inputColumns,
   compare: schema.comparison,
+  control: schema.controlAccepted,
   error: schema.apiError,
   figure: schema.figure,
   findings: schema.findings,

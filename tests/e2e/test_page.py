@@ -7,8 +7,9 @@ import threading
 from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.e2e.chart import NONFINITE, PIXEL, find_cell, wait_for_chart
 from tests.e2e.conftest import Open
 from tests.serving import Server
 from tests.synthetic import SyntheticHook, SyntheticRun, stream
@@ -19,54 +20,12 @@ SICK = SyntheticRun(
 HEALTHY = SyntheticRun(
     kind="healthy", layers=12, steps=240, run_id="healthy", name="digits-cnn", config={"rate": 0.001, "batch": 64}
 )
-# The heatmap's rows and columns in page pixels, from the axes that Plotly drew.
-AXES = """element => {
-  const layout = element._fullLayout, box = element.getBoundingClientRect();
-  const axis = ({_offset, _length, range}) => ({offset: _offset, length: _length, range});
-  return {left: box.left, top: box.top, x: axis(layout.xaxis), y: axis(layout.yaxis3)};
-}"""
-# The colour of a point of the chart, from the image that Plotly draws a heatmap into.
-PIXEL = """async (element, [x, y]) => {
-  const box = element.getBoundingClientRect();
-  for (const image of [...element.querySelectorAll('.heatmaplayer image, .hm image')].reverse()) {
-    if (image.tagName !== 'image') continue;
-    const area = image.getBoundingClientRect();
-    const picture = new Image();
-    picture.src = image.href.baseVal;
-    await picture.decode();
-    const canvas = document.createElement('canvas');
-    canvas.width = picture.width; canvas.height = picture.height;
-    const context = canvas.getContext('2d');
-    context.drawImage(picture, 0, 0);
-    const column = Math.floor((x + box.left - area.left) / area.width * picture.width);
-    const row = Math.floor((y + box.top - area.top) / area.height * picture.height);
-    if (column < 0 || row < 0 || column >= picture.width || row >= picture.height) continue;
-    const [red, green, blue, alpha] = context.getImageData(column, row, 1, 1).data;
-    if (alpha > 0) return [red, green, blue];
-  }
-  return null;
-}"""
-NONFINITE = [194, 24, 91]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def runs(server: Server) -> None:
     stream(server.url, SICK, crash=True)
     stream(server.url, HEALTHY)
-
-
-def wait_for_chart(page: Page) -> None:
-    page.wait_for_selector(".run-chart [data-drawn]")
-    page.wait_for_selector(".lines-chart [data-drawn]")
-
-
-def find_cell(page: Page, step: int, row: int) -> tuple[float, float]:
-    """The centre of a cell, in pixels from the chart's own corner."""
-    axes = page.locator(".run-chart .plot").evaluate(AXES)
-    (left, right), (bottom, top) = axes["x"]["range"], axes["y"]["range"]
-    x = axes["x"]["offset"] + (step - left) / (right - left) * axes["x"]["length"]
-    y = axes["y"]["offset"] + (top - row) / (top - bottom) * axes["y"]["length"]
-    return x, y
 
 
 def test_the_list_tells_health_at_a_glance(open_page: Open) -> None:
@@ -333,7 +292,7 @@ def test_a_live_run_is_followed_until_it_crashes(open_page: Open, server: Server
     expect(page.locator(".pill.crashed")).to_be_visible()
     expect(page.get_by_role("region", name="Verdict")).to_contain_text("InvalidArgumentError")
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)
-    expect(page.locator("details[open] dl.facts dt", has_text="n rows").first).to_be_visible()
+    expect(page.locator("details[open] dl.facts dt", has_text="steps looked at").first).to_be_visible()
 
 
 def test_runs_appear_in_the_list_while_it_is_open(open_page: Open, server: Server) -> None:

@@ -7,7 +7,7 @@ import { ApiError, fetchColumns, fetchFindings, fetchRun, fetchRuns, fetchTensor
 import { RunChart } from "../charts/run_chart.js";
 import { OWN_SCALE, SHARE_SCALE, chooseScale } from "../charts/scale.js";
 import { frameOnset } from "../charts/timeline.js";
-import { orderByTrouble } from "../columns.js";
+import { holdRow, orderByTrouble } from "../columns.js";
 import { fill, h } from "../dom.js";
 import { formatStep } from "../format.js";
 import { bindKeys } from "../keys.js";
@@ -471,7 +471,7 @@ class RunPage {
     if (this.legend === undefined) return;
     const has = (/** @type {(number | null)[][]} */ block) => block.some((row) => row.some((cell) => (cell ?? 0) > 0));
     const perColumn = heatmap.downsampled_by;
-    const isThinned = heatmap.values.some((row, i) => row.some((value, j) => value === null && heatmap.n_nonfinite[i]?.[j] === (heatmap.kind === "gradient" ? 0 : null) && !heatmap.missing[i]?.[j]));
+    const isThinned = heatmap.tensors.some((_, row) => holdRow(heatmap, row).isHeld.includes(true));
     fill(
       this.legend,
       has(heatmap.n_nonfinite) && h("span", {}, h("i", { class: "swatch nonfinite" }), "NaN or Inf"),

@@ -58,10 +58,10 @@ export class ControlsMenu {
   #build() {
     const button = (/** @type {string} */ words, /** @type {() => void} */ run, className = "button small") => h("button", { type: "button", class: className, onclick: run }, words);
     return h("div", { class: "stack" },
-      h("section", { "aria-label": "Everything" },
+      h("section", { "aria-label": "Look closely" },
         h("h2", {}, "Look closely"),
         h("div", { class: "control-line" }, "Everything, for the next", this.burst, "steps", button("Ask", () => void this.#askBurst()))),
-      h("section", { "aria-label": "Cadence" },
+      h("section", { "aria-label": "How often, and of what" },
         h("h2", {}, "Full statistics"),
         h("div", { class: "control-line" }, this.cadence, button("Set the cadence", () => void this.#send({ every: Number(this.cadence.value) }))),
         this.kinds,
@@ -89,8 +89,8 @@ export class ControlsMenu {
     this.#isSending = true;
     this.#say("Asking…");
     try {
-      await sendControl(this.#id, control);
-      this.#say(describeAccepted(control));
+      const { not_captured } = await sendControl(this.#id, control);
+      this.#say(describeAccepted(control, not_captured));
       this.onSent();
       return true;
     } catch (error) {
@@ -143,13 +143,16 @@ export class ControlsMenu {
 
 /**
  * @param {Control} control
+ * @param {string[]} [notCaptured] kinds asked for that the run's graph does not have
  * @returns {string}
  */
-export function describeAccepted({ everything_for, every, kinds, stop }) {
+export function describeAccepted({ everything_for, every, kinds, stop }, notCaptured = []) {
   if (stop !== undefined) return "Asked to stop. It ends after the step that it is in.";
   if (everything_for !== undefined) return `Asked for everything in the next ${formatPlural(everything_for, "step")}. The training answers at its next step.`;
   if (every !== undefined) return every === 0 ? "Asked to follow the budget again. The training answers at its next step." : `Asked for full statistics every ${formatPlural(every, "step")}. The training answers at its next step.`;
-  return `Asked for full statistics of ${(kinds ?? []).join(", ")} alone. The training answers at its next step.`;
+  const taken = (kinds ?? []).filter((kind) => !notCaptured.includes(kind));
+  const rest = notCaptured.length > 0 ? ` This run does not capture ${notCaptured.join(", ")}.` : "";
+  return `Asked for full statistics of ${taken.join(", ")} alone. The training answers at its next step.${rest}`;
 }
 
 /**

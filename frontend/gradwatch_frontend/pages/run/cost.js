@@ -1,7 +1,7 @@
 /** What the hook costs, and how often it takes full statistics: a pill at the top, its history in a panel under it. */
 
 import { fetchCapture } from "../../api.js";
-import { currentCadence, sayCadence, sayCost, sayReason } from "../../cadence.js";
+import { currentCadence, sayCadence, sayCost, sayKinds, sayReason } from "../../cadence.js";
 import { fill, h } from "../../dom.js";
 import { formatShare, formatStep } from "../../format.js";
 import { Menu } from "../../menu.js";
@@ -76,7 +76,7 @@ export class CostPill {
    * @param {Cadence | null} cadence
    */
   #buildNow(run, cadence) {
-    const words = cadence === null ? "Full statistics at every step" : capitalize(sayCadence(cadence, run.last_step));
+    const words = cadence === null ? "Full statistics at every step" : `${capitalize(sayCadence(cadence, run.last_step))} ${sayKinds(cadence, this.history)}`.trim();
     const why = cadence === null ? "" : sayReason(cadence);
     return h("div", { class: "stack" },
       h("p", {}, h("b", {}, words), why === "" ? "." : `, ${why}.`),
@@ -87,7 +87,7 @@ export class CostPill {
   #buildHistory() {
     if (this.history.length < 2) return null;
     const rows = this.history.slice(-MOST_ENTRIES).reverse().map((entry) =>
-      h("tr", {}, h("td", { class: "number" }, formatStep(entry.step)), h("td", {}, capitalize(sayCadence(entry, null).replace("full statistics ", ""))), h("td", { class: "muted" }, sayReason(entry)), h("td", { class: "number" }, entry.cost === null ? "" : formatShare(entry.cost))));
+      h("tr", {}, h("td", { class: "number" }, formatStep(entry.step)), h("td", {}, capitalize(sayCadence(entry, null).replace("full statistics ", "")), h("span", { class: "muted" }, ` ${sayKinds(entry, this.history)}`)), h("td", { class: "muted" }, sayReason(entry)), h("td", { class: "number" }, entry.cost === null ? "" : formatShare(entry.cost))));
     return h("table", { class: "history" },
       h("thead", {}, h("tr", {}, ["from step", "cadence", "why", "cost"].map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, rows));
