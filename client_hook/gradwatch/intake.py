@@ -92,7 +92,8 @@ class Intake:
 
     def note_step(self, x: Any, y: Any, sample_weight: Any) -> None:
         """Keras' own training step has computed its loss from these."""
-        self._keep(lambda note: not note.is_of_loss)  # it was made of these on the way
+        # What a loss was called with was made of these on the way; an evaluation of Keras 2 does not say what it is.
+        self._keep(lambda note: not (note.is_of_loss or (note.is_certain and tf.executing_eagerly())))
         self._add(
             _Note(role, path, _hold(leaf), is_certain=True)
             for role, structure in zip(ROLES, (x, y, sample_weight), strict=True)

@@ -409,3 +409,25 @@ def test_no_batch_is_kept_beyond_its_step(watch):
     del x, y
     gc.collect()
     assert [ref() for ref in alive] == [None, None]
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True], ids=["graph", "eagerly"])
+def test_keras_2(watch, read, run_eagerly):
+    tf_keras = pytest.importorskip("tf_keras")
+    model = tf_keras.Sequential([tf_keras.layers.Dense(4, input_shape=(WIDTH,)), tf_keras.layers.Dense(2)])
+    model.compile(tf_keras.optimizers.SGD(0.01), "mse", run_eagerly=run_eagerly)
+    watched = watch(model)
+    other = X[:BATCH] + 100  # an evaluation's batch, which enters no step
+    for x, y in zip(parts(SICK), parts(Y), strict=True):
+        model.evaluate(other, y, verbose=0)
+        model.fit(x, y, batch_size=BATCH, verbose=0, shuffle=False)
+    assert_entered(watched, read(watched), {"input": parts(SICK), "target": parts(Y)})
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True], ids=["graph", "eagerly"])
+def test_an_evaluation_enters_no_step(watch, read, run_eagerly):
+    model = regression(run_eagerly=run_eagerly)
+    watched = watch(model)
+    fit(model, SICK, Y, validation_data=(X + 100, Y))
+    fit(model, SICK, Y)
+    assert_entered(watched, read(watched), {"input": 2 * parts(SICK), "target": 2 * parts(Y)})

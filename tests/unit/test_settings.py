@@ -93,7 +93,7 @@ BAD = [
     ("on_nonfinite", "stop", "one of 'record', 'skip', 'raise'"),
     ("on_nonfinite", None, "one of 'record', 'skip', 'raise'"),
     ("on_nonfinite", ["skip"], "one of 'record', 'skip', 'raise'"),
-    ("capture", "activation", "one of 'gradient', 'weight', 'update'"),
+    ("capture", "activations", "one of 'gradient', 'weight', 'update'"),
     ("capture", ["gradient", "gradients"], "one of 'gradient', 'weight', 'update'"),
     ("capture", ["weight"], "kinds that include 'gradient'"),
     ("capture", [], "kinds that include 'gradient'"),
