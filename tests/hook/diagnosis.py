@@ -16,8 +16,17 @@ def diagnose(recording):
     for stream, messages in recording.rows.items():
         for m in messages:
             engine.feed_rows(
-                stream, m["steps"], m["statistics"], m["scalars"], m["scalars_present"], operations=m["operations"]
+                stream,
+                m["steps"],
+                m["statistics"],
+                m["scalars"],
+                m["scalars_present"],
+                operations=m["operations"],
+                origins=m["origins"],
             )
+    for m in recording.columns:
+        blocks = {name: m[name] for name in ("columns", "bad_rows", "n_bad_rows")}
+        engine.feed_columns(m["stream"], m["tensor"], m["steps"], **blocks)
     for name, values in recording.logged_arrays():
         engine.feed_scalar(name, *values)
     return engine

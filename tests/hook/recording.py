@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 
-from gradwatch.protocol import STATISTICS, decode, decode_rows, decode_scalars, encode
+from gradwatch.protocol import STATISTICS, decode, decode_columns, decode_rows, decode_scalars, encode
 from tests.numerics.reference import NAMES
 
 assert NAMES == STATISTICS, "the reference speaks of the same statistics in the same order"
@@ -54,6 +54,7 @@ class Recording:
                 table = self.tables[message["stream"]]
                 counts = {f"n_{what}": len(table[what]) for what in ("tensors", "scalars", "operations")}
                 self.rows[message["stream"]].append(decode_rows(message, **counts, statistics=table["statistics"]))
+        self.columns = [decode_columns(m) for m in messages if m["type"] == "columns"]
         self.logged = {}
         for message in (decode_scalars(m) for m in messages if m["type"] == "scalars"):
             values = self.logged.setdefault(message["name"], {})

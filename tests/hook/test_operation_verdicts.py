@@ -132,7 +132,7 @@ def test_division_by_zero_in_the_forward_pass(watch, read):
     model = model_with(Range(name="scaled"), keras.initializers.RandomNormal(seed=1))
     watched = watch(model)
     fit(model, spoiled(0.0))
-    found = assert_found(read(watched), "nonfinite_loss", "RealDiv", "constant row", layer="scaled")
+    found = assert_found(read(watched), "nonfinite_activation", "RealDiv", "constant row", layer="scaled")
     assert "tf.math.divide_no_nan(x, width)" in found.hypotheses[0].code
 
 
@@ -149,7 +149,7 @@ def test_exponential_that_overflows(watch, read):
     model = model_with(Growth(name="growth"))
     watched = watch(model)
     fit(model, spoiled(100.0))
-    assert_found(read(watched), "nonfinite_loss", "Exp", "too large", layer="growth")
+    assert_found(read(watched), "nonfinite_activation", "Exp", "too large", layer="growth")
 
 
 @pytest.mark.parametrize("jit", [None, True])
@@ -269,9 +269,11 @@ def test_nan_that_comes_in_with_the_data_is_blamed_on_no_operation(watch, read):
     model.compile("sgd", "sparse_categorical_crossentropy", jit_compile=False)
     model.fit(spoiled(np.nan), Y, batch_size=BATCH, epochs=1, shuffle=False, verbose=0)
     (found,) = diagnose(read(watched)).findings()
-    assert (found.kind, found.first_step, found.operation) == ("nonfinite_loss", SICK_STEP, None)
-    assert "its input held them already" in found.evidence["summary"]
-    assert "inputs or labels" in found.hypotheses[0].cause
+    assert (found.kind, found.first_step, found.operation) == ("nonfinite_input", SICK_STEP, None)
+    assert found.evidence["rows"] == [0, 1]
+    assert found.evidence["columns"] == list(range(WIDTH))
+    assert "The data hold NaN" in found.hypotheses[0].cause
+    assert [link["what"] for link in found.evidence["chain"]][:3] == ["input", "activation", "loss"]
 
 
 def test_norm_in_a_nested_function_is_told_by_its_call(watch, read):
