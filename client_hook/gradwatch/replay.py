@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from gradwatch.operation import describe_operations
 from gradwatch.ring import Ring, create_untraced
+from gradwatch.statistic import is_under_xla
 
 __all__ = ["Replay", "find_origin"]
 
@@ -60,7 +61,7 @@ class Replay:
         roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
         losses = [] if loss is None else [loss]
         ops = _find_ops([root.op for root in roots + losses if root.graph is graph], graph)
-        self.is_possible = bool(ops) and len(ops) <= NODES_MAX
+        self.is_possible = bool(ops) and len(ops) <= NODES_MAX and not (is_under_xla() and any(map(_is_loop, ops)))
         if not self.is_possible:
             return
         self._ops = ops
@@ -248,6 +249,11 @@ def _find_ops(roots: Iterable[Any], graph: Any) -> list[Any]:
             if not n_missing[id(consumer)]:
                 heapq.heappush(ready, (consumer._id, consumer))
     return found
+
+
+def _is_loop(op: Any) -> bool:
+    """Whether an operation needs sizes that XLA may not see in a copy: loops, and the lists that their gradients use."""
+    return op.type in ("While", "StatelessWhile") or op.type.startswith(("TensorList", "EmptyTensorList"))
 
 
 def _is_repeatable(op: Any) -> bool:
