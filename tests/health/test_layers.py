@@ -22,6 +22,7 @@ LAYERS = [("dense_0", 64, "relu"), ("dense_1", 64, "relu"), ("patch", 64, None),
           ("dense_3", 64, None)]  # fmt: skip
 INPUTS = [("input", 30), ("target", 1)]
 LOG = forward("Log", "patch/Log", code="logits = tf.math.log(p)", layer="patch", line=12)
+CLIPPED_LOG = forward("Log", "patch/Log", code="return tf.clip_by_value(tf.math.log(p), -9.0, 9.0)", layer="patch")
 LOSS_LOG = forward("Log", "Log", code="loss = -tf.reduce_mean(y * tf.math.log(tf.clip_by_value(p, 1e-8, 1.0)))", line=9)
 MUL = forward("Mul", "penalty/mul", code="loss += mask * weight", line=31)
 MATMUL = forward("MatMul", "dense_2/MatMul", layer="dense_2")
@@ -199,6 +200,16 @@ CASES = {
         layer="patch",
         words=("cut to 0: a clip hides the steep logarithm (train.py:12)",),
         cause="clip around the logarithm cuts the gradient off",
+    ),
+    "clip in the line of the logarithm, from the start": Case(
+        run(operations=[CLIPPED_LOG]).cut("backprop", [1], 0.4).set_loss(1.8)
+        .break_operation(0, start=0, n=0, margin=1e-24, amplification=1e24),
+        "zero_gradient",
+        0,
+        severity="warning",
+        layer="patch",
+        tensor="dense_1",
+        words=("40% of the gradient at dense_1 is cut to 0: a clip hides the steep logarithm in `patch`",),
     ),
     "clip inside the logarithm, from the start": Case(
         run(operations=[LOSS_LOG]).cut("backprop", [4], 0.9999).set_loss(17.0)

@@ -6,6 +6,7 @@ where an operation in the user's own line is steep, and against the tensor's own
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -28,14 +29,17 @@ START_LIMIT: Final = 0.9
 CONFIRM_ROWS: Final = 10
 """Captured rows in succession."""
 
+_CLIP: Final = re.compile(r"\bclip_by_value\b|\bclip\b|\b(?:min|max)imum\b")
+
 Float = npt.NDArray[np.float64]
 
 
 class CutRule:
     """Watches the zeros behind one stream's steep forward operations.
 
-    An operation in a layer is judged by the gradient with respect to that layer's output, one in the loss by that of
-    the model's output; where these are not captured, by the kernel's gradient nearest to the loss.
+    An operation in a layer is judged by the gradients with respect to that layer's output (a clip behind it) and to the
+    output before it (a clip inside), one in the loss by that of the model's output; where these are not captured, by
+    the kernel's gradient nearest to the loss.
 
     Args:
         stream: the stream's number.
@@ -45,14 +49,18 @@ class CutRule:
 
     def __init__(self, stream: int, table: TensorTable, operations: tuple[Operation, ...]) -> None:
         self._stream, self._table = stream, table
-        pairs = [(o, _tensor_behind(o, table)) for o in operations if is_judged(o)]
-        self._operations = tuple(operation for operation, column in pairs if column >= 0)
-        self._columns = np.array([column for _, column in pairs if column >= 0], np.int64)
+        pairs = [(o, column) for o in operations if is_judged(o) for column in _find_columns(o, table)]
+        self._operations = tuple(operation for operation, _ in pairs)
+        self._columns = np.array([column for _, column in pairs], np.int64)
         self._places = np.array([operation.place for operation in self._operations], np.int64)
         n = len(self._operations)
-        self._is_backprop = np.isin(self._columns, table.backprop)
+        self._is_output = np.array([not o.layer for o in self._operations], bool)
+        self._is_output &= np.isin(self._columns, table.backprop)
         # One-hot labels leave one class in so many.
         self._one_hot = np.array([1.0 / max((table.shapes[c] or (1,))[-1], 1) for c in self._columns], np.float64)
+        # A clip in the operation's own line explains zeros from the first row on, in the layer's own or earlier output.
+        is_clip = np.array([bool(o.layer) and _CLIP.search(o.code) is not None for o in self._operations], bool)
+        self._is_clip = is_clip & np.isin(self._columns, table.backprop)
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._before = np.full(n, np.nan)
         self._run = np.zeros(n, np.int64)
@@ -88,12 +96,18 @@ class CutRule:
         share = 1.0 - alive / np.maximum(usual, 1e-12)
         from_start = 1.0 - alive / self._one_hot
         is_cut = (share >= SHARE_LIMIT) & np.isfinite(usual)
-        is_start = self._is_backprop & (from_start >= START_LIMIT)
+        share, is_cut = (
+            np.where(self._is_clip, 1.0 - alive, share),
+            is_cut | (self._is_clip & (1.0 - alive >= SHARE_LIMIT)),
+        )
+        is_start = self._is_output & (from_start >= START_LIMIT)
         is_high = is_known & (slope >= AMPLIFICATION_LIMIT) & (is_cut | is_start)
         self._run_step[is_high & (self._run == 0)] = step
         self._run = np.where(is_high, self._run + 1, np.where(is_known, 0, self._run))
+        told = {self._operations[place].name for place in self._current}
         for place in np.flatnonzero(self._run >= CONFIRM_ROWS).tolist():
-            if place not in self._current and len(self.episodes) < EPISODES_LIMIT:
+            if self._operations[place].name not in told and len(self.episodes) < EPISODES_LIMIT:
+                told.add(self._operations[place].name)
                 self._open(place, step, float((share if is_cut[place] else from_start)[place]), float(alive[place]))
         for place, episode in list(self._current.items()):
             if is_high[place]:
@@ -129,12 +143,12 @@ class CutRule:
         self.episodes.append(self._current[place])
 
 
-def _tensor_behind(operation: Operation, table: TensorTable) -> int:
-    """The column of the tensor whose zeros tell, -1 where there is none."""
-    own = [column for column in table.backprop if operation.layer and table.layers[column] == operation.layer]
-    if own:
-        return int(own[-1])
+def _find_columns(operation: Operation, table: TensorTable) -> list[int]:
+    """The columns of the tensors whose zeros tell."""
     if len(table.backprop) and not operation.layer:
-        return int(table.backprop[-1])
+        return [int(table.backprop[-1])]
+    own = [place for place, column in enumerate(table.backprop) if table.layers[column] == operation.layer]
+    if own:
+        return [int(column) for column in table.backprop[max(own[0] - 1, 0) : own[-1] + 1]]
     kernels = table.gradient[table.kernels]
-    return int(kernels[-1]) if len(kernels) else -1
+    return [int(column) for column in kernels[-1:]]
