@@ -607,13 +607,16 @@ class Watch:
         """Lets a bad step of the graph being traced tell which operation it began with."""
         if "operation" not in self._settings.capture or tf.executing_eagerly():
             return
-        replay = Replay(gradients, loss, layer_paths(self._models))
-        if replay.is_possible:
-            is_bad = ~before.is_finite
-            if loss is not None:
-                is_bad |= ~tf.reduce_all(tf.math.is_finite(loss))
-            replay.record(before.step, is_bad)
-            stream.replays.append(replay)
+        try:
+            replay = Replay(gradients, loss, layer_paths(self._models))
+            if replay.is_possible:
+                is_bad = ~before.is_finite
+                if loss is not None:
+                    is_bad |= ~tf.reduce_all(tf.math.is_finite(loss))
+                replay.record(before.step, is_bad)
+                stream.replays.append(replay)
+        except Exception as error:  # the boundary; the step itself is recorded without it
+            self._fail("preparing to compute a bad step again", error)
 
     def _names(self, variables: Sequence[Any]) -> list[str]:
         names: list[str] = []
