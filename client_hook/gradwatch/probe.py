@@ -226,7 +226,9 @@ class Stream:
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _before(self, gradients: Sequence[Any], scalars: StepScalars, tapped: Tensor) -> Before:
         with tf.name_scope("gradwatch"):
-            step = self._clock.tick(self._last)
+            # Not before there is a gradient: `fit` learns that the data are at their end by beginning one step more.
+            with tf.control_dependencies(_some(gradients)):
+                step = self._clock.tick(self._last)
             is_due = self._cadence.is_due(step)
             if scalars.loss is not None:
                 is_due |= ~tf.math.is_finite(_scalar(scalars.loss))
@@ -378,6 +380,12 @@ def _block_if(is_on: Tensor, tensors: Callable[[], Sequence[Tensor]], sizes: Seq
     """The statistics of some tensors where they are wanted, NaN where not."""
     nothing = np.full((len(sizes), len(STATISTICS)), np.nan, np.float32)
     return tf.cond(is_on, lambda: statistic.full_block(tensors(), sizes), lambda: tf.constant(nothing))
+
+
+def _some(gradients: Sequence[Any]) -> list[Tensor]:
+    """One of the gradients that are there: the last, which arrives first."""
+    found = [gradient for gradient in gradients if gradient is not None][-1:]
+    return [getattr(gradient, "values", gradient) for gradient in found]
 
 
 def _missing(n: int) -> Any:

@@ -91,8 +91,10 @@ class Ring:
         row = tf.concat([tf.cast(header, tf.float32), values], 0)
         index = tf.reshape(count % self.n_rows, [1])
         # The raw op: `Variable.scatter_update` would add a read of the whole ring to the user's graph.
-        tf.raw_ops.ResourceScatterUpdate(resource=self._rows.handle, indices=index, updates=row[None, :])
-        self._n_written.assign_add(1)
+        store = tf.raw_ops.ResourceScatterUpdate(resource=self._rows.handle, indices=index, updates=row[None, :])
+        # A step may end in the middle (the data set's end does it); a row that never came must not be counted.
+        with tf.control_dependencies([] if store is None else [store]):
+            self._n_written.assign_add(1)
 
     def read(self) -> Rows:
         """Takes all new rows, oldest first. Called by one thread at a time, never by the training thread."""
