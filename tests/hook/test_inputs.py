@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import gradwatch
 from gradwatch.batch import COLUMNS_MAX
 from gradwatch.protocol import decode_columns
 from tests.hook.training import BATCH, LOSS, dense
 from tests.numerics.reference import assert_block_equal, row
+from tests.serving import Server
 
 N_STEPS = 4
 WIDTH = 5
@@ -431,3 +433,23 @@ def test_an_evaluation_enters_no_step(watch, read, run_eagerly):
     fit(model, SICK, Y, validation_data=(X + 100, Y))
     fit(model, SICK, Y)
     assert_entered(watched, read(watched), {"input": 2 * parts(SICK), "target": 2 * parts(Y)})
+
+
+def test_from_the_training_to_rest_through_a_real_server(tmp_path):
+    model = regression(jit_compile=False)
+    with Server(tmp_path) as server, gradwatch.watch(model, url=server.url, budget=0) as watched:
+        fit(model, SICK, Y)
+        watched.close()
+        found = server.get(f"/api/runs/{watched.run_id}/columns", tensor="input")
+        assert (found["n_columns"], found["n_steps"], found["n_lost"]) == (WIDTH, N_STEPS, 0)
+        bad = ~np.isfinite(SICK)
+        assert found["n_nonfinite"] == bad.sum(axis=0).tolist()
+        assert found["n_steps_nonfinite"] == [0, 1, 0, 0, 1]
+        finite = np.where(bad, np.nan, SICK)
+        np.testing.assert_array_equal(np.array(found["min"], np.float32), np.nanmin(finite, axis=0))
+        np.testing.assert_array_equal(np.array(found["max"], np.float32), np.nanmax(finite, axis=0))
+        assert found["rows"] == [{"step": 2, "worker": 0, "rows": [3, 9], "n_rows": 2}]
+        counts = server.get(f"/api/runs/{watched.run_id}/series", tensor="input", kind="input", statistic="n_nan")
+        assert counts["max"] == [0, 0, 1, 0]
+        leading = watched.findings()[0]
+        assert (leading["kind"], leading["first_step"], leading["tensor"]) == ("nonfinite_input", 2, "input")
