@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, Page
 from tests.e2e.chromium import find_chromium, launch, watch_page
 from tests.serving import Server
 from tests.synthetic import KINDS, N_ELEMENTS, NORM, SyntheticRun, stream
+from tests.synthetic_layers import LayeredRun
 
 FOLDER = Path(__file__).parents[2] / "artifacts" / "screenshots"
 PARTS = (
@@ -68,6 +69,11 @@ class Transformer(SyntheticRun):
         return tensors
 
 
+@dataclass
+class LayeredTransformer(LayeredRun, Transformer):
+    """The same, its layers and inputs captured too."""
+
+
 RUNS = (
     Transformer(kind="healthy", layers=23, steps=600, run_id="healthy", name="digits-vit-clipped", project="digits",
                 tags=("vit", "clipnorm 1"), config={"learning_rate": 3e-4, "batch_size": 128, "clipnorm": 1.0}, seed=3),
@@ -77,6 +83,11 @@ RUNS = (
                 tags=("vit",), is_partial=True, seed=4),
     Transformer(kind="sick", layers=23, steps=240, run_id="several", name="digits-vit-two-troubles", project="digits",
                 is_partial=True, seed=5),
+    LayeredTransformer(kind="sick", layers=23, steps=900, run_id="layers", name="digits-vit-norm", project="digits",
+                       is_dead=True, period=8),
+    LayeredTransformer(kind="healthy", layers=23, steps=1200, run_id="thinned", name="digits-vit-thinned",
+                       project="digits", period=256),
+    LayeredTransformer(kind="dirty", layers=12, steps=400, run_id="inputs", name="digits-gaps", project="digits"),
     SyntheticRun(kind="sick", layers=250, steps=1500, run_id="large", name="translation-large", project="nmt",
                  tags=("500 tensors",)),
     SyntheticRun(kind="healthy", layers=6, steps=24, run_id="early", name="mnist-mlp", project="mnist"),
@@ -88,6 +99,11 @@ PAGES = {
     "run-usual": "/runs/sick?scale=own&order=trouble",
     "run-missing": "/runs/partial",
     "run-findings": "/runs/several",
+    "run-operation": "/runs/layers",
+    "run-saturated": "/runs/layers?kind=activation&statistic=saturated_share",
+    "run-zoomed": "/runs/layers?kind=activation&from=590&to=650",
+    "run-thinned": "/runs/thinned?kind=weight",
+    "run-inputs": "/runs/inputs?kind=input",
     "run-early": "/runs/early",
     "run-500": "/runs/large",
     "compare": "/compare?run=sick&run=healthy",

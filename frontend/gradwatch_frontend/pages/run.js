@@ -155,8 +155,10 @@ class RunPage {
     this.context.root.append(
       h("div", { class: "run-page" },
         this.verdict,
-        h("section", { class: "card chart-card", "aria-label": "Every layer, every step" }, h("div", { class: "chart-head" }, this.choices.element, this.zoomed), box, this.legend),
-        h("aside", { class: "side" }, this.findings.element, this.layer.element, this.facts.element),
+        h("div", { class: "main-column" },
+          h("section", { class: "card chart-card", "aria-label": "Every layer, every step" }, h("div", { class: "chart-head" }, this.choices.element, this.zoomed), box, this.legend),
+          this.facts.element),
+        h("aside", { class: "side" }, this.findings.element, this.layer.element),
       ),
     );
     this.#chart = new RunChart(box);
@@ -471,12 +473,14 @@ class RunPage {
     if (this.legend === undefined) return;
     const has = (/** @type {(number | null)[][]} */ block) => block.some((row) => row.some((cell) => (cell ?? 0) > 0));
     const perColumn = heatmap.downsampled_by;
+    const hasBlank = heatmap.statistic === "saturated_share" && heatmap.values.some((row) => row.every((value) => value === null));
     const isThinned = heatmap.tensors.some((_, row) => holdRow(heatmap, row).isHeld.includes(true));
     fill(
       this.legend,
       has(heatmap.n_nonfinite) && h("span", {}, h("i", { class: "swatch nonfinite" }), "NaN or Inf"),
       has(heatmap.missing) && h("span", {}, h("i", { class: "swatch missing" }), "no gradient reaches this variable"),
       isThinned && h("span", {}, "Captured now and then, to keep the hook cheap; a value stands until the next. Ticks above the rows, where they fit, are the steps captured."),
+      hasBlank && h("span", {}, "A blank row is a layer without an activation function that goes flat."),
       perColumn > 1 && h("span", {}, `Each column is ${formatStep(perColumn)} steps and keeps the most extreme; drag across to look closer.`),
     );
   }

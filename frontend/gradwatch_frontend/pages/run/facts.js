@@ -28,8 +28,9 @@ export class FactsCard {
     this.more = h("div", {});
     this.element = h("section", { class: "card", "aria-label": "Run" },
       h("h2", {}, "Run"),
-      h("dl", { class: "facts" }, h("dt", {}, "name"), h("dd", {}, this.name), h("dt", {}, "tags"), h("dd", {}, this.tags, this.tag)),
-      this.facts, this.more);
+      h("div", { class: "run-facts" },
+        h("div", {}, h("dl", { class: "facts" }, h("dt", {}, "name"), h("dd", {}, this.name), h("dt", {}, "tags"), h("dd", {}, this.tags, this.tag)), this.facts),
+        this.more));
   }
 
   /** @param {RunDetail} run */
