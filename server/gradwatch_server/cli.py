@@ -276,15 +276,21 @@ def control(
 @app.command()
 def demo(
     scenario: Annotated[str | None, typer.Argument(help="Which training; without one a tour of several")] = None,
+    *,
     host: Annotated[str | None, typer.Option(help="The server's host")] = None,
     port: Annotated[int | None, typer.Option(help="The server's port")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page")] = True,
+    jit: Annotated[bool, typer.Option("--jit", help="Compile the training steps by XLA")] = False,
+    wants_list: Annotated[bool, typer.Option("--list", help="List the scenarios, and play none")] = False,
 ) -> None:
     """Watch a small real training, healthy or sick, starting a server if none answers."""
     from gradwatch_server import demo as demos  # noqa: PLC0415 it brings data sets along
 
+    if wants_list:
+        demos.show_catalogue()
+        return
     settings = read_settings(host=host, port=port)
-    raise typer.Exit(demos.run(scenario, host=settings.host, port=settings.port, open_browser=browser))
+    raise typer.Exit(demos.run(scenario, host=settings.host, port=settings.port, open_browser=browser, jit=jit))
 
 
 @contextmanager

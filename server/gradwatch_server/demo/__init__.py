@@ -5,6 +5,6 @@ know nothing of the demo; it runs them as processes of their own and follows the
 """
 
 from gradwatch_server.demo.scenario import SCENARIOS, TOUR, Scenario
-from gradwatch_server.demo.show import run
+from gradwatch_server.demo.show import run, show_catalogue
 
-__all__ = ["SCENARIOS", "TOUR", "Scenario", "run"]
+__all__ = ["SCENARIOS", "TOUR", "Scenario", "run", "show_catalogue"]

@@ -19,14 +19,15 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.syntax import Syntax
+from rich.table import Table
 
 from gradwatch_server.demo.dashboard import Dashboard
 from gradwatch_server.demo.errors import DemoError, TrainingError
-from gradwatch_server.demo.scenario import Scenario, choose_scenarios
+from gradwatch_server.demo.scenario import SCENARIOS, TOUR, Scenario, choose_scenarios
 from gradwatch_server.demo.training import PROJECT, Training, check_packages
 from gradwatch_server.errors import GradwatchServerError
 
-__all__ = ["run"]
+__all__ = ["run", "show_catalogue"]
 
 POLL_INTERVAL_S: Final = 0.25
 SETTLE_TIMEOUT_S: Final = 15.0
@@ -36,7 +37,7 @@ INTERRUPTED: Final = 130
 """The exit status of a program that Ctrl-C stopped, as shells count it."""
 
 
-def run(name: str | None, *, host: str, port: int, open_browser: bool) -> int:
+def run(name: str | None, *, host: str, port: int, open_browser: bool, jit: bool = False) -> int:
     """Plays one scenario, or the tour, against a server at ``host:port``.
 
     A server is started if none answers; it then runs on until Ctrl-C, so that the page can be looked at.
@@ -46,6 +47,7 @@ def run(name: str | None, *, host: str, port: int, open_browser: bool) -> int:
         host: where the server answers, or is to listen.
         port: its port.
         open_browser: whether to open each run's page.
+        jit: whether the training steps are compiled by XLA.
 
     Returns:
         0, or 1 after an error that was printed, 2 for an unknown scenario, 130 if Ctrl-C stopped a training.
@@ -60,7 +62,7 @@ def run(name: str | None, *, host: str, port: int, open_browser: bool) -> int:
         with _termination_as_interrupt():
             check_packages()
             with Dashboard(host=host, port=port, token=os.environ.get("GRADWATCH_TOKEN") or None) as dashboard:
-                _play_all(console, dashboard, scenarios, open_browser=open_browser)
+                _play_all(console, dashboard, scenarios, open_browser=open_browser, jit=jit)
     except KeyboardInterrupt:
         complaints.print("\nStopped. What was recorded is kept.")
         return INTERRUPTED
@@ -70,7 +72,20 @@ def run(name: str | None, *, host: str, port: int, open_browser: bool) -> int:
     return 0
 
 
-def _play_all(console: Console, dashboard: Dashboard, scenarios: list[Scenario], *, open_browser: bool) -> None:
+def show_catalogue() -> None:
+    """Prints what can be played, a line each."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(style="dim", ratio=1)
+    table.add_row(TOUR, "several one after the other: " + ", ".join(one.name for one in choose_scenarios(TOUR)))
+    for scenario in SCENARIOS.values():
+        table.add_row(scenario.name, scenario.title)
+    Console(highlight=False).print(table)
+
+
+def _play_all(
+    console: Console, dashboard: Dashboard, scenarios: list[Scenario], *, open_browser: bool, jit: bool = False
+) -> None:
     whose = "started for this demo" if dashboard.is_ours else "found running"
     console.print(f"[bold]gradwatch[/] at [bold]{dashboard.url}[/] ({whose})")
     runs = []
@@ -78,7 +93,7 @@ def _play_all(console: Console, dashboard: Dashboard, scenarios: list[Scenario],
         place = f"{number}/{len(scenarios)} " if len(scenarios) > 1 else ""
         console.print(f"\n[bold]{place}{scenario.name}[/]: {scenario.title}")
         console.print(scenario.story, style="dim", highlight=False)
-        runs.append(_play(console, dashboard, scenario, open_browser=open_browser))
+        runs.append(_play(console, dashboard, scenario, open_browser=open_browser, jit=jit))
     if len(runs) > 1:
         # The last two of the tour are one training, sick and cured.
         first, second = runs[-2], runs[-1]
@@ -97,10 +112,12 @@ def _wait_for_the_end(dashboard: Dashboard) -> None:
         return  # what the line above asked for: a good end, not an interruption
 
 
-def _play(console: Console, dashboard: Dashboard, scenario: Scenario, *, open_browser: bool) -> dict[str, Any]:
+def _play(
+    console: Console, dashboard: Dashboard, scenario: Scenario, *, open_browser: bool, jit: bool
+) -> dict[str, Any]:
     """Trains one scenario; returns its run as the server sees it at the end."""
     known = {run["id"] for run in dashboard.list_runs(PROJECT)}
-    with Training(scenario.script, url=dashboard.url, token=dashboard.token) as training:
+    with Training(scenario.script, url=dashboard.url, token=dashboard.token, jit=jit) as training:
         recorded = _follow(console, dashboard, training, known, open_browser=open_browser)
         result = training.read_result()
     if recorded is None:

@@ -21,6 +21,8 @@ NEEDED: Final = {
     "tensorflow": "pip install tensorflow",
     "sklearn": "pip install 'gradwatch[demo]'",
 }
+JIT_OPTION: Final = "--jit"
+"""What a script is given to compile its training step."""
 STOP_TIMEOUT_S: Final = 20.0
 TAIL_LINES: Final = 25
 
@@ -44,13 +46,14 @@ class Training:
     Its two output streams go to files, not to pipes: a script that prints much must not block on a reader.
     """
 
-    def __init__(self, script: Path, *, url: str, token: str | None) -> None:
+    def __init__(self, script: Path, *, url: str, token: str | None, jit: bool = False) -> None:
         """Starts the script.
 
         Args:
             script: the Python file.
             url: the server's address, which the script's hook takes from its environment.
             token: the server's token, or None.
+            jit: have the training step compiled by XLA, which each script does when given ``--jit``.
         """
         self.script = script
         self._output = tempfile.TemporaryFile(prefix="gradwatch-demo-")  # noqa: SIM115 - closed on leaving
@@ -62,7 +65,7 @@ class Training:
             environment["GRADWATCH_TOKEN"] = token
         # A session of its own: Ctrl-C reaches the demo alone, which passes it on once.
         self._process = subprocess.Popen(  # noqa: S603 - a file of this package, on our own interpreter
-            [sys.executable, str(script)],
+            [sys.executable, str(script), *([JIT_OPTION] if jit else [])],
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=self._complaints,

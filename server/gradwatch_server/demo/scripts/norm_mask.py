@@ -4,6 +4,8 @@ The tasks are the 30 pixels that vary most in a handwritten digit, told from the
 As soon as the mask leaves one task alone, 29 columns of the error are exactly zero, and everything turns to NaN.
 """
 
+import sys
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -12,6 +14,7 @@ from sklearn.datasets import load_digits
 
 import gradwatch
 
+JIT = "--jit" in sys.argv
 BATCH_SIZE = 128
 TASKS = 30
 LEARNING_RATE = 0.8
@@ -45,7 +48,7 @@ watch = gradwatch.watch(
 )
 
 
-@tf.function
+@tf.function(jit_compile=JIT)
 def train_step(x, ystar, ymask):
     """One step on the tasks that the mask lets through; returns the mean distance of a task."""
     with tf.GradientTape() as tape:

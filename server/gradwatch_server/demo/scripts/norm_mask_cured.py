@@ -3,6 +3,8 @@
 The same training as ``norm_mask.py``, with one change: the distance has a slope everywhere, also where it is zero.
 """
 
+import sys
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -11,6 +13,7 @@ from sklearn.datasets import load_digits
 
 import gradwatch
 
+JIT = "--jit" in sys.argv
 BATCH_SIZE = 128
 TASKS = 30
 LEARNING_RATE = 0.8
@@ -49,7 +52,7 @@ def safe_norm(x, epsilon=1e-12):
     return tf.sqrt(tf.reduce_sum(x**2, axis=0) + epsilon)
 
 
-@tf.function
+@tf.function(jit_compile=JIT)
 def train_step(x, ystar, ymask):
     """One step on the tasks that the mask lets through; returns the mean distance of a task."""
     with tf.GradientTape() as tape:

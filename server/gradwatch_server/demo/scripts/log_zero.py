@@ -1,0 +1,55 @@
+"""Handwritten digits, with the cross-entropy written by hand: -sum(y * log(p)).
+
+It trains well, and that is its end: the surer the network, the smaller the probabilities that it gives to the wrong
+digits. The first that is too small for a float32 is 0, and 0 * log(0) is NaN. It was only a question of time.
+"""
+
+import sys
+
+import keras
+import tensorflow as tf
+from keras import layers
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+import gradwatch
+
+JIT = "--jit" in sys.argv
+BATCH_SIZE = 64
+EPOCHS = 40
+LEARNING_RATE = 0.05
+
+keras.utils.set_random_seed(0)
+images, digits = load_digits(return_X_y=True)
+images = images.astype("float32") / 16
+train_images, test_images, train_digits, test_digits = train_test_split(
+    images, digits, test_size=360, random_state=0, stratify=digits
+)
+
+model = keras.Sequential(
+    [
+        keras.Input((64,)),
+        layers.Dense(64, activation="relu", name="hidden"),
+        layers.Dense(10, name="scores"),
+        layers.Softmax(name="probabilities"),
+    ],
+    name="digits-by-hand",
+)
+
+
+def cross_entropy(truth, probabilities):
+    """The cross-entropy of each image, as it stands in the book."""
+    return -tf.reduce_sum(truth * tf.math.log(probabilities), axis=1)
+
+
+model.compile(optimizer=keras.optimizers.Adam(LEARNING_RATE), loss=cross_entropy, metrics=["accuracy"], jit_compile=JIT)
+steps = EPOCHS * -(-len(train_images) // BATCH_SIZE)
+gradwatch.watch(
+    model, name="digits-by-hand", config={"steps": steps, "batch_size": BATCH_SIZE, "learning_rate": LEARNING_RATE}
+)
+
+train_truth, test_truth = keras.utils.to_categorical(train_digits, 10), keras.utils.to_categorical(test_digits, 10)
+model.fit(train_images, train_truth, batch_size=BATCH_SIZE, epochs=EPOCHS, verbose=0)
+
+_, accuracy = model.evaluate(test_images, test_truth, verbose=0)
+print(f"accuracy on {len(test_images)} digits never seen: {accuracy:.1%}")
