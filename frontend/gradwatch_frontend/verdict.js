@@ -19,7 +19,8 @@ import { formatCount, formatEvidence, formatPlural, formatShare, formatStep, sho
  * @property {{file: string, line: number | null, code: string | null} | null} source
  * @property {Hypothesis[]} hypotheses the likeliest first
  * @property {Finding | null} finding
- * @property {string | null} error what the training script died of
+ * @property {string | null} error what the training script died of, or why a person stopped it
+ * @property {boolean} isStopped whether a person stopped it
  */
 
 /**
@@ -61,8 +62,9 @@ export function findTone(finding) {
 export function describeVerdict(run, findings) {
   const leading = findings[0];
   const error = run.error ?? null;
-  if (leading !== undefined) return describeFinding(leading, error);
-  const blank = { summary: "", chain: [], operations: [], numbers: [], source: null, hypotheses: [], finding: null, error };
+  const isStopped = run.state === "finished" && error !== null;
+  if (leading !== undefined) return { ...describeFinding(leading), error, isStopped };
+  const blank = { summary: "", chain: [], operations: [], numbers: [], source: null, hypotheses: [], finding: null, error, isStopped };
   if (run.state === "crashed") {
     return {
       ...blank,
@@ -103,16 +105,15 @@ function describeHealth(run, n) {
   const watched = tensors > 0 ? ` of ${formatPlural(tensors, "watched tensor")}` : "";
   const why = `In ${formatPlural(n, "step")}${watched}: everything finite, nothing exploding, nothing vanishing, no gradient missing.`;
   if (run.state === "live") return { title: "Healthy so far", why };
-  if (run.state === "finished") return { title: "Healthy to the end", why };
+  if (run.state === "finished") return { title: run.error ? "Healthy until it was stopped" : "Healthy to the end", why };
   return { title: "Healthy when last heard of", why: `${why} The training has not been heard of since.` };
 }
 
 /**
  * @param {Finding} finding
- * @param {string | null} error
- * @returns {Verdict}
+ * @returns {Omit<Verdict, "error" | "isStopped">}
  */
-function describeFinding(finding, error) {
+function describeFinding(finding) {
   const { summary, chain, chain_operations } = evidence(finding.evidence);
   const hypotheses = [...finding.hypotheses].sort((a, b) => b.confidence - a.confidence);
   return {
@@ -126,7 +127,6 @@ function describeFinding(finding, error) {
     source: finding.source,
     hypotheses,
     finding,
-    error,
   };
 }
 

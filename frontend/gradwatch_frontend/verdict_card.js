@@ -33,7 +33,7 @@ export function buildVerdictCard(verdict, { inputs = null, showOnset = null } = 
       h("div", { class: "onset" }, buildChain(verdict), finding !== null && showOnset !== null && h("button", { type: "button", class: "button small", onclick: showOnset }, `Zoom to step ${formatStep(finding.first_step)}`)),
       buildOperations(verdict),
       inputs,
-      verdict.error !== null && buildError(verdict.error),
+      verdict.error !== null && buildError(verdict.error, verdict.isStopped),
       buildEvidence(verdict),
       others.length > 0 && buildOthers(others),
     ),
@@ -48,8 +48,12 @@ function buildChain({ chain }) {
   return h("ol", { class: "chain", "aria-label": "Order of onset" }, links);
 }
 
-/** @param {string} error */
-function buildError(error) {
+/**
+ * @param {string} error
+ * @param {boolean} isStopped
+ */
+function buildError(error, isStopped) {
+  if (isStopped) return h("p", { class: "error-line" }, error);
   const lines = error.trim().split("\n");
   const last = lines[lines.length - 1] ?? error;
   if (lines.length === 1) return h("p", { class: "error-line" }, "The script ended with ", h("code", {}, last));

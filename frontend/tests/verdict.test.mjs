@@ -83,3 +83,9 @@ test("numbers behind a finding: named, without what is unknown, nothing that flo
     ["operations looked at in step", "812"], ["update ÷ weight", "0.00123"], ["is over", "yes"], ["last losses", "0.5, beyond float32"],
   ]);
 });
+
+test("a training that a person stopped did not die", () => {
+  const verdict = describeVerdict(run({ state: "finished", error: "Stopped by a person: enough" }), []);
+  assert.deepEqual([verdict.title, verdict.isStopped], ["Healthy until it was stopped", true]);
+  assert.equal(describeVerdict(run({ state: "crashed", error: "ValueError" }), [finding()]).isStopped, false);
+});
