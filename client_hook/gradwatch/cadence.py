@@ -45,8 +45,7 @@ class Cadence:
 
     def is_due_around(self, step: Tensor) -> Tensor:
         """Whether they are due at a step or the next: within a step, before it is known whose ``apply`` comes."""
-        period = self._period.read_value()
-        return (step % period == 0) | ((step + 1) % period == 0)
+        return (step + 1) % self._period.read_value() < 2
 
     def is_on(self, kind: str) -> Tensor:
         """Whether full statistics of a kind are wanted at all, a bool scalar.

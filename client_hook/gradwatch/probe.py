@@ -28,7 +28,7 @@ __all__ = ["Before", "Clock", "StepScalars", "Stream", "resource_of"]
 TRACES_MAX = 8
 """Traces of one training step whose copies are kept: new shapes of a batch make new ones."""
 Tensor = Any  # tensorflow ships no types
-_NORM, _N_ELEMENTS = STATISTICS.index("norm"), STATISTICS.index("n_elements")
+_N_ELEMENTS = STATISTICS.index("n_elements")
 _COUNTS = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
 
 
@@ -238,7 +238,7 @@ class Stream:
             operations = self._operation_block(gradients, scalars.loss, is_full)
             is_due = self._is_weight_due(step, is_full, treatment)
             clipped = measure_clipping(treatment, gradients, block, is_finite=is_finite, is_due=is_due)
-            values, flags = self._scalars(scalars, block, is_finite, clipped)
+            values, flags = self._scalars(scalars, is_finite, clipped)
             weights = self._weights_before(is_due)
             return Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags)
 
@@ -291,7 +291,7 @@ class Stream:
         )
 
     def _scalars(
-        self, scalars: StepScalars, gradients: Tensor, is_finite: Tensor, clipped: Clipped | None = None
+        self, scalars: StepScalars, is_finite: Tensor, clipped: Clipped | None = None
     ) -> tuple[Tensor, Tensor]:
         is_skipped = ~is_finite if self.skips_nonfinite or scalars.treatment.skips_nonfinite else None
         is_update = scalars.treatment.is_update
@@ -300,7 +300,7 @@ class Stream:
         values = {
             "loss": scalars.loss,
             "learning_rate": scalars.learning_rate,
-            "gradient_norm": statistic.global_norm(gradients[:, _NORM]),
+            "gradient_norm": None,  # the reader makes it of the gradients' norms
             "loss_scale": scalars.loss_scale,
             "skipped": is_skipped,
             "clipped_norm": None if clipped is None else clipped.norm,
@@ -315,16 +315,17 @@ class Stream:
         return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.cast(flags, tf.float32)
 
     def _weights_before(self, is_due: Tensor) -> tuple[Tensor, ...]:
+        """Whether the weights are taken as they are before the step, a bool scalar, and then each of them."""
         if "update" not in self.kinds:
             return ()
         if statistic.is_under_xla():
-            return tuple(variable.read_value() for variable in self.variables)
+            return (self._cadence.is_on("update"), *(variable.read_value() for variable in self.variables))
         # Holding a variable's value across its assignment makes TensorFlow copy it: only where it is needed.
         return tuple(
             tf.cond(
                 is_due & self._cadence.is_on("update"),
-                lambda: tuple(tf.identity(variable.read_value()) for variable in self.variables),
-                lambda: tuple(tf.zeros([0] * len(variable.shape), variable.dtype) for variable in self.variables),
+                lambda: (tf.constant(True), *(tf.identity(variable.read_value()) for variable in self.variables)),
+                lambda: (tf.constant(False), *(tf.zeros([0] * len(v.shape), v.dtype) for v in self.variables)),
             )
         )
 
@@ -352,19 +353,21 @@ class Stream:
             is_on = self._cadence.is_on("weight")
             blocks.append(_block_if(is_on, lambda: [v.read_value() for v in self.variables], self.sizes))
         if "update" in self.kinds:
-            is_on = self._cadence.is_on("update")
-            if not statistic.is_under_xla():  # they were on when the weights before the update were taken
-                is_on &= tf.reduce_all([tf.size(before) > 0 for before in weights_before if before.shape.rank])
-            blocks.append(_block_if(is_on, lambda: self._updates(weights_before), self.sizes))
+            is_taken, *taken = weights_before
+            blocks.append(_block_if(is_taken, lambda: self._updates(taken), self.sizes))
         if self.slots:
             kept = [slot.variable for slot in self.slots]
             is_on = self._cadence.is_on("slot")
             blocks.append(_block_if(is_on, lambda: [v.read_value() for v in kept], [*map(_size, kept)]))
         return tf.concat(blocks, 0)
 
-    def _updates(self, weights_before: tuple[Tensor, ...]) -> list[Tensor]:
+    def _updates(self, weights_before: Sequence[Tensor]) -> list[Tensor]:
+        if not statistic.is_under_xla():
+            # Eagerly a trace knows the shape that they have where they were not taken; it is another where they were.
+            hidden = (tf.compat.v1.placeholder_with_default(one, [None] * one.shape.rank) for one in weights_before)
+            weights_before = list(map(tf.ensure_shape, hidden, (variable.shape for variable in self.variables)))
         pairs = zip(self.variables, weights_before, strict=True)
-        return [variable.read_value() - tf.ensure_shape(before, variable.shape) for variable, before in pairs]
+        return [variable.read_value() - before for variable, before in pairs]
 
 
 def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:

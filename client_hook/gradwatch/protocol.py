@@ -278,7 +278,7 @@ def decode_scalars(message: Message) -> Message:
 
 
 def decode_columns(message: Message) -> Message:
-    """Replaces the raw blocks of a ``columns`` message by arrays; shapes as `columns_message`, errors as `decode_rows`."""
+    """Replaces the raw blocks of a ``columns`` message by arrays as in `columns_message`; errors as `decode_rows`."""
     n, n_columns = _count(message), _count(message, "n_columns")
     return message | {
         "steps": _block(message, "steps", "<i8", (n,)),

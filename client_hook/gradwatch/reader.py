@@ -19,7 +19,7 @@ from gradwatch.probe import Stream
 from gradwatch.protocol import STATISTICS, Message, rows_message, scalars_message
 from gradwatch.ring import Ring, Rows
 
-__all__ = ["LoggedValue", "Reader", "ScalarLog"]
+__all__ = ["LoggedValue", "Reader", "ScalarLog", "global_norm"]
 
 INTERVAL_S: Final = 0.1
 INTERVAL_MIN_S: Final = 0.01
@@ -27,6 +27,7 @@ FAILURES_MAX: Final = 10
 """Readings that may fail in a row: one may meet a device at a bad moment, ten are a mistake of ours."""
 _COUNTS: Final = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
 _LOSS: Final = Stream.SCALARS.index("loss")
+_GRADIENT_NORM: Final = Stream.SCALARS.index("gradient_norm")
 _SKIPPED: Final = Stream.SCALARS.index("skipped")
 _LOSS_SCALE: Final = Stream.SCALARS.index("loss_scale")
 LOSS_SCALE_FLOOR: Final = 1.0
@@ -87,6 +88,16 @@ class ScalarLog:
         step = int(_number(value.step))
         offset = self._offsets.setdefault(value.name, 1 if step < 0 else 0)
         return step + offset
+
+
+def global_norm(gradients: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """sqrt(sum_i n_i^2) over the norms in ``[n, n_gradients, 11]``: ``[n]``, at most float32's largest number.
+
+    A gradient that is missing counts as 0.
+    """
+    norms = np.nan_to_num(gradients[:, :, STATISTICS.index("norm")].astype(np.float64), posinf=0.0)
+    total = np.sqrt(np.square(norms).sum(axis=1))
+    return np.minimum(total, np.finfo(np.float32).max).astype(np.float32)
 
 
 def _number(value: Any) -> npt.NDArray[Any]:
@@ -232,7 +243,7 @@ class Reader:
                 self._set_cadence(1, self._plan.captured)
             self._plan.take(control, self._clock())
         self._set_cadence(self._plan.period, self._plan.kinds)
-        if self._n_announced and (message := self._plan.tell(self.last_step + 1)) is not None:
+        if self._n_announced and (message := self._plan.tell(self._clock)) is not None:
             self._put(message)
 
     def _set_cadence(self, period: int, kinds: tuple[str, ...]) -> None:
@@ -249,6 +260,7 @@ class Reader:
         statistics = rows.values[:, :n_numbers].reshape(n, stream.n_tensors, len(STATISTICS))
         operations = rows.values[:, n_numbers : -2 * n_scalars]
         scalars, present = rows.values[:, -2 * n_scalars : -n_scalars], rows.values[:, -n_scalars:]
+        scalars[:, _GRADIENT_NORM], present[:, _GRADIENT_NORM] = global_norm(statistics[:, : len(stream.names)]), 1
         self.n_steps += n if stream.replica is None else 0
         self.n_lost += rows.n_lost
         self.last_step = max(self.last_step, int(rows.steps.max(initial=-1)))

@@ -252,7 +252,7 @@ def _find_ops(roots: Iterable[Any], graph: Any) -> list[Any]:
 
 
 def _is_loop(op: Any) -> bool:
-    """Whether an operation needs sizes that XLA may not see in a copy: loops, and the lists that their gradients use."""
+    """Whether an operation needs sizes that XLA may not see in a copy: a loop, a list of tensors for its gradient."""
     return op.type in ("While", "StatelessWhile") or op.type.startswith(("TensorList", "EmptyTensorList"))
 
 

@@ -23,7 +23,7 @@ from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import STATISTICS
 
-__all__ = ["NOTHING", "dense_values", "full_block", "global_norm", "is_under_xla", "layer_row", "step_block"]
+__all__ = ["NOTHING", "dense_values", "full_block", "is_under_xla", "layer_row", "light_rows", "step_block"]
 
 SMALL_TENSOR_LIMIT: Final = 16_384
 """Elements up to which launching ops costs more than reading memory, so that tensors are reduced together."""
@@ -104,7 +104,7 @@ def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Ten
     square_sums = tf.stack([_square_sum(_cast(tensor, tf.float32)) for tensor in tensors])
     is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
     sizes = tf.cast(_totals(n_elements), tf.float32)
-    block = tf.cond(is_full, lambda: full_block(tensors, n_elements), lambda: _light_rows(square_sums, sizes))
+    block = tf.cond(is_full, lambda: full_block(tensors, n_elements), lambda: light_rows(square_sums, sizes))
     return block, is_full
 
 
@@ -134,20 +134,16 @@ def _layer_row(matrix: Tensor, activation: str | None) -> Tensor:
     return tf.concat([row[:-1], [n_saturated]], 0)
 
 
-def _light_rows(square_sums: Tensor, sizes: Tensor) -> Tensor:
+def light_rows(square_sums: Tensor, sizes: Tensor) -> Tensor:
+    """The rows of tensors without a non-finite element, of which no more is wanted: float32 ``[n, 11]``.
+
+    Args:
+        square_sums: float32 ``[n]``, finite.
+        sizes: float32 ``[n]``, their elements.
+    """
     norm = tf.sqrt(square_sums)
     nan, zero = tf.fill(tf.shape(norm), tf.constant(_NAN)), tf.zeros_like(norm)
     return tf.stack([norm, nan, nan, nan, nan, zero, zero, zero, nan, sizes, nan], axis=1)
-
-
-def global_norm(norms: Tensor) -> Tensor:
-    """sqrt(sum_i n_i^2) over tensors' norms float32 ``[n]``, summed in float64.
-
-    NaN entries (missing tensors) count as 0. Returns a float32 scalar, 0 for none, at most float32's largest number.
-    """
-    norms = tf.cast(tf.where(tf.math.is_finite(norms), norms, tf.zeros_like(norms)), tf.float64)
-    total = tf.sqrt(tf.reduce_sum(tf.square(norms)))
-    return tf.cast(tf.minimum(total, tf.constant(tf.float32.max, tf.float64)), tf.float32)
 
 
 def dense_values(gradient: Tensor) -> Tensor:
