@@ -172,6 +172,12 @@ const NAMES = {
   forward_operation: "slope of",
   update_ratio: "update ÷ weight",
   is_over: "is over",
+  loss_is_false: "loss finite over broken weights",
+  columns_step: "columns looked at in step",
+  columns_n_nonfinite: "NaN or Inf in each of them",
+  n_columns_nonfinite: "columns with NaN or Inf",
+  n_rows_nonfinite: "rows of the batch with NaN or Inf",
+  rows: "rows of the batch",
 };
 
 /**
@@ -183,7 +189,8 @@ export function listNumbers(found) {
   const state = typeof found.loss_state === "string" ? found.loss_state : null;
   return Object.entries(found).flatMap(([key, value]) => {
     const known = key === "loss" && state !== null ? state : value;
-    if (WORDED.has(key) || known === null || known === undefined || JSON.stringify(known).length >= 160) return [];
+    const isEmpty = known === null || known === undefined || (Array.isArray(known) && known.length === 0) || (key === "loss_is_false" && known === false);
+    if (WORDED.has(key) || isEmpty || JSON.stringify(known).length >= 160) return [];
     return [/** @type {[string, string]} */ ([NAMES[key] ?? key.replace(/^n_/, "number of ").replaceAll("_", " "), formatEvidence(key, known)])];
   });
 }

@@ -76,7 +76,7 @@ test("the way from the operation to the gradient names a layer where it changes"
 test("numbers behind a finding: named, without what is unknown, nothing that float32 cannot hold written out", () => {
   const numbers = new Map(listNumbers({
     summary: "said already", n_rows: 900, loss: null, loss_state: "+inf", margin: null, amplification: 3.403e38, largest: 3.4028235e38,
-    operation_step: 812, update_ratio: 0.00123, is_over: true, last_losses: [0.5, 3.403e38],
+    operation_step: 812, update_ratio: 0.00123, is_over: true, last_losses: [0.5, 3.403e38], replicas: [], loss_is_false: false,
   }));
   assert.deepEqual([...numbers], [
     ["steps looked at", "900"], ["loss", "infinite"], ["steepest slope", "infinite"], ["largest", "beyond float32"],
