@@ -64,7 +64,6 @@ def measure(tensor: Tensor, n_columns: int) -> Tensor:
     Returns:
         float32 ``[row_width(n_columns)]``. An element beyond float32 is float32's largest number.
     """
-    tensor = tf.abs(tensor) if tensor.dtype.is_complex else tensor
     is_bad = ~tf.math.is_finite(tensor)
     parts = [tf.reshape(_column_block(tensor, is_bad, n_columns), [-1]), _bad_rows(is_bad)]
     return tf.concat(parts, 0)

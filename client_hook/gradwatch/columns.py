@@ -6,6 +6,7 @@ something is not finite, the columns are measured too, and a row of them is kept
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Sequence
@@ -106,19 +107,36 @@ class ColumnLog:
     def _record(self, stream: Stream, columns: Sequence[_Columns | None], values: Sequence[Tensor]) -> Tensor:
         step = stream.read_next_step()
         is_due = self._cadence.is_due(step) & self._cadence.is_on("input")
-        sizes = [tensor.shape.num_elements() for tensor in values]
-        if None in sizes:
-            sizes = [tf.size(tensor) for tensor in values]
-        block, is_full = statistic.step_block(values, sizes, is_due)
+        square_sums = tf.stack([2 * tf.nn.l2_loss(tf.cast(tensor, tf.float32)) for tensor in values])
+        is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
 
-        def keep() -> Tensor:
+        def look_closely() -> Tensor:
             for one, tensor in zip(columns, values, strict=True):
                 if one is not None:
-                    one.ring.write(step, measure(tensor, one.n_columns))
-            return tf.constant(0)
+                    one.ring.write(step, _measurer(tensor.dtype, _known_shape(tensor), one.n_columns)(tensor))
+            return tf.stack([statistic.layer_row(tensor, None) for tensor in values])
 
-        tf.cond(is_full, keep, lambda: tf.constant(0))
-        return block
+        sizes = tf.stack([tf.size(tensor, tf.int64) for tensor in values])
+        return tf.cond(is_full, look_closely, lambda: statistic.light_rows(square_sums, tf.cast(sizes, tf.float32)))
+
+
+def _known_shape(tensor: Tensor) -> tuple[int | None, ...] | None:
+    """A tensor's shape with the last axis alone: batches of all sizes share a trace."""
+    rank = tensor.shape.rank
+    if rank is None:
+        return None
+    return (*[None] * (rank - 1), tensor.shape[-1]) if rank > 1 else (None,) * rank
+
+
+@functools.lru_cache(maxsize=256)
+def _measurer(dtype: Any, shape: tuple[int | None, ...] | None, n_columns: int) -> Any:
+    # Functions of their own, not inlined: at a step that does not look closely each is one op, not forty.
+    return tf.function(
+        lambda tensor: measure(tensor, n_columns),
+        input_signature=[tf.TensorSpec(shape, dtype)],
+        experimental_attributes={"_noinline": True},
+        autograph=False,
+    )
 
 
 class _Columns:
