@@ -17,6 +17,7 @@ from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Cut, 
 from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
 from gradwatch_server.health.steep import AMPLIFICATION_LIMIT, is_judged
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.unit import largest_input
 
 __all__ = ["CutRule"]
 
@@ -24,8 +25,8 @@ EARLY_ROWS: Final = 5
 """Rows whose median is a tensor's own past."""
 SHARE_LIMIT: Final = 0.3
 """The part of the elements that used to get a gradient and does not any more."""
-START_LIMIT: Final = 0.9
-"""Where it was so from the first rows on, nearly all that one-hot labels leave: padding cuts some too."""
+START_LIMIT: Final = 0.7
+"""Where it was so from the first rows on, most of what one-hot labels leave: padding cuts some too."""
 CONFIRM_ROWS: Final = 10
 """Captured rows in succession."""
 
@@ -82,7 +83,10 @@ class CutRule:
         margin = block.operations[:, self._places, OPERATION_COLUMN["margin"]].astype(np.float64)
         for row in np.flatnonzero(is_known.any(axis=1)):
             step = int(block.steps[row])
+            n_before = len(self.episodes)
             self._step(step, np.where(is_known[row], 1.0 - zeros[row], np.nan), slope[row], margin[row])
+            for episode in self.episodes[n_before:]:
+                episode.largest_input = largest_input(block, int(row), self._table)
 
     def _step(self, step: int, alive: Float, slope: Float, margin: Float) -> None:
         if self._first_step < 0:
@@ -101,6 +105,7 @@ class CutRule:
             is_cut | (self._is_clip & (1.0 - alive >= SHARE_LIMIT)),
         )
         is_start = self._is_output & (from_start >= START_LIMIT)
+        cut = np.fmax(np.where(is_cut, share, 0.0), np.where(is_start, from_start, 0.0))
         is_high = is_known & (slope >= AMPLIFICATION_LIMIT) & (is_cut | is_start)
         self._run_step[is_high & (self._run == 0)] = step
         self._run = np.where(is_high, self._run + 1, np.where(is_known, 0, self._run))
@@ -108,7 +113,7 @@ class CutRule:
         for place in np.flatnonzero(self._run >= CONFIRM_ROWS).tolist():
             if self._operations[place].name not in told and len(self.episodes) < EPISODES_LIMIT:
                 told.add(self._operations[place].name)
-                self._open(place, step, float((share if is_cut[place] else from_start)[place]), float(alive[place]))
+                self._open(place, step, float(cut[place]), float(alive[place]))
         for place, episode in list(self._current.items()):
             if is_high[place]:
                 self._n_calm[place] = 0

@@ -262,6 +262,7 @@ class Cut(Episode):
         margin: the least distance of the operation's input from its singular point so far.
         amplification: its largest slope so far.
         is_first_row: whether it was so from the first rows on.
+        largest_input: the largest |value| that entered the model when it was known, NaN if not captured.
     """
 
     operation: Operation | None = None
@@ -272,6 +273,7 @@ class Cut(Episode):
     margin: float = float("nan")
     amplification: float = float("nan")
     is_first_row: bool = False
+    largest_input: float = float("nan")
 
 
 @dataclass(eq=False)

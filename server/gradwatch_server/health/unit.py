@@ -16,7 +16,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Flat, Phase
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["FlatRule"]
+__all__ = ["FlatRule", "largest_input"]
 
 EARLY_ROWS: Final = 5
 """Rows whose median is a layer's own past."""
@@ -27,7 +27,7 @@ RISE: Final = 0.3
 START_LIMIT: Final = 0.9
 """Units that are flat from the first rows on must be nearly all: sparse layers are meant to have many."""
 CALM_SHARE: Final = 0.4
-"""Hysteresis: it is over only below this share."""
+"""Hysteresis: it is over only below this share, for `CONFIRM_ROWS` captured rows."""
 CONFIRM_ROWS: Final = 10
 """Captured rows in succession; a bad batch or two kill no unit."""
 CONFIRM_STEPS: Final = 50
@@ -62,6 +62,7 @@ class FlatRule:
         self._before = np.full(n, np.nan)
         self._run = np.zeros(n, np.int64)
         self._run_step = np.full(n, -1, np.int64)
+        self._n_calm = np.zeros(n, np.int64)
         self._first_step = np.full(n, -1, np.int64)
         self._current: Flat | None = None
         self._members = np.zeros(n, bool)
@@ -112,7 +113,8 @@ class FlatRule:
         self._run_step[is_high & (self._run == 0)] = step
         self._run = np.where(is_high, self._run + 1, np.where(is_seen, 0, self._run))
         is_sure = (self._run >= CONFIRM_ROWS) & (step - self._run_step >= CONFIRM_STEPS)
-        self._members &= ~is_seen | is_high
+        self._n_calm = np.where(is_high, 0, self._n_calm + is_seen)
+        self._members &= self._n_calm < CONFIRM_ROWS
         fresh = is_sure & ~self._members
         if self._current is not None and not (self._members | fresh).any():
             self._current.closed_step = step
@@ -120,7 +122,7 @@ class FlatRule:
         if fresh.any():
             self._members |= fresh
             self._add(block, row, fresh, share)
-        if self._current is not None and (self._members & is_seen).any():
+        if self._current is not None and (self._members & is_high).any():
             self._current.last_step = step
             self._current.n_rows += 1
 
@@ -158,7 +160,7 @@ class FlatRule:
             share_before=float(self._before[first]),
             share=float(share[first]),
             is_first_row=bool(self._before[first] >= START_LIMIT),
-            largest_input=_largest_input(block, row, self._table),
+            largest_input=largest_input(block, row, self._table),
             next_function=_next_function(self._table, column),
         )
         self.episodes.append(self._current)
@@ -168,7 +170,7 @@ def _is_dying(function: str | None) -> bool:
     return function not in _SATURATING
 
 
-def _largest_input(block: Block, row: int, table: TensorTable) -> float:
+def largest_input(block: Block, row: int, table: TensorTable) -> float:
     """The largest |value| that entered the model, NaN where it was not looked at."""
     columns = [c for c in table.input if table.names[c].partition("/")[0] == "input"]
     ends = np.abs(block.statistics[row, columns][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))

@@ -62,7 +62,7 @@ class WitnessRule:
             elif self._is_odd(counts[row]):
                 self._take_bad(block, row, counts[row])
             elif is_seen[row]:
-                self._take_calm(step, is_seen=True)
+                self._finite_step = step  # what was broken then is still so: this is no recovery
 
     def _is_odd(self, counts: npt.NDArray[np.float32]) -> bool:
         # Of an input the columns may tell that other ones are broken than usual.

@@ -75,6 +75,7 @@ def advise_cut(lead: Cut, operation: Operation) -> list[Hypothesis]:
             "Bound the input smoothly or give the loss the logits, and take the clip away.",
             SLOPE_CODE,
         ),
+        *([_scale_for(lead)] if lead.largest_input > LARGE_INPUT else []),
         Hypothesis(
             "A mask, a stop or a constant on the way to the loss",
             0.25,
@@ -125,6 +126,17 @@ def advise_plateau(scene: Scene) -> list[Hypothesis]:
 
 SMALL_RATIO: Final = 1e-6
 """A thousandth of the usual update / weight ratio; SageMaker Debugger warns below 1e-8."""
+
+
+def _scale_for(lead: Cut) -> Hypothesis:
+    return Hypothesis(
+        "The inputs are not scaled",
+        0.7,
+        f"Values up to {say_number(lead.largest_input)} enter the model. Outputs are then so far apart that most of "
+        "them lie beyond the limits of the clip, where nothing is learned from them.",
+        "Scale every feature to about [-1, 1], or normalise as the first layer.",
+        SCALE_CODE,
+    )
 
 
 def _scale(lead: Flat) -> Hypothesis:
