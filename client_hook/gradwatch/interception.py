@@ -207,9 +207,11 @@ def _around_fit(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return original(model, *args, **kwargs)
     finally:
-        _fits.remove(entry)
-        for active in active_observers():
-            active.leave_fit()
+        try:
+            for active in active_observers():
+                active.leave_fit()
+        finally:
+            _fits.remove(entry)
 
 
 def _around_compute_loss(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:

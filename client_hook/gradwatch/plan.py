@@ -5,7 +5,7 @@ Pure: owns no clock, no thread and no tensor. Owns the words in which a change i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,10 +142,13 @@ class Plan:
             if self.governor.decided_period != before:
                 self._reason = "budget"
 
-    def tell(self, step: int) -> Message | None:
-        """The ``capture`` message (``seq`` 0) of what holds from a step on, if it is not what was told last.
+    def tell(self, clock: Callable[[], int]) -> Message | None:
+        """The ``capture`` message (``seq`` 0) of what holds from now on, if it is not what was told last.
 
         The blocks of some steps in which the governor measures are not told, only what it decides.
+
+        Args:
+            clock: gives the newest step that has begun; asked only where there is something to tell.
         """
         state = (self._period_decided(), self._every_asked or 0, self.kinds, self._until_step)
         is_measured = self.cost is not None
@@ -155,7 +158,7 @@ class Plan:
         return {
             "type": "capture",
             "seq": 0,
-            "step": step,
+            "step": clock() + 1,
             "period": state[0],
             "every": state[1],
             "kinds": list(state[2]),
