@@ -24,6 +24,7 @@ from gradwatch.errors import ConfigurationError, NonFiniteError, TrainingStopped
 from gradwatch.optimizer import unscale
 from gradwatch.probe import Before, StepScalars, Stream, resource_of
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
+from gradwatch.ring import create_untraced
 
 __all__ = [
     "ReducedStream",
@@ -67,6 +68,11 @@ class Replica:
     strategy: Any
     number: int
     index: int
+
+    @property
+    def device(self) -> str:
+        """The device that it runs on."""
+        return str(self.strategy.extended.worker_devices[self.index])
 
     @property
     def count(self) -> int:
@@ -243,7 +249,7 @@ class ReducedStream(Stream):
             block, *_ = self._gradient_block(applied.gradients, is_due)
             block = unscale(block, applied.scale)
             # Keras takes the first replica's word for whether a loss scale met an overflow.
-            values, flags = self._scalars(scalars, block, is_finite)
+            values, flags = self._scalars(scalars, is_finite)
             tapped = tf.zeros([0, len(STATISTICS)])
             operations = tf.zeros([0, len(OPERATION_STATISTICS)])
         self._after(Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags))
@@ -277,7 +283,7 @@ def record_replica(
         apply: to be run once, whatever happens.
         fail: told what went wrong; must not raise.
     """
-    attempt = _Attempt(fail)
+    attempt = _Attempt(replica, fail)
     if replica.count == 1:
         return _record_alone(streams, step, apply, attempt)
     scalars = step.scalars
@@ -309,17 +315,28 @@ def _record_alone(streams: Streams, step: Step, apply: Callable[[], Any], attemp
 class _Attempt:
     """Tries something that must not harm the training; None where it failed."""
 
-    def __init__(self, fail: Callable[[Exception], None]) -> None:
-        self._fail = fail
+    def __init__(self, replica: Replica, fail: Callable[[Exception], None]) -> None:
+        self._replica, self._fail = replica, fail
 
-    def __call__(self, do: Callable[[], Result]) -> Result | None:
+    def __call__(self, do: Callable[[], Result], *, is_own: bool = True) -> Result | None:
+        """Tries ``do``, which concerns this replica alone if ``is_own``."""
         try:
-            return do()
+            return self._outside(do) if is_own and tf.executing_eagerly() else do()
         except (NonFiniteError, TrainingStoppedError):  # the user's own wish, arriving while we are here
             raise
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail(error)
             return None
+
+    def _outside(self, do: Callable[[], Result]) -> Result:
+        """Eagerly each step is a new context of the strategy, for which a `tf.function` would be traced anew."""
+
+        def on_device() -> Result:
+            with tf.device(self._replica.device):
+                return do()
+
+        result: Result = create_untraced(on_device)
+        return result
 
 
 class _Told(NamedTuple):
@@ -330,9 +347,7 @@ class _Told(NamedTuple):
 
 
 def _record_own(stream: Stream, gradients: Sequence[Any], scalars: StepScalars) -> Before:
-    treatment = scalars.treatment._replace(skips_nonfinite=False)  # what is left out is told once, of what is applied
-    mine = scalars._replace(learning_rate=None, loss_scale=None, treatment=treatment)
-    before = stream.before(list(gradients), mine, {})
+    before = stream.before(list(gradients), scalars._replace(learning_rate=None), {})
     stream.after(before)
     return before
 
@@ -352,7 +367,8 @@ def _meet(own: Before | None, loss: Tensor | None, attempt: _Attempt) -> _Told |
             lambda: (
                 tf.reduce_any(tf.stack(strategy.experimental_local_results(is_due))),
                 tf.reduce_mean(tf.stack(strategy.experimental_local_results(losses))),
-            )
+            ),
+            is_own=False,
         )
 
     met = tf.distribute.get_replica_context().merge_call(tell, args=(is_due, known))
@@ -367,7 +383,7 @@ def _applied_gradients(step: Step, attempt: _Attempt) -> Applied | None:
     # The optimizer reduced them where they cannot be read, as one that scales the loss does: once more, here.
     present = [gradient for gradient in step.gradients if gradient is not None]
     context = tf.distribute.get_replica_context()
-    summed = attempt(lambda: iter(context.all_reduce(tf.distribute.ReduceOp.SUM, present)))
+    summed = attempt(lambda: iter(context.all_reduce(tf.distribute.ReduceOp.SUM, present)), is_own=False)
     if summed is None or step.scalars is None:
         return None
     sums = [None if gradient is None else next(summed) for gradient in step.gradients]

@@ -208,13 +208,19 @@ class Reader:
             self._put(self._streams[self._n_announced].tensors_message())
             self._n_announced += 1
         fill, n_steps = 0.0, 0
+        sick: list[tuple[int, bool, Stream, str]] = []
         for i, stream in enumerate(self._streams[: self._n_announced]):
             rows = stream.ring.read()
             if i == 0:
                 n_steps = len(rows.steps) + rows.n_lost
             if len(rows.steps) or rows.n_lost:
-                self._send(stream, rows, now, elapsed_s)
+                statistics, is_normal = self._send(stream, rows, now, elapsed_s)
+                sick += _find_nonfinite(stream, rows, statistics, is_normal)
                 fill = max(fill, (len(rows.steps) + rows.n_lost) / stream.ring.n_rows)
+        if sick and self.first_nonfinite_step is None:
+            # The earliest step; of one step a replica's own gradient, before what became of it.
+            self.first_nonfinite_step, _, stream, name = min(sick, key=lambda one: one[:2])
+            self._on_nonfinite(stream, self.first_nonfinite_step, name)
         for message in self._log.take(now):
             self._put(message)
         for message in self._columns.take(now, self._n_announced, is_last=self._stop.is_set()):
@@ -253,7 +259,10 @@ class Reader:
             self._cadence.set_kinds(kinds)
         self._period, self._kinds = period, kinds
 
-    def _send(self, stream: Stream, rows: Rows, now: float, elapsed_s: float) -> None:
+    def _send(
+        self, stream: Stream, rows: Rows, now: float, elapsed_s: float
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """Sends a stream's rows; gives their statistics, and which rows a loss scale's normal work left out."""
         n = len(rows.steps)
         n_scalars = len(stream.SCALARS)
         n_numbers = stream.n_tensors * len(STATISTICS)
@@ -279,25 +288,25 @@ class Reader:
             origins=[origin for replay in list(stream.replays) for origin in replay.read()],
         )
         self._put(message)
-        if self.first_nonfinite_step is None:
-            is_normal = (scalars[:, _SKIPPED] > 0) & (scalars[:, _LOSS_SCALE] > LOSS_SCALE_FLOOR)
-            self._find_nonfinite(stream, rows, statistics, is_normal & (not stream.skips_nonfinite))
+        is_normal = (scalars[:, _SKIPPED] > 0) & (scalars[:, _LOSS_SCALE] > LOSS_SCALE_FLOOR)
+        return statistics, is_normal & (not stream.skips_nonfinite)
 
-    def _find_nonfinite(
-        self, stream: Stream, rows: Rows, statistics: npt.NDArray[np.float32], is_normal: npt.NDArray[np.bool_]
-    ) -> None:
-        """Tells the first step that went bad.
 
-        An overflow that a dynamic loss scale met by leaving the step out ``is_normal``, as long as every weight that
-        was read is finite.
-        """
-        n_variables = len(stream.names)
-        counts = statistics[:, :n_variables, _COUNTS].sum(axis=2)
-        first = stream.kinds.index("weight") * n_variables if "weight" in stream.kinds else 0
-        is_harmed = (statistics[:, first : first + n_variables, _COUNTS] > 0).any(axis=(1, 2)) & (first > 0)
-        is_sick = (counts > 0).any(axis=1) & (~is_normal | is_harmed)
-        if is_sick.any():
-            first = int(np.argmax(is_sick))
-            self.first_nonfinite_step = int(rows.steps[first])
-            deepest = int(np.flatnonzero(counts[first] > 0)[-1])
-            self._on_nonfinite(stream, self.first_nonfinite_step, stream.names[deepest])
+def _find_nonfinite(
+    stream: Stream, rows: Rows, statistics: npt.NDArray[np.float32], is_normal: npt.NDArray[np.bool_]
+) -> list[tuple[int, bool, Stream, str]]:
+    """The first step that went bad, whether it is what was applied (no replica's own), and the deepest variable.
+
+    An overflow that a dynamic loss scale met by leaving the step out ``is_normal``, as long as every weight that was
+    read is finite.
+    """
+    n_variables = len(stream.names)
+    counts = statistics[:, :n_variables, _COUNTS].sum(axis=2)
+    first = stream.kinds.index("weight") * n_variables if "weight" in stream.kinds else 0
+    is_harmed = (statistics[:, first : first + n_variables, _COUNTS] > 0).any(axis=(1, 2)) & (first > 0)
+    is_sick = (counts > 0).any(axis=1) & (~is_normal | is_harmed)
+    if not is_sick.any():
+        return []
+    row = int(np.argmax(is_sick))
+    deepest = int(np.flatnonzero(counts[row] > 0)[-1])
+    return [(int(rows.steps[row]), stream.replica is None, stream, stream.names[deepest])]
