@@ -127,7 +127,7 @@ def report(model: str, variants: dict[str, Variant], times: dict[str, list[float
     for variant in variants.values():
         if variant.watch is not None:
             rings = sum(stream.ring.size_bytes for stream in variant.watch._streams)
-            period = variant.watch._reader._governor.period
+            period = variant.watch._reader._plan.period
             print(f"{variant.name}: full statistics every {period} steps; ring {rings / 1e6:.1f} MB")
 
 

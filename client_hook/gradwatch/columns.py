@@ -6,7 +6,6 @@ something is not finite, the columns are measured too, and a row of them is kept
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections.abc import Sequence
@@ -109,34 +108,18 @@ class ColumnLog:
         is_due = self._cadence.is_due(step) & self._cadence.is_on("input")
         square_sums = tf.stack([2 * tf.nn.l2_loss(tf.cast(tensor, tf.float32)) for tensor in values])
         is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
+        static_sizes = [tensor.shape.num_elements() for tensor in values]
+        sizes = [tf.size(tensor) for tensor in values] if None in static_sizes else static_sizes
 
+        # A function of its own, not inlined: at a step that does not look closely it is one op, not a hundred.
+        @tf.function(experimental_attributes={"_noinline": True}, autograph=False)  # type: ignore[untyped-decorator]
         def look_closely() -> Tensor:
             for one, tensor in zip(columns, values, strict=True):
                 if one is not None:
-                    one.ring.write(step, _measurer(tensor.dtype, _known_shape(tensor), one.n_columns)(tensor))
-            return tf.stack([statistic.layer_row(tensor, None) for tensor in values])
+                    one.ring.write(step, measure(tensor, one.n_columns))
+            return statistic.full_block(values, sizes)
 
-        sizes = tf.stack([tf.size(tensor, tf.int64) for tensor in values])
         return tf.cond(is_full, look_closely, lambda: statistic.light_rows(square_sums, tf.cast(sizes, tf.float32)))
-
-
-def _known_shape(tensor: Tensor) -> tuple[int | None, ...] | None:
-    """A tensor's shape with the last axis alone: batches of all sizes share a trace."""
-    rank = tensor.shape.rank
-    if rank is None:
-        return None
-    return (*[None] * (rank - 1), tensor.shape[-1]) if rank > 1 else (None,) * rank
-
-
-@functools.lru_cache(maxsize=256)
-def _measurer(dtype: Any, shape: tuple[int | None, ...] | None, n_columns: int) -> Any:
-    # Functions of their own, not inlined: at a step that does not look closely each is one op, not forty.
-    return tf.function(
-        lambda tensor: measure(tensor, n_columns),
-        input_signature=[tf.TensorSpec(shape, dtype)],
-        experimental_attributes={"_noinline": True},
-        autograph=False,
-    )
 
 
 class _Columns:

@@ -89,7 +89,7 @@ def read_treatment(optimizer: Any, variables: Sequence[Any]) -> Treatment:
     scale = getattr(optimizer, "loss_scale_factor", None) if dynamic_scale is None else dynamic_scale
     inner = getattr(optimizer, "inner_optimizer", optimizer)
     limits = {name: getattr(inner, name, None) for name in ("clipnorm", "global_clipnorm", "clipvalue")}
-    known = {name: _number(limit) for name, limit in limits.items() if limit and limit > 0}
+    known: dict[str, Any] = {name: _number(limit) for name, limit in limits.items() if limit and limit > 0}
     n_micro_steps = getattr(inner, "gradient_accumulation_steps", None)
     iteration = next((one for one in inner.variables if one.name == "iteration"), None) if n_micro_steps else None
     if iteration is None:

@@ -146,7 +146,7 @@ class Stream:
         self.skips_nonfinite = skips_nonfinite
         self._clock = clock
         self._cadence = cadence
-        self._last = _counter("gradwatch_last_step", -1) if follows is None else follows._last
+        self._last: Any = _counter("gradwatch_last_step", -1) if follows is None else follows._last
         n_statistics = len(STATISTICS)
         n_operation_numbers = len(self.operations) * len(OPERATION_STATISTICS)
         self.replays: deque[Replay] = deque(maxlen=TRACES_MAX)

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -97,7 +97,8 @@ def global_norm(gradients: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """
     norms = np.nan_to_num(gradients[:, :, STATISTICS.index("norm")].astype(np.float64), posinf=0.0)
     total = np.sqrt(np.square(norms).sum(axis=1))
-    return np.minimum(total, np.finfo(np.float32).max).astype(np.float32)
+    limit = np.float64(np.finfo(np.float32).max)
+    return cast("npt.NDArray[np.float32]", np.minimum(total, limit).astype(np.float32))
 
 
 def _number(value: Any) -> npt.NDArray[Any]:

@@ -229,7 +229,8 @@ def _find_ops(roots: Iterable[Any], graph: Any) -> list[Any]:
     """
     n_missing: dict[int, int] = {}
     consumers: dict[int, list[Any]] = {}
-    pending, ready = list(roots), []
+    pending = list(roots)
+    ready: list[Any] = []
     while pending:
         op = pending.pop()
         if id(op) in n_missing or op.graph is not graph:

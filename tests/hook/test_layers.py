@@ -282,7 +282,9 @@ def test_mixed_precision(watch, read):
 def test_units_without_slope_are_counted(watch, read):
     """Of six units two are dead, and one is so for a part of the batch only; of three sigmoids one is at its end."""
     x = np.array([[1.0], [2.0], [-1.0]], np.float32)
-    model = keras.Sequential([keras.Input((1,)), dense(6, "relu", "relu"), dense(3, "sigmoid", "sigmoid"), dense(3, "last")])
+    model = keras.Sequential(
+        [keras.Input((1,)), dense(6, "relu", "relu"), dense(3, "sigmoid", "sigmoid"), dense(3, "last")]
+    )
     model.layers[0].set_weights([np.array([[1, 1, 0, 0, 1, -1]], "float32"), np.array([0, 5, -1, -2, 5, 3], "float32")])
     model.layers[1].set_weights([np.zeros((6, 3), "float32"), np.array([0, 30, 1], "float32")])
     begun = watch(model)

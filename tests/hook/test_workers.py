@@ -17,6 +17,7 @@ from tests.serving import Server, free_port
 
 FIRST = "sequential_model/first/kernel"
 TIMEOUT_S = 240
+pytestmark = pytest.mark.timeout(3 * TIMEOUT_S)
 
 
 def start(server, directory):
