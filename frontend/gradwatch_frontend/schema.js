@@ -11,6 +11,7 @@ const scalarState = nullable(oneOf("nan", "+inf", "-inf"));
 const health = object({
   level: oneOf("healthy", "warning", "critical"),
   n_findings: number,
+  n_open: optional(nullable(number), null),
   title: nullable(string),
 });
 
@@ -141,6 +142,8 @@ const hypothesis = object({
   code: optional(nullable(string), null),
 });
 
+const review = object({ state: oneOf("acknowledged", "dismissed"), note: optional(string, ""), at: string });
+
 export const finding = object({
   id: string,
   kind: string,
@@ -158,6 +161,7 @@ export const finding = object({
   evidence: record,
   hypotheses: list(hypothesis),
   worker: optional(nullable(number), null),
+  review: optional(nullable(review), null),
 });
 
 export const findings = object({ findings: list(finding) });
@@ -234,6 +238,7 @@ export function liveMessage(value) {
 /** @typedef {ReturnType<typeof captureHistory>["capture"][number]} Cadence */
 /** @typedef {ReturnType<typeof evidence>["chain_operations"][number]} OperationLink */
 /** @typedef {ReturnType<typeof finding>} Finding */
+/** @typedef {NonNullable<Finding["review"]>} Review */
 /** @typedef {Finding["hypotheses"][number]} Hypothesis */
 /** @typedef {ReturnType<typeof comparison>} Comparison */
 /** @typedef {ReturnType<typeof figure>} Figure */

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -23,10 +22,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from gradwatch.errors import GradwatchError, ServerError
 from gradwatch_server import __version__
 from gradwatch_server.errors import GradwatchServerError, NotFoundError, RequestError, SettingsError
+from gradwatch_server.review_commands import add_review_commands
 from gradwatch_server.settings import Settings, read_settings
 from gradwatch_server.store import RunFilter, Store
 from gradwatch_server.store.catalogue import list_runs, read_run, remove_run
-from gradwatch_server.store.log import read_findings
+from gradwatch_server.store.findings import is_dismissed, read_findings
+from gradwatch_server.terminal import AsJson, RunArgument, Url, address_of, print_json
 
 __all__ = ["app", "run"]
 
@@ -47,8 +48,6 @@ app = typer.Typer(
 Database = Annotated[
     str | None, typer.Option("--database", help="SQLAlchemy URL or file of the database [env: GRADWATCH_DATABASE]")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON")]
-RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, or the beginning of one")]
 
 
 def run() -> None:
@@ -127,7 +126,7 @@ def runs(
     with _open(database) as store, store.read() as connection:
         found, total = list_runs(connection, RunFilter(project=project, limit=limit))
     if as_json:
-        _print_json({"runs": found, "total": total})
+        print_json({"runs": found, "total": total})
         return
     if not found:
         typer.echo("No runs yet. Add gradwatch.watch(model) to a training script, and start: gradwatch serve")
@@ -157,26 +156,33 @@ def runs(
 
 @app.command()
 def findings(run: RunArgument, database: Database = None, as_json: AsJson = False) -> None:
-    """Say what is wrong with a run; exit code 1 if anything is critical."""
+    """Say what is wrong with a run; exit code 1 if anything is critical that nobody dismissed."""
     with _open(database) as store, store.read() as connection:
         run_id = _resolve(store, run)
         summary, found = read_run(connection, run_id), read_findings(connection, run_id)
     if as_json:
-        _print_json({"findings": found})
+        print_json({"findings": found})
     else:
         _print_findings(summary, found)
-    if any(finding["severity"] == "critical" for finding in found):
+    if any(finding["severity"] == "critical" and not is_dismissed(finding) for finding in found):
         raise typer.Exit(CRITICAL_FOUND)
 
 
 def _print_findings(summary: dict[str, Any], found: list[dict[str, Any]]) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    if not found:
+    if all(is_dismissed(finding) for finding in found):
         steps = 0 if summary["last_step"] is None else summary["last_step"] + 1
-        console.print(f"[green]healthy[/]: nothing found in {steps:,} steps of {escape(summary['name'])}.")
+        what = "nothing left of what was found" if found else "nothing found"
+        console.print(f"[green]healthy[/]: {what} in {steps:,} steps of {escape(summary['name'])}.")
     for finding in found:
+        review = finding["review"] or {"state": "", "note": ""}
+        said = escape(f"{review['state']}: {review['note']}" if review["note"] else review["state"])
+        if is_dismissed(finding):
+            console.print(f"[dim]{said} · {escape(finding['title'])} ({escape(finding['id'])})[/]")
+            continue
         colour = COLOURS[finding["severity"]]
         console.print(f"[{colour} bold]{finding['severity']}[/] [bold]{escape(finding['title'])}[/]")
+        console.print(f"  [dim]{escape(finding['id'])}{' · ' if said else ''}{said}[/]")
         console.print(f"  {escape(str(finding['evidence'].get('summary', '')))}")
         if finding["source"]:
             console.print(f"  at {escape(finding['source']['file'])}:{finding['source']['line']}")
@@ -204,7 +210,7 @@ def delete(
 
 @app.command()
 def sync(
-    url: Annotated[str | None, typer.Option(help="The server's address", envvar="GRADWATCH_URL")] = None,
+    url: Url = None,
     keep_deleted: Annotated[
         bool, typer.Option("--keep-deleted", help="Keep what waits for runs that were deleted on the server")
     ] = False,
@@ -219,7 +225,7 @@ def sync(
     send = partial(deliver, token=settings.secret, timeout_s=SYNC_TIMEOUT_S, keeps_deleted=keep_deleted)
     outcomes = [_deliver(send, path, address) for path in spools(settings.directory)]
     if as_json:
-        _print_json({"spools": outcomes})
+        print_json({"spools": outcomes})
     elif not outcomes:
         typer.echo(f"Nothing waits under {settings.directory / 'spool'}.")
     for outcome in outcomes if not as_json else []:
@@ -255,18 +261,17 @@ def control(
     ] = None,
     everything_for: Annotated[int | None, typer.Option(min=1, help="Everything, for so many steps")] = None,
     stop: Annotated[str | None, typer.Option(help="Stop the training, for this reason", metavar="REASON")] = None,
-    url: Annotated[str | None, typer.Option(help="The server's address", envvar="GRADWATCH_URL")] = None,
+    url: Url = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a running training for more, for less, or for an end."""
     from gradwatch_server.remote import control_run  # noqa: PLC0415 only this command talks HTTP
 
-    settings = read_settings()
     wishes = {"every": every, "kinds": kind or None, "everything_for": everything_for, "stop": stop}
     asked = {name: value for name, value in wishes.items() if value is not None}
-    answer = control_run(url or f"http://127.0.0.1:{settings.port}", settings.secret, run, asked)
+    answer = control_run(*address_of(url), run, asked)
     if as_json:
-        _print_json(answer)
+        print_json(answer)
         return
     typer.echo(f"Asked {answer['run_id']}.")
     if answer["not_captured"]:
@@ -293,6 +298,9 @@ def demo(
     raise typer.Exit(demos.run(scenario, host=settings.host, port=settings.port, open_browser=browser, jit=jit))
 
 
+add_review_commands(app)
+
+
 @contextmanager
 def _open(database: str | None) -> Iterator[Store]:
     store = Store(read_settings(database=database))
@@ -315,7 +323,3 @@ def _resolve(store: Store, text: str) -> str:
     if begin:
         raise RequestError("ambiguous_run", f"{len(begin)} runs begin with {text!r}: {', '.join(begin[:5])} ...")
     raise NotFoundError("unknown_run", f'There is no run {text!r}; "gradwatch runs" lists them.', {"run_id": text})
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode())

@@ -17,7 +17,7 @@ from gradwatch_server.health import Engine
 from gradwatch_server.messages import Frame, StreamTable, read_frame
 from gradwatch_server.store import Store
 from gradwatch_server.store.catalogue import read_frames, read_workers
-from gradwatch_server.store.log import read_findings, replace_findings
+from gradwatch_server.store.findings import read_findings, replace_findings
 
 __all__ = ["Verdict", "Verdicts"]
 

@@ -15,12 +15,14 @@ __all__ = [
     "ControlWishes",
     "ErrorAnswer",
     "FigureSpecification",
+    "Finding",
     "FindingList",
     "Health",
     "Heatmap",
     "InputColumns",
     "Login",
     "Nonfinite",
+    "ReviewWish",
     "RunChange",
     "RunDetail",
     "RunList",
@@ -31,6 +33,7 @@ __all__ = [
 PLAN_LIMIT = 2**31 - 1
 Level = Literal["healthy", "warning", "critical"]
 RunState = Literal["live", "finished", "crashed", "lost_contact"]
+ReviewState = Literal["acknowledged", "dismissed"]
 ScalarState = Literal["nan", "+inf", "-inf"] | None
 Numbers = list[float | None]
 
@@ -50,8 +53,9 @@ class ErrorAnswer(_Shape):
 class Health(_Shape):
     """A run's health at a glance."""
 
-    level: Level
-    n_findings: int
+    level: Level = Field(description="Of all findings that nobody dismissed.")
+    n_findings: int = Field(description="Findings that nobody dismissed.")
+    n_open: int = Field(description="Of these, those that nobody has acknowledged either.")
     title: str | None = Field(description="The leading finding's title.")
 
 
@@ -285,6 +289,26 @@ class Hypothesis(_Shape):
     code: str | None
 
 
+class Review(_Shape):
+    """What a person said of a finding."""
+
+    state: ReviewState
+    note: str = Field(examples=["The teacher is meant to be frozen."])
+    at: str = Field(examples=["2026-03-21T10:21:07.000Z"])
+
+
+class ReviewWish(_Shape):
+    """What a person says of a finding. It is said of the finding as it is: one that grows more severe is open again."""
+
+    state: ReviewState = Field(description="acknowledged: it is true and known; dismissed: it is none, or meant.")
+    note: str = Field(
+        "",
+        max_length=2000,
+        description="Why, for others.",
+        examples=["The teacher is meant to be frozen."],
+    )
+
+
 class Finding(_Shape):
     """What went wrong, since when, where, and why."""
 
@@ -301,10 +325,11 @@ class Finding(_Shape):
     evidence: dict[str, Any]
     hypotheses: list[Hypothesis]
     worker: int | None
+    review: Review | None = Field(description="What a person said of it; null: it is open.")
 
 
 class FindingList(_Shape):
-    """Findings, the leading one first."""
+    """Findings, the leading one first, dismissed ones last."""
 
     findings: list[Finding]
 

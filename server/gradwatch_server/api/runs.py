@@ -14,7 +14,7 @@ from gradwatch_server.api.query import ERRORS, Here, shape
 from gradwatch_server.services import Services
 from gradwatch_server.store import RunFilter
 from gradwatch_server.store.catalogue import change_run, check_run, list_runs, read_run, read_tensors, remove_run
-from gradwatch_server.store.log import read_findings
+from gradwatch_server.store.findings import read_findings
 
 __all__ = ["router"]
 

@@ -5,7 +5,7 @@ schema        the tables             migrate, migrations   from one schema to th
 writer        the one thread that writes, in grouped transactions
 log           what is written        catalogue             what is read of runs
 columns       frames as arrays       numbers, reduce       what the page draws, down-sampled
-inputs        what entered the steps
+inputs        what entered the steps findings              the engine's word, and a person's on it
 sparkline     a run in sixty points
 """
 

@@ -1,4 +1,4 @@
-"""Reads what is known of runs beside their numbers: summaries, tensor tables, findings, frames."""
+"""Reads what is known of runs beside their numbers: summaries, tensor tables, frames."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ __all__ = [
     "RunFilter",
     "change_run",
     "check_run",
+    "iso",
     "list_runs",
     "read_frames",
     "read_run",
@@ -118,15 +119,16 @@ def summarize(row: Json) -> Json:
     same = ("id", "name", "project", "state", "last_step", "tags", "config", "environment", "n_rows_lost", "n_skipped")
     return {
         **{name: row[name] for name in same},
-        "started_at": _iso(row["started_at"]),
-        "ended_at": _iso(row["ended_at"]),
+        "started_at": iso(row["started_at"]),
+        "ended_at": iso(row["ended_at"]),
         "cost": row["cost"],
         "url": f"/runs/{row['id']}",
-        "health": {"level": row["level"], "n_findings": row["n_findings"], "title": row["title"]},
+        "health": {name: row[name] for name in ("level", "n_findings", "n_open", "title")},
     }
 
 
-def _iso(seconds: float | None) -> str | None:
+def iso(seconds: float | None) -> str | None:
+    """A moment as the contract writes it: ISO 8601, UTC, milliseconds."""
     if seconds is None:
         return None
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Writes the log: hellos, frames, states, findings. Every function is a job for the `Writer`, safe to repeat."""
+"""Writes the log: hellos, frames, states. Every function is a job for the `Writer`, safe to repeat."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from gradwatch_server.errors import MessageError
 from gradwatch_server.messages import Frame, HelloRun, StreamTable
 from gradwatch_server.store.captures import note_captures
 from gradwatch_server.store.columns import read_table
-from gradwatch_server.store.schema import column_frames, deleted_runs, findings, frames, runs, streams, workers
+from gradwatch_server.store.schema import column_frames, deleted_runs, frames, runs, streams, workers
 from gradwatch_server.store.sparkline import EMPTY, Point, add_points, state_of
-from gradwatch_server.store.team import merge_findings, read_last_words, state_of_all
+from gradwatch_server.store.team import read_last_words, state_of_all
 
 __all__ = [
     "Appended",
@@ -23,8 +23,6 @@ __all__ = [
     "greet",
     "mark_lost",
     "mark_stale",
-    "read_findings",
-    "replace_findings",
 ]
 
 
@@ -109,6 +107,7 @@ def _new_run(run: HelloRun) -> dict[str, Any]:
         "n_skipped": 0,
         "level": "healthy",
         "n_findings": 0,
+        "n_open": 0,
         "sparkline": EMPTY,
     }
 
@@ -246,46 +245,6 @@ def _point(name: str, step: int, value: float) -> Point:
     state = state_of(value)
     finite = value if state is None else None
     return (step, finite, state, None) if name == "loss" else (step, None, None, finite)
-
-
-def replace_findings(
-    connection: Connection,
-    run_id: str,
-    worker: int,
-    bodies: Sequence[dict[str, Any]],
-) -> None:
-    """Puts a worker's findings in the place of its earlier ones, and the run's health beside them."""
-    if connection.scalar(select(runs.c.id).where(runs.c.id == run_id)) is None:
-        return
-    connection.execute(delete(findings).where(findings.c.run_id == run_id, findings.c.worker == worker))
-    if bodies:
-        place = {"run_id": run_id, "worker": worker}
-        rows = [{**place, "position": index, "body": body} for index, body in enumerate(bodies)]
-        connection.execute(insert(findings), rows)
-    everything = read_findings(connection, run_id)
-    severities = {body["severity"] for body in everything}
-    connection.execute(
-        update(runs)
-        .where(runs.c.id == run_id)
-        .values(
-            level="critical" if "critical" in severities else "warning" if severities else "healthy",
-            n_findings=len(everything),
-            title=everything[0]["title"] if everything else None,
-        )
-    )
-
-
-def read_findings(connection: Connection, run_id: str) -> list[dict[str, Any]]:
-    """A run's findings, the leading one first: the order of its worker's engine, earliest worker first."""
-    rows = connection.execute(
-        select(findings.c.worker, findings.c.position, findings.c.body).where(findings.c.run_id == run_id)
-    ).all()
-    by_worker: dict[int, list[dict[str, Any]]] = {}
-    for worker, _, body in sorted(rows, key=lambda row: (row[0], row[1])):
-        by_worker.setdefault(worker, []).append({**body, "worker": worker})
-    if len(by_worker) == 1:
-        return next(iter(by_worker.values()))
-    return merge_findings(by_worker)
 
 
 def mark_lost(connection: Connection, run_id: str, now: float) -> bool:

@@ -33,6 +33,7 @@ __all__ = [
     "findings",
     "frames",
     "metadata",
+    "reviews",
     "runs",
     "streams",
     "workers",
@@ -77,6 +78,7 @@ runs = Table(
     Column("cost", Float(53)),
     Column("level", Text, nullable=False),
     Column("n_findings", Integer, nullable=False),
+    Column("n_open", Integer, nullable=False, server_default="0"),
     Column("title", Text),
     Column("sparkline", JSON, nullable=False),
     Index("ix_runs_started_at", "started_at"),
@@ -161,3 +163,16 @@ findings = Table(
     Column("body", JSON, nullable=False),
     _of_run(),
 )
+
+reviews = Table(
+    "reviews",
+    metadata,
+    _key("run_id"),
+    _key("finding_id"),
+    Column("state", Text, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("severity", Text, nullable=False),
+    Column("at", Float(53), nullable=False),
+    _of_run(),
+)
+"""What a person said of a finding, and how severe it was then."""
