@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from gradwatch import __version__, legacy
 from gradwatch.cadence import Cadence
+from gradwatch.callback import Callbacks, is_dismissed
 from gradwatch.columns import ColumnLog
 from gradwatch.distribution import (
     ReducedStream,
@@ -73,6 +74,7 @@ __all__ = ["Watch", "watch"]
 VERDICT_TIMEOUT_S: Final = 3.0
 CLOSE_TIMEOUT_S: Final = 5.0
 Finding = dict[str, Any]
+Callback = TypeVar("Callback", bound=Callable[[Finding], object])
 StreamType = TypeVar("StreamType", bound=Stream)
 
 
@@ -168,6 +170,7 @@ class Watch:
         self._is_closed = settings.is_disabled
         self._failures: list[str] = []
         self._findings: list[Finding] = []
+        self._callbacks = Callbacks(_say)
         self._began_at = time.time()
         if settings.is_disabled:
             return
@@ -302,6 +305,29 @@ class Watch:
         found: list[Finding] = self._sender.wait_for_findings(timeout_s)
         return found
 
+    def on_finding(self, callback: Callback) -> Callback:
+        """Has a function called with each finding when the server reports it; a decorator too: ``@watch.on_finding``.
+
+        It is called once for each finding, and once more if a warning becomes critical; those known already come first.
+        It is not called when a finding is over, nor for what was dismissed at the dashboard. The calls come one after
+        the other from a thread of the hook's own, never from the training's; what the function raises is said once, and
+        training goes on. `close` waits up to 5 s for calls that are due. Without a server nothing is reported.
+
+        Args:
+            callback: takes a finding as in the JSON of ``GET /api/runs/ID/findings``, a copy of its own.
+
+        Returns:
+            The function itself.
+
+        Raises:
+            ConfigurationError: it cannot be called.
+        """
+        if not callable(callback):
+            raise ConfigurationError("on_finding", callback, "a function that takes a finding")
+        if not self._is_closed:
+            self._callbacks.add(callback)
+        return callback
+
     def close(self, error: BaseException | None = None) -> None:
         """Ends the run, delivers what waits, says the verdict in one line and restores every class. Idempotent.
 
@@ -319,6 +345,7 @@ class Watch:
         self._sender.put(self._state(error))
         verdict = self._verdict()
         self._sender.close(CLOSE_TIMEOUT_S if self._sender.is_connected else 0.5)
+        self._callbacks.close(CLOSE_TIMEOUT_S)
         _say(verdict)
 
     def _state(self, error: BaseException | None) -> dict[str, Any]:
@@ -656,6 +683,7 @@ class Watch:
 
     def _take_findings(self, findings: list[Finding]) -> None:
         self._findings = findings
+        self._callbacks.take(findings)
 
     def _meet_nonfinite(self, stream: Stream, step: int, tensor: str) -> None:
         if self._settings.on_nonfinite != "raise":
@@ -663,8 +691,8 @@ class Watch:
         words = f"the gradient of {tensor} ({stream.optimizer}) became non-finite at step {step}"
         with contextlib.suppress(ServerError, ServerTimeoutError):
             self._sender.wait_for_findings(1.0)
-            if self._findings:
-                words = str(self._findings[0].get("title") or words)
+            if standing := self._standing():
+                words = str(standing[0].get("title") or words)
         if not self._is_closed:
             self._ending.fail(NonFiniteError(f"{words}. See {self.url}"))
 
@@ -737,11 +765,17 @@ class Watch:
             self._findings = self._sender.wait_for_findings(VERDICT_TIMEOUT_S if self._sender.is_connected else 0.0)
         except (ServerError, ServerTimeoutError):
             return f"{steps}; no verdict, for no server answered at {self._settings.url}"
-        if not self._findings:
-            return f"healthy · {steps} · {self.url}"
-        leading = self._findings[0]
+        standing = self._standing()
+        if not standing:
+            dismissed = f", {len(self._findings)} dismissed" if self._findings else ""
+            return f"healthy{dismissed} · {steps} · {self.url}"
+        leading = standing[0]
         what = f"{leading.get('severity', 'finding')}: {leading.get('title', leading.get('kind'))}"
         return f"{what} · {steps} · {self.url}"
+
+    def _standing(self) -> list[Finding]:
+        """The findings that nobody dismissed."""
+        return [finding for finding in self._findings if not is_dismissed(finding)]
 
     def _close_at_exit(self) -> None:
         self.close(find_crash())
