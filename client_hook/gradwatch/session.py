@@ -265,6 +265,7 @@ class Watch:
         """Whether the run is over (or was disabled by ``GRADWATCH_DISABLED=1``)."""
         return self._is_closed
 
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def log(self, **scalars: Any) -> None:
         """Adds scalars to the step: ``watch.log(loss=loss)``.
 
@@ -753,7 +754,7 @@ class Watch:
                 model.make_train_function(force=True)
 
     def _verdict(self) -> str:
-        steps = f"{self._reader.n_steps:,} steps"
+        steps = f"{self._reader.last_step + 1:,} steps"
         if self._reader.n_steps == 0 and self._failures:
             return "no training step was recorded, for the reason given before"
         if self._reader.n_steps == 0:

@@ -295,3 +295,30 @@ def test_wrong_shape_of_operations_says_what_was_expected() -> None:
     wrong.operation_rows = wrong.operation_rows[:, :2]
     with pytest.raises(ValueError, match=r"found operations of shape \(64, 2, 6\), expected \(64, 6, 6\)"):
         wrong.feed()
+
+
+@pytest.mark.parametrize("is_backward", [True, False])
+def test_of_two_optimizers_in_a_step_the_first_breaks_the_others_loss(is_backward: bool) -> None:
+    """Both losses are logged, by names that nobody knows; a gradient broken by the backward pass had a finite one."""
+    first = broken_all(run(optimizer="critic"), 81)
+    if is_backward:
+        first.break_operation(NORM_SLOPE_AT, start=81, stop=82, **AT_POINT)
+    else:
+        first.break_operation(LOG_AT, start=81, **AT_POINT)
+    second = broken_all(Run(dense(2), stream=1, optimizer="generator"), 81)
+    for one in (first, second):
+        one.present[:, 0] = False  # a custom loop: no loss but what is logged
+    engine = second.feed(first.feed())
+    values = np.where(first.steps < 81, 0.5, np.nan)
+    engine.feed_scalar("other_loss", first.steps, values)
+    found = only(engine.findings())
+    assert (found.operation or {})["type"] == ("SqrtGrad" if is_backward else "Log")
+    told = [link["what"] for link in found.evidence["chain"]]
+    if is_backward:
+        assert found.kind == "singular_gradient"
+        both = ["gradient (critic)", "update (critic)", "weight (critic)", "gradient (generator)"]
+        assert told[1:5] == both
+        assert told.index("other_loss") > told.index("gradient (generator)")
+    else:
+        assert found.kind == "nonfinite_loss"
+        assert told.index("other_loss") < told.index("gradient (critic)")

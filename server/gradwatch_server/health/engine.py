@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
 from gradwatch_server.health.book import LOGGED, Book, Testimony, is_loss
-from gradwatch_server.health.episode import Episode, NonFinite
+from gradwatch_server.health.episode import Episode, NonFinite, Phase
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.input_column import InputColumns
 from gradwatch_server.health.nonfinite import NonFiniteScalarRule
+from gradwatch_server.health.operation import find_account
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.plateau import PlateauRule, count_classes
 from gradwatch_server.health.stream import Rows, Stream, read_weights
@@ -256,12 +257,34 @@ class Engine:
             newest_loss=self._book.newest_loss,
         )
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]
+        self._order_losses(credible)
         findings = limit_repeats([tell(incident, facts) for incident in assemble(credible)])
         findings.sort(key=lambda finding: finding.severity != CRITICAL)
         told = [finding.to_json() for finding in findings]
         if told != self._told:
             self._findings, self._told = tuple(findings), told
             self._revision += 1
+
+    def _order_losses(self, episodes: Sequence[Episode]) -> None:
+        """Of several optimizers in a step each has a loss, and a logged one does not say whose it is.
+
+        A gradient that the backward pass broke, of finite values, had a finite loss: one that broke in the same step
+        was formed later, with weights that were broken by then.
+        """
+        applied = [state for state in self._streams.values() if state.table.replica is None]
+        if len(applied) < 2:
+            return
+        broken = {
+            gradient.first_step
+            for state in applied
+            for gradient in episodes
+            if isinstance(gradient, NonFinite) and gradient.phase is Phase.GRADIENT and gradient.stream == state.number
+            if (account := find_account(state.records(), state.origins(), state.number, gradient.first_step))
+            if account.culprit is not None and account.culprit.is_gradient
+        }
+        for loss in episodes:
+            if isinstance(loss, NonFinite) and loss.phase is Phase.LOSS and loss.stream == LOGGED:
+                loss.is_late = loss.first_step in broken
 
     def _is_new(self, episode: Episode) -> bool:
         """Whether an input that was not finite before, without harm, has broken in a column that was finite then."""

@@ -58,9 +58,15 @@ class Incident:
         return any(isinstance(member, NonFinite) for member in self.members)
 
 
-def order_of_onset(episode: Episode) -> tuple[int, int, int]:
-    """Within a step the inputs come first, then activations, loss, backprop, gradient, update and weight."""
-    return episode.first_step, int(episode.phase), episode.stream
+def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
+    """Within a step the inputs come first, then activations, loss, backprop, gradient, update and weight.
+
+    From the gradient on each optimizer goes its own way to its weights, one optimizer after the other. What is formed
+    only then comes last.
+    """
+    is_late = isinstance(episode, NonFinite) and episode.is_late
+    part = len(Phase) if is_late else min(episode.phase, Phase.GRADIENT)
+    return episode.first_step, int(part), episode.stream, int(episode.phase)
 
 
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
