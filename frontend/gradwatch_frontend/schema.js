@@ -48,23 +48,21 @@ export const runDetail = object({
   streams: optional(list(object({ stream: number, optimizer: string, n_tensors: number, worker: optional(number, 0), replica: optional(nullable(number), null) })), []),
 });
 
-export const tensorTable = object({
-  tensors: list(
-    object({
-      tensor: string,
-      layer: string,
-      variable: string,
-      activation: optional(nullable(string), null),
-      kinds: list(oneOf(...KINDS)),
-      shape: list(nullable(number)),
-      dtype: string,
-      n_elements: nullable(number),
-      optimizer: optional(nullable(string), null),
-      depth: nullable(number),
-    }),
-  ),
-  scalars: list(string),
-});
+const tensors = list(
+  object({
+    tensor: string,
+    layer: string,
+    variable: string,
+    activation: optional(nullable(string), null),
+    kinds: list(oneOf(...KINDS)),
+    shape: list(nullable(number)),
+    dtype: string,
+    n_elements: nullable(number),
+    optimizer: optional(nullable(string), null),
+    depth: nullable(number),
+  }),
+);
+export const tensorTable = object({ tensors, scalars: list(string) });
 
 export const series = object({
   tensor: string,
@@ -144,6 +142,9 @@ const hypothesis = object({
 
 const review = object({ state: oneOf("acknowledged", "dismissed"), note: optional(string, ""), at: string });
 
+/** Where on the Run page something is seen. */
+const view = { kind: string, statistic: string, from: nullable(number), to: nullable(number) };
+
 export const finding = object({
   id: string,
   kind: string,
@@ -155,13 +156,34 @@ export const finding = object({
   tensor: nullable(string),
   operation: optional(nullable(object({ type: string, name: string })), null),
   source: optional(
-    nullable(object({ file: string, line: nullable(number), code: optional(nullable(string), null) })),
+    nullable(
+      object({
+        file: string,
+        line: nullable(number),
+        code: optional(nullable(string), null),
+        excerpt: optional(nullable(object({ first: number, lines: list(string) })), null),
+      }),
+    ),
     null,
   ),
   evidence: record,
   hypotheses: list(hypothesis),
   worker: optional(nullable(number), null),
   review: optional(nullable(review), null),
+  view: object(view),
+});
+
+/** The run after a run, and what became there of each finding. */
+export const sequel = object({
+  run: nullable(runSummary),
+  findings: list(
+    object({
+      id: string,
+      outcome: oneOf("came_back", "not_seen", "too_short"),
+      n_steps: number,
+      again: nullable(object({ id: string, kind: string, first_step: number, title: string })),
+    }),
+  ),
 });
 
 export const findings = object({ findings: list(finding) });
@@ -185,6 +207,22 @@ export const evidence = object({
   ),
 });
 
+/** Who is told of what, and how the newest try went. */
+export const alert = object({
+  id: string,
+  name: string,
+  project: nullable(string),
+  channel: oneOf("webhook", "slack", "discord", "email"),
+  target: string,
+  severity: oneOf("warning", "critical"),
+  kinds: list(string),
+  debounce_s: number,
+  n_waiting: optional(number, 0),
+  last: optional(nullable(object({ state: oneOf("sent", "failed", "waiting"), error: nullable(string), at: string })), null),
+});
+export const alertList = object({ alerts: list(alert), has_mail: boolean });
+export const alertTested = object({ id: string, took_s: number });
+
 export const comparison = object({
   runs: list(runSummary),
   config: list(object({ key: string, values: list(unknown), differs: (value) => value === true })),
@@ -193,6 +231,19 @@ export const comparison = object({
 });
 
 export const figure = object({ data: list(record), layout: record });
+
+/** A run to hand on: what its page shows, with the answers that hold its numbers. */
+export const report = object({
+  gradwatch: string,
+  made_at: string,
+  run: runDetail,
+  findings: list(finding),
+  next: sequel,
+  tensors,
+  scalars: list(string),
+  views: list(object({ ...view, finding: nullable(string), tensor: nullable(string) })),
+  answers: record,
+});
 
 export const apiError = object({ code: string, message: string, detail: unknown });
 
@@ -240,6 +291,11 @@ export function liveMessage(value) {
 /** @typedef {ReturnType<typeof finding>} Finding */
 /** @typedef {NonNullable<Finding["review"]>} Review */
 /** @typedef {Finding["hypotheses"][number]} Hypothesis */
+/** @typedef {ReturnType<typeof sequel>} Sequel */
+/** @typedef {Sequel["findings"][number]} Outcome */
+/** @typedef {ReturnType<typeof report>} Report */
+/** @typedef {Report["views"][number]} ReportView */
+/** @typedef {ReturnType<typeof alert>} Alert */
 /** @typedef {ReturnType<typeof comparison>} Comparison */
 /** @typedef {ReturnType<typeof figure>} Figure */
 /** @typedef {ReturnType<typeof progress>} Progress */

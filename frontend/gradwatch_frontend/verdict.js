@@ -16,7 +16,7 @@ import { formatCount, formatEvidence, formatPlural, formatShare, formatStep, sho
  * @property {{text: string, isCause: boolean}[]} chain the order of onset
  * @property {OperationStep[]} operations the way from the operation that broke to the gradient
  * @property {[string, string][]} numbers what the rule looked at: name and value in words
- * @property {{file: string, line: number | null, code: string | null} | null} source
+ * @property {Finding["source"]} source
  * @property {Hypothesis[]} hypotheses the likeliest first
  * @property {Finding | null} finding
  * @property {string | null} error what the training script died of, or why a person stopped it
@@ -151,6 +151,26 @@ export function describeOperations(links) {
     spread: n_nonfinite === null ? "" : `${formatCount(n_nonfinite)} NaN or Inf`,
     isGradient: is_gradient,
   }));
+}
+
+/**
+ * Says whether what was changed after a finding helped, by the run that came next.
+ * @param {import("./schema.js").Sequel} sequel
+ * @param {Finding} finding
+ * @returns {{text: string, outcome: "came_back" | "not_seen" | "too_short" | "none"}}
+ */
+export function describeSequel({ run, findings }, finding) {
+  const found = findings.find(({ id }) => id === finding.id);
+  if (run === null || found === undefined) return { outcome: "none", text: "Change it and run again: this place will say whether it came back." };
+  const { outcome, n_steps, again } = found;
+  const isLive = run.state === "live";
+  const steps = `${formatPlural(n_steps, "step")}${isLive ? " so far" : ""}`;
+  if (again !== null) {
+    const other = again.kind === finding.kind ? "" : `: ${again.title}`;
+    return { outcome, text: `It came back at step ${formatStep(again.first_step)} of the next run, ${run.name}${other}.` };
+  }
+  if (outcome === "not_seen") return { outcome, text: `Not seen in ${steps} of the next run, ${run.name}.` };
+  return { outcome, text: `Too early to say: the next run, ${run.name}, has ${steps}; here it began at step ${formatStep(finding.first_step)}.` };
 }
 
 /** Parts of the evidence that have their own place, or are said together with another. */

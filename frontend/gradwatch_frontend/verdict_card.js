@@ -2,10 +2,11 @@
 
 import { copyButton, h, prose } from "./dom.js";
 import { formatPlural, formatStep, shortenPath } from "./format.js";
-import { describeConfidence, readDiff, readFix } from "./verdict.js";
+import { describeConfidence, describeSequel, readDiff, readFix } from "./verdict.js";
 
 /** @typedef {import("./verdict.js").Verdict} Verdict */
 /** @typedef {import("./schema.js").Hypothesis} Hypothesis */
+/** @typedef {import("./schema.js").Sequel} Sequel */
 
 /** A longer way is folded in the middle. */
 const MOST_OPERATIONS = 6;
@@ -15,10 +16,11 @@ const LAST_OPERATIONS = 2;
 /**
  * Builds the card.
  * @param {Verdict} verdict
- * @param {{inputs?: HTMLElement | null, showOnset?: (() => void) | null}} [more] tables beside the finding, and how its onset is shown
+ * @param {{inputs?: HTMLElement | null, showOnset?: (() => void) | null, sequel?: Sequel | null, comparePath?: string | null}} [more]
+ *   tables beside the finding, how its onset is shown, what came of it in the next run, and where the two runs stand side by side
  * @returns {HTMLElement}
  */
-export function buildVerdictCard(verdict, { inputs = null, showOnset = null } = {}) {
+export function buildVerdictCard(verdict, { inputs = null, showOnset = null, sequel = null, comparePath = null } = {}) {
   const [best, ...others] = verdict.hypotheses;
   const { finding } = verdict;
   return h(
@@ -37,7 +39,7 @@ export function buildVerdictCard(verdict, { inputs = null, showOnset = null } = 
       buildEvidence(verdict),
       others.length > 0 && buildOthers(others),
     ),
-    best !== undefined && buildFix(best, verdict.source),
+    best !== undefined && buildFix(best, verdict.source, finding !== null && sequel !== null ? buildSequel(describeSequel(sequel, finding), comparePath) : null),
   );
 }
 
@@ -93,8 +95,9 @@ function buildEvidence({ numbers }) {
 /**
  * @param {Hypothesis} hypothesis
  * @param {Verdict["source"]} source
+ * @param {HTMLElement | null} sequel
  */
-function buildFix(hypothesis, source) {
+function buildFix(hypothesis, source, sequel) {
   const { code, fix } = hypothesis;
   return h(
     "div",
@@ -109,20 +112,57 @@ function buildFix(hypothesis, source) {
     ),
     fix !== "" && h("p", {}, prose(fix)),
     code !== null && code !== "" && buildCode(code),
+    sequel,
   );
 }
 
 /**
- * The user's own line, to be found again in the editor.
+ * Whether the change helped, as far as the next run tells.
+ * @param {ReturnType<typeof describeSequel>} sequel
+ * @param {string | null} comparePath
+ */
+function buildSequel({ text, outcome }, comparePath) {
+  return h("div", { class: `sequel ${outcome}` },
+    h("h2", {}, "Did it help?"),
+    h("p", {}, prose(text)),
+    outcome !== "none" && comparePath !== null && h("a", { class: "button small", href: comparePath }, "Compare the two runs"));
+}
+
+/**
+ * The user's own lines, to be found again in the editor.
  * @param {NonNullable<Verdict["source"]>} source
  * @param {string} fix in which the line may stand already
  */
-function buildSource({ file, line, code }, fix) {
+function buildSource({ file, line, code, excerpt }, fix) {
   const place = `${file}${line === null ? "" : `:${line}`}`;
+  const isSaid = code === null || code.trim() === "" || fix.includes(code.trim());
+  const lines = excerpt !== null ? cutIndent(excerpt.lines) : isSaid ? [] : [code.trim()];
+  const first = excerpt?.first ?? line;
   return h("div", { class: "source" },
     h("div", { class: "fix-head" }, h("h2", {}, "Where"), h("code", { class: "muted small-text", title: place }, shortenPath(place, 44)), copyButton(() => place, "Copy the place")),
-    code !== null && code.trim() !== "" && !fix.includes(code.trim()) && h("pre", { class: "code", tabindex: "0" },
-      h("span", { class: "line excerpt" }, line !== null && h("span", { class: "line-number", "aria-hidden": "true" }, String(line)), `${code.trim()}\n`)));
+    lines.length > 0 && h("pre", { class: "code", tabindex: "0" }, lines.map((text, i) => buildSourceLine(text, first === null ? null : first + i, line))));
+}
+
+/**
+ * @param {string} text
+ * @param {number | null} number
+ * @param {number | null} culprit the number of the line that is meant
+ */
+function buildSourceLine(text, number, culprit) {
+  const isCulprit = number === null || number === culprit;
+  return h("span", { class: isCulprit ? "line excerpt culprit" : "line excerpt" },
+    number !== null && h("span", { class: "line-number", "aria-hidden": "true" }, String(number)), `${text}\n`);
+}
+
+/**
+ * Moves lines to the left by what all of them are indented by.
+ * @param {string[]} lines
+ * @returns {string[]}
+ */
+function cutIndent(lines) {
+  const indents = lines.filter((text) => text.trim() !== "").map((text) => text.length - text.trimStart().length);
+  const least = Math.min(...indents, 1000);
+  return lines.map((text) => text.slice(least));
 }
 
 /** @param {string} code */

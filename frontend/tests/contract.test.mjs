@@ -11,6 +11,8 @@ const load = (name) => JSON.parse(readFileSync(new URL(name, folder), "utf8"));
 const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
 
 const VALIDATORS = {
+  alert: schema.alert,
+  alerts: schema.alertList,
   capture: schema.captureHistory,
   columns: schema.inputColumns,
   compare: schema.comparison,
@@ -19,7 +21,9 @@ const VALIDATORS = {
   figure: schema.figure,
   findings: schema.findings,
   heatmap: schema.heatmap,
+  next: schema.sequel,
   nonfinite: schema.nonfinite,
+  report: schema.report,
   run: schema.runDetail,
   runs: schema.runList,
   series: schema.series,

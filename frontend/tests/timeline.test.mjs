@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { MOST_TRACKS, countTracks, findFinding, frameOnset, placeFindings } from "../gradwatch_frontend/charts/timeline.js";
+import { MOST_TRACKS, countTracks, findFinding, placeFindings } from "../gradwatch_frontend/charts/timeline.js";
 
 const finding = (id, first, last) => ({ id, title: id, first, last, tone: "warning" });
 const tracks = (findings, range = [0, 1000]) => Object.fromEntries(placeFindings(findings, range, 1000).map(({ id, track }) => [id, track]));
@@ -32,10 +32,4 @@ test("the pointer means the nearest mark of its track", () => {
   assert.equal(findFinding(placed, 250, 0, 1)?.id, "long");
   assert.equal(findFinding(placed, 50, 0, 1), null);
   assert.equal(findFinding(placed, 250, 1, 1), null);
-});
-
-test("an onset is framed with what was before and after, within the run", () => {
-  assert.deepEqual(frameOnset(100, 900), [60, 121]);
-  assert.deepEqual(frameOnset(10, 12), [0, 13]);
-  assert.deepEqual(frameOnset(0, 0), [0, 2]);
 });

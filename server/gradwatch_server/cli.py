@@ -7,8 +7,6 @@ how it was called, 3 something around it failed (port, database, server). An err
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,13 +19,14 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gradwatch.errors import GradwatchError, ServerError
 from gradwatch_server import __version__
-from gradwatch_server.errors import GradwatchServerError, NotFoundError, RequestError, SettingsError
+from gradwatch_server.errors import GradwatchServerError, RequestError, SettingsError
+from gradwatch_server.report_commands import add_report_commands
 from gradwatch_server.review_commands import add_review_commands
 from gradwatch_server.settings import Settings, read_settings
 from gradwatch_server.store import RunFilter, Store
 from gradwatch_server.store.catalogue import list_runs, read_run, remove_run
 from gradwatch_server.store.findings import is_dismissed, read_findings
-from gradwatch_server.terminal import AsJson, RunArgument, Url, address_of, print_json
+from gradwatch_server.terminal import AsJson, Database, RunArgument, Url, address_of, find_run, open_store, print_json
 
 __all__ = ["app", "run"]
 
@@ -44,10 +43,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-
-Database = Annotated[
-    str | None, typer.Option("--database", help="SQLAlchemy URL or file of the database [env: GRADWATCH_DATABASE]")
-]
 
 
 def run() -> None:
@@ -123,7 +118,7 @@ def runs(
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many")] = 50,
 ) -> None:
     """List runs, newest first."""
-    with _open(database) as store, store.read() as connection:
+    with open_store(database) as store, store.read() as connection:
         found, total = list_runs(connection, RunFilter(project=project, limit=limit))
     if as_json:
         print_json({"runs": found, "total": total})
@@ -157,8 +152,8 @@ def runs(
 @app.command()
 def findings(run: RunArgument, database: Database = None, as_json: AsJson = False) -> None:
     """Say what is wrong with a run; exit code 1 if anything is critical that nobody dismissed."""
-    with _open(database) as store, store.read() as connection:
-        run_id = _resolve(store, run)
+    with open_store(database) as store, store.read() as connection:
+        run_id = find_run(store, run)
         summary, found = read_run(connection, run_id), read_findings(connection, run_id)
     if as_json:
         print_json({"findings": found})
@@ -198,8 +193,8 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask")] = False,
 ) -> None:
     """Delete a run and all that is stored of it."""
-    with _open(database) as store:
-        run_id = _resolve(store, run)
+    with open_store(database) as store:
+        run_id = find_run(store, run)
         with store.read() as connection:
             summary = read_run(connection, run_id)
         if not yes:
@@ -299,27 +294,4 @@ def demo(
 
 
 add_review_commands(app)
-
-
-@contextmanager
-def _open(database: str | None) -> Iterator[Store]:
-    store = Store(read_settings(database=database))
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def _resolve(store: Store, text: str) -> str:
-    """Finds the one run whose id is, or begins with, ``text``."""
-    with store.read() as connection:
-        found, _ = list_runs(connection, RunFilter(search=text, limit=1000))
-    ids = [one["id"] for one in found]
-    if text in ids:
-        return text
-    begin = [run_id for run_id in ids if run_id.startswith(text)]
-    if len(begin) == 1:
-        return str(begin[0])
-    if begin:
-        raise RequestError("ambiguous_run", f"{len(begin)} runs begin with {text!r}: {', '.join(begin[:5])} ...")
-    raise NotFoundError("unknown_run", f'There is no run {text!r}; "gradwatch runs" lists them.', {"run_id": text})
+add_report_commands(app)

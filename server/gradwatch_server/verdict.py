@@ -19,7 +19,7 @@ from gradwatch_server.store import Store
 from gradwatch_server.store.catalogue import read_frames, read_workers
 from gradwatch_server.store.findings import read_findings, replace_findings
 
-__all__ = ["Verdict", "Verdicts"]
+__all__ = ["Verdict", "Verdicts", "replay"]
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +81,25 @@ class _Patient:
             self.engine.feed_scalar(fields.name, arrays["steps"], arrays["values"])
         self.through_seq = frame.seq
 
+    def feed_stored(self, store: Store, run_id: str, worker: int, *, before: int | None = None) -> None:
+        """Feeds what is stored beyond `through_seq`, up to but without the message ``before``."""
+        with store.read() as connection:
+            for seq, data in read_frames(connection, run_id, worker, self.through_seq):
+                if before is not None and seq >= before:
+                    break
+                self.feed(read_frame(protocol.decode(data), data, self.tables))
+
+    def judge(self, worker: int) -> list[dict[str, Any]]:
+        """The findings as they are stored, the leading one first."""
+        return [{**finding.to_json(), "worker": worker} for finding in self.engine.findings()]
+
+
+def replay(store: Store, run_id: str, worker: int) -> list[dict[str, Any]]:
+    """What a new engine finds in all that is stored of a worker, as it would be stored itself."""
+    patient = _Patient()
+    patient.feed_stored(store, run_id, worker)
+    return patient.judge(worker)
+
 
 class Verdicts:
     """The engines of the runs that are heard of.
@@ -136,18 +155,14 @@ class Verdicts:
     def _feed(self, patient: _Patient, run_id: str, worker: int, frames: Sequence[Frame]) -> None:
         fresh = [frame for frame in frames if frame.seq > patient.through_seq]
         if not fresh or fresh[0].seq > patient.through_seq + 1:
-            with self._store.read() as connection:
-                for seq, data in read_frames(connection, run_id, worker, patient.through_seq):
-                    if fresh and seq >= fresh[0].seq:
-                        break
-                    patient.feed(read_frame(protocol.decode(data), data, patient.tables))
+            patient.feed_stored(self._store, run_id, worker, before=fresh[0].seq if fresh else None)
         for frame in fresh:
             patient.feed(frame)
 
     def _conclude(self, patient: _Patient, run_id: str, worker: int) -> Verdict:
         bodies = patient.bodies or []
         if not patient.is_broken:
-            bodies = [{**finding.to_json(), "worker": worker} for finding in patient.engine.findings()]
+            bodies = patient.judge(worker)
         before = patient.bodies
         patient.bodies = bodies
         if bodies != before:

@@ -42,6 +42,8 @@ ANSWERS = {
     "tensors": f"{RUN}/tensors",
     "findings": f"{RUN}/findings",
     "findings_healthy": "/api/runs/20260921-151320-cured/findings",
+    "next": f"{RUN}/next",
+    "next_none": "/api/runs/20260921-151320-cured/next",
     "series_gradient": f"{RUN}/series?kind=gradient&statistic=norm&tensor=mlp/dense_1/kernel&points=40",
     "series_loss": f"{RUN}/series?kind=scalar&tensor=loss&points=40",
     "series_update_ratio": f"{RUN}/series?kind=update&statistic=update_ratio&tensor=mlp/dense_0/bias&points=20",
@@ -70,6 +72,14 @@ def test_error(server: Server, name: str) -> None:
     answer = server.request("GET", ERRORS[name])
     assert answer.status_code >= 400
     check(name, answer.json())
+
+
+def test_report(server: Server) -> None:
+    """Without its numbers, which are the answers above, and without what differs from day to day."""
+    report = server.get(f"{RUN}/report?format=json")
+    answers = dict.fromkeys(report["answers"])
+    assert all(report["answers"].values())
+    check("report", {**report, "gradwatch": "0.0.0", "made_at": "2026-09-21T17:00:00.000Z", "answers": answers})
 
 
 async def test_live_messages(server: Server) -> None:

@@ -55,14 +55,3 @@ export function findFinding(placed, step, track, stepPx) {
   near.sort((a, b) => Math.abs(a.first - step) - Math.abs(b.first - step));
   return near[0] ?? null;
 }
-
-/**
- * Steps around an onset, so that what was usual and what came of it are both seen.
- * @param {number} step of the onset
- * @param {number} lastStep of the run
- * @returns {[number, number]} first step and end
- */
-export function frameOnset(step, lastStep) {
-  const first = Math.max(0, step - 40);
-  return [first, Math.max(first + 2, Math.min(lastStep + 1, step + 21))];
-}

@@ -1,12 +1,11 @@
 /**
  * The page of one run: verdict, charts, findings, the picked layer, facts. Owns what is shown of which steps; its parts are in
- * pages/run/. State in the query: kind, statistic, order, scale, worker, replica, tensor, from, to.
+ * pages/run/. State in the query: kind, statistic, order, scale, worker, replica, tensor, from, to, finding.
  */
 
-import { ApiError, fetchColumns, fetchFindings, fetchRun, fetchRuns, fetchTensors } from "../api.js";
+import { ApiError, fetchColumns, fetchFindings, fetchNext, fetchRun, fetchRuns, fetchTensors } from "../api.js";
 import { RunChart } from "../charts/run_chart.js";
 import { OWN_SCALE, SHARE_SCALE, chooseScale } from "../charts/scale.js";
-import { frameOnset } from "../charts/timeline.js";
 import { holdRow, orderByTrouble } from "../columns.js";
 import { fill, h } from "../dom.js";
 import { formatStep } from "../format.js";
@@ -57,7 +56,9 @@ class RunPage {
   /** @type {Finding[]} */
   #findings = [];
   /** Which finding the verdict tells of; null is the leading one. @type {string | null} */
-  #told = null;
+  #told;
+  /** The run after this one, and what became there of the findings. @type {import("../schema.js").Sequel | null} */
+  #sequel = null;
   /** @type {TensorTable} */
   #tensors = { tensors: [], scalars: [] };
   /** @type {Map<string, number | null>} */
@@ -94,11 +95,12 @@ class RunPage {
     this.id = id;
     this.numbers = new RunNumbers(id);
     this.#picked = query.get("tensor");
+    this.#told = query.get("finding");
     this.#from = readStep(query.get("from"));
     this.#to = readStep(query.get("to"));
     this.choices = new Choices(query, (change) => this.#choose(change));
     this.verdict = h("div", { class: "verdict-place" });
-    this.findings = new FindingsCard((finding) => this.#tell(finding));
+    this.findings = new FindingsCard((finding) => this.#open(finding.id));
     this.layer = new LayerCard(id, { step: (by) => this.#pickNext(by), pick: (tensor, kind) => this.#pickShown(tensor, kind) });
     this.facts = new FactsCard(id, (run) => this.#takeRun(run));
     this.top = new RunTop(context, id, { togglePause: () => this.#togglePause(), compare: () => void this.#compareWithHealthy() });
@@ -127,7 +129,7 @@ class RunPage {
     this.#draw();
     void this.top.cost.refresh(true);
     await this.#reload();
-    await this.#loadInputs();
+    await Promise.all([this.#loadInputs(), this.#loadSequel()]);
   }
 
   #fetchRun() {
@@ -183,6 +185,10 @@ class RunPage {
       }),
       () => clearInterval(timer),
     );
+    // Whoever changes the script and trains again comes back to this page to see whether it helped.
+    const look = () => document.hidden || void this.#loadSequel();
+    document.addEventListener("visibilitychange", look);
+    this.#ends.push(() => document.removeEventListener("visibilitychange", look));
   }
 
   #bind() {
@@ -381,26 +387,31 @@ class RunPage {
     this.#draw();
   }
 
-  /** @param {Finding} finding */
-  #tell(finding) {
-    this.#told = finding.id;
-    const tensor = this.#findShown([finding.tensor, finding.layer]);
-    if (tensor !== null) this.#pick(tensor);
-    else this.#drawCharts();
-    this.#draw();
-    void this.#loadInputs();
-    this.verdict.scrollIntoView({ block: "nearest" });
-  }
-
   /**
-   * Opens a finding and goes to its onset.
+   * Opens a finding: the verdict tells of it, and the charts show what shows it, around its onset.
    * @param {string} id
    */
   #open(id) {
     const finding = this.#findings.find((each) => each.id === id);
     if (finding === undefined) return;
-    this.#tell(finding);
-    this.#zoom(frameOnset(finding.first_step, this.#run?.last_step ?? finding.first_step));
+    const { from, to } = finding.view;
+    this.#told = id;
+    this.choices.show(finding.view);
+    this.#picked = finding.tensor ?? finding.layer ?? this.#picked;
+    this.context.router.remember({ ...this.choices.remembered, finding: id, tensor: this.#picked });
+    this.#draw();
+    this.#zoom([from ?? 0, to ?? (this.#run?.last_step ?? 0) + 1]);
+    void this.#loadInputs();
+    this.verdict.scrollIntoView({ block: "nearest" });
+  }
+
+  async #loadSequel() {
+    try {
+      this.#sequel = await fetchNext(this.id);
+      if (!this.#isClosed) this.#draw();
+    } catch (error) {
+      report(error, "panel");
+    }
   }
 
   /** The finding that the verdict tells of. @returns {Finding | null} */
@@ -493,7 +504,11 @@ class RunPage {
     const findings = told === undefined ? this.#findings : [told, ...this.#findings.filter((finding) => finding !== told)];
     const verdict = describeVerdict(run, findings);
     this.verdict.dataset.tone = verdict.tone;
-    fill(this.verdict, buildVerdictCard(verdict, { inputs: this.#buildInputs(), showOnset: run.last_step === null ? null : () => verdict.finding && this.#open(verdict.finding.id) }));
+    fill(this.verdict, buildVerdictCard(verdict, {
+      inputs: this.#buildInputs(),
+      showOnset: run.last_step === null ? null : () => verdict.finding && this.#open(verdict.finding.id),
+      sequel: this.#sequel, comparePath: this.#sequel?.run ? comparePath([this.id, this.#sequel.run.id]) : null,
+    }));
     this.findings.draw(this.#findings, told?.id ?? this.#findings[0]?.id ?? null, this.#parts.workers.length > 1);
     this.facts.draw(run);
     const kinds = new Set(/** @type {string[]} */ (this.#tensors.tensors.flatMap((each) => each.kinds)));

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Any, Literal
 
-import orjson
 from fastapi import APIRouter, Query, Response
 
 from gradwatch_server.answers import Answer
@@ -29,9 +28,8 @@ def get_figure(
 @cache
 def _specification(name: str, theme: str) -> dict[str, Any]:
     # Plotly takes most of a second to import, which starting the server need not wait for.
-    from gradwatch_server.figures import FIGURES  # noqa: PLC0415
+    from gradwatch_server.figures import FIGURES, specify  # noqa: PLC0415
 
     if name not in FIGURES:
         raise unknown("figure", name, FIGURES, NotFoundError)
-    specification: dict[str, Any] = orjson.loads(FIGURES[name](theme).to_json())
-    return {"data": specification["data"], "layout": specification["layout"]}
+    return specify(name, theme)

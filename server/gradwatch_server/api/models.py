@@ -22,10 +22,12 @@ __all__ = [
     "InputColumns",
     "Login",
     "Nonfinite",
+    "Report",
     "ReviewWish",
     "RunChange",
     "RunDetail",
     "RunList",
+    "Sequel",
     "Series",
     "TensorTable",
 ]
@@ -271,12 +273,20 @@ class Operation(_Shape):
     name: str
 
 
+class Excerpt(_Shape):
+    """Lines of the user's program, as they stand in the file."""
+
+    first: int = Field(ge=1, description="The number of the first line.", examples=[45])
+    lines: list[str]
+
+
 class Source(_Shape):
     """A line of the user's program."""
 
     file: str
     line: int | None
     code: str | None
+    excerpt: Excerpt | None = Field(None, description="The lines around it, where the hook could read them.")
 
 
 class Hypothesis(_Shape):
@@ -309,6 +319,15 @@ class ReviewWish(_Shape):
     )
 
 
+class View(_Shape):
+    """Where on the Run page a finding is seen: the heatmap's kind and statistic, and the steps around its onset."""
+
+    kind: str = Field(examples=["gradient"])
+    statistic: str = Field(examples=["norm"])
+    from_: int | None = Field(alias="from", examples=[772])
+    to: int | None = Field(examples=[833])
+
+
 class Finding(_Shape):
     """What went wrong, since when, where, and why."""
 
@@ -326,12 +345,63 @@ class Finding(_Shape):
     hypotheses: list[Hypothesis]
     worker: int | None
     review: Review | None = Field(description="What a person said of it; null: it is open.")
+    view: View = Field(description="Where on the Run page it is seen.")
 
 
 class FindingList(_Shape):
     """Findings, the leading one first, dismissed ones last."""
 
     findings: list[Finding]
+
+
+class Again(_Shape):
+    """The finding of a later run that is of the same sort."""
+
+    id: str
+    kind: str
+    first_step: int
+    title: str
+
+
+class Outcome(_Shape):
+    """What became of a finding in the next run."""
+
+    id: str = Field(description="The finding, of the earlier run.")
+    outcome: Literal["came_back", "not_seen", "too_short"] = Field(
+        description="too_short: the next run has not got as far as the step at which it began."
+    )
+    n_steps: int = Field(description="Steps of the next run.")
+    again: Again | None
+
+
+class Sequel(_Shape):
+    """The next run by the same script or name in the project, else the next of a named project; null: none yet."""
+
+    run: RunSummary | None
+    findings: list[Outcome]
+
+
+class ReportView(View):
+    """What a report draws: the whole run, or a finding."""
+
+    finding: str | None = Field(description="The finding's id; null: the whole run.")
+    tensor: str | None = Field(description="Whose lines are drawn beside the heatmap.")
+
+
+class Report(_Shape):
+    """A run to hand on."""
+
+    gradwatch_report: Literal[1]
+    gradwatch: str = Field(description="The version that made it.")
+    made_at: str
+    run: RunDetail
+    findings: list[Finding]
+    next: Sequel
+    capture: list[Cadence]
+    tensors: list[Tensor]
+    scalars: list[str]
+    views: list[ReportView]
+    answers: dict[str, Any] = Field(description="The numbers of the views: what a GET of each address answered.")
 
 
 class ConfigRow(_Shape):

@@ -6,8 +6,9 @@ specifications, filled, make reports and notebook plots. ``docs/contract.md`` ("
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import plotly.graph_objects as go
 
@@ -25,6 +26,7 @@ __all__ = [
     "build_lines",
     "build_run",
     "build_sparkline",
+    "specify",
 ]
 
 FIGURES: Final[dict[str, Callable[[str], go.Figure]]] = {
@@ -34,3 +36,9 @@ FIGURES: Final[dict[str, Callable[[str], go.Figure]]] = {
     "compare": build_compare,
 }
 """Every figure by its name in the URL; each takes the theme, "light" or "dark"."""
+
+
+def specify(name: str, theme: str) -> dict[str, Any]:
+    """A figure as plain JSON values: ``data`` and ``layout``; ``name`` is one of `FIGURES`."""
+    specification: dict[str, Any] = json.loads(FIGURES[name](theme).to_json())
+    return {part: specification[part] for part in ("data", "layout")}

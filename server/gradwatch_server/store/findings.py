@@ -7,12 +7,13 @@ the same in every replay, so it outlives them.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from gradwatch_server.errors import NotFoundError
+from gradwatch_server.evidence import view_of
 from gradwatch_server.store.catalogue import check_run, iso
 from gradwatch_server.store.schema import findings, reviews, runs
 from gradwatch_server.store.team import merge_findings
@@ -22,6 +23,8 @@ __all__ = [
     "DISMISSED",
     "is_dismissed",
     "is_open",
+    "present_findings",
+    "read_bodies",
     "read_finding",
     "read_findings",
     "reopen_finding",
@@ -85,19 +88,29 @@ def reopen_finding(connection: Connection, run_id: str, finding_id: str) -> None
 
 
 def read_findings(connection: Connection, run_id: str) -> list[Json]:
-    """A run's findings with what was said of them, the leading one first, dismissed ones last.
+    """A run's findings as the contract has them: the leading one first, dismissed ones last."""
+    return present_findings(connection, run_id, read_bodies(connection, run_id))
 
-    Of one worker in the order of its engine; of several by severity and step.
-    """
-    rows = connection.execute(
-        select(findings.c.worker, findings.c.position, findings.c.body).where(findings.c.run_id == run_id)
-    ).all()
+
+def read_bodies(connection: Connection, run_id: str) -> dict[int, list[Json]]:
+    """Each worker's findings as its engine gave them, in its order; only workers that have some."""
+    columns = (findings.c.worker, findings.c.position, findings.c.body)
+    rows = connection.execute(select(*columns).where(findings.c.run_id == run_id)).all()
     by_worker: dict[int, list[Json]] = {}
     for worker, _, body in sorted(rows, key=lambda row: (row[0], row[1])):
         by_worker.setdefault(worker, []).append({**body, "worker": worker})
-    merged = next(iter(by_worker.values())) if len(by_worker) == 1 else merge_findings(by_worker)
+    return by_worker
+
+
+def present_findings(connection: Connection, run_id: str, bodies: Mapping[int, Sequence[Json]]) -> list[Json]:
+    """What engines found, as one list, each with what was said of it and with where to look.
+
+    Of one worker in the order of its engine; of several by severity and step.
+    """
+    merged: Sequence[Json] = next(iter(bodies.values())) if len(bodies) == 1 else merge_findings(bodies)
     said = {row.finding_id: row for row in connection.execute(select(reviews).where(reviews.c.run_id == run_id))}
-    return sorted(({**body, "review": _review(body, said.get(body["id"]))} for body in merged), key=is_dismissed)
+    told = ({**body, "review": _review(body, said.get(body["id"])), "view": view_of(body)} for body in merged)
+    return sorted(told, key=is_dismissed)
 
 
 def read_finding(connection: Connection, run_id: str, finding_id: str) -> Json:

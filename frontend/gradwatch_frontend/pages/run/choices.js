@@ -102,10 +102,19 @@ export class Choices {
 
   /** The quantity in words. */
   get quantity() {
-    const { kind, statistic } = this.query;
-    if (statistic === "update_ratio") return "update ÷ weight";
-    if (statistic === "zero_share") return `exact zeros in the ${kind}`;
-    return statistic === "saturated_share" ? "units that are flat for the whole batch" : `${kind} ${statistic}`;
+    return nameQuantity(this.query);
+  }
+
+  /**
+   * Shows a kind and a statistic of the run, if it captures that kind; what is asked for next is up to the page.
+   * @param {{kind: string, statistic: string}} view
+   */
+  show({ kind, statistic }) {
+    const name = statistic === "update_ratio" ? "update_ratio" : kind;
+    if (!this.#offered.has(kind) || !KINDS.some(([known]) => known === name)) return;
+    const known = STATISTICS.some(([each]) => each === statistic) ? statistic : "norm";
+    this.state = { ...this.state, kind: name, statistic: known, replica: kind === "gradient" ? this.state.replica : null };
+    this.#draw();
   }
 
   /**
@@ -198,6 +207,17 @@ export class Choices {
     return h("select", { class: "small", "aria-label": label, "data-choice": label, onchange: (/** @type {{target: HTMLSelectElement}} */ { target }) => choose(target.value) },
       options.map(([name, words]) => h("option", { value: name, selected: name === chosen }, words)));
   }
+}
+
+/**
+ * Says in words what a heatmap shows.
+ * @param {{kind: string, statistic: string}} query
+ * @returns {string}
+ */
+export function nameQuantity({ kind, statistic }) {
+  if (statistic === "update_ratio") return "update ÷ weight";
+  if (statistic === "zero_share") return `exact zeros in the ${kind}`;
+  return statistic === "saturated_share" ? "units that are flat for the whole batch" : `${kind} ${statistic}`;
 }
 
 /**

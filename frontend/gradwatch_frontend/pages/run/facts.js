@@ -39,21 +39,7 @@ export class FactsCard {
     if (document.activeElement !== this.name) this.name.value = run.name;
     fill(this.tags, run.tags.map((tag) =>
       h("span", { class: "tag", "data-key": tag }, tag, h("button", { type: "button", class: "tag-remove", "aria-label": `Remove the tag ${tag}`, onclick: () => void this.#change({ tags: this.#tags.filter((each) => each !== tag) }) }, "✕"))));
-    const optimizers = run.streams.map(({ optimizer }) => optimizer);
-    const ended = run.ended_at === null ? null : (Date.parse(run.ended_at) - Date.parse(run.started_at)) / 1000;
-    const facts = /** @type {[string, string | null][]} */ ([
-      ["state", STATE_WORDS[run.state] ?? run.state],
-      ["project", run.project],
-      ["started", formatMoment(run.started_at)],
-      ["took", ended === null ? null : formatDuration(ended)],
-      ["steps", run.last_step === null ? null : formatStep(run.last_step + 1)],
-      [optimizers.length > 1 ? "optimizers" : "optimizer", optimizers.length === 0 ? null : optimizers.join(", ")],
-      ["hook costs", run.cost === null ? null : formatShare(run.cost)],
-      ["rows lost", formatStep(run.n_rows_lost)],
-      ["steps skipped", run.n_skipped > 0 ? formatStep(run.n_skipped) : null],
-      ["id", run.id],
-    ]);
-    fill(this.facts, facts.flatMap(([name, value]) => (value === null ? [] : [h("dt", {}, name), h("dd", { class: name === "id" ? "mono" : "" }, value)])));
+    fill(this.facts, listFacts(run));
     fill(this.more, buildTable("Config", run.config, true), buildTable("Environment", run.environment, false));
   }
 
@@ -82,11 +68,35 @@ export class FactsCard {
 }
 
 /**
+ * The facts that nobody can change, as terms and their values.
+ * @param {RunDetail} run
+ * @returns {HTMLElement[]}
+ */
+export function listFacts(run) {
+  const optimizers = run.streams.map(({ optimizer }) => optimizer);
+  const ended = run.ended_at === null ? null : (Date.parse(run.ended_at) - Date.parse(run.started_at)) / 1000;
+  const facts = /** @type {[string, string | null][]} */ ([
+    ["state", STATE_WORDS[run.state] ?? run.state],
+    ["project", run.project],
+    ["started", formatMoment(run.started_at)],
+    ["took", ended === null ? null : formatDuration(ended)],
+    ["steps", run.last_step === null ? null : formatStep(run.last_step + 1)],
+    [optimizers.length > 1 ? "optimizers" : "optimizer", optimizers.length === 0 ? null : optimizers.join(", ")],
+    ["hook costs", run.cost === null ? null : formatShare(run.cost)],
+    ["rows lost", formatStep(run.n_rows_lost)],
+    ["steps skipped", run.n_skipped > 0 ? formatStep(run.n_skipped) : null],
+    ["id", run.id],
+  ]);
+  return facts.flatMap(([name, value]) => (value === null ? [] : [h("dt", {}, name), h("dd", { class: name === "id" ? "mono" : "" }, value)]));
+}
+
+/**
+ * A table of settings, to be opened.
  * @param {string} title
  * @param {Record<string, unknown>} values
  * @param {boolean} isOpen
  */
-function buildTable(title, values, isOpen) {
+export function buildTable(title, values, isOpen) {
   const entries = flatten(values);
   if (entries.length === 0) return null;
   return h("details", { "data-key": title, open: isOpen }, h("summary", {}, `${title} · ${formatPlural(entries.length, "entry", "entries")}`),

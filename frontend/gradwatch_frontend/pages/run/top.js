@@ -1,5 +1,6 @@
 /** The header of a run's page: its name and state, what the hook costs, what can be done and asked for. */
 
+import { reportPath } from "../../api.js";
 import { fill, h } from "../../dom.js";
 import { formatCount, formatPlural, formatStep } from "../../format.js";
 import { buildState } from "../runs.js";
@@ -50,6 +51,7 @@ export class RunTop {
     fill(
       this.buttons,
       isLive && h("button", { type: "button", class: "button", "data-key": "pause", "aria-pressed": String(isPaused), onclick: this.#actions.togglePause }, isPaused ? "Follow" : "Pause"),
+      h("a", { class: "button", "data-key": "report", href: reportPath(run.id), download: "", title: "Verdict, charts, fixes and settings in one file that opens offline" }, "Report"),
       h("button", { type: "button", class: "button", "data-key": "compare", onclick: this.#actions.compare }, "Compare with last healthy run"),
     );
     this.cost.draw(run);
