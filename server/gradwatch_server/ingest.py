@@ -282,6 +282,7 @@ class _Connection:
             verdict = await asyncio.get_running_loop().run_in_executor(services.health_pool, job)
         if verdict.is_changed:
             services.hub.publish_findings(run_id, verdict.findings)
+            services.dispatcher.wake()
         if verdict.is_headline_changed:
             await services.publish_run(run_id)
         if verdict.is_changed or self._inbox.is_empty:

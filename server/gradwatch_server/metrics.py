@@ -23,6 +23,7 @@ class Metrics:
         health_s: time in seconds that the health engine took for what was committed together.
         health_failures: engines that failed.
         cache_bytes: bytes of decoded columns in memory.
+        alerts: tries to deliver an alert, by channel and by how they ended: ``sent``, ``retried`` or ``failed``.
     """
 
     def __init__(self) -> None:
@@ -37,6 +38,9 @@ class Metrics:
         self.commit_s = Histogram("gradwatch_commit_seconds", "From a message's check to its commit", registry=registry)
         self.health_s = Histogram("gradwatch_health_seconds", "The health engine's time for a batch", registry=registry)
         self.health_failures = Counter("gradwatch_health_failures", "Health engines that failed", registry=registry)
+        self.alerts = Counter(
+            "gradwatch_alerts", "Tries to deliver an alert", ["channel", "outcome"], registry=registry
+        )
         self.cache_bytes = Gauge("gradwatch_cache_bytes", "Decoded columns in memory", registry=registry)
 
     def render(self) -> bytes:

@@ -68,6 +68,7 @@ def get_metrics(services: Here) -> Response:
 @router.get("/")
 @router.get("/runs/{run_id}")
 @router.get("/compare")
+@router.get("/alerts")
 def get_page(request: Request, services: Here) -> Response:
     """The page. ``?token=`` signs in and is taken out of the address at once."""
     settings = services.settings

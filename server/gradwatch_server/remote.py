@@ -18,8 +18,6 @@ from gradwatch_server.errors import (
 __all__ = ["Remote", "control_run", "open_remote"]
 
 TIMEOUT_S = 10.0
-SLOW_TIMEOUT_S = 60.0
-"""For what the server itself has to wait for: the receiver of a test message."""
 _ERRORS: dict[int, type[GradwatchServerError]] = {404: NotFoundError, 422: InvalidQueryError, 401: RequestError}
 Json = dict[str, Any]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from gradwatch_server.alerts import Dispatcher
 from gradwatch_server.control import Hooks
 from gradwatch_server.errors import GradwatchServerError
 from gradwatch_server.live import Hub
@@ -39,6 +40,7 @@ class Services:
         hub: the browsers.
         contacts: who speaks for which run.
         hooks: the way to those who do.
+        dispatcher: delivers alerts.
         health_pool: the threads in which engines work.
     """
 
@@ -48,6 +50,7 @@ class Services:
     verdicts: Verdicts
     hub: Hub
     health_pool: ThreadPoolExecutor
+    dispatcher: Dispatcher
     contacts: Contacts = field(init=False)
     hooks: Hooks = field(default_factory=Hooks)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -94,9 +97,10 @@ async def open_services(settings: Settings) -> Services:
     store = await asyncio.to_thread(Store, settings)
     pool = ThreadPoolExecutor(HEALTH_THREADS, thread_name_prefix="gradwatch-health")
     verdicts = Verdicts(store, metrics.health_failures.inc)
-    services = Services(settings, store, metrics, verdicts, Hub(), pool)
+    services = Services(settings, store, metrics, verdicts, Hub(), pool, Dispatcher(store, settings, metrics))
     stale = await asyncio.wrap_future(store.writer.submit(partial(mark_stale, now=time.time())))
     services.spawn(_rebuild(services, stale))
+    services.spawn(services.dispatcher.run())
     return services
 
 
@@ -107,6 +111,7 @@ async def _rebuild(services: Services, run_ids: list[str]) -> None:
         if not services.contacts.is_connected(run_id):
             await loop.run_in_executor(services.health_pool, services.verdicts.rebuild, run_id)
             await services.publish_run(run_id)
+            services.dispatcher.wake()
 
 
 class Contacts:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from gradwatch.protocol import MESSAGE_SIZE_LIMIT_BYTES
@@ -19,6 +20,8 @@ from gradwatch_server.errors import SettingsError
 __all__ = ["DEFAULT_PORT", "Settings", "read_settings"]
 
 DEFAULT_PORT = 8470
+SECRETS = ("token", "smtp_url")
+"""What no message repeats."""
 
 
 class Settings(BaseSettings):
@@ -55,6 +58,49 @@ class Settings(BaseSettings):
         512 * 1024 * 1024, gt=0, description="Bytes of decoded columns kept in memory for the pages."
     )
     live_client_limit: int = Field(256, gt=0, description="Most browsers on /ws/live at a time.")
+    public_url: str = Field(
+        "", description="This server's address as people reach it, for links in alerts; default: that of host and port."
+    )
+    smtp_url: SecretStr | None = Field(
+        None, description="Mail server for alerts: smtp://user:password@host:587, or smtps:// for TLS from the start."
+    )
+    smtp_from: str = Field("", description="Sender of alerts by e-mail; default: the mail server's user.")
+    alert_timeout_s: float = Field(10.0, gt=0, description="Seconds that one delivery of an alert may take in all.")
+    alert_retry_s: float = Field(
+        5.0, gt=0, description="Seconds before the second try of an alert; each further wait is twice as long."
+    )
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_address(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if url and (parts.scheme not in {"http", "https"} or not parts.hostname):
+            raise ValueError("expected an address such as https://gradwatch.example.com")
+        return url.rstrip("/")
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _is_mail_server(cls, url: SecretStr | None) -> SecretStr | None:
+        parts = urlsplit(url.get_secret_value() if url else "smtp://localhost")
+        try:
+            is_right = parts.scheme in {"smtp", "smtps"} and bool(parts.hostname) and (parts.port or 1) > 0
+        except ValueError:
+            is_right = False
+        if not is_right:
+            raise ValueError("expected smtp://user:password@host:587, or smtps://")
+        return url
+
+    @property
+    def mail_url(self) -> str | None:
+        """The mail server with its password, or None."""
+        return self.smtp_url.get_secret_value() or None if self.smtp_url else None
+
+    @property
+    def mail_sender(self) -> str:
+        """Who alerts by e-mail come from."""
+        parts = urlsplit(self.mail_url or "")
+        user = unquote(parts.username or "")
+        return self.smtp_from or (user if "@" in user else f"gradwatch@{parts.hostname or 'localhost'}")
 
     @property
     def directory(self) -> Path:
@@ -102,7 +148,8 @@ def read_settings(**arguments: Any) -> Settings:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
         source = f"--{name}" if name in given else f"GRADWATCH_{name.upper()}"
-        text = f"{source}: found {first['input']!r}. {first['msg']}. {_help(name)}"
+        found = "a secret that is no use" if name in SECRETS else repr(first["input"])
+        text = f"{source}: found {found}. {first['msg']}. {_help(name)}"
         raise SettingsError("invalid_setting", text, {"setting": name}) from error
 
 

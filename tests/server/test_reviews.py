@@ -126,7 +126,8 @@ def test_it_survives_a_restart_and_the_engines_replay(start_server) -> None:
 
 
 def body(finding_id: str, severity: str, step: int = 3) -> dict:
-    return {"id": finding_id, "kind": "zero_gradient", "severity": severity, "first_step": step, "title": finding_id}
+    known = {"id": finding_id, "kind": "zero_gradient", "severity": severity, "first_step": step, "title": finding_id}
+    return {**known, "operation": None, "evidence": {}}
 
 
 def test_what_was_said_of_a_warning_does_not_hold_when_it_becomes_critical(server: Server) -> None:

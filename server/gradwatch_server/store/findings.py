@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from gradwatch_server.errors import NotFoundError
 from gradwatch_server.evidence import view_of
+from gradwatch_server.store.alerts import note_news, wants_alerts
 from gradwatch_server.store.catalogue import check_run, iso
 from gradwatch_server.store.schema import findings, reviews, runs
 from gradwatch_server.store.team import merge_findings
@@ -49,15 +50,20 @@ def is_open(finding: Json) -> bool:
 
 
 def replace_findings(connection: Connection, run_id: str, worker: int, bodies: Sequence[Json]) -> None:
-    """Puts a worker's findings in the place of its earlier ones, and the run's health beside them."""
+    """Puts a worker's findings in the place of its earlier ones, with the run's health and the alerts that are due."""
     if connection.scalar(select(runs.c.id).where(runs.c.id == run_id)) is None:
         return
+    rules = wants_alerts(connection, run_id)
+    before = read_findings(connection, run_id) if rules else []
     connection.execute(delete(findings).where(findings.c.run_id == run_id, findings.c.worker == worker))
     if bodies:
         place = {"run_id": run_id, "worker": worker}
         rows = [{**place, "position": index, "body": body} for index, body in enumerate(bodies)]
         connection.execute(insert(findings), rows)
-    _note_health(connection, run_id, read_findings(connection, run_id))
+    known = read_findings(connection, run_id)
+    _note_health(connection, run_id, known)
+    if rules:
+        note_news(connection, run_id, rules, before=before, after=known, now=time.time())
 
 
 def review_finding(connection: Connection, run_id: str, finding_id: str, *, state: str, note: str) -> None:

@@ -27,6 +27,8 @@ from gradwatch.protocol import FIRST_STATISTICS
 
 __all__ = [
     "RUN_STATES",
+    "alert_rules",
+    "alerts",
     "captures",
     "column_frames",
     "deleted_runs",
@@ -176,3 +178,36 @@ reviews = Table(
     _of_run(),
 )
 """What a person said of a finding, and how severe it was then."""
+
+alert_rules = Table(
+    "alert_rules",
+    metadata,
+    _key("id"),
+    Column("name", Text, nullable=False),
+    Column("project", Text),
+    Column("channel", Text, nullable=False),
+    Column("target", JSON, nullable=False),
+    Column("severity", Text, nullable=False),
+    Column("kinds", JSON, nullable=False),
+    Column("debounce_s", Float(53), nullable=False),
+    Column("created_at", Float(53), nullable=False),
+)
+"""Who is told of what. ``target`` is a webhook's address, which is a secret, or a list of e-mail addresses."""
+
+alerts = Table(
+    "alerts",
+    metadata,
+    _key("rule_id"),
+    _key("run_id"),
+    _key("finding_id"),
+    _key("severity"),
+    Column("state", Text, nullable=False),
+    Column("due_at", Float(53), nullable=False),
+    Column("n_tries", Integer, nullable=False),
+    Column("error", Text),
+    Column("changed_at", Float(53), nullable=False),
+    ForeignKeyConstraint(["rule_id"], ["alert_rules.id"], ondelete="CASCADE"),
+    _of_run(),
+    Index("ix_alerts_state", "state", "due_at"),
+)
+"""What is to be told, or was: one row for each rule, finding and severity, so that nothing is told twice."""
