@@ -102,6 +102,14 @@ class LayeredRun(SyntheticRun):
         """The operation of a ``sick`` run that made the first NaN, and the way from it to the gradient."""
         layer = self.sick_tensor.rpartition("/")[0]
         source = {"file": "/home/ada/digits/train.py", "line": 47, "code": "scale = tf.norm(features, axis=-1)"}
+        lines = [
+            "    def call(self, features):",
+            "        # each sample on the unit sphere",
+            f"        {source['code']}",
+            "        return features / scale[:, None]",
+            "",
+        ]
+        source |= {"excerpt": {"first": 45, "lines": lines}}
 
         def link(kind: str, name: str, n: int, is_gradient: bool = True) -> Message:
             return {"type": kind, "name": name, "layer": layer, "is_gradient": is_gradient, "n_nonfinite": n}

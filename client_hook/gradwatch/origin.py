@@ -12,10 +12,15 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-__all__ = ["GRADIENT_SCOPE", "layer_of", "source_of"]
+__all__ = ["EXCERPT_REACH", "GRADIENT_SCOPE", "layer_of", "source_of"]
 
 GRADIENT_SCOPE: Final = "gradient_tape/"
 """`tf.GradientTape` names what it adds to a graph ``gradient_tape/<scope of the forward operation>/...``."""
+
+EXCERPT_REACH: Final = 2
+"""Lines before and behind the one that is meant: enough to know the place again."""
+EXCERPT_WIDTH: Final = 200
+"""Characters of each of them; a longer line is data, not code."""
 
 
 def layer_of(name: str, layer_paths: Sequence[str]) -> str:
@@ -55,8 +60,19 @@ def source_of(op: Any) -> dict[str, Any] | None:
             return None
         if not _is_framework(frame.filename):
             code = linecache.getline(frame.filename, frame.lineno).strip()
-            return {"file": frame.filename, "line": frame.lineno, "code": code}
+            place = {"file": frame.filename, "line": frame.lineno, "code": code}
+            return place | {"excerpt": _read_excerpt(frame.filename, frame.lineno)}
     return None
+
+
+def _read_excerpt(filename: str, line: int) -> dict[str, Any] | None:
+    """The line with those around it; None where the text is not known, as for code that was typed in or is gone."""
+    lines = linecache.getlines(filename)
+    if not 1 <= line <= len(lines):
+        return None
+    first = max(1, line - EXCERPT_REACH)
+    shown = lines[first - 1 : line + EXCERPT_REACH]
+    return {"first": first, "lines": [text.rstrip()[:EXCERPT_WIDTH] for text in shown]}
 
 
 _TRAINER: Final = re.compile(r"[/\\]keras[/\\]src[/\\](backend[/\\]tensorflow[/\\]trainer|trainers[/\\]\w+)\.py$")

@@ -128,12 +128,20 @@ class NamedOperation(_Message):
     name: Name
 
 
+class Excerpt(_Message):
+    """Lines of the user's program, as they stand in the file."""
+
+    first: Annotated[int, Field(ge=1)]
+    lines: Annotated[list[Annotated[str, StringConstraints(max_length=4096)]], Field(max_length=64)]
+
+
 class SourceLine(_Message):
     """A line of the user's program."""
 
     file: Annotated[str, StringConstraints(max_length=4096)]
     line: Annotated[int, Field(ge=0)] | None
     code: Annotated[str, StringConstraints(max_length=4096)] | None
+    excerpt: Excerpt | None = None
 
 
 class Operation(NamedOperation):

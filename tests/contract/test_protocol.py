@@ -41,7 +41,15 @@ OPERATIONS = [
         "layer": "mlp/norm",
         "is_gradient": True,
         "forward": {"type": "Sqrt", "name": "norm/Sqrt"},
-        "source": {"file": "train.py", "line": 47, "code": "dist = tf.norm(a - b, axis=0)"},
+        "source": {
+            "file": "train.py",
+            "line": 2,
+            "code": "dist = tf.norm(a - b, axis=0)",
+            "excerpt": {
+                "first": 1,
+                "lines": ["def spread(a, b):", "    dist = tf.norm(a - b, axis=0)", "    return dist"],
+            },
+        },
     }
 ]
 STATISTICS = np.arange(44, dtype=np.float32).reshape(2, 2, 11)

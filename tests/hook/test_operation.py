@@ -3,6 +3,7 @@
 import inspect
 import math
 import sys
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -256,11 +257,13 @@ def helper(x):
 
 def test_line_is_the_innermost_of_the_users_own():
     ops, _ = trace(lambda x: helper(x) * 2.0, POSITIVE)
+    line = find_line("inside a helper", THIS)
     for op in ops:
         assert op.source == {
             "file": __file__,
-            "line": find_line("inside a helper", THIS),
+            "line": line,
             "code": "return tf.math.log(x)  # inside a helper",
+            "excerpt": {"first": line - 2, "lines": Path(__file__).read_text().splitlines()[line - 3 : line + 2]},
         }
 
 
