@@ -593,6 +593,16 @@ def filled_gaps(seed: int) -> Run:
     return gaps
 
 
+def test_growth_may_run_into_an_output() -> None:
+    """The gradient grows, then a layer's output is NaN before anything else is."""
+    factors = np.where(np.arange(300) >= 200, 1e4, 1.0)
+    run = Run(dense(3), layers=[("dense_0", 64, "relu"), ("dense_1", 64, None)]).scale("gradient", factors)
+    run.break_("activation", [1], start=206).break_loss(206).break_("gradient", start=206)
+    found = run.feed().findings()[0]
+    assert (found.kind, found.severity) == ("exploding_gradient", "critical")
+    assert "until a layer's output became NaN at step 206" in found.title
+
+
 def float16(seed: int) -> Run:
     scaled = long(seed, dtype="float16").scale_loss(2.0 ** (15 + (LONG % 300 > 150)))
     for step in (0, 1, 2, *range(299, N_LONG, 300)):

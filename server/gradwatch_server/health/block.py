@@ -35,6 +35,7 @@ class Block:
         loss_scale: ``[n]`` float64, the factor on the gradients, 1 where the run has none.
         is_scaled: ``[n]`` whether the run scales its loss.
         operations: ``[n, n_operations, 6]`` float32, NaN where not captured.
+        loss: ``[n]`` float64, the stream's own loss, NaN where it has none or it was not captured.
         is_loss_finite: ``[n]`` False where a loss in the row is NaN or infinite.
         is_update: ``[n]`` False where gradients were only added up (gradient accumulation).
     """
@@ -45,6 +46,7 @@ class Block:
     loss_scale: Float
     is_scaled: Bool
     operations: npt.NDArray[np.float32]
+    loss: Float
     is_loss_finite: Bool
     is_update: Bool
 

@@ -21,7 +21,7 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.plateau import PlateauRule, count_classes
 from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, Facts, is_credible, limit_repeats, tell
+from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, Facts, is_credible, limit_repeats, tell_all
 
 __all__ = ["Engine"]
 
@@ -255,10 +255,11 @@ class Engine:
             origins=list(itertools.chain.from_iterable(state.origins() for state in states)),
             columns=self._columns,
             newest_loss=self._book.newest_loss,
+            warnings={},
         )
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]
         self._order_losses(credible)
-        findings = limit_repeats([tell(incident, facts) for incident in assemble(credible)])
+        findings = limit_repeats(tell_all(assemble(credible), facts))
         findings.sort(key=lambda finding: finding.severity != CRITICAL)
         told = [finding.to_json() for finding in findings]
         if told != self._told:

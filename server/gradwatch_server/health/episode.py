@@ -26,6 +26,7 @@ __all__ = [
     "Plateau",
     "Rate",
     "Steep",
+    "Trend",
     "Vanishing",
     "Zero",
 ]
@@ -295,3 +296,41 @@ class Plateau(Episode):
     spread: float = float("nan")
     guess: float = float("nan")
     n_classes: int = 0
+
+
+@dataclass(eq=False)
+class Trend(Episode):
+    """A steady trend towards where numbers end: a forecast of the first NaN or Inf, and what became of it.
+
+    Attributes:
+        quantity: what moves: `gradient`, `loss`, `loss_scale`, `activation`, `backprop`, `weight` or `margin` (of an
+            operation's input).
+        column: the tensor, -1 for none.
+        operation: the operation, of a margin.
+        start: the trend's value when its window began, at `first_step`.
+        end: and when it was known, at `known_step`.
+        slope: per step, of the value's natural logarithm (of an exponential's headroom: of the value itself).
+        limit: the value at which numbers end.
+        dtype: of which type of numbers, where known.
+        at_step: the step at which it should be reached.
+        at_step_low: the earliest.
+        at_step_high: the latest: after it the forecast did not come true.
+        n_tensors: how many of its kind were on that way.
+        has_come: whether it came true; None while that is open.
+        outcome_step: the step of the first NaN or Inf, if it came true.
+    """
+
+    quantity: str = ""
+    column: int = -1
+    operation: Operation | None = None
+    start: float = float("nan")
+    end: float = float("nan")
+    slope: float = float("nan")
+    limit: float = float("nan")
+    dtype: str = ""
+    at_step: int = -1
+    at_step_low: int = -1
+    at_step_high: int = -1
+    n_tensors: int = 1
+    has_come: bool | None = None
+    outcome_step: int | None = None

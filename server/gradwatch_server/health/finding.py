@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["CRITICAL", "WARNING", "Finding", "Hypothesis", "make_plain"]
+__all__ = ["CRITICAL", "WARNING", "Finding", "Hypothesis", "make_finding_id", "make_plain"]
 
 CRITICAL: Final = "critical"
 WARNING: Final = "warning"
@@ -58,8 +58,7 @@ class Finding:
     @property
     def id(self) -> str:
         """The same for the same incident in every replay: kind, first step and tensor."""
-        subject = self.subject if self.subject is not None else self.tensor
-        return f"{self.kind}-{self.first_step}" + (f"-{subject.replace('/', '.')}" if subject else "")
+        return make_finding_id(self.kind, self.first_step, self.subject if self.subject is not None else self.tensor)
 
     def to_json(self) -> dict[str, Any]:
         """The finding as plain JSON values, ready for ``json.dumps(..., allow_nan=False)``."""
@@ -78,6 +77,11 @@ class Finding:
             "hypotheses": [make_plain(asdict(hypothesis)) for hypothesis in self.hypotheses],
             "worker": self.worker,
         }
+
+
+def make_finding_id(kind: str, first_step: int, subject: str | None) -> str:
+    """The id of a finding of a kind, since a step, about a tensor or another subject."""
+    return f"{kind}-{first_step}" + (f"-{subject.replace('/', '.')}" if subject else "")
 
 
 def make_plain(value: Any) -> Any:

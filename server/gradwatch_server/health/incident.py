@@ -18,6 +18,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Steep,
+    Trend,
     Vanishing,
     Zero,
 )
@@ -71,12 +72,13 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
+    Trend: (Steep, Trend),
     Vanishing: (Flat,),
     Zero: (Flat, Cut),
     Plateau: (Rate, Steep, Flat, Cut, Missing, Vanishing, Zero),
 }
 """What a quiet trouble is a consequence of, if both were there at a time."""
-_PRECEDENCE: Final = (Rate, Missing, Steep, Flat, Cut, Vanishing, Zero, Plateau)
+_PRECEDENCE: Final = (Rate, Missing, Steep, Flat, Cut, Vanishing, Zero, Plateau, Trend)
 
 
 def assemble(episodes: Sequence[Episode]) -> list[Incident]:
@@ -101,11 +103,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
         # Known only afterwards, it stands among the causes of the growth; a finding that is out keeps its name.
     for episode in sorted(quiet, key=lambda e: (_PRECEDENCE.index(type(e)), order_of_onset(e))):
         broken = next(
-            (
-                g
-                for g in groups[:n_breaking]
-                if order_of_onset(g[0]) <= order_of_onset(episode) and _reaches(g, episode)
-            ),
+            (g for g in groups[:n_breaking] if _is_before(g[0], episode) and _reaches(g, episode)),
             None,
         )
         cause = broken or next((g for g in groups[n_breaking:] if _explains(g[0], episode)), None)
@@ -122,8 +120,12 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
 def _explains(cause: Episode, episode: Episode) -> bool:
     if not isinstance(cause, _CAUSES.get(type(episode), ())):
         return False
+    if isinstance(cause, Steep) and isinstance(episode, (Cut, Trend)) and cause.operation != episode.operation:
+        return False
     if isinstance(cause, Steep) and isinstance(episode, Cut):
-        return cause.operation == episode.operation
+        return True
+    if isinstance(cause, Trend) and (cause.operation is None or getattr(episode, "operation", None) is not None):
+        return False  # an operation explains what grows, not the other way round
     if (
         isinstance(cause, Flat)
         and isinstance(episode, (Vanishing, Zero))
@@ -134,10 +136,19 @@ def _explains(cause: Episode, episode: Episode) -> bool:
     return is_same and cause.first_step <= _last(episode) and episode.first_step <= _last(cause)
 
 
+def _is_before(lead: Episode, episode: Episode) -> bool:
+    """Whether what breaks training came before an episode; a forecast is as old as its telling, not as its trend."""
+    if isinstance(episode, Trend):
+        return lead.known_step <= episode.known_step
+    return order_of_onset(lead) <= order_of_onset(episode)
+
+
 def _is_known_before(episode: Episode, cause: Episode) -> bool:
     """Whether a consequence was told before its cause was known: a finding that is out keeps its name."""
     if isinstance(episode, Plateau):
         return False
+    if isinstance(episode, Trend):
+        return episode.known_step < cause.known_step
     return episode.first_step < cause.first_step and episode.known_step < cause.known_step
 
 

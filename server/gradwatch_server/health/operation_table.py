@@ -8,9 +8,15 @@ from typing import Any, Final
 
 from gradwatch.protocol import OPERATION_STATISTICS
 
-__all__ = ["OPERATION_COLUMN", "Operation"]
+__all__ = ["ARCS", "EXPONENTIALS", "OPERATION_COLUMN", "Operation"]
 
 OPERATION_COLUMN: Final = {name: place for place, name in enumerate(OPERATION_STATISTICS)}
+
+ARCS: Final = frozenset({"Acos", "Asin", "Atanh"})
+EXPONENTIALS: Final = frozenset({"Exp", "Expm1", "Sinh", "Cosh"})
+_BOUNDS: Final = frozenset({"Maximum", "Minimum", "ClipByValue"})
+_SUMS: Final = frozenset({"Add", "AddV2"})
+_FADING: Final = frozenset({"Softmax", "Sigmoid", "Exp"})
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class Operation:
         forward_name: and its name.
         forward_place: and its place, -1 where it is not in the table.
         source: file, line and code of the user's own call, or None.
+        input_type: the type of the operation that makes the input that counts, or None where that is not told.
+        input_constant: the number that one adds, subtracts from or bounds by, or None.
     """
 
     place: int
@@ -38,6 +46,8 @@ class Operation:
     forward_name: str | None
     forward_place: int
     source: Mapping[str, Any] | None
+    input_type: str | None = None
+    input_constant: float | None = None
 
     @classmethod
     def table(cls, operations: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]:
@@ -48,7 +58,7 @@ class Operation:
     @classmethod
     def read(cls, operation: Mapping[str, Any], places: Mapping[str, int]) -> Operation:
         """Reads one operation of a message; ``places`` are those of the stream's risky operations by name."""
-        forward = operation.get("forward") or {}
+        forward, made_by = operation.get("forward") or {}, operation.get("input") or {}
         return cls(
             place=places.get(str(operation["name"]), -1),
             type=str(operation["type"]),
@@ -59,12 +69,36 @@ class Operation:
             forward_name=forward.get("name"),
             forward_place=places.get(str(forward.get("name")), -1),
             source=operation.get("source"),
+            input_type=made_by.get("type"),
+            input_constant=None if made_by.get("constant") is None else float(made_by["constant"]),
         )
 
     @property
     def function(self) -> str:
         """The type of what the user wrote: of the forward operation, where this is its gradient."""
         return self.forward_type or self.type
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a constant in the graph keeps its input away from the singular point: an epsilon, a bound."""
+        made_by, constant = self.input_type, self.input_constant
+        if made_by is None or constant is None:
+            return False
+        if self.function in ARCS:
+            return made_by in _BOUNDS and abs(constant) < 1
+        if self.function in EXPONENTIALS:
+            return made_by == "Minimum"
+        return made_by in {*_SUMS, "Maximum"} and constant > 0
+
+    @property
+    def is_from_one(self) -> bool:
+        """Whether its input is the difference of 1 and something, which rounds to 0 long before numbers end."""
+        return self.input_type == "Sub" and self.input_constant == 1
+
+    @property
+    def is_free(self) -> bool:
+        """Whether its input is known to have no epsilon in it: it comes straight from a function that fades to 0."""
+        return self.input_type in _FADING
 
     @property
     def code(self) -> str:

@@ -19,7 +19,7 @@ from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Phase
 from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["AMPLIFICATION_LIMIT", "SteepRule", "is_judged"]
+__all__ = ["AMPLIFICATION_LIMIT", "REACHES_ZERO", "SteepRule", "is_judged"]
 
 EARLY_ROWS: Final = 8
 """Rows whose median is an operation's own past. Few, for what falls exponentially is soon far from it."""
@@ -55,7 +55,7 @@ _WRITTEN: Final = {
     "Asin": r"asin|arcsin",
     "Atanh": r"atanh|arctanh",
 }
-_REACHES_ZERO: Final = frozenset({"Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "RealDiv", "Div"})
+REACHES_ZERO: Final = frozenset({"Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv", "RealDiv", "Div"})
 """Operations of which an input that fades to nothing ends at the singular point."""
 
 Float = npt.NDArray[np.float64]
@@ -75,7 +75,7 @@ class SteepRule:
         self._operations = tuple(operation for operation in operations if is_judged(operation))
         self._places = np.array([operation.place for operation in self._operations], np.int64)
         n = len(self._operations)
-        self._reaches_zero = np.array([o.type in _REACHES_ZERO for o in self._operations], bool)
+        self._reaches_zero = np.array([o.type in REACHES_ZERO and not o.is_held for o in self._operations], bool)
         self._early: list[Float] = []
         self._before = np.zeros((3, n))
         self._run = np.zeros(n, np.int64)

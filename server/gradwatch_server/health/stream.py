@@ -14,6 +14,7 @@ from gradwatch_server.health.book import is_loss
 from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
 from gradwatch_server.health.exploding import ExplodingRule
+from gradwatch_server.health.forecast import ForecastRule
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.missing import MissingRule
 from gradwatch_server.health.nonfinite import NonFiniteRule
@@ -129,6 +130,7 @@ class Stream:
             loss_scale=np.where(is_scaled, scale, 1.0),
             is_scaled=is_scaled,
             operations=rows.operations,
+            loss=self._read_loss(rows),
             is_loss_finite=np.asarray(~is_loss_broken.any(axis=1)),
             is_update=self._read_is_update(rows),
         )
@@ -143,6 +145,13 @@ class Stream:
         latest = np.maximum.accumulate(np.where(np.isnan(known), 0, np.arange(len(known))))
         self._loss_scale = float(known[latest][-1])
         return np.asarray(known[latest][1:], np.float64)
+
+    def _read_loss(self, rows: Rows) -> npt.NDArray[np.float64]:
+        places = [place for place, name in enumerate(self.scalars) if is_loss(name)]
+        if not places:
+            return np.full(len(rows.steps), np.nan)
+        place = min(places, key=lambda place: self.scalars[place] != "loss")
+        return np.where(rows.present[:, place], rows.scalars[:, place].astype(np.float64), np.nan)
 
     def _read_is_update(self, rows: Rows) -> Bool:
         if IS_UPDATE not in self.scalars:
@@ -170,6 +179,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         MissingRule(number, table),
         ZeroRule(number, table),
         SteepRule(number, table, operations),
+        ForecastRule(number, table, operations),
     )
 
 

@@ -19,12 +19,14 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Steep,
+    Trend,
     Vanishing,
     Zero,
 )
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
+from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.quiet import tell_missing, tell_vanishing, tell_zero
@@ -32,7 +34,7 @@ from gradwatch_server.health.verdict.scene import UPDATE_RATIO, WEIGHTS_FINITE, 
 from gradwatch_server.health.verdict.stall import tell_flat, tell_plateau
 from gradwatch_server.health.verdict.steep import tell_cut, tell_steep
 
-__all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "is_credible", "limit_repeats", "tell"]
+__all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "is_credible", "limit_repeats", "tell_all"]
 
 REPEATS_LIMIT: Final = 5
 """Findings of one kind about one tensor; further ones are counted in the last: a page of equal sentences tells
@@ -70,7 +72,16 @@ def is_credible(episode: Episode, testimony: Testimony) -> bool:
     return True
 
 
-def tell(incident: Incident, facts: Facts) -> Finding:
+def tell_all(incidents: Sequence[Incident], facts: Facts) -> list[Finding]:
+    """The findings of incidents, in their order. Forecasts are told first: what came true later names them."""
+    told: dict[Incident, Finding] = {}
+    for incident in sorted(incidents, key=lambda one: not any(isinstance(member, Trend) for member in one.members)):
+        told[incident] = _tell(incident, facts)
+        facts.warnings.update({m: told[incident].id for m in incident.members if isinstance(m, Trend)})
+    return [told[incident] for incident in incidents]
+
+
+def _tell(incident: Incident, facts: Facts) -> Finding:
     """The finding of an incident, told by its lead."""
     lead = incident.lead
     scene = Scene(incident, facts, _find_account(incident, facts), _find_steep(lead, facts.questions))
@@ -91,6 +102,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Flat: tell_flat,
     Cut: tell_cut,
     Plateau: tell_plateau,
+    Trend: tell_forecast,
 }
 
 

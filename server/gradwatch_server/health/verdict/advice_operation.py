@@ -25,7 +25,7 @@ from gradwatch_server.health.verdict.operation import (
 from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
-__all__ = ["advise_masked_too_late", "advise_operation", "advise_steep"]
+__all__ = ["advise_masked_too_late", "advise_near", "advise_operation", "advise_steep"]
 
 CERTAIN: Final = 0.95
 """The operation was seen to make NaN of finite numbers, and its input to be exactly at the singular point."""
@@ -232,7 +232,6 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
 
 def advise_steep(lead: Steep, operation: Operation) -> list[Hypothesis]:
     """Causes of an operation that came near its singular point."""
-    remedy = _AT_POINT.get(operation.function, _OTHER) if not is_norm(operation) else _NORM
     why = (
         f"Its smallest input went from {say_number(lead.margin_before)} to {say_number(lead.margin)}, and its slope to "
         f"{say_number(lead.amplification)}. "
@@ -241,16 +240,27 @@ def advise_steep(lead: Steep, operation: Operation) -> list[Hypothesis]:
         why += "The gradient norm rose with it: steps are now ruled by the few inputs that are nearest to 0."
     else:
         why += "No epsilon holds it: once an input rounds to exactly 0, the value or its gradient is Inf or NaN."
-    return [
-        Hypothesis(
-            f"Nothing keeps the input of the {say_noun(operation)} away from its singular point{say_place(operation)}",
-            0.8 if lead.is_felt else 0.7,
-            why,
-            "Bound the input before the operation. Clipping its result sets the gradient to 0 there: it hides the "
-            "steep slope instead of removing it.",
-            _mend(operation) or remedy.code,
-        )
-    ]
+    return [_unbounded(operation, why, 0.8 if lead.is_felt else 0.7)]
+
+
+def advise_near(operation: Operation, why: str) -> list[Hypothesis]:
+    """Causes of an operation that is on its way to its singular point, the likeliest first."""
+    found = [_unbounded(operation, why, LIKELY)]
+    if operation.function == "Log" and _PROBABILITIES.search(operation.code):
+        found.insert(0, _advise_logits(operation, LIKELY + 0.05))
+    return found
+
+
+def _unbounded(operation: Operation, why: str, confidence: float) -> Hypothesis:
+    remedy = _AT_POINT.get(operation.function, _OTHER) if not is_norm(operation) else _NORM
+    return Hypothesis(
+        f"Nothing keeps the input of the {say_noun(operation)} away from its singular point{say_place(operation)}",
+        confidence,
+        why,
+        "Bound the input before the operation. Clipping its result sets the gradient to 0 there: it hides the "
+        "steep slope instead of removing it.",
+        _mend(operation) or remedy.code,
+    )
 
 
 def advise_masked_too_late(operation: Operation) -> Hypothesis:

@@ -90,6 +90,9 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
 def _say_end(scene: Scene) -> str:
     """What the growth ran into."""
     names = {
+        Phase.INPUT: "the input",
+        Phase.ACTIVATION: "a layer's output",
+        Phase.BACKPROP: "the gradient",
         Phase.LOSS: "the loss",
         Phase.GRADIENT: "the gradient",
         Phase.UPDATE: "the update",

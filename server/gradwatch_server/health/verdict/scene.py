@@ -22,6 +22,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Steep,
+    Trend,
     Vanishing,
     Zero,
 )
@@ -32,7 +33,8 @@ from gradwatch_server.health.operation import Account, OperationRecord, Origin
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.verdict.operation import say_link
-from gradwatch_server.health.verdict.spelling import list_names, say_number
+from gradwatch_server.health.verdict.prophecy import forecast_of, kind_of_trend, say_forecast, say_trend
+from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 
 __all__ = ["NAMES_LIMIT", "UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "Scene", "kind_of"]
 
@@ -61,6 +63,7 @@ class Facts:
         origins: what hooks found by computing bad steps again, of all streams.
         columns: what is known of inputs' columns, by stream and name.
         newest_loss: step and value of the newest loss, given a stream.
+        warnings: the ids of the findings in which forecasts were made, of those that were told already.
     """
 
     questions: Mapping[Episode, Testimony]
@@ -71,6 +74,7 @@ class Facts:
     origins: Sequence[Origin]
     columns: Mapping[tuple[int, str], InputColumns]
     newest_loss: Callable[[int], tuple[int, float] | None]
+    warnings: dict[Trend, str]
 
 
 @dataclass(frozen=True)
@@ -180,6 +184,14 @@ class Scene:
                 f" The loss still reads {say_number(self.false_loss)}, but with broken weights it is false: it says "
                 "nothing about what the model learns."
             )
+        if self.trend is not None and self.trend is not self.incident.lead:
+            summary += f" {say_forecast(self.trend)}"
+        if self.early_warning is not None:
+            lead_steps = (self.early_warning.outcome_step or 0) - self.early_warning.known_step
+            summary += (
+                f" It was forecast at {say_step(self.early_warning.known_step)}, {say_count(lead_steps, 'step')} "
+                f"before: {say_trend(self.early_warning)}."
+            )
         replicas = self._replicas()
         if 0 < len(replicas) < len(self.facts.replicas):
             names = list_names([f"replica {one}" for one in replicas])
@@ -199,7 +211,38 @@ class Scene:
             "learning_rate": self.learning_rate,
             "update_ratio": self.update_ratio,
             "weights_finite_step": self.weights_finite_step,
+            "forecast": None if self.trend is None else forecast_of(self.trend),
+            "early_warning": self._warning(),
         } | numbers
+
+    @cached_property
+    def early_warning(self) -> Trend | None:
+        """The first forecast of this incident that is a finding of its own, and came true with it."""
+        if not self.incident.has_nonfinite:
+            return None
+        came = [
+            episode
+            for episode in self.facts.questions
+            if isinstance(episode, Trend)
+            and episode.outcome_step is not None
+            and self.incident.lead.first_step <= episode.outcome_step <= self.incident.last_step
+            and episode not in self.incident.members
+        ]
+        return min(came, key=lambda trend: (trend.known_step, trend.stream), default=None)
+
+    @cached_property
+    def trend(self) -> Trend | None:
+        """The incident's own forecast: the lead's, or the first that was made while it was open."""
+        trends = [member for member in self.incident.members if isinstance(member, Trend)]
+        return min(trends, key=lambda trend: (trend is not self.incident.lead, trend.known_step), default=None)
+
+    def _warning(self) -> dict[str, Any] | None:
+        trend = self.early_warning
+        if trend is None or trend.outcome_step is None:
+            return None
+        told = self.facts.warnings.get(trend)
+        lead_steps = trend.outcome_step - trend.known_step
+        return {"id": told, "kind": kind_of_trend(trend), "step": trend.known_step, "lead_steps": lead_steps}
 
     def _replicas(self) -> list[int]:
         """The replicas whose own numbers were broken when the first NaN or Inf came."""
@@ -250,6 +293,8 @@ def kind_of(episode: Episode) -> str:
         Cut: "zero_gradient",
         Plateau: "loss_plateau",
     }
+    if isinstance(episode, Trend):
+        return kind_of_trend(episode)
     if isinstance(episode, Flat):
         return "dead_units" if episode.is_dead else "saturated_activation"
     return kinds_by_type[type(episode)]
@@ -294,6 +339,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Flat: "units",
     Cut: "zeros in the gradient",
     Plateau: "loss",
+    Trend: "trend",
 }
 
 

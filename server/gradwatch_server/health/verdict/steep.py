@@ -7,6 +7,7 @@ from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.verdict.advice_operation import advise_steep
 from gradwatch_server.health.verdict.advice_stall import advise_cut
 from gradwatch_server.health.verdict.operation import name_operation, say_noun, say_operation, say_place
+from gradwatch_server.health.verdict.prophecy import say_about
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
@@ -23,6 +24,8 @@ def tell_steep(lead: Steep, scene: Scene) -> Finding:
         title = f"The {noun}{say_place(operation)} multiplies the gradient by up to {say_number(lead.amplification)}"
     else:
         title = f"The {noun}{say_place(operation)} is about to reach its singular point"
+    if scene.trend is not None and scene.trend.has_come is None:
+        title += f", in about {say_about(scene.trend.at_step - scene.trend.known_step)} at this slope"
     if scene.has_recovered:
         title += f"; until {say_step(lead.last_step)}"
     summary = (
