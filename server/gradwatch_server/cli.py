@@ -21,6 +21,7 @@ from gradwatch.errors import GradwatchError, ServerError
 from gradwatch_server import __version__
 from gradwatch_server.alert_commands import alerts
 from gradwatch_server.errors import GradwatchServerError, RequestError, SettingsError
+from gradwatch_server.forecast_commands import add_forecast_commands
 from gradwatch_server.report_commands import add_report_commands
 from gradwatch_server.review_commands import add_review_commands
 from gradwatch_server.settings import Settings, read_settings
@@ -295,5 +296,6 @@ def demo(
 
 
 add_review_commands(app)
+add_forecast_commands(app)
 app.add_typer(alerts, name="alerts")
 add_report_commands(app)

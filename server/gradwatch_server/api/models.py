@@ -17,6 +17,7 @@ __all__ = [
     "FigureSpecification",
     "Finding",
     "FindingList",
+    "ForecastList",
     "Health",
     "Heatmap",
     "InputColumns",
@@ -352,6 +353,60 @@ class FindingList(_Shape):
     """Findings, the leading one first, dismissed ones last."""
 
     findings: list[Finding]
+
+
+class ForecastRun(_Shape):
+    """The run of a forecast."""
+
+    id: str
+    name: str
+    project: str
+
+
+class ForecastFinding(_Shape):
+    """The finding that told a forecast."""
+
+    id: str
+    kind: str
+    title: str
+    source: Source | None
+
+
+class Forecast(_Shape):
+    """A trend towards the end of numbers, told before anything was NaN, and what became of it."""
+
+    run: ForecastRun
+    finding: ForecastFinding
+    what: str = Field(description="What moves.", examples=["Log's smallest input"])
+    from_: float | None = Field(alias="from")
+    to: float | None
+    from_step: int
+    known_step: int = Field(description="The step at which it was told.")
+    n_steps: int
+    slope: float | None = Field(description="Per step, of its logarithm (of an exponential's headroom: itself).")
+    limit: float | None
+    at_step: int = Field(description="When the limit should be reached.")
+    at_step_low: int
+    at_step_high: int
+    outcome: Literal["came_true", "did_not", "pending"]
+    outcome_step: int | None
+    lead_steps: int | None = Field(description="How many steps before it came true it was told.")
+
+
+class ForecastCounts(_Shape):
+    """What became of forecasts."""
+
+    came_true: int
+    did_not: int
+    pending: int
+
+
+class ForecastList(_Shape):
+    """Forecasts, those of the newest run first."""
+
+    forecasts: list[Forecast]
+    total: int
+    counts: ForecastCounts = Field(description="Of all, not only of those listed.")
 
 
 class Again(_Shape):
