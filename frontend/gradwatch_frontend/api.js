@@ -143,6 +143,9 @@ const nothing = () => null;
 /** @param {RunFilter} filter @param {AbortSignal} [signal] */
 export const fetchRuns = (filter, signal) => request(`/api/runs${buildQuery(filter)}`, schema.runList, { signal });
 
+/** @param {AbortSignal} [signal] */
+export const fetchRecord = (signal) => request("/api/forecasts?limit=0", schema.forecastRecord, { signal });
+
 /** @param {string} id @param {AbortSignal} [signal] */
 export const fetchRun = (id, signal) => request(path(id), schema.runDetail, { signal });
 

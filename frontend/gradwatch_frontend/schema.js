@@ -188,6 +188,10 @@ export const sequel = object({
 
 export const findings = object({ findings: list(finding) });
 
+/** How many of the engine's forecasts came true. */
+export const forecastRecord = object({ total: number, counts: object({ came_true: number, did_not: number, pending: number }) });
+/** @typedef {ReturnType<typeof forecastRecord>} ForecastRecord */
+
 /** The parts of a finding's evidence that the page words itself; the rest is shown as it came. */
 export const evidence = object({
   summary: optional(string, ""),

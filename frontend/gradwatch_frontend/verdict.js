@@ -45,11 +45,13 @@ const NONFINITE_KINDS = new Set([
 ]);
 
 /**
- * Says what colour a finding has: NaN and Inf have one of their own.
+ * Says what colour a finding has: NaN and Inf have one of their own, once they are there and not only forecast.
  * @param {Finding} finding
  * @returns {Tone}
  */
 export function findTone(finding) {
+  const isForecast = finding.severity === "warning" && (finding.evidence.forecast ?? null) !== null;
+  if (isForecast) return finding.severity;
   return NONFINITE_KINDS.has(finding.kind) ? "nonfinite" : finding.severity;
 }
 
@@ -173,8 +175,19 @@ export function describeSequel({ run, findings }, finding) {
   return { outcome, text: `Too early to say: the next run, ${run.name}, has ${steps}; here it began at step ${formatStep(finding.first_step)}.` };
 }
 
+/**
+ * The engine's own record, in a line; "" where it has forecast nothing yet.
+ * @param {import("./schema.js").ForecastRecord} record
+ * @returns {string}
+ */
+export function describeRecord({ counts, total }) {
+  if (total === 0) return "";
+  const open = counts.pending > 0 ? `, ${formatCount(counts.pending)} open` : "";
+  return `forecasts so far: ${formatCount(counts.came_true)} came true, ${formatCount(counts.did_not)} did not${open}`;
+}
+
 /** Parts of the evidence that have their own place, or are said together with another. */
-const WORDED = new Set(["summary", "chain", "flood", "chain_operations", "loss_state"]);
+const WORDED = new Set(["summary", "chain", "flood", "chain_operations", "loss_state", "forecast", "early_warning"]);
 /** Where a name on the wire is no word. @type {Record<string, string>} */
 const NAMES = {
   n_rows: "steps looked at",

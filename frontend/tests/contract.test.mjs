@@ -20,6 +20,7 @@ const VALIDATORS = {
   error: schema.apiError,
   figure: schema.figure,
   findings: schema.findings,
+  forecasts: schema.forecastRecord,
   heatmap: schema.heatmap,
   next: schema.sequel,
   nonfinite: schema.nonfinite,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { TOO_EARLY_STEPS, describeOperations, describeVerdict, findTone, listNumbers, readDiff, readFix } from "../gradwatch_frontend/verdict.js";
+import { TOO_EARLY_STEPS, describeOperations, describeRecord, describeVerdict, findTone, listNumbers, readDiff, readFix } from "../gradwatch_frontend/verdict.js";
 
 const run = (extra = {}) => ({ state: "live", last_step: 899, error: null, streams: [{ n_tensors: 47 }], ...extra });
 const finding = (extra = {}) => ({
@@ -33,6 +33,19 @@ test("NaN has its own tone; what is finite has that of its severity", () => {
   assert.equal(findTone(finding()), "nonfinite");
   assert.equal(findTone(finding({ kind: "exploding_gradient" })), "critical");
   assert.equal(findTone(finding({ kind: "missing_gradient", severity: "warning" })), "warning");
+});
+
+test("what is only forecast is no NaN yet", () => {
+  const evidence = { summary: "The loss rose.", forecast: { outcome: "pending" }, early_warning: null };
+  assert.equal(findTone(finding({ kind: "nonfinite_loss", severity: "warning", evidence })), "warning");
+  assert.deepEqual(listNumbers(evidence), []);
+});
+
+test("the engine's record is a line, and none before its first forecast", () => {
+  const record = (came_true, did_not, pending) => describeRecord({ counts: { came_true, did_not, pending }, total: came_true + did_not + pending });
+  assert.equal(record(7, 1, 0), "forecasts so far: 7 came true, 1 did not");
+  assert.equal(record(0, 0, 2), "forecasts so far: 0 came true, 0 did not, 2 open");
+  assert.equal(record(0, 0, 0), "");
 });
 
 test("no finding: healthy so far, to the end, when last heard of; too early; waiting", () => {

@@ -42,6 +42,7 @@ ANSWERS = {
     "tensors": f"{RUN}/tensors",
     "findings": f"{RUN}/findings",
     "findings_healthy": "/api/runs/20260921-151320-cured/findings",
+    "forecasts": "/api/forecasts",
     "next": f"{RUN}/next",
     "next_none": "/api/runs/20260921-151320-cured/next",
     "series_gradient": f"{RUN}/series?kind=gradient&statistic=norm&tensor=mlp/dense_1/kernel&points=40",

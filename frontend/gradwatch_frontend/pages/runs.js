@@ -1,6 +1,6 @@
 /** The list of runs: which are healthy at a glance, which to open, which to compare. State in the query: search, project, state. */
 
-import { deleteRun, fetchRuns } from "../api.js";
+import { deleteRun, fetchRecord, fetchRuns } from "../api.js";
 import { loadFigure } from "../charts/plot.js";
 import { drawSparkline } from "../charts/sparkline.js";
 import { copyButton, fill, h, prose } from "../dom.js";
@@ -10,7 +10,7 @@ import { report } from "../notice.js";
 import { comparePath, runPath } from "../router.js";
 import { STATES } from "../schema.js";
 import { currentTheme, watchTheme } from "../theme.js";
-import { TOO_EARLY_STEPS } from "../verdict.js";
+import { TOO_EARLY_STEPS, describeRecord } from "../verdict.js";
 
 /** @typedef {import("../schema.js").RunSummary} RunSummary */
 /** @typedef {import("../main.js").Context} Context */
@@ -41,6 +41,8 @@ class RunsPage {
   /** @type {RunSummary[]} */
   #runs = [];
   #total = 0;
+  /** The engine's own record. */
+  #record = "";
   #limit = PAGE_SIZE;
   /** @type {Set<string>} */
   #picked = new Set();
@@ -168,12 +170,14 @@ class RunsPage {
     this.#controller.abort();
     this.#controller = new AbortController();
     try {
-      const [{ runs, total }] = await Promise.all([
+      const [{ runs, total }, record] = await Promise.all([
         fetchRuns({ ...this.filter, limit: this.#limit }, this.#controller.signal),
+        fetchRecord(this.#controller.signal),
         this.#specification === null ? this.#loadSpecification() : null,
       ]);
       this.#runs = runs;
       this.#total = total;
+      this.#record = describeRecord(record);
       this.#isFirst = false;
       this.#isStale = false;
       for (const run of runs) this.#projects.add(run.project);
@@ -225,7 +229,7 @@ class RunsPage {
       projects.map((project) => h("option", { value: project, selected: project === this.filter.project }, project)),
     );
     this.project.hidden = projects.length < 2;
-    this.count.textContent = formatPlural(this.#total, "run");
+    this.count.textContent = [formatPlural(this.#total, "run"), this.#record].filter(Boolean).join(" · ");
     this.compare.disabled = this.#picked.size < 2 || this.#picked.size > MOST_COMPARED;
     this.compare.textContent = this.#picked.size < 2 ? "Choose two to compare" : `Compare ${this.#picked.size} runs`;
     if (this.#picked.size > MOST_COMPARED) this.compare.textContent = `At most ${MOST_COMPARED} can be compared`;
