@@ -195,8 +195,8 @@ def test_a_click_on_a_finding_opens_it_and_goes_to_its_onset(open_page: Open, se
     page.mouse.move(x, y)
     expect(page.locator(".tip")).to_contain_text(finding["title"].replace("`", ""))
     page.mouse.click(x, y)
-    first = finding["first_step"] - 40
-    page.wait_for_url(re.compile(f"from={first}&to={finding['first_step'] + 21}"))
+    first, end = finding["view"]["from"], finding["view"]["to"]
+    page.wait_for_url(re.compile(f"finding={finding['id']}.*from={first}&to={end}"))
     page.wait_for_function(
         f"() => document.querySelector('.run-chart .plot')._fullLayout.xaxis.range[0] === {first} - 0.5"
     )

@@ -128,8 +128,9 @@ class RunPage {
     this.#bind();
     this.#draw();
     void this.top.cost.refresh(true);
+    void this.#loadSequel();
     await this.#reload();
-    await Promise.all([this.#loadInputs(), this.#loadSequel()]);
+    await this.#loadInputs();
   }
 
   #fetchRun() {
