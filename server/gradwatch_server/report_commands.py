@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from gradwatch_server.errors import RequestError
+from gradwatch_server.store.findings import is_dismissed
 from gradwatch_server.terminal import AsJson, Database, RunArgument, find_run, open_store, print_json
 
 __all__ = ["add_report_commands"]
@@ -111,7 +112,7 @@ def analyze(
         print_json({"findings": analysis.findings, "differences": differences, "is_saved": is_saved})
     else:
         _print_analysis(analysis, is_saved=save)
-    if any(finding["severity"] == "critical" for finding in analysis.findings):
+    if any(finding["severity"] == "critical" and not is_dismissed(finding) for finding in analysis.findings):
         raise typer.Exit(CRITICAL_FOUND)
 
 
