@@ -200,6 +200,7 @@ class Engine:
             for rule in state.rules:
                 rule.feed(block)
             state.operation_rule.feed(block)
+            state.start.feed(block)
             self._book.feed(state.number, UPDATE_RATIO, *state.learning_rate.feed(block))
             self._book.feed(state.number, WEIGHTS_FINITE, *read_weights(block))
         self._ask_questions()
@@ -255,6 +256,7 @@ class Engine:
             origins=list(itertools.chain.from_iterable(state.origins() for state in states)),
             columns=self._columns,
             newest_loss=self._book.newest_loss,
+            starts={number: state.start for number, state in self._streams.items()},
             warnings={},
         )
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]

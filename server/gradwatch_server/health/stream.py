@@ -20,6 +20,7 @@ from gradwatch_server.health.missing import MissingRule
 from gradwatch_server.health.nonfinite import NonFiniteRule
 from gradwatch_server.health.operation import OperationRecord, OperationRule, Origin
 from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.start import Start
 from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import FlatRule
@@ -84,6 +85,7 @@ class Stream:
         self.last_step: int = earlier.last_step if earlier is not None else -1
         self._loss_scale: float = earlier._loss_scale if earlier is not None else np.nan
         self.learning_rate = LearningRateRule(number, table)
+        self.start: Start = earlier.start if earlier is not None else Start()
         self.rules = _make_rules(number, table, operations)
         self.operation_rule = OperationRule(number, operations)
         self._archive = earlier.episodes() if earlier is not None else []

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gradwatch_server.health.episode import Growth
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
 
 __all__ = [
     "CUT_CODE",
     "DEAD_CODE",
+    "LARGE_INPUT",
+    "SCALE_CODE",
     "advise_growth",
     "advise_missing",
     "advise_rate",
+    "advise_scale",
     "advise_vanishing",
     "advise_zero",
 ]
+
+EARLY_STEPS: Final = 20
+"""What grows before this step may have been in the start."""
+VARIANCE_RATIO: Final = 10.0
+"""SageMaker Debugger's limit of the ratio of variances between layers (PoorWeightInitialization)."""
+LARGE_INPUT: Final = 10.0
+"""Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
+
+SCALE_CODE: Final = """\
+# Bring every feature to about [-1, 1] before the first layer:
+normalise = tf.keras.layers.Normalization()
+normalise.adapt(x_train)                                # or: x = x / 255.0 for images"""
+
+RECURRENT_CODE: Final = """\
+x = tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal", unit_forget_bias=True)(x)
+x = tf.keras.layers.LayerNormalization()(x)
+# A long sequence in pieces: the state is kept, the gradient is not.
+for piece in tf.split(sequence, n_pieces, axis=1):
+    train_step(piece)"""
 
 CLIP_CODE = """\
 optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)"""
@@ -99,15 +124,49 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
             STEEP_CODE,
         ),
         *_advise_clip(lead, scene),
-        Hypothesis(
-            "The weights start too large for the depth",
-            0.3 if lead.first_step < 20 else 0.05,
-            "Growth in a run's first steps may be the start's doing: each layer multiplies what it gets. Later "
-            "growth is not.",
-            "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
-            INITIAL_CODE,
-        ),
+        *advise_scale(scene, 0.6 if lead.first_step < EARLY_STEPS else 0.3),
+        _advise_start(lead, scene),
     ]
+
+
+def advise_scale(scene: Scene, confidence: float) -> list[Hypothesis]:
+    """The inputs are not scaled, where their size is known and far from usual."""
+    largest = scene.start.largest_input
+    if not largest > LARGE_INPUT:
+        return []
+    return [
+        Hypothesis(
+            "The inputs are not scaled",
+            confidence,
+            f"Values up to {say_number(largest)} enter the model, where about [-1, 1] is usual. The gradient of the "
+            "first kernel is in proportion to them, and so are its steps.",
+            "Scale every feature to about [-1, 1], or normalise as the first layer.",
+            SCALE_CODE,
+        )
+    ]
+
+
+def _advise_start(lead: Growth, scene: Scene) -> Hypothesis:
+    start = scene.start
+    is_early, is_seen = lead.first_step < EARLY_STEPS, start.ratio > VARIANCE_RATIO
+    why = "Growth in a run's first steps may be the start's doing: each layer multiplies what it gets. Later growth "
+    why += "is not."
+    if is_seen:
+        why = _say_variance(start) + " A product over many layers grows with every one of them."
+    return Hypothesis(
+        "The weights start too large for the depth",
+        (0.65 if is_seen else 0.3) if is_early else 0.15 if is_seen else 0.05,
+        why,
+        "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
+        INITIAL_CODE,
+    )
+
+
+def _say_variance(start: Start) -> str:
+    return (
+        f"In the first rows the variance of the output of {start.layer} was {say_number(start.ratio)} times that of "
+        f"{start.previous} before it."
+    )
 
 
 def _advise_clip(lead: Growth, scene: Scene) -> list[Hypothesis]:
@@ -135,9 +194,17 @@ def _advise_clip(lead: Growth, scene: Scene) -> list[Hypothesis]:
     ]
 
 
-def advise_vanishing(ratio: float) -> list[Hypothesis]:
+def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[Hypothesis]:
     """Causes of gradients that fade towards the input."""
-    return [
+    start = scene.start
+    is_small = 0 < start.ratio < 1 / VARIANCE_RATIO
+    small = (
+        f"{_say_variance(start)} Each such layer takes as much from the gradient."
+        if is_small
+        else "Each layer multiplies the gradient by about its weights' size times the root of its width. A start of "
+        "stddev 0.01 in narrow layers loses a factor of ten per layer."
+    )
+    found = [
         Hypothesis(
             "Saturating activations through many layers",
             0.6,
@@ -147,11 +214,7 @@ def advise_vanishing(ratio: float) -> list[Hypothesis]:
             DEPTH_CODE,
         ),
         Hypothesis(
-            "Weights that start too small",
-            0.45,
-            "Each layer multiplies the gradient by about its weights' size times the root of its width. A start of "
-            "stddev 0.01 in narrow layers loses a factor of ten per layer.",
-            "Use a variance-keeping initialiser.",
+            "Weights that start too small", 0.75 if is_small else 0.45, small, "Use a variance-keeping initialiser.",
             INITIAL_CODE,
         ),
         Hypothesis(
@@ -161,7 +224,19 @@ def advise_vanishing(ratio: float) -> list[Hypothesis]:
             "Add residual connections, or an auxiliary loss near the input.",
             DEPTH_CODE,
         ),
-    ]
+    ]  # fmt: skip
+    if is_recurrent:
+        found.append(
+            Hypothesis(
+                "A recurrence over many steps of the sequence",
+                0.65,
+                "The layer's kernels hold a square recurrent one, through which the gradient passes once for each step "
+                "of the sequence. Whatever that factor is, its power over a long sequence vanishes unless it is 1.",
+                "Use LSTM or GRU with an orthogonal recurrent kernel, shorter sequences, or attention.",
+                RECURRENT_CODE,
+            )
+        )
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
 def advise_missing(n_missing: int, n_all: int) -> list[Hypothesis]:

@@ -8,20 +8,12 @@ from gradwatch_server.health.episode import Cut, Flat
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.operation_table import Operation
-from gradwatch_server.health.verdict.advice_norm import CUT_CODE, DEAD_CODE, advise_rate
+from gradwatch_server.health.verdict.advice_norm import CUT_CODE, DEAD_CODE, LARGE_INPUT, SCALE_CODE, advise_rate
 from gradwatch_server.health.verdict.operation import say_noun, say_place
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
 
 __all__ = ["advise_cut", "advise_flat", "advise_plateau"]
-
-LARGE_INPUT: Final = 10.0
-"""Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
-
-SCALE_CODE: Final = """\
-# Bring every feature to about [-1, 1] before the first layer:
-normalise = tf.keras.layers.Normalization()
-normalise.adapt(x_train)                                # or: x = x / 255.0 for images"""
 
 LOGIT_CODE: Final = """\
 # No activation on the layer that gives the logits: relu turns every negative one into 0.

@@ -38,7 +38,7 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
             loss_initial=loss.initial,
             loss_recent=loss.recent,
         ),
-        hypotheses=tuple(advise_vanishing(ratio)),
+        hypotheses=tuple(advise_vanishing(ratio, scene, is_recurrent=_is_recurrent(lead, table))),
     )
 
 
@@ -109,6 +109,13 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             )
         ),
     )
+
+
+def _is_recurrent(lead: Vanishing, table: TensorTable) -> bool:
+    """Whether the layer has a second kernel that takes its own units: n columns from n rows, for 1 to 4 gates."""
+    layer = table.layer_of_gradient(lead.position)
+    shapes = [table.shapes[c] for c in table.gradient if table.layers[c] == layer and len(table.shapes[c]) == 2]
+    return len(shapes) == 2 and shapes[0][1] == shapes[1][1] and shapes[1][1] in {n * shapes[1][0] for n in (1, 3, 4)}
 
 
 def _say_dead(layer: str) -> str:

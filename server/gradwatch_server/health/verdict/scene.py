@@ -32,6 +32,7 @@ from gradwatch_server.health.input_column import InputColumns, InputRecord
 from gradwatch_server.health.operation import Account, OperationRecord, Origin
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.series import Reading
+from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.operation import say_link
 from gradwatch_server.health.verdict.prophecy import forecast_of, kind_of_trend, say_forecast, say_trend
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
@@ -63,6 +64,7 @@ class Facts:
         origins: what hooks found by computing bad steps again, of all streams.
         columns: what is known of inputs' columns, by stream and name.
         newest_loss: step and value of the newest loss, given a stream.
+        starts: how each stream began.
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
     """
 
@@ -74,6 +76,7 @@ class Facts:
     origins: Sequence[Origin]
     columns: Mapping[tuple[int, str], InputColumns]
     newest_loss: Callable[[int], tuple[int, float] | None]
+    starts: Mapping[int, Start]
     warnings: dict[Trend, str]
 
 
@@ -159,6 +162,12 @@ class Scene:
         if newest is None or newest[0] <= weights[0].first_step or not math.isfinite(newest[1]):
             return None
         return newest[1]
+
+    @property
+    def start(self) -> Start:
+        """How the lead's stream began; of a scalar that belongs to none, how the first one did."""
+        starts = self.facts.starts
+        return starts.get(self.incident.lead.stream) or next(iter(starts.values()), Start())
 
     @property
     def clipped_share(self) -> float | None:

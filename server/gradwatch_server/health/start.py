@@ -1,0 +1,62 @@
+"""How a run starts: how far its inputs reach, and how the spread of the outputs changes from layer to layer.
+
+Read once, off the first rows that hold it; judges nothing. What goes wrong later is often decided there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.unit import largest_input
+
+__all__ = ["Start"]
+
+_BOUNDED = frozenset({"softmax", "sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
+"""Functions that give their own spread to whatever comes in."""
+
+
+@dataclass
+class Start:
+    """What the first rows say.
+
+    Attributes:
+        largest_input: the largest |value| that entered the model, NaN while not looked at.
+        ratio: the variance of one layer's output over that of the layer before, where it differs most; NaN while not
+            looked at.
+        layer: that layer.
+        previous: and the one before it.
+    """
+
+    largest_input: float = float("nan")
+    ratio: float = float("nan")
+    layer: str = ""
+    previous: str = ""
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; the first that hold what is asked for count, and no later ones."""
+        table = block.table
+        if np.isnan(self.largest_input) and len(table.input):
+            seen = np.flatnonzero(block.is_captured[:, table.input].any(axis=1))
+            if len(seen):
+                self.largest_input = largest_input(block, int(seen[0]), table)
+        if np.isnan(self.ratio) and len(table.activation) > 1:
+            seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
+            if len(seen):
+                self._compare(block, int(seen[0]), table)
+
+    def _compare(self, block: Block, row: int, table: TensorTable) -> None:
+        columns = [column for column in table.activation if table.functions[column] not in _BOUNDED]
+        variance = np.square(block.statistics[row, columns, COLUMN["std"]].astype(np.float64))
+        known = (variance[:-1] > 0) & (variance[1:] > 0) & np.isfinite(variance[:-1]) & np.isfinite(variance[1:])
+        if not known.any():
+            return
+        distance = np.where(
+            known, np.abs(np.log(np.where(known, variance[1:], 1) / np.where(known, variance[:-1], 1))), 0
+        )
+        place = int(np.argmax(distance))
+        self.ratio = float(variance[place + 1] / variance[place])
+        self.layer, self.previous = table.names[columns[place + 1]], table.names[columns[place]]

@@ -1,0 +1,53 @@
+"""What a run's first rows say is told where something goes wrong later: unscaled inputs, a start of the wrong size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health import Hypothesis
+from tests.health.streams import COLUMN, Run, dense
+
+LAYERS = [("a", 32, "relu"), ("b", 32, "relu"), ("c", 8, "softmax")]
+N = 300
+
+
+def growing(largest: float, spread: float, start: int, *, batch: int = 64) -> dict[str, Hypothesis]:
+    """Causes of a growing gradient, where so much entered, and one layer's output is so much wider than the last."""
+    run = Run(dense(3), n_steps=N, layers=LAYERS, inputs=[("input", 4), ("target", 1)])
+    run.statistics[:, run.columns("input", [0]), COLUMN["max"]] = largest
+    run.statistics[:, run.columns("activation", [1]), COLUMN["std"]] *= spread
+    run.statistics[:, run.columns("activation", [2]), COLUMN["std"]] *= 1e-6  # of a softmax nothing is concluded
+    run.scale("gradient", np.exp(2.0 * np.clip(np.arange(N) - start, 0, 15)))
+    (finding,) = [one for one in run.feed(batch=batch).findings() if one.kind == "exploding_gradient"]
+    return {hypothesis.cause: hypothesis for hypothesis in finding.hypotheses}
+
+
+START = "The weights start too large for the depth"
+
+
+def test_unscaled_inputs_are_a_cause_with_their_size() -> None:
+    causes = growing(255.0, 1.0, 100)
+    assert "Values up to 255 enter the model" in causes["The inputs are not scaled"].why
+    assert "The inputs are not scaled" not in growing(1.0, 1.0, 100)
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_a_start_of_the_wrong_size_is_seen_in_the_outputs(batch: int) -> None:
+    wide, usual = growing(1.0, 20.0, 8, batch=batch)[START], growing(1.0, 1.0, 8, batch=batch)[START]
+    late = growing(1.0, 20.0, 150, batch=batch)[START]
+    assert wide.confidence > max(usual.confidence, late.confidence)
+    assert "the variance of the output of b was" in wide.why
+    assert "of a before it" in wide.why
+    assert "variance of the output" not in usual.why
+
+
+@pytest.mark.parametrize(
+    ("shapes", "is_told"), [([(16, 64), (16, 64)], True), ([(16, 32), (8, 32)], True), ([(16, 64), (64, 10)], False)]
+)
+def test_a_recurrent_layer_is_known_by_its_kernels(shapes: list[tuple[int, int]], is_told: bool) -> None:
+    first = [("rnn/cell/kernel", shapes[0], "float32"), ("rnn/cell/other", shapes[1], "float32")]
+    run = Run([*first, *dense(8)], n_steps=400).set_loss(2.3).scale("gradient", 1e-7, [0, 1, 2, 3, 4, 5])
+    (finding,) = [one for one in run.feed().findings() if one.kind == "vanishing_gradient"]
+    causes = [hypothesis.cause for hypothesis in finding.hypotheses]
+    assert ("A recurrence over many steps of the sequence" in causes) == is_told
