@@ -136,7 +136,7 @@ function buildSequel({ text, outcome }, comparePath) {
 function buildSource({ file, line, code, excerpt }, fix) {
   const place = `${file}${line === null ? "" : `:${line}`}`;
   const isSaid = code === null || code.trim() === "" || fix.includes(code.trim());
-  const lines = excerpt !== null ? cutIndent(excerpt.lines) : isSaid ? [] : [code.trim()];
+  const lines = excerpt !== null ? trimLines(excerpt.lines) : isSaid ? [] : [code.trim()];
   const first = excerpt?.first ?? line;
   return h("div", { class: "source" },
     h("div", { class: "fix-head" }, h("h2", {}, "Where"), h("code", { class: "muted small-text", title: place }, shortenPath(place, 44)), copyButton(() => place, "Copy the place")),
@@ -155,14 +155,15 @@ function buildSourceLine(text, number, culprit) {
 }
 
 /**
- * Moves lines to the left by what all of them are indented by.
+ * Moves lines to the left by what all of them are indented by; blank ones at the end say nothing.
  * @param {string[]} lines
  * @returns {string[]}
  */
-function cutIndent(lines) {
+function trimLines(lines) {
   const indents = lines.filter((text) => text.trim() !== "").map((text) => text.length - text.trimStart().length);
   const least = Math.min(...indents, 1000);
-  return lines.map((text) => text.slice(least));
+  const n = lines.findLastIndex((text) => text.trim() !== "") + 1;
+  return lines.slice(0, n).map((text) => text.slice(least));
 }
 
 /** @param {string} code */
