@@ -31,6 +31,7 @@ function advise(code, status) {
   if (code === "unexpected_answer") return "The page and the server may be of different versions: reload the page.";
   if (status === 401 || status === 403) return "Sign in with the token that the server was started with (GRADWATCH_TOKEN).";
   if (code === "not_connected") return "It may have ended, or lost the way to this server; then it comes back by itself. Try again when it shows new steps.";
+  if (["delivery_failed", "no_mail_server", "unknown_alert", "unknown_finding"].includes(code)) return ""; // the message says it all
   if (status === 404) return "It may have been deleted, or the address may be mistyped. The list of runs has what there is.";
   if (status >= 500) return "The server's own output says more. Reload the page to try again.";
   return "";
@@ -184,6 +185,28 @@ export const fetchCapture = (id, signal) => request(`${path(id)}/capture`, schem
 
 /** @param {string} id @param {Control} control */
 export const sendControl = (id, control) => request(`${path(id)}/controls`, schema.controlAccepted, { method: "POST", body: control });
+
+/** @param {string} id @param {string} finding */
+const reviewPath = (id, finding) => `${path(id)}/findings/${encodeURIComponent(finding)}/review`;
+
+/** @param {string} id @param {string} finding @param {"acknowledged" | "dismissed"} state @param {string} note */
+export const reviewFinding = (id, finding, state, note) => request(reviewPath(id, finding), schema.finding, { method: "PUT", body: { state, note } });
+
+/** @param {string} id @param {string} finding */
+export const reopenFinding = (id, finding) => request(reviewPath(id, finding), nothing, { method: "DELETE" });
+
+/** @param {AbortSignal} [signal] */
+export const fetchAlerts = (signal) => request("/api/alerts", schema.alertList, { signal });
+
+/** @typedef {{channel: string, url?: string, to?: string[], name?: string, project?: string | null, severity?: string, kinds?: string[], debounce_s?: number}} AlertWish */
+/** @param {AlertWish} wish */
+export const addAlert = (wish) => request("/api/alerts", schema.alert, { method: "POST", body: wish });
+
+/** @param {string} id */
+export const removeAlert = (id) => request(`/api/alerts/${encodeURIComponent(id)}`, nothing, { method: "DELETE" });
+
+/** @param {string} id */
+export const testAlert = (id) => request(`/api/alerts/${encodeURIComponent(id)}/test`, schema.alertTested, { method: "POST" });
 
 /** @param {string[]} ids @param {AbortSignal} [signal] */
 export const fetchComparison = (ids, signal) => request(`/api/compare${buildQuery({ run: ids })}`, schema.comparison, { signal });

@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import { bindKeys, showHelp, startKeys } from "./keys.js";
 import { Live } from "./live.js";
 import { dismiss, notify } from "./notice.js";
+import { openAlerts } from "./pages/alerts.js";
 import { openCompare } from "./pages/compare.js";
 import { openLogin } from "./pages/login.js";
 import { openRun } from "./pages/run.js";
@@ -28,6 +29,7 @@ const actions = h("div", { class: "actions" });
 const links = {
   runs: h("a", { href: "/" }, "Runs"),
   compare: h("a", { href: "/compare" }, "Compare"),
+  alerts: h("a", { href: "/alerts" }, "Alerts"),
 };
 /** @type {Page | null} */
 let page = null;
@@ -50,6 +52,7 @@ const router = new Router((route) => {
   if (route.page === "runs") page = openRuns(context, route.query);
   else if (route.page === "run") page = openRun(context, route.id, route.query);
   else if (route.page === "compare") page = openCompare(context, route.query);
+  else if (route.page === "alerts") page = openAlerts(context, route.query);
   else if (route.page === "login") page = openLogin(context, route.query);
   else page = openUnknown(context, route.path);
 });
@@ -58,7 +61,7 @@ const router = new Router((route) => {
 function buildTop() {
   document.getElementById("top")?.append(
     h("a", { href: "/", class: "wordmark" }, "gradwatch"),
-    h("nav", { "aria-label": "Pages" }, links.runs, links.compare),
+    h("nav", { "aria-label": "Pages" }, links.runs, links.compare, links.alerts),
     place,
     actions,
     h(

@@ -4,6 +4,7 @@
  * @typedef {{page: "runs", query: URLSearchParams}
  *   | {page: "run", id: string, query: URLSearchParams}
  *   | {page: "compare", query: URLSearchParams}
+ *   | {page: "alerts", query: URLSearchParams}
  *   | {page: "login", query: URLSearchParams}
  *   | {page: "unknown", path: string, query: URLSearchParams}} Route
  */
@@ -18,6 +19,7 @@ export function parseRoute(path, search) {
   const query = new URLSearchParams(search);
   if (path === "/" || path === "/runs" || path === "/runs/") return { page: "runs", query };
   if (path === "/compare" || path === "/compare/") return { page: "compare", query };
+  if (path === "/alerts" || path === "/alerts/") return { page: "alerts", query };
   if (path === "/login" || path === "/login/") return { page: "login", query };
   const run = /^\/runs\/([^/]+)\/?$/.exec(path);
   const id = run === null ? null : decode(run[1] ?? "");

@@ -59,14 +59,20 @@ export function findTone(finding) {
  * Puts the state of a run into words.
  * @param {Run} run
  * @param {Finding[]} findings the leading one first
+ * @param {number} [nDismissed] findings that a person dismissed, which are not among them
  * @returns {Verdict}
  */
-export function describeVerdict(run, findings) {
+export function describeVerdict(run, findings, nDismissed = 0) {
   const leading = findings[0];
   const error = run.error ?? null;
   const isStopped = run.state === "finished" && error !== null;
   if (leading !== undefined) return { ...describeFinding(leading), error, isStopped };
   const blank = { summary: "", chain: [], operations: [], numbers: [], source: null, hypotheses: [], finding: null, error, isStopped };
+  if (nDismissed > 0) {
+    const all = nDismissed === 1 ? "The one finding" : nDismissed === 2 ? "Both findings" : `All ${formatCount(nDismissed)} findings`;
+    const why = `${all} in ${formatPlural((run.last_step ?? 0) + 1, "step")} ${nDismissed === 1 ? "was" : "were"} dismissed by a person: still listed, and not counted.`;
+    return { ...blank, tone: "early", title: run.state === "live" ? "Nothing left to act on so far" : "Nothing left to act on", why };
+  }
   if (run.state === "crashed") {
     return {
       ...blank,

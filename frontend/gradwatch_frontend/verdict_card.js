@@ -2,11 +2,13 @@
 
 import { copyButton, h, prose } from "./dom.js";
 import { formatPlural, formatStep, shortenPath } from "./format.js";
+import { buildReviewButtons, buildReviewLine } from "./review.js";
 import { describeConfidence, describeSequel, readDiff, readFix } from "./verdict.js";
 
 /** @typedef {import("./verdict.js").Verdict} Verdict */
 /** @typedef {import("./schema.js").Hypothesis} Hypothesis */
 /** @typedef {import("./schema.js").Sequel} Sequel */
+/** @typedef {{ask: (state: import("./schema.js").Review["state"]) => void, undo: () => void}} Reviewing */
 
 /** A longer way is folded in the middle. */
 const MOST_OPERATIONS = 6;
@@ -16,23 +18,24 @@ const LAST_OPERATIONS = 2;
 /**
  * Builds the card.
  * @param {Verdict} verdict
- * @param {{inputs?: HTMLElement | null, showOnset?: (() => void) | null, sequel?: Sequel | null, comparePath?: string | null}} [more]
- *   tables beside the finding, how its onset is shown, what came of it in the next run, and where the two runs stand side by side
+ * @param {{inputs?: HTMLElement | null, showOnset?: (() => void) | null, sequel?: Sequel | null, comparePath?: string | null, reviewing?: Reviewing | null}} [more]
+ *   tables beside the finding, how its onset is shown, what came of it in the next run, where the two runs stand side by side, and how a person says what it is
  * @returns {HTMLElement}
  */
-export function buildVerdictCard(verdict, { inputs = null, showOnset = null, sequel = null, comparePath = null } = {}) {
+export function buildVerdictCard(verdict, { inputs = null, showOnset = null, sequel = null, comparePath = null, reviewing = null } = {}) {
   const [best, ...others] = verdict.hypotheses;
   const { finding } = verdict;
   return h(
     "section",
-    { class: `card verdict ${verdict.tone}`, "aria-label": "Verdict", "data-key": finding?.id ?? "none" },
+    { class: `card verdict ${verdict.tone}${finding !== null && finding.review !== null ? " reviewed" : ""}`, "aria-label": "Verdict", "data-key": finding?.id ?? "none" },
     h(
       "div",
       { class: "verdict-words" },
+      finding !== null && buildReviewLine(finding, reviewing?.undo ?? null),
       h("h1", {}, prose(verdict.title)),
       verdict.why !== "" && h("p", { class: "why" }, prose(verdict.why)),
       verdict.summary !== "" && h("p", { class: "muted" }, prose(verdict.summary)),
-      h("div", { class: "onset" }, buildChain(verdict), finding !== null && showOnset !== null && h("button", { type: "button", class: "button small", onclick: showOnset }, `Zoom to step ${formatStep(finding.first_step)}`)),
+      h("div", { class: "onset" }, buildChain(verdict), finding !== null && showOnset !== null && h("button", { type: "button", class: "button small", onclick: showOnset }, `Zoom to step ${formatStep(finding.first_step)}`), finding !== null && reviewing !== null && buildReviewButtons(finding, reviewing.ask)),
       buildOperations(verdict),
       inputs,
       verdict.error !== null && buildError(verdict.error, verdict.isStopped),

@@ -10,6 +10,7 @@ test("addresses of the contract", () => {
   assert.equal(parseRoute("/", "").page, "runs");
   assert.deepEqual([parseRoute("/runs/a%2Fb", "").page, parseRoute("/runs/a%2Fb", "").id], ["run", "a/b"]);
   assert.deepEqual(parseRoute("/compare", "?run=a&run=b").query.getAll("run"), ["a", "b"]);
+  assert.equal(parseRoute("/alerts", "").page, "alerts");
   assert.equal(parseRoute("/login", "").page, "login");
   assert.equal(parseRoute("/nowhere", "").page, "unknown");
   assert.equal(parseRoute("/runs/%E0%A4%A", "").page, "unknown");

@@ -102,3 +102,11 @@ test("a training that a person stopped did not die", () => {
   assert.deepEqual([verdict.title, verdict.isStopped], ["Healthy until it was stopped", true]);
   assert.equal(describeVerdict(run({ state: "crashed", error: "ValueError" }), [finding()]).isStopped, false);
 });
+
+test("what a person dismissed leaves no verdict behind, and is not called healthy", () => {
+  const dismissed = describeVerdict(run(), [], 2);
+  assert.deepEqual([dismissed.tone, dismissed.title, dismissed.finding], ["early", "Nothing left to act on so far", null]);
+  assert.match(dismissed.why, /^Both findings in 900 steps were dismissed by a person/);
+  assert.match(describeVerdict(run({ state: "finished" }), [], 1).why, /^The one finding in 900 steps was dismissed/);
+  assert.equal(describeVerdict(run(), [finding()], 2).title, "Gradient became NaN at step 812");
+});

@@ -12,6 +12,7 @@ import { formatStep } from "../format.js";
 import { bindKeys } from "../keys.js";
 import { dismiss, report } from "../notice.js";
 import { RunNumbers } from "../numbers.js";
+import { askReview, isDismissed, undoReview } from "../review.js";
 import { comparePath } from "../router.js";
 import { describeVerdict, findTone } from "../verdict.js";
 import { buildVerdictCard } from "../verdict_card.js";
@@ -417,7 +418,7 @@ class RunPage {
 
   /** The finding that the verdict tells of. @returns {Finding | null} */
   get #leading() {
-    return this.#findings.find(({ id }) => id === this.#told) ?? this.#findings[0] ?? null;
+    return this.#findings.find(({ id }) => id === this.#told) ?? this.#findings.find((finding) => !isDismissed(finding)) ?? null;
   }
 
   /** Which columns and rows of an input are broken, where the verdict is about an input. */
@@ -468,7 +469,7 @@ class RunPage {
       scale: this.choices.isShare ? SHARE_SCALE : scale === "own" ? OWN_SCALE : chooseScale(heatmap),
       quantity: this.choices.quantity,
       told: this.#leading?.id ?? null,
-      findings: this.#findings.map((finding) => {
+      findings: this.#findings.filter((finding) => !isDismissed(finding)).map((finding) => {
         const tone = findTone(finding);
         return { id: finding.id, title: finding.title, first: finding.first_step, last: finding.last_step, tone: tone === "nonfinite" || tone === "critical" ? tone : "warning" };
       }),
@@ -501,19 +502,44 @@ class RunPage {
     const run = this.#run;
     if (run === null) return;
     document.title = `${run.name} · gradwatch`;
-    const told = this.#findings.find(({ id }) => id === this.#told);
-    const findings = told === undefined ? this.#findings : [told, ...this.#findings.filter((finding) => finding !== told)];
-    const verdict = describeVerdict(run, findings);
+    const counted = this.#findings.filter((finding) => !isDismissed(finding));
+    const leading = this.#leading;
+    const verdict = describeVerdict(run, leading === null ? [] : [leading], this.#findings.length - counted.length);
     this.verdict.dataset.tone = verdict.tone;
     fill(this.verdict, buildVerdictCard(verdict, {
       inputs: this.#buildInputs(),
       showOnset: run.last_step === null ? null : () => verdict.finding && this.#open(verdict.finding.id),
+      reviewing: leading === null ? null : this.#buildReviewing(leading.id),
       sequel: this.#sequel, comparePath: this.#sequel?.run ? comparePath([this.id, this.#sequel.run.id]) : null,
     }));
-    this.findings.draw(this.#findings, told?.id ?? this.#findings[0]?.id ?? null, this.#parts.workers.length > 1);
+    this.findings.draw(this.#findings, leading?.id ?? null, this.#parts.workers.length > 1);
     this.facts.draw(run);
     const kinds = new Set(/** @type {string[]} */ (this.#tensors.tensors.flatMap((each) => each.kinds)));
     this.top.draw(run, { stepsPerS: this.#stepsPerS, isPaused: this.#isPaused, kinds });
+  }
+
+  /**
+   * @param {string} id of the finding
+   * @returns {import("../verdict_card.js").Reviewing}
+   */
+  #buildReviewing(id) {
+    const find = () => this.#findings.find((finding) => finding.id === id);
+    const take = (/** @type {Finding} */ changed) => {
+      if (isDismissed(changed) && this.#told === id) this.#told = null;
+      this.#findings = this.#findings.map((finding) => (finding.id === id ? changed : finding));
+      this.#draw();
+      this.#drawCharts();
+    };
+    return {
+      ask: (state) => {
+        const finding = find();
+        if (finding !== undefined) askReview(this.id, finding, state, take);
+      },
+      undo: () => {
+        const finding = find();
+        if (finding !== undefined) void undoReview(this.id, finding, take);
+      },
+    };
   }
 
   #buildInputs() {

@@ -366,8 +366,11 @@ export function buildHealth({ health, last_step }) {
     const words = last_step === null ? "no step yet" : last_step + 1 < TOO_EARLY_STEPS ? "too few steps to say" : "healthy";
     return h("span", { class: "health-line" }, h("span", { class: `dot ${words === "healthy" ? words : "early"}` }), words);
   }
+  const isKnown = health.n_open === 0; // somebody has acknowledged all of it
   const more = health.n_findings > 1 ? h("span", { class: "muted" }, ` and ${health.n_findings - 1} more`) : null;
-  return h("span", { class: "health-line" }, h("span", { class: `dot ${health.level}`, title: health.level }), h("span", {}, prose(health.title ?? health.level), more));
+  return h("span", { class: isKnown ? "health-line reviewed" : "health-line" },
+    h("span", { class: `dot ${health.level}`, title: health.level }),
+    h("span", {}, prose(health.title ?? health.level), more, isKnown && h("span", { class: "muted" }, " · acknowledged")));
 }
 
 /**

@@ -197,4 +197,4 @@ def _is_loopback(host: str) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).rstrip(".")
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
