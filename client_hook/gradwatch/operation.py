@@ -34,6 +34,8 @@ class Operation(NamedTuple):
         is_gradient: whether `tf.GradientTape` added it.
         forward: type and name of the forward operation that it differentiates, or None.
         source: file, line and code of the user's own call that made it (a gradient: its forward operation), or None.
+        input: type of the operation that makes the input that counts, and the constant that this one adds, bounds by or
+            subtracts from (an epsilon, a clip, ``1 - x``), None where there is none; None where no input counts.
     """
 
     type: str
@@ -42,6 +44,7 @@ class Operation(NamedTuple):
     is_gradient: bool
     forward: dict[str, str] | None
     source: dict[str, Any] | None
+    input: dict[str, Any] | None = None
 
 
 class _Risk(NamedTuple):
@@ -102,6 +105,9 @@ RISKS: Final[dict[str, _Risk]] = {
     "ReciprocalGrad": _at_zero(lambda x: tf.square(x[0])),
 }
 """Operations with a singular point. ``RsqrtGrad(y)``, ``ReciprocalGrad(y)`` take the *output* y, large there."""
+
+_CONSTANT_PLACES: Final = {"Add": (1, 0), "AddV2": (1, 0), "Maximum": (1, 0), "Minimum": (1, 0), "Sub": (0,)}
+"""Operations with a constant that tells how near their result can come to something, and among which inputs it is."""
 
 LARGE_OUTPUT: Final = 65_536
 """Elements above which an operation without a margin is left alone: to hold large tensors until the end of a step costs
@@ -213,9 +219,29 @@ def describe_operations(ops: Iterable[Any], layer_paths: Sequence[str]) -> list[
                 is_gradient=_is_gradient(op),
                 forward=None if forward is None else {"type": forward.type, "name": forward.name},
                 source=source_of(forward if forward is not None else op),
+                input=None if _is_gradient(op) else _describe_input(op),
             )
         )
     return described
+
+
+def _describe_input(op: Any) -> dict[str, Any] | None:
+    """What makes the input of an operation with a singular point: ``{"type": "AddV2", "constant": 1e-8}``."""
+    risk = RISKS.get(op.type)
+    if risk is None or len(op.inputs) <= risk.input:
+        return None
+    maker = op.inputs[risk.input].op
+    return {"type": str(maker.type), "constant": _constant_of(maker)}
+
+
+def _constant_of(op: Any) -> float | None:
+    """The constant in a sum, a bound or a difference from a constant, the weakest where it is a tensor of several."""
+    places = _CONSTANT_PLACES.get(op.type, ())
+    for place in places:
+        value = tf.get_static_value(op.inputs[place])
+        if value is not None and np.size(value) and np.all(np.isfinite(value)):
+            return float(np.max(value) if op.type == "Minimum" else np.min(value))
+    return None
 
 
 def operation_block(ops: Sequence[Any]) -> Tensor:

@@ -144,6 +144,13 @@ class SourceLine(_Message):
     excerpt: Excerpt | None = None
 
 
+class OperationInput(_Message):
+    """What makes the input of an operation, and the constant in that."""
+
+    type: Annotated[str, StringConstraints(max_length=100)]
+    constant: Annotated[float, Field(allow_inf_nan=False)] | None = None
+
+
 class Operation(NamedOperation):
     """One risky operation of a stream's step."""
 
@@ -151,6 +158,7 @@ class Operation(NamedOperation):
     is_gradient: bool
     forward: NamedOperation | None
     source: SourceLine | None
+    input: OperationInput | None = None
 
 
 class ChainLink(NamedOperation):

@@ -200,6 +200,17 @@ def test_it_says_what_moved_and_whither() -> None:
     json.dumps(early.to_json(), allow_nan=False)
 
 
+def test_one_minus_something_ends_where_it_rounds() -> None:
+    """The hook tells that the input is ``1 - p``: it is exactly 0 at 6e-8, and not at 1e-38."""
+    told = near(0.3 * np.exp(-0.05 * STEPS), LOG | {"input": {"type": "Sub", "constant": 1.0}})
+    run = break_at(told, 310).break_operation(0, start=310, margin=0, n_singular=1)
+    (early,) = forecasts(run.feed())
+    forecast = early.evidence["forecast"]
+    assert forecast["limit"] == pytest.approx(5.96e-8)
+    assert forecast["outcome_step"] == 310
+    assert forecast["lead_steps"] > 50
+
+
 def test_growth_that_stops_was_a_wrong_forecast() -> None:
     (early,) = half(grow(0.05, 20, 150)).feed().findings()
     forecast = early.evidence["forecast"]

@@ -437,3 +437,22 @@ def test_keras_own_loss_under_fit_has_no_line_of_the_users(watch, read):
     found, operations = layers_of(watch, read, model)
     assert found["Rsqrt", False]["layer"].split("/")[-1] == "norm"
     assert {op["source"] for op in operations if op["layer"]} == {None}
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda x: tf.math.log(x + 1e-8), {"type": "AddV2", "constant": pytest.approx(1e-8)}),
+        (lambda x: tf.math.log(tf.maximum(x, 1e-7)), {"type": "Maximum", "constant": pytest.approx(1e-7)}),
+        (lambda x: tf.math.log(tf.clip_by_value(x, 1e-6, 1.0)), {"type": "Maximum", "constant": pytest.approx(1e-6)}),
+        (lambda x: tf.math.log(1.0 - x), {"type": "Sub", "constant": 1.0}),
+        (lambda x: tf.math.log(x - 1.0), {"type": "Sub", "constant": None}),
+        (lambda x: tf.math.log(tf.nn.softmax(x)), {"type": "Softmax", "constant": None}),
+        (lambda x: tf.exp(tf.minimum(x, [20.0, 30.0])), {"type": "Minimum", "constant": 30.0}),
+        (lambda x: 1.0 / (x + x), {"type": "AddV2", "constant": None}),
+    ],
+)
+def test_what_holds_an_input_away_is_told(make, expected) -> None:
+    described, _ = trace(lambda x: tf.reduce_sum(make(x)), [0.3, 0.4])
+    assert expected in [one.input for one in described if not one.is_gradient]
+    assert all(one.input is None for one in described if one.is_gradient)
