@@ -34,7 +34,7 @@ def test_a_whole_run_arrives_with_its_numbers(server: Server) -> None:
     detail = server.get(f"/api/runs/{run.run_id}")
     assert detail["state"] == "finished"
     assert detail["last_step"] == 23
-    assert detail["streams"] == [{"stream": 0, "optimizer": "adam", "n_tensors": 12}]
+    assert detail["streams"] == [{"stream": 0, "optimizer": "adam", "n_tensors": 12, "worker": 0, "replica": None}]
     # A number that JSON cannot hold is still told.
     assert detail["config"] == {"rate": "+inf", "nested": {"deep": 1}}
 
