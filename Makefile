@@ -5,7 +5,8 @@
 #   make test       everything that CI runs
 #
 # Variables: PYTHON=python3.12 picks the interpreter of a new .venv, TENSORFLOW='tensorflow==2.20.*' the TensorFlow in it,
-# SCENARIO=norm-mask what `make demo` plays, TESTS=tests/unit what `make pytest` runs, CI=true turns missing tools into errors.
+# SCENARIO=norm-mask what `make demo` plays, TESTS=tests/unit what `make pytest` runs, WORKERS=2 in how many processes, CI=true turns
+# missing tools into errors.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
@@ -16,6 +17,7 @@ PLATFORM := $(shell uname -s)-$(shell uname -m)
 TENSORFLOW ?= $(if $(filter Linux-x86_64,$(PLATFORM)),tensorflow-cpu,tensorflow)
 SCENARIO ?=
 TESTS ?=
+WORKERS ?= 2
 
 # A stamp a set of extras and TensorFlow: a second call has nothing to do, another TENSORFLOW or a changed pyproject.toml has.
 FLAVOUR := $(shell printf '%s' '$(TENSORFLOW)' | tr -c 'A-Za-z0-9.' '-')
@@ -46,7 +48,7 @@ test: lint test-page pytest ## Everything: lint, the page's tests, pytest with b
 
 .PHONY: pytest
 pytest: $(DEV_STAMP) ## Python tests alone (TESTS='tests/unit -k ring' for some of them)
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(TESTS)
 
 .PHONY: lint
 lint: $(DEV_STAMP) lint-page ## ruff, mypy --strict, and tsc over the page's JSDoc types

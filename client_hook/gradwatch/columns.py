@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -69,10 +70,11 @@ class ColumnLog:
                 self._run_eagerly[key] = tf.function(
                     lambda values: self._record(stream, columns, values), reduce_retracing=True, autograph=False
                 )
-            block = self._run_eagerly[key](values)
+            run = self._run_eagerly[key]
         else:
-            with tf.name_scope("gradwatch"):
-                block = self._record(stream, columns, values)
+            run = partial(self._record, stream, columns)
+        with statistic.apart():
+            block = run(values)
         rows = tf.unstack(block, num=len(known))
         return {(entry.tap.kind, entry.tap.tensor): row for entry, row in zip(known, rows, strict=True)}
 

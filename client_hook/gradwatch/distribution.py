@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import tensorflow as tf
 from tensorflow.python.eager import context as eager_context
 
+from gradwatch import statistic
 from gradwatch.errors import ConfigurationError, NonFiniteError, TrainingStoppedError
 from gradwatch.optimizer import unscale
 from gradwatch.probe import Before, StepScalars, Stream, resource_of
@@ -228,30 +229,30 @@ class ReducedStream(Stream):
     def begin(self, is_due: Tensor) -> tuple[Tensor, ...]:
         """The ops that must run before ``apply``: the weights as they are, where they are wanted."""
         run = self._begin_eagerly if tf.executing_eagerly() else self._begin
-        weights: tuple[Tensor, ...] = run(is_due)
+        with statistic.apart():
+            weights: tuple[Tensor, ...] = run(is_due)
         return weights
 
     def end(self, begun: Begun, applied: Applied, scalars: StepScalars) -> None:
         """The ops that must run after ``apply``; they write the row."""
         run = self._end_eagerly if tf.executing_eagerly() else self._end
-        run(begun, applied, scalars)
+        with statistic.apart():
+            run(begun, applied, scalars)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _begin(self, is_due: Tensor) -> tuple[Tensor, ...]:
-        with tf.name_scope("gradwatch"):
-            return self._weights_before(is_due)
+        return self._weights_before(is_due)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _end(self, begun: Begun, applied: Applied, scalars: StepScalars) -> None:
         step, is_due, is_finite, weights = begun
-        with tf.name_scope("gradwatch"):
-            # Weights are due where they were before ``apply``; the sum may overflow where no replica's gradient did.
-            block, *_ = self._gradient_block(applied.gradients, is_due)
-            block = unscale(block, applied.scale)
-            # Keras takes the first replica's word for whether a loss scale met an overflow.
-            values, flags = self._scalars(scalars, is_finite)
-            tapped = tf.zeros([0, len(STATISTICS)])
-            operations = tf.zeros([0, len(OPERATION_STATISTICS)])
+        # Weights are due where they were before ``apply``; the sum may overflow where no replica's gradient did.
+        block, *_ = self._gradient_block(applied.gradients, is_due)
+        block = unscale(block, applied.scale)
+        # Keras takes the first replica's word for whether a loss scale met an overflow.
+        values, flags = self._scalars(scalars, is_finite)
+        tapped = tf.zeros([0, len(STATISTICS)])
+        operations = tf.zeros([0, len(OPERATION_STATISTICS)])
         self._after(Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags))
 
 

@@ -73,7 +73,7 @@ class LayerProbe:
         self._calls.graph = before
         if graph is None or graph is not _graph() or isinstance(layer, RESHAPING) or tf.distribute.has_strategy():
             return
-        with tf.name_scope("gradwatch"):
+        with statistic.apart():
             for i, tensor in enumerate(keras.tree.flatten(output)):
                 if tf.is_tensor(tensor) and isinstance(tensor, tf.Tensor) and tensor.dtype.is_floating:
                     self._look_at(layer, i, tensor)
@@ -88,7 +88,7 @@ class LayerProbe:
 
     def note_gradients(self, sources: Sequence[tuple[Tap, Tensor]], gradients: Sequence[Any]) -> None:
         """Looks at the gradients of `sources`; None where an output is not connected."""
-        with tf.name_scope("gradwatch"):
+        with statistic.apart():
             for (tap, _), gradient in zip(sources, gradients, strict=True):
                 if gradient is not None:
                     self._add(tap, statistic.dense_values(gradient), None)

@@ -205,16 +205,16 @@ class Stream:
             scalars: what else is known of the step.
             tapped: the rows, float32 ``[11]``, of tensors tapped in this step, by kind and name.
         """
-        record = self._before_eagerly if tf.executing_eagerly() else self._before
-        found: Before = record(list(gradients), scalars, self._tap_block(tapped))
+        run = self._before_eagerly if tf.executing_eagerly() else self._before
+        with statistic.apart():
+            found: Before = run(list(gradients), scalars, self._tap_block(tapped))
         return found
 
     def after(self, before: Before) -> None:
         """The ops that must run after ``apply``; they write the row."""
-        if tf.executing_eagerly():
-            self._after_eagerly(before)
-        else:
-            self._after(before)
+        run = self._after_eagerly if tf.executing_eagerly() else self._after
+        with statistic.apart():
+            run(before)
 
     def conditionally(self, before: Before, apply: Callable[[], Any]) -> Any:
         """Calls ``apply`` only where every gradient is finite."""
@@ -225,22 +225,21 @@ class Stream:
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _before(self, gradients: Sequence[Any], scalars: StepScalars, tapped: Tensor) -> Before:
-        with tf.name_scope("gradwatch"):
-            # Not before there is a gradient: `fit` learns that the data are at their end by beginning one step more.
-            with tf.control_dependencies(_some(gradients)):
-                step = self._clock.tick(self._last)
-            is_due = self._cadence.is_due(step)
-            if scalars.loss is not None:
-                is_due |= ~tf.math.is_finite(_scalar(scalars.loss))
-            treatment = scalars.treatment
-            block, is_full, is_finite = self._gradient_block(gradients, is_due)
-            block = unscale(block, treatment.scale)
-            operations = self._operation_block(gradients, scalars.loss, is_full)
-            is_due = self._is_weight_due(step, is_full, treatment)
-            clipped = measure_clipping(treatment, gradients, block, is_finite=is_finite, is_due=is_due)
-            values, flags = self._scalars(scalars, is_finite, clipped)
-            weights = self._weights_before(is_due)
-            return Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags)
+        # Not before there is a gradient: `fit` learns that the data are at their end by beginning one step more.
+        with tf.control_dependencies(_some(gradients)):
+            step = self._clock.tick(self._last)
+        is_due = self._cadence.is_due(step)
+        if scalars.loss is not None:
+            is_due |= ~tf.math.is_finite(_scalar(scalars.loss))
+        treatment = scalars.treatment
+        block, is_full, is_finite = self._gradient_block(gradients, is_due)
+        block = unscale(block, treatment.scale)
+        operations = self._operation_block(gradients, scalars.loss, is_full)
+        is_due = self._is_weight_due(step, is_full, treatment)
+        clipped = measure_clipping(treatment, gradients, block, is_finite=is_finite, is_due=is_due)
+        values, flags = self._scalars(scalars, is_finite, clipped)
+        weights = self._weights_before(is_due)
+        return Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags)
 
     def _is_weight_due(self, step: Tensor, is_full: Tensor, treatment: Treatment) -> Tensor:
         """Weights change at the last of several micro-steps only: what was due at any of them is taken there."""
@@ -331,20 +330,19 @@ class Stream:
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
-        with tf.name_scope("gradwatch"):
-            blocks = [before.gradients]
-            n = (len(self.kinds) - 1) * len(self.variables) + len(self.slots)
-            if n:
-                blocks.append(
-                    tf.cond(
-                        before.is_due,
-                        lambda: self._weight_blocks(before.weights),
-                        lambda: tf.constant(np.full((n, len(STATISTICS)), np.nan, np.float32)),
-                    )
+        blocks = [before.gradients]
+        n = (len(self.kinds) - 1) * len(self.variables) + len(self.slots)
+        if n:
+            blocks.append(
+                tf.cond(
+                    before.is_due,
+                    lambda: self._weight_blocks(before.weights),
+                    lambda: tf.constant(np.full((n, len(STATISTICS)), np.nan, np.float32)),
                 )
-            blocks += [before.tapped, before.operations]
-            row = tf.concat([tf.reshape(block, [-1]) for block in blocks] + [before.scalars, before.present], 0)
-            self.ring.write(before.step, row)
+            )
+        blocks += [before.tapped, before.operations]
+        row = tf.concat([tf.reshape(block, [-1]) for block in blocks] + [before.scalars, before.present], 0)
+        self.ring.write(before.step, row)
 
     def _weight_blocks(self, weights_before: tuple[Tensor, ...]) -> Tensor:
         """The blocks of weights, updates and slots, one below the other; NaN for a kind that is switched off."""

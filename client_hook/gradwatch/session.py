@@ -57,6 +57,7 @@ from gradwatch.replay import Replay
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool, spool_path
+from gradwatch.statistic import apart
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
 from gradwatch.tap import Tap, Taps, enclosing_graphs
 from gradwatch.target import (
@@ -382,7 +383,10 @@ class Watch:
 
     def is_repeated_by(self, other: Watch) -> bool:
         """Whether the same line of a notebook, run again, begins another run, after this one has been trained."""
-        return self._reader.n_steps > 0 and other._cell is not None and other._cell.repeats(self._cell)
+        if other._cell is None or not other._cell.repeats(self._cell):
+            return False
+        self._reader.read()
+        return self._reader.n_steps > 0
 
     def shares_targets(self, other: Watch) -> bool:
         """Whether both watch one of the same objects."""
@@ -641,7 +645,8 @@ class Watch:
                 is_bad = ~before.is_finite
                 if loss is not None:
                     is_bad |= ~tf.reduce_all(tf.math.is_finite(loss))
-                replay.record(before.step, is_bad)
+                with apart():
+                    replay.record(before.step, is_bad)
                 stream.replays.append(replay)
         except Exception as error:  # the boundary; the step itself is recorded without it
             self._fail("preparing to compute a bad step again", error)

@@ -14,16 +14,18 @@ there they are taken at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import STATISTICS
 
-__all__ = ["NOTHING", "dense_values", "full_block", "is_under_xla", "layer_row", "light_rows", "step_block"]
+__all__ = ["NOTHING", "apart", "dense_values", "full_block", "is_under_xla", "layer_row", "light_rows", "step_block"]
 
 SMALL_TENSOR_LIMIT: Final = 16_384
 """Elements up to which launching ops costs more than reading memory, so that tensors are reduced together."""
@@ -54,6 +56,17 @@ _FLAT: Final[dict[str, Callable[[Tensor], Tensor]]] = {
     "hard_tanh": lambda y: tf.abs(y) >= 1 - FLAT_WITHIN,
 }
 """Where the output of an activation function has (nearly) no slope, by the function's name."""
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Ops made within are named as the hook's own, and no tape records them.
+
+    A tape that is open around a step (a gradient penalty, meta-learning) would differentiate them too, which costs and
+    which XLA cannot always compile.
+    """
+    with tf.name_scope("gradwatch"), record.stop_recording():
+        yield
 
 
 def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:

@@ -224,7 +224,7 @@ def test_mixed_precision(watch, read):
     fit(compiled(model, sgd(), auto_scale_loss=True), epochs=1)
     recording = read(watched)
     assert recording.steps() == [0, 1, 2, 3]
-    assert np.isfinite(recording.statistics("gradient", "half/kernel")).all()
+    assert np.isfinite(recording.statistics("gradient", "half/kernel")[:, :10]).all()
 
 
 def test_frozen_layers_are_not_in_the_table(watch, read):
@@ -248,10 +248,9 @@ def test_gradient_accumulation_shows_updates_where_they_happen(watch, read):
     model = compiled(training.sequential(), sgd(**options))
     watched = watch(model)
     fit(model)
-    recording = read(watched)
-    assert_recorded(recording, seen)
-    norms = recording.statistics("update", FIRST.replace("first", "last"))[:, 0]
-    assert [norm > 0 for norm in norms] == [False, True] * 4
+    for kind, path in [key for key in seen if key[0] in ("weight", "update")]:
+        seen[kind, path][::2] = np.nan  # nothing changes at the micro-steps between: nothing is read
+    assert_recorded(read(watched), seen)
 
 
 def test_capture_of_gradients_alone(watch, read):
