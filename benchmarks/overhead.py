@@ -9,9 +9,11 @@ the hook's threads send waits in a temporary directory unless ``--url`` names a 
 
 Variants:
     default      gradwatch.watch(model): full statistics thinned to the budget of 2 %
-    every step   gradwatch.watch(model, budget=0): gradients, weights and updates, all statistics, at every step
+    every step   gradients, weights and updates, budget=0: all their statistics at every step
     gradients    gradwatch.watch(model, capture="gradient", budget=0): gradients only, all statistics, at every step
     l2_loss      one tf.nn.l2_loss pass over each gradient, the floor of any monitor
+    everything   gradwatch.watch(model, budget=0) with layers, inputs and operations too, at every step
+and, by ``--variants``, what people use instead (`benchmarks.others`; of the debugger's two modes one in a process).
 """
 
 from __future__ import annotations
@@ -33,11 +35,13 @@ import tensorflow as tf
 
 import gradwatch
 from benchmarks.models import MODELS
+from benchmarks.others import OTHERS, Other
 
 VARIANTS: dict[str, dict[str, Any] | None] = {
     "plain": None,
     "default": {},
-    "every step": {"budget": 0},
+    "everything": {"budget": 0},
+    "every step": {"budget": 0, "capture": ("gradient", "weight", "update")},
     "gradients": {"budget": 0, "capture": "gradient"},
     "l2_loss": None,
 }
@@ -53,7 +57,8 @@ class Variant:
         optimizer = keras.optimizers.Adam(1e-4)
         optimizer.build(model.trainable_variables)
         loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        options = VARIANTS[name]
+        other = OTHERS.get(name, Other())
+        options = VARIANTS.get(name)
         self.watch = None if options is None else gradwatch.watch(model, url=url, name=f"benchmark {name}", **options)
         floor = tf.Variable(0.0)
 
@@ -71,14 +76,18 @@ class Variant:
         inputs = (tf.constant(x), tf.constant(y))
         self.step = lambda: step(*inputs)
         began = time.perf_counter()
-        self.step()
+        with other.tracing():
+            self.step()
         self.first_step_s = time.perf_counter() - began
+        self._after_step = other.after_step and other.after_step(model, loss_of, *inputs)
 
     def time_steps(self, n: int) -> float:
         """Seconds a step, over ``n`` steps; the last one's result is waited for."""
         began = time.perf_counter()
         for _ in range(n):
             loss = self.step()
+            if self._after_step is not None:
+                self._after_step()
         float(loss)
         return (time.perf_counter() - began) / n
 
@@ -135,7 +144,7 @@ def main() -> None:
     """Reads the options and measures each model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--variants", nargs="+", choices=[*VARIANTS, *OTHERS], default=list(VARIANTS))
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--slice", type=float, default=0.1, help="seconds that one variant trains in a round")
     parser.add_argument("--settle", type=float, default=9.0, help="seconds for the governor to settle")

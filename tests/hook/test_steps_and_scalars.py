@@ -321,7 +321,7 @@ def test_log_of_nonfinite_values_and_of_vectors(watch, read):
     assert logged["c"][0] == 2.0
 
 
-@pytest.mark.parametrize("value", ["0.5 or so", None, [], {}, object()], ids=repr)
+@pytest.mark.parametrize("value", ["0.5 or so", None, [], {}, object()], ids=lambda value: type(value).__name__)
 def test_log_of_what_is_no_number(watch, value):
     watched = watch(training.sequential())
     with pytest.raises(ConfigurationError, match=r"^log\(loss=\.\.\.\): found .* expected a number or a tensor"):
