@@ -56,6 +56,7 @@ class LayerProbe:
         self._kinds = frozenset(kinds)
         self._calls = threading.local()
         self._outputs: list[tuple[Tap, weakref.ref[Any]]] = []
+        self._held: list[Tensor] = []
         self._due: tuple[Any, dict[str, Tensor]] = (None, {})
 
     def enter(self, layer: Any) -> Any:
@@ -88,6 +89,7 @@ class LayerProbe:
 
     def note_gradients(self, sources: Sequence[tuple[Tap, Tensor]], gradients: Sequence[Any]) -> None:
         """Looks at the gradients of `sources`; None where an output is not connected."""
+        self._held.clear()
         with statistic.apart():
             for (tap, _), gradient in zip(sources, gradients, strict=True):
                 if gradient is not None:
@@ -95,6 +97,7 @@ class LayerProbe:
 
     def forget(self) -> None:
         """The step is applied: outputs seen before it have had their gradients."""
+        self._held.clear()
         graph = _graph()
         alive = [(tap, ref, output) for tap, ref in self._outputs if (output := ref()) is not None]
         self._outputs = [(tap, ref) for tap, ref, output in alive if _graph_of(output) is not graph]
@@ -113,6 +116,8 @@ class LayerProbe:
         self._add(tap, tensor, function)
         if len(self._outputs) < OUTPUTS_MAX:
             self._outputs.append((tap._replace(kind="backprop", activation=None), weakref.ref(tensor)))
+            if tf.executing_eagerly() and bool(self._is_due_now("backprop")):
+                self._held.append(tensor)  # nobody else may need it until the tape is asked for gradients
 
     def _add(self, tap: Tap, tensor: Tensor, function: str | None) -> None:
         if tap.kind not in self._kinds:
