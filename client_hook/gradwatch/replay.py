@@ -73,7 +73,7 @@ class Replay:
         ]
         self._roots = [places[id(root.op)] for root in roots if id(root.op) in places]
         self._losses = [places[id(root.op)] for root in losses if id(root.op) in places]
-        self._ring = Ring(2 * len(ops), ROWS)
+        self._ring = Ring(3 * len(ops), ROWS)
         self._not_before = create_untraced(lambda: tf.Variable(-1, dtype=tf.int64, trainable=False))
 
     def record(self, step: Tensor, is_bad: Tensor) -> None:
@@ -86,7 +86,8 @@ class Replay:
         rows = self._ring.read()
         found = []
         for step, values in zip(rows.steps.tolist(), rows.values, strict=True):
-            origin = self._origin(step, values.reshape(2, -1))
+            *counts, sizes = values.reshape(3, -1)
+            origin = self._origin(step, np.stack(counts), sizes)
             if origin is not None:
                 found.append(origin)
         return found
@@ -99,7 +100,7 @@ class Replay:
         return tf.constant(0)
 
     def _count(self) -> Tensor:
-        """Repeats the step: float32 ``[2 n]``, of each operation's floating outputs the counts of NaN, then of Inf."""
+        """Repeats the step: float32 ``[3 n]``, of each operation's floating outputs counts of NaN, of Inf, of all."""
         graph = tf.compat.v1.get_default_graph()
         copies: dict[int, Sequence[Tensor]] = {}
         known = {id(op) for op in self._ops}
@@ -112,14 +113,15 @@ class Replay:
                 copies[id(op)] = _copy(op, inputs, graph)
             else:
                 copies[id(op)] = op.outputs
-        n_nan, n_inf = [], []
+        n_nan, n_inf, sizes = [], [], []
         for op in self._ops:
             floating = [tensor for tensor in copies[id(op)] if tensor.dtype.is_floating]
             n_nan.append(_count(floating, tf.math.is_nan))
             n_inf.append(_count(floating, tf.math.is_inf))
-        return tf.stack(n_nan + n_inf)
+            sizes.append(_sum([_size(tensor) for tensor in floating]))
+        return tf.stack(n_nan + n_inf + sizes)
 
-    def _origin(self, step: int, counts: Counts) -> dict[str, Any] | None:
+    def _origin(self, step: int, counts: Counts, sizes: npt.NDArray[np.float32]) -> dict[str, Any] | None:
         chain = find_origin(self._nodes, self._roots, counts) or find_origin(self._nodes, self._losses, counts)
         if not chain:
             return None
@@ -130,7 +132,7 @@ class Replay:
             "operation": described[0]._asdict(),
             "n_nonfinite": int(n_bad[chain[0]]),
             "n_nonfinite_in": int(sum(n_bad[place] for place in first.inputs)),
-            "n_elements": _size(first.op),
+            "n_elements": int(sizes[chain[0]]),
             "chain": [
                 {
                     "type": one.type,
@@ -276,10 +278,14 @@ def _copy(op: Any, inputs: Sequence[Tensor], graph: Any) -> Sequence[Tensor]:
 
 
 def _count(tensors: Sequence[Tensor], is_such: Any) -> Tensor:
-    counts = [tf.math.count_nonzero(is_such(tensor), dtype=tf.float32) for tensor in tensors]
+    return _sum([tf.math.count_nonzero(is_such(tensor), dtype=tf.float32) for tensor in tensors])
+
+
+def _size(tensor: Tensor) -> Tensor:
+    """The number of elements, which the graph may not know: the last batch of an epoch is smaller."""
+    n = tensor.shape.num_elements()
+    return tf.cast(tf.size(tensor), tf.float32) if n is None else tf.constant(n, tf.float32)
+
+
+def _sum(counts: Sequence[Tensor]) -> Tensor:
     return tf.add_n(counts) if counts else tf.constant(0.0)
-
-
-def _size(op: Any) -> int | None:
-    sizes = [tensor.shape.num_elements() for tensor in op.outputs if tensor.dtype.is_floating]
-    return None if None in sizes else sum(sizes)

@@ -173,6 +173,15 @@ CASES = {
         words=("of the units of dense_0 are dead since step",),
         cause="Units that died",
     ),
+    "dying where a unit or two still fire for a rare class": Case(
+        run().flatten([0], np.where(STEPS < 60, 0.1, np.where(STEPS % 4 == 0, 0.45, 0.6))).set_loss(2.3),
+        "dead_units",
+        61,
+        severity="warning",
+        layer="dense_0",
+        words=("59% of the units of dense_0 are dead since step 61",),
+        cause="Units that died",
+    ),
     "killed by one step": Case(
         run().scale("update", 300.0, stop=100).flatten([0], 1.0, start=100).set_loss(2.3)
         .scale("gradient", 0.0, [0, 1], start=100),
@@ -618,6 +627,7 @@ HEALTHY: dict[str, Callable[[int], Run]] = {
     "idle batches": idle_batches,
     "small batches": small_batches,
     "idle by chance": idle_by_chance,
+    "idle every other batch": lambda seed: long(seed).flatten([0], np.where(LONG % 2 == 0, 0.6, 0.45), start=100),
     "outputs that are sure": saturating_outputs,
     "dropout and pooling": lambda seed: long(seed).cut("backprop", [0, 1, 2, 3, 4], 0.75),
     "hinge that is satisfied": lambda seed: long(seed).cut("backprop", [4], np.minimum(LONG / 1_000, 0.97)),

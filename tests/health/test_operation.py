@@ -305,7 +305,9 @@ def test_of_two_optimizers_in_a_step_the_first_breaks_the_others_loss(is_backwar
         first.break_operation(NORM_SLOPE_AT, start=81, stop=82, **AT_POINT)
     else:
         first.break_operation(LOG_AT, start=81, **AT_POINT)
-    second = broken_all(Run(dense(2), stream=1, optimizer="generator"), 81)
+    layers = [("critic/hidden", 64, None)]
+    second = broken_all(Run(dense(2), stream=1, optimizer="generator", layers=layers), 81)
+    second.break_("activation", start=81)
     for one in (first, second):
         one.present[:, 0] = False  # a custom loop: no loss but what is logged
     engine = second.feed(first.feed())
@@ -318,6 +320,7 @@ def test_of_two_optimizers_in_a_step_the_first_breaks_the_others_loss(is_backwar
         assert found.kind == "singular_gradient"
         both = ["gradient (critic)", "update (critic)", "weight (critic)", "gradient (generator)"]
         assert told[1:5] == both
+        assert told.index("activation (generator)") > told.index("gradient (generator)")
         assert told.index("other_loss") > told.index("gradient (generator)")
     else:
         assert found.kind == "nonfinite_loss"

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import gradwatch
 from gradwatch.replay import CHAIN_MAX, Node, find_origin
+from gradwatch_server import messages
 from tests.hook.training import dense
 
 
@@ -134,6 +135,18 @@ def test_an_operation_of_the_gradient(watch):
     (found,) = origins_of(begun)
     assert found["operation"]["is_gradient"]
     assert "tf.sqrt(tf.reduce_sum" in found["operation"]["source"]["code"]
+
+
+def test_a_batch_of_any_size_is_counted(watch):
+    """In ``fit`` a graph does not know how many rows a batch has; the server takes what is told of it."""
+    model = model_with(behind_dropout)
+    model.compile(keras.optimizers.SGD(1e-3), "mse")
+    begun = watch(model)
+    x = np.random.default_rng(0).normal(size=(18, 4)).astype("float32")
+    model.fit(x, x[:, :1], batch_size=5, shuffle=False, verbose=0)
+    (origin,) = origins_of(begun)
+    assert (origin["step"], origin["operation"]["type"], origin["n_elements"]) == (2, "Log", 5 * 4)
+    assert messages.Origin.model_validate(origin).n_elements == 5 * 4
 
 
 def test_healthy_steps_say_nothing_and_the_batch_is_no_operation(watch):

@@ -1,13 +1,15 @@
-"""The demo's sick trainings, run for real: what the hook captures of the operation that breaks, its line and its step.
+"""The demo's sick trainings and their cures, run for real: the kind, the operation, its line, and the step to the dot.
 
-Each script runs as it stands, with fewer steps and no server. What is right is told by a witness that stands within the
-same training and shares nothing with the hook: it counts the non-finite elements of every gradient that an optimizer
-is given.
+Each script runs as it stands, with fewer steps and no server. The step is told by a witness that stands within the same
+training and shares nothing with the hook: it counts the non-finite elements of every gradient that an optimizer is
+given. A script's name, and the names of its layers, say nothing: they are changed where it is compiled by XLA.
 """
 
 import re
 import runpy
 import sys
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -17,17 +19,21 @@ from keras.src.optimizers.base_optimizer import BaseOptimizer
 import gradwatch
 from gradwatch import session
 from gradwatch_server.demo import SCENARIOS
+from tests.hook.diagnosis import diagnose
 
 
 class Witness:
-    """Counts what is not finite in the gradients of each optimizer, call by call, in the graph of the step."""
+    """Counts what is not finite in the gradients of each optimizer, call by call, in the graph of the step.
+
+    Optimizers go by their names, without the number that Keras gives to the second of a process.
+    """
 
     def __init__(self, n_max=1024):
         self._n_max = n_max
         self._counts, self._n = {}, {}
 
     def note(self, optimizer, gradients):
-        counts, n = self._variables(optimizer.name)
+        counts, n = self._variables(re.sub(r"_\d+$", "", optimizer.name))
         n_bad = tf.add_n([tf.math.count_nonzero(~tf.math.is_finite(gradient)) for gradient in gradients])
         counts.assign(tf.tensor_scatter_nd_update(counts, [[n]], [n_bad]))
         n.assign_add(1)
@@ -49,9 +55,20 @@ class Witness:
         return self._counts[optimizer], self._n[optimizer]
 
 
+class Played(NamedTuple):
+    """What became of a training: its findings, the witness, and the script as it ran."""
+
+    findings: list
+    witness: Witness
+    script: Path
+
+    def kinds(self, severity):
+        return [finding.kind for finding in self.findings if finding.severity == severity]
+
+
 @pytest.fixture
 def play(tmp_path, monkeypatch, collectors, read):
-    """Runs a scenario's script with some of its constants changed; gives what was captured, and the witness."""
+    """Runs a scenario's script with some of its constants changed."""
     witness, begun = Witness(), []
     apply = BaseOptimizer.apply
 
@@ -67,33 +84,80 @@ def play(tmp_path, monkeypatch, collectors, read):
     monkeypatch.setattr(BaseOptimizer, "apply", noted)
     monkeypatch.setattr(gradwatch, "watch", watch, raising=False)
 
-    def run(name, jit, **constants):
+    def run(name, jit, constants):
         source = SCENARIOS[name].script.read_text(encoding="utf-8")
         for constant, value in constants.items():
             source, n_replaced = re.subn(rf"^{constant} = .*$", f"{constant} = {value}", source, flags=re.MULTILINE)
             assert n_replaced == 1, constant
-        script = tmp_path / SCENARIOS[name].script.name
+        if jit:
+            source, n_replaced = re.subn(r'name="([a-z_0-9]+)"(?=\)|,)', r'name="it_\1_x"', source)
+            assert n_replaced >= 2
+            source = f"# compiled by XLA\n{source}"  # AutoGraph takes code for known that is equal and stands elsewhere
+        script = tmp_path / ("a.py" if jit else SCENARIOS[name].script.name)
         script.write_text(source, encoding="utf-8")
         monkeypatch.setattr(sys, "argv", [str(script), *(["--jit"] if jit else [])])
         runpy.run_path(str(script), run_name="__main__")
-        return Captured(read(begun[-1]), script), witness
+        return Played(diagnose(read(begun[-1])).findings(), witness, script)
 
     return run
 
 
-class Captured:
-    """The operations of a recording, by their line in the script."""
+class Expected(NamedTuple):
+    """What the page must say of a sick training, and the constants that make it short."""
 
-    def __init__(self, recording, script):
-        self.recording, self.script = recording, script
+    kind: str
+    operation: str | None
+    code: str | None
+    constants: dict
+    optimizer: str | None = None
+    """Whose gradients are broken first, where they are."""
+    warnings: tuple = ()
 
-    def stream(self, optimizer):
-        (found,) = [i for i, table in self.recording.tables.items() if table["optimizer"] == optimizer]
-        return found
 
-    def steps(self, stream):
-        return self.recording.steps(stream)
+SICK = {
+    "softmax-clip": Expected(
+        "nonfinite_activation", "Log", "tf.math.log(evidence)", {"STEPS": 260}, "sgd", ("steep_gradient",)
+    ),
+    "softmax-clip-clipped": Expected("zero_gradient", "Log", "tf.math.log(evidence)", {"STEPS": 60}),
+    "norm-mask": Expected(
+        "singular_gradient", "SqrtGrad", "tf.norm(ystar - y2", {"STEPS_TOGETHER": 30, "STEPS_PER_TASK": 1}, "sgd"
+    ),
+    "wgan-gp": Expected("singular_gradient", "SqrtGrad", "tf.norm(gradients", {"STEPS": 165}, "critic_adam"),
+    "masked-nan": Expected("nonfinite_input", None, None, {"TRAINING_SET_SIZE": 128, "EPOCHS": 1}, "sgd"),
+    "log-zero": Expected("nonfinite_loss", "Log", "tf.math.log(probabilities)", {"EPOCHS": 20}, "adam"),
+    "log-clip": Expected("zero_gradient", "Log", "tf.math.log(above_zero)", {"EPOCHS": 2}),
+    "learning-rate": Expected("exploding_gradient", None, None, {}, None),
+    "nan-data": Expected("nonfinite_input", None, None, {"EPOCHS": 1}, "adam"),
+    "dead-relu": Expected("dead_units", None, None, {}),
+}
 
-    def numbers(self, stream):
-        """float32 ``[n_steps, n_operations, 6]``."""
-        return np.concatenate([rows["operations"] for rows in self.recording.rows[stream]])
+
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "jit"])
+@pytest.mark.parametrize("name", SICK)
+def test_sick(play, name, jit):
+    expected = SICK[name]
+    played = play(name, jit, expected.constants)
+    told = [(finding.severity, finding.kind, finding.first_step, finding.title) for finding in played.findings]
+    assert played.findings, told
+    first = played.findings[0]
+    assert first.kind == expected.kind, told
+    assert (first.operation or {}).get("type") == expected.operation, told
+    if expected.code is not None:
+        lines = played.script.read_text(encoding="utf-8").splitlines()
+        (line,) = [number for number, text in enumerate(lines, 1) if expected.code in text]
+        assert (first.source["file"], first.source["line"]) == (str(played.script), line)
+    if expected.optimizer is not None:
+        assert first.first_step == played.witness.first(expected.optimizer), told
+        assert played.kinds("critical") == [expected.kind], told
+    for kind in expected.warnings:
+        (warned,) = [finding for finding in played.findings if finding.kind == kind]
+        assert warned.first_step < first.first_step, told
+        assert (warned.source["line"], warned.operation["type"]) == (line, expected.operation), told
+
+
+@pytest.mark.parametrize("name", [name for name in SICK if f"{name}-cured" in SCENARIOS])
+def test_cured(play, name):
+    played = play(f"{name}-cured", False, SICK[name].constants)
+    told = [(finding.severity, finding.kind, finding.first_step, finding.title) for finding in played.findings]
+    assert played.kinds("critical") == [], told
+    assert SICK[name].kind not in played.kinds("warning"), told

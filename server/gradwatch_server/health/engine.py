@@ -260,7 +260,7 @@ class Engine:
             warnings={},
         )
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]
-        self._order_losses(credible)
+        self._order_optimizers(credible)
         findings = limit_repeats(tell_all(assemble(credible), facts))
         findings.sort(key=lambda finding: finding.severity != CRITICAL)
         told = [finding.to_json() for finding in findings]
@@ -268,26 +268,31 @@ class Engine:
             self._findings, self._told = tuple(findings), told
             self._revision += 1
 
-    def _order_losses(self, episodes: Sequence[Episode]) -> None:
-        """Of several optimizers in a step each has a loss, and a logged one does not say whose it is.
+    def _order_optimizers(self, episodes: Sequence[Episode]) -> None:
+        """Of several optimizers in a step each has a forward pass and a loss, and what the first breaks the next meets.
 
-        A gradient that the backward pass broke, of finite values, had a finite loss: one that broke in the same step
-        was formed later, with weights that were broken by then.
+        Where an operation of one made non-finite values of finite ones, no other had broken before: what broke in the
+        same step on another's way to its gradients was formed later, with weights that were broken by then. A logged
+        loss does not say whose it is; it was formed later if the operation was one of a backward pass.
         """
         applied = [state for state in self._streams.values() if state.table.replica is None]
         if len(applied) < 2:
             return
-        broken = {
-            gradient.first_step
-            for state in applied
-            for gradient in episodes
-            if isinstance(gradient, NonFinite) and gradient.phase is Phase.GRADIENT and gradient.stream == state.number
-            if (account := find_account(state.records(), state.origins(), state.number, gradient.first_step))
-            if account.culprit is not None and account.culprit.is_gradient
-        }
-        for loss in episodes:
-            if isinstance(loss, NonFinite) and loss.phase is Phase.LOSS and loss.stream == LOGGED:
-                loss.is_late = loss.first_step in broken
+        broken: dict[int, tuple[int, bool]] = {}
+        for state in applied:
+            for gradient in episodes:
+                if (
+                    isinstance(gradient, NonFinite)
+                    and gradient.phase is Phase.GRADIENT
+                    and gradient.stream == state.number
+                    and (account := find_account(state.records(), state.origins(), state.number, gradient.first_step))
+                    and account.culprit is not None
+                ):
+                    broken.setdefault(gradient.first_step, (state.number, account.culprit.is_gradient))
+        for later in episodes:
+            if isinstance(later, NonFinite) and later.phase < Phase.GRADIENT:
+                stream, is_backward = broken.get(later.first_step, (later.stream, False))
+                later.is_late = is_backward if later.stream == LOGGED else later.stream != stream
 
     def _is_new(self, episode: Episode) -> bool:
         """Whether an input that was not finite before, without harm, has broken in a column that was finite then."""

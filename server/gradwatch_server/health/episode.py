@@ -109,7 +109,7 @@ class NonFinite(Episode):
         n_skipped: rows in which a gradient overflowed under loss scaling.
         scale_before: the highest loss scale so far.
         scale: the lowest one since the first step.
-        is_late: of a logged loss: in its first step it was formed after another optimizer's gradient had broken.
+        is_late: in its first step it was formed after another optimizer's gradient had broken.
     """
 
     name: str = ""

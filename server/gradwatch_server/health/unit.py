@@ -2,7 +2,7 @@
 
 A hook counts the elements of units whose output is flat at every element of a batch (docs/contract.md,
 ``n_saturated``). A unit may be idle for one batch by chance, the more so the smaller the batch: what chance explains is
-taken off, and a layer is judged by rows in succession and against its own first rows.
+taken off, and a layer is judged by many rows and against its own first rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ START_LIMIT: Final = 0.9
 CALM_SHARE: Final = 0.4
 """Hysteresis: it is over only below this share, for `CONFIRM_ROWS` captured rows."""
 CONFIRM_ROWS: Final = 10
-"""Captured rows in succession; a bad batch or two kill no unit."""
+"""Captured rows, less one for each that only comes near, none of them calm; a bad batch or two kill no unit."""
 CONFIRM_STEPS: Final = 50
 """And steps: a unit that comes back was not dead."""
 POSITIONS_MIN: Final = 16.0
@@ -111,7 +111,9 @@ class FlatRule:
         is_high = self._is_high(share) | (self._members & (share >= CALM_SHARE))
         # The first rows of a layer that is flat from the start count, once they are known to be so.
         self._run_step[is_high & (self._run == 0)] = step
-        self._run = np.where(is_high, self._run + 1, np.where(is_seen, 0, self._run))
+        # A unit in between, which fires for a rare class, takes a row back; it does not begin the count anew.
+        lower = np.where(share >= CALM_SHARE, np.maximum(self._run - 1, 0), 0)
+        self._run = np.where(is_high, self._run + 1, np.where(is_seen, lower, self._run))
         is_sure = (self._run >= CONFIRM_ROWS) & (step - self._run_step >= CONFIRM_STEPS)
         self._n_calm = np.where(is_high, 0, self._n_calm + is_seen)
         self._members &= self._n_calm < CONFIRM_ROWS
