@@ -132,7 +132,7 @@ def test_delivers_in_order_and_leaves_no_file(start: Start, serve: Serve, tmp_pa
     server = serve()
     hook = start(server.url, token="a secret")
     hook.put(100)
-    assert hook.sender.wait_for_findings(5.0) == [{"kind": "exploding_gradient", "n_messages": 101}]
+    assert hook.sender.wait_for_findings(60.0) == [{"kind": "exploding_gradient", "n_messages": 101}]
     assert hook.findings[-1][0]["n_messages"] == 101
     assert hook.sender.is_connected
     assert hook.sender.ever_connected
@@ -220,7 +220,7 @@ def test_what_was_stored_but_not_acknowledged_is_not_stored_twice(start: Start, 
     wait_until(lambda: first.database.last_seq == 9)
     first.stop()
     second = serve(database=first.database, port=first.port)
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     assert second.database.seqs == list(range(21))
     assert second.database.n_repeated == 0
 
@@ -248,7 +248,7 @@ def test_a_slow_server_bounds_what_is_under_way(start: Start, serve: Serve) -> N
     server = serve(be_slow)
     hook = start(server.url)
     hook.put(600)
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     assert server.database.seqs == list(range(601))
     assert most == 256
     assert server.database.n_connections == 1
@@ -316,7 +316,7 @@ def test_a_lying_server(start: Start, serve: Serve, name: str) -> None:
     assert notice in hook.notices[0]
     server.kill()
     honest = serve(port=server.port)
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     assert honest.database.seqs == list(range(11))
 
 
@@ -333,7 +333,7 @@ def test_a_refusal_for_good_is_not_tried_again(start: Start, serve: Serve, behav
     hook = start(server.url)
     hook.put(5)
     with pytest.raises(ServerError, match="refused this run"):
-        hook.sender.wait_for_findings(5.0)
+        hook.sender.wait_for_findings(60.0)
     time.sleep(0.15)
     hook.put(5)
     wait_until(lambda: hook.spool.memory_bytes == 0)
@@ -352,7 +352,7 @@ def test_a_run_that_was_deleted_is_no_longer_recorded(start: Start, serve: Serve
     hook = start(server.url)
     hook.put(5)
     with pytest.raises(ServerError, match="Run run was deleted"):
-        hook.sender.wait_for_findings(5.0)
+        hook.sender.wait_for_findings(60.0)
     hook.put(5)
     hook.sender.close(5.0)
     assert server.database.n_connections == 1
@@ -374,7 +374,7 @@ def test_an_error_that_is_not_the_end(start: Start, serve: Serve) -> None:
     server = serve(complain)
     hook = start(server.url)
     hook.put(5)
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     assert len(hook.notices) == 1
     assert "answered: Slow. (slow_disk)" in hook.notices[0]
     assert server.database.n_connections == 1
@@ -400,7 +400,7 @@ def test_a_server_that_is_no_websocket(
     hook.put(5)
     if is_fatal:
         with pytest.raises(ServerError, match=f"answered {status}"):
-            hook.sender.wait_for_findings(5.0)
+            hook.sender.wait_for_findings(60.0)
         time.sleep(0.1)
         assert server.database.n_connections == 1
     else:
@@ -457,12 +457,12 @@ def test_a_server_with_another_database_goes_on_from_now(start: Start, serve: Se
     server = serve()
     hook = start(server.url)
     hook.put(10)
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     server.kill()
     second = serve(database=Database(), port=server.port)
     wait_until(lambda: second.database.n_connections == 1)
     hook.put(5)
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     log = second.database.log
     assert second.database.seqs == list(range(16))
     assert log[0]["type"] == "tensors"
@@ -485,7 +485,7 @@ def test_findings_lost_with_the_connection_are_asked_for_again(start: Start, ser
     wait_until(lambda: hook.is_all_acknowledged)
     server.stop()
     second = serve(database=server.database, port=server.port)
-    assert hook.sender.wait_for_findings(5.0) == [{"kind": "exploding_gradient", "n_messages": 6}]
+    assert hook.sender.wait_for_findings(60.0) == [{"kind": "exploding_gradient", "n_messages": 6}]
     assert second.database.n_repeated == 1
     assert second.database.seqs == list(range(6))
 
@@ -503,7 +503,7 @@ def test_a_callback_that_fails_does_not_end_the_delivery(start: Start, serve: Se
     server = serve()
     hook = start(server.url, on_findings=fail)
     hook.put(10)
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     assert hook.sender.close(5.0) is True
     assert hook.notices == ["the findings could not be used: RuntimeError: mine"]
     assert server.database.seqs == list(range(11))
@@ -533,7 +533,7 @@ def test_the_disk_is_full(start: Start, serve: Serve, monkeypatch: pytest.Monkey
     assert any("rows cannot wait on disk" in notice and "is full" in notice for notice in hook.notices)
     assert any("the oldest rows are dropped, and counted" in notice for notice in hook.notices)
     server = serve(port=port)
-    assert hook.sender.wait_for_findings(5.0)
+    assert hook.sender.wait_for_findings(60.0)
     assert hook.sender.close(5.0) is True
     assert server.database.seqs == list(range(201))
     assert server.database.count_rows() == 400
@@ -553,7 +553,7 @@ def test_what_even_the_disk_does_not_take_at_the_end_is_said(start: Start, tmp_p
 def test_close_waits_for_a_server_that_was_there(start: Start, serve: Serve) -> None:
     server = serve()
     hook = start(server.url)
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     server.kill()
     hook.put(10)
     back = threading.Timer(0.1, lambda: serve(database=server.database, port=server.port))
@@ -709,7 +709,7 @@ def test_a_forked_child_does_not_deliver(start: Start, serve: Serve) -> None:
     server = serve()
     hook = start(server.url)
     hook.put(5)
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # fork beside threads, from Python 3.12 on
         pid = os.fork()
@@ -777,7 +777,7 @@ def test_a_message_larger_than_the_window_is_sent(start: Start, serve: Serve, mo
     hook = start(server.url)
     for _ in range(5):
         hook.sender.put(rows(n_rows=50))
-    hook.sender.wait_for_findings(5.0)
+    hook.sender.wait_for_findings(60.0)
     assert server.database.count_rows() == 250
 
 

@@ -136,6 +136,7 @@ def test_a_rule_tells_only_what_it_wants_and_only_what_is_new(server: Server, pa
         rules = [add(server, url=hook.url), add(server, url=other.url, severity="warning", kinds=["dead_units"])]
         patient.find(body("old", last_step=9), body("mild", "warning"), body("dead", "warning", kind="dead_units"))
         patient.find(body("old"), body("mild", "critical"), body("dead", "warning", kind="dead_units"))
+        is_quiet(server, rules[1])
         patient.find(body("old"), body("mild", "critical"), body("dead", "critical", kind="dead_units"))
         for rule in rules:
             is_quiet(server, rule)
