@@ -25,7 +25,7 @@ from tests.hook.diagnosis import diagnose
 class Witness:
     """Counts what is not finite in the gradients of each optimizer, call by call, in the graph of the step.
 
-    Optimizers go by their names, without the number that Keras gives to the second of a process.
+    Optimizers go by their names, without the number that Keras gives to the second of a process and what `play` adds.
     """
 
     def __init__(self, n_max=1024):
@@ -33,7 +33,7 @@ class Witness:
         self._counts, self._n = {}, {}
 
     def note(self, optimizer, gradients):
-        counts, n = self._variables(re.sub(r"_\d+$", "", optimizer.name))
+        counts, n = self._variables(re.sub(r"^it_|_x$|_\d+$", "", optimizer.name))
         n_bad = tf.add_n([tf.math.count_nonzero(~tf.math.is_finite(gradient)) for gradient in gradients])
         counts.assign(tf.tensor_scatter_nd_update(counts, [[n]], [n_bad]))
         n.assign_add(1)
@@ -112,6 +112,8 @@ class Expected(NamedTuple):
     optimizer: str | None = None
     """Whose gradients are broken first, where they are."""
     warnings: tuple = ()
+    cause: str = ""
+    """How the first hypothesis begins."""
 
 
 SICK = {
@@ -126,22 +128,25 @@ SICK = {
     "masked-nan": Expected("nonfinite_input", None, None, {"TRAINING_SET_SIZE": 128, "EPOCHS": 1}, "sgd"),
     "log-zero": Expected("nonfinite_loss", "Log", "tf.math.log(probabilities)", {"EPOCHS": 20}, "adam"),
     "log-clip": Expected("zero_gradient", "Log", "tf.math.log(above_zero)", {"EPOCHS": 2}),
-    "learning-rate": Expected("exploding_gradient", None, None, {}, None),
+    "learning-rate": Expected("exploding_gradient", "Sum", None, {}, cause="The learning rate is too high"),
     "nan-data": Expected("nonfinite_input", None, None, {"EPOCHS": 1}, "adam"),
     "dead-relu": Expected("dead_units", None, None, {}),
 }
+# XLA computes the softmax to the last bit otherwise: the loss is still finite where its slope is not.
+UNDER_XLA = {"softmax-clip": SICK["softmax-clip"]._replace(kind="singular_gradient", operation="Reciprocal")}
 
 
 @pytest.mark.parametrize("jit", [False, True], ids=["plain", "jit"])
 @pytest.mark.parametrize("name", SICK)
 def test_sick(play, name, jit):
-    expected = SICK[name]
+    expected = UNDER_XLA.get(name, SICK[name]) if jit else SICK[name]
     played = play(name, jit, expected.constants)
     told = [(finding.severity, finding.kind, finding.first_step, finding.title) for finding in played.findings]
     assert played.findings, told
     first = played.findings[0]
     assert first.kind == expected.kind, told
     assert (first.operation or {}).get("type") == expected.operation, told
+    assert first.hypotheses[0].cause.startswith(expected.cause), first.hypotheses
     if expected.code is not None:
         lines = played.script.read_text(encoding="utf-8").splitlines()
         (line,) = [number for number, text in enumerate(lines, 1) if expected.code in text]
@@ -152,7 +157,7 @@ def test_sick(play, name, jit):
     for kind in expected.warnings:
         (warned,) = [finding for finding in played.findings if finding.kind == kind]
         assert warned.first_step < first.first_step, told
-        assert (warned.source["line"], warned.operation["type"]) == (line, expected.operation), told
+        assert warned.source["line"] == line, told
 
 
 @pytest.mark.parametrize("name", [name for name in SICK if f"{name}-cured" in SCENARIOS])
