@@ -36,6 +36,7 @@ class Operation(NamedTuple):
         source: file, line and code of the user's own call that made it (a gradient: its forward operation), or None.
         input: type of the operation that makes the input that counts, and the constant that this one adds, bounds by or
             subtracts from (an epsilon, a clip, ``1 - x``), None where there is none; None where no input counts.
+        dtype: what its output is, such as ``float16``.
     """
 
     type: str
@@ -45,6 +46,7 @@ class Operation(NamedTuple):
     forward: dict[str, str] | None
     source: dict[str, Any] | None
     input: dict[str, Any] | None = None
+    dtype: str | None = None
 
 
 class _Risk(NamedTuple):
@@ -220,6 +222,7 @@ def describe_operations(ops: Iterable[Any], layer_paths: Sequence[str]) -> list[
                 forward=None if forward is None else {"type": forward.type, "name": forward.name},
                 source=source_of(forward if forward is not None else op),
                 input=None if _is_gradient(op) else _describe_input(op),
+                dtype=op.outputs[0].dtype.name if op.outputs else None,
             )
         )
     return described

@@ -159,6 +159,7 @@ class Operation(NamedOperation):
     forward: NamedOperation | None
     source: SourceLine | None
     input: OperationInput | None = None
+    dtype: Annotated[str, StringConstraints(max_length=100)] | None = None
 
 
 class ChainLink(NamedOperation):

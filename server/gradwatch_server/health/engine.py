@@ -261,6 +261,7 @@ class Engine:
         )
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]
         self._order_optimizers(credible)
+        self._order_inputs(credible)
         findings = limit_repeats(tell_all(assemble(credible), facts))
         findings.sort(key=lambda finding: finding.severity != CRITICAL)
         told = [finding.to_json() for finding in findings]
@@ -293,6 +294,17 @@ class Engine:
             if isinstance(later, NonFinite) and later.phase < Phase.GRADIENT:
                 stream, is_backward = broken.get(later.first_step, (later.stream, False))
                 later.is_late = is_backward if later.stream == LOGGED else later.stream != stream
+
+    def _order_inputs(self, episodes: Sequence[Episode]) -> None:
+        """What a model is given may have been computed in the step: then the operation comes before the input."""
+        for given in episodes:
+            if isinstance(given, NonFinite) and given.phase is Phase.INPUT and not given.is_late:
+                state = self._streams[given.stream]
+                account = find_account(state.records(), state.origins(), given.stream, given.first_step)
+                if account is None or account.origin is None or account.culprit is None:
+                    continue
+                culprit = account.culprit
+                given.is_late = culprit.name == account.origin.operation.name and not culprit.is_gradient
 
     def _is_new(self, episode: Episode) -> bool:
         """Whether an input that was not finite before, without harm, has broken in a column that was finite then."""

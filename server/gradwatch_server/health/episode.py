@@ -26,6 +26,7 @@ __all__ = [
     "Plateau",
     "Rate",
     "Steep",
+    "Still",
     "Trend",
     "Vanishing",
     "Zero",
@@ -109,7 +110,8 @@ class NonFinite(Episode):
         n_skipped: rows in which a gradient overflowed under loss scaling.
         scale_before: the highest loss scale so far.
         scale: the lowest one since the first step.
-        is_late: in its first step it was formed after another optimizer's gradient had broken.
+        is_late: in its first step it was formed after something else had broken: another optimizer's gradient, or an
+            operation that computes an input.
     """
 
     name: str = ""
@@ -188,11 +190,13 @@ class Zero(Episode):
         positions: gradient position -> the step since when it is zero.
         is_first_row: whether it began with the run's first row.
         fed_zeros: a kernel among them whose bias does have a gradient: its layer's input is zero. -1 if there is none.
+        share: the share of rows since its first step in which they were zero, when it was known.
     """
 
     positions: dict[int, int] = field(default_factory=dict)
     is_first_row: bool = False
     fed_zeros: int = -1
+    share: float = 1.0
 
 
 @dataclass(eq=False)
@@ -296,6 +300,19 @@ class Plateau(Episode):
     spread: float = float("nan")
     guess: float = float("nan")
     n_classes: int = 0
+
+
+@dataclass(eq=False)
+class Still(Episode):
+    """Weights that have not moved since the first step.
+
+    Attributes:
+        ratio: the largest update norm / weight norm of a kernel until it was known.
+        gradient_norm: the median of the global gradient norm until then, above 0.
+    """
+
+    ratio: float = float("nan")
+    gradient_norm: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -18,6 +18,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Steep,
+    Still,
     Trend,
     Vanishing,
     Zero,
@@ -75,10 +76,11 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Trend: (Steep, Trend),
     Vanishing: (Flat,),
     Zero: (Flat, Cut),
-    Plateau: (Rate, Steep, Flat, Cut, Missing, Vanishing, Zero),
+    Still: (Flat, Cut, Missing, Vanishing, Zero),
+    Plateau: (Rate, Steep, Flat, Cut, Missing, Vanishing, Zero, Still),
 }
 """What a quiet trouble is a consequence of, if both were there at a time."""
-_PRECEDENCE: Final = (Rate, Missing, Steep, Flat, Cut, Vanishing, Zero, Plateau, Trend)
+_PRECEDENCE: Final = (Rate, Missing, Steep, Flat, Cut, Vanishing, Zero, Still, Plateau, Trend)
 
 
 def assemble(episodes: Sequence[Episode]) -> list[Incident]:

@@ -35,6 +35,7 @@ class Operation:
         source: file, line and code of the user's own call, or None.
         input_type: the type of the operation that makes the input that counts, or None where that is not told.
         input_constant: the number that one adds, subtracts from or bounds by, or None.
+        dtype: what its output is, such as ``float16``, or None where that is not told.
     """
 
     place: int
@@ -48,6 +49,7 @@ class Operation:
     source: Mapping[str, Any] | None
     input_type: str | None = None
     input_constant: float | None = None
+    dtype: str | None = None
 
     @classmethod
     def table(cls, operations: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]:
@@ -71,6 +73,7 @@ class Operation:
             source=operation.get("source"),
             input_type=made_by.get("type"),
             input_constant=None if made_by.get("constant") is None else float(made_by["constant"]),
+            dtype=operation.get("dtype"),
         )
 
     @property

@@ -22,6 +22,7 @@ from gradwatch_server.health.operation import OperationRecord, OperationRule, Or
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.steep import SteepRule
+from gradwatch_server.health.still import StillRule
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import FlatRule
 from gradwatch_server.health.vanishing import VanishingRule
@@ -178,6 +179,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         CutRule(number, table, operations),
         ExplodingRule(number, table),
         VanishingRule(number, table),
+        StillRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),
         SteepRule(number, table, operations),

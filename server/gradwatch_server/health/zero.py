@@ -15,7 +15,7 @@ __all__ = ["CONFIRM_ROWS", "ZeroRule"]
 
 CONFIRM_ROWS: Final = 100
 """Consecutive rows. An embedding of a rare feature is idle for some batches, hardly for a hundred; the finding is a
-warning."""
+warning. Of rows in which no kernel at all has a gradient, each other row takes one back."""
 
 
 class ZeroRule:
@@ -31,6 +31,9 @@ class ZeroRule:
         self._stream, self._table = stream, table
         self._run = np.zeros(n, np.int64)
         self._run_step = np.full(n, -1, np.int64)
+        # Rows in which every kernel's gradient is zero, less the others, since that began; and how many of each.
+        self._idle = self._n_idle = self._n_since = 0
+        self._idle_step = -1
         self._first_step: int | None = None
         self._current: Zero | None = None
         self.episodes: list[Zero] = []
@@ -46,6 +49,8 @@ class ZeroRule:
         is_zero &= ~block.is_nonfinite[:, columns] & ~block.is_missing[:, self._table.kernels]
         if self._current is None and not is_zero.any():
             self._run[:] = 0
+            self._idle = max(self._idle - len(is_zero), 0)
+            self._n_since += len(is_zero)
             return
         for row, step in enumerate(block.steps.tolist()):
             self._step(step, is_zero[row], block.gradient_norm[row])
@@ -54,10 +59,13 @@ class ZeroRule:
         self._run_step[is_zero & (self._run == 0)] = step
         self._run = np.where(is_zero, self._run + 1, 0)
         is_dead = self._run >= CONFIRM_ROWS
-        if self._current is not None and not is_dead.any():
-            self._current.closed_step = step
-            self._current = None
-        if not is_dead.any():
+        self._count_idle(step, is_idle=bool(is_zero.all()))
+        is_open = self._current is not None and self._current.share < 1 and self._idle > 0
+        is_idle = self._idle >= CONFIRM_ROWS or is_open
+        if not (is_dead.any() or is_idle):
+            if self._current is not None:
+                self._current.closed_step = step
+                self._current = None
             return
         if self._current is None:
             if len(self.episodes) >= EPISODES_LIMIT:
@@ -70,11 +78,20 @@ class ZeroRule:
                 position = int(self._table.kernels[place])
                 self._current.positions.setdefault(position, int(self._run_step[place]))
 
+    def _count_idle(self, step: int, *, is_idle: bool) -> None:
+        if is_idle and self._idle == 0:
+            self._idle_step, self._n_idle, self._n_since = step, 0, 0
+        self._idle = min(self._idle + 1, 2 * CONFIRM_ROWS) if is_idle else max(self._idle - 1, 0)
+        self._n_idle += is_idle
+        self._n_since += 1
+
     def _open(self, step: int, is_dead: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64]) -> None:
         dead = self._table.kernels[is_dead]
         bias = self._table.bias_of[dead]
         fed_zeros = dead[(bias >= 0) & (norm[bias] > 0)]
-        first_step = int(self._run_step[is_dead].min())
+        share = 1.0 if len(dead) else self._n_idle / self._n_since
+        positions = {} if len(dead) else dict.fromkeys(self._table.kernels.tolist(), self._idle_step)
+        first_step = int(self._run_step[is_dead].min()) if len(dead) else self._idle_step
         self._current = Zero(
             stream=self._stream,
             phase=Phase.GRADIENT,
@@ -83,7 +100,9 @@ class ZeroRule:
             n_rows=CONFIRM_ROWS - 1,
             known_step=step,
             table=self._table,
+            positions=positions,
             is_first_row=first_step == self._first_step,
             fed_zeros=int(fed_zeros[-1]) if len(fed_zeros) else -1,
+            share=share,
         )
         self.episodes.append(self._current)

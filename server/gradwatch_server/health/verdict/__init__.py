@@ -19,6 +19,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Steep,
+    Still,
     Trend,
     Vanishing,
     Zero,
@@ -31,7 +32,7 @@ from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.quiet import tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import UPDATE_RATIO, WEIGHTS_FINITE, Facts, Scene
-from gradwatch_server.health.verdict.stall import tell_flat, tell_plateau
+from gradwatch_server.health.verdict.stall import tell_flat, tell_plateau, tell_still
 from gradwatch_server.health.verdict.steep import tell_cut, tell_steep
 
 __all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "is_credible", "limit_repeats", "tell_all"]
@@ -58,7 +59,7 @@ def is_credible(episode: Episode, testimony: Testimony) -> bool:
     falls.
     """
     loss = testimony.known.read_loss()
-    if isinstance(episode, (Vanishing, Zero, Cut)):
+    if isinstance(episode, (Vanishing, Zero, Cut, Still)):
         return not _has_learned(loss.initial, loss.recent)
     if isinstance(episode, Flat):
         if episode.share >= FLAT_SHARE:
@@ -102,6 +103,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Flat: tell_flat,
     Cut: tell_cut,
     Plateau: tell_plateau,
+    Still: tell_still,
     Trend: tell_forecast,
 }
 
@@ -115,9 +117,12 @@ def _find_account(incident: Incident, facts: Facts) -> Account | None:
     is_fed = isinstance(incident.lead, NonFinite) and incident.lead.phase is Phase.INPUT
     if is_fed and account is not None and account.origin is None and account.culprit is not None:
         return None  # an operation beside the way of the broken input
-    if account is None or account.culprit is None or first.table is None:
+    if account is None or account.culprit is None:
         return account
-    return replace(account, dtype=first.table.dtype_of_layer(account.culprit.layer))
+    dtype = account.culprit.dtype
+    if dtype is None and first.table is not None:
+        dtype = first.table.dtype_of_layer(account.culprit.layer)
+    return replace(account, dtype=dtype)
 
 
 def _find_steep(lead: Episode, episodes: Iterable[Episode]) -> Steep | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gradwatch_server.health.episode import Cut, Flat
+from gradwatch_server.health.episode import Cut, Flat, Still
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.operation_table import Operation
@@ -13,7 +13,7 @@ from gradwatch_server.health.verdict.operation import say_noun, say_place
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
 
-__all__ = ["advise_cut", "advise_flat", "advise_plateau"]
+__all__ = ["advise_cut", "advise_flat", "advise_plateau", "advise_still"]
 
 LOGIT_CODE: Final = """\
 # No activation on the layer that gives the logits: relu turns every negative one into 0.
@@ -114,6 +114,39 @@ def advise_plateau(scene: Scene) -> list[Hypothesis]:
     elif ratio is not None:
         found.append(advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.2))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+SMALL_NORM: Final = 1e-5
+"""A global gradient norm below which the loss hardly depends on the weights. Above it the rate is to blame."""
+
+OUTPUT_CODE: Final = """\
+# One output: a sigmoid, or none with from_logits=True. A softmax over one number is always 1.
+output = tf.keras.layers.Dense(1)(x)
+model.compile(loss=tf.keras.losses.BinaryCrossentropy(from_logits=True), optimizer=optimizer)"""
+
+
+def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
+    """Causes of weights that never moved: no gradient to speak of, or no rate."""
+    rate = scene.learning_rate
+    is_flat = lead.gradient_norm < SMALL_NORM
+    output = Hypothesis(
+        "The loss hardly depends on the weights: the last activation is flat where it stands",
+        0.8 if is_flat else 0.1,
+        f"The gradient of all weights together is {say_number(lead.gradient_norm)}, and the loss is not at its end. A "
+        "softmax over a single output is always 1, and a sigmoid, tanh or softmax far from 0 is nearly level.",
+        "Match the last layer and the loss; scale the inputs so that outputs stay near 0.",
+        OUTPUT_CODE,
+    )
+    said = "" if rate is None else f" of {say_number(rate)}"
+    small = Hypothesis(
+        "The learning rate is too small",
+        0.3 if is_flat else 0.85,
+        f"With a rate{said} and a gradient norm of {say_number(lead.gradient_norm)} an update is at most "
+        f"{say_number(lead.ratio)} of the weights. Rounding to float32 leaves nothing of it.",
+        "Raise the learning rate until updates are about 0.001 of the weights.",
+        "optimizer = tf.keras.optimizers.Adam(1e-3)",
+    )
+    return sorted([output, small], key=lambda hypothesis: -hypothesis.confidence)
 
 
 SMALL_RATIO: Final = 1e-6

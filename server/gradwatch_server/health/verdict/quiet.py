@@ -81,22 +81,25 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     dead = table.layer_of_gradient(lead.fed_zeros) if lead.fed_zeros >= 0 else None
     subject = "Every kernel's gradient" if is_everything else f"The gradient of {list_names(names)}"
     since = "from the first step on" if is_from_start else f"since {say_step(lead.first_step)}"
+    how_often = f"in at least {CONFIRM_ROWS} steps in a row" if lead.share == 1 else f"in {lead.share:.0%} of the steps"
+    zero = "exactly zero" if lead.share == 1 else f"exactly zero in {lead.share:.0%} of the steps"
     return Finding(
         kind="zero_gradient",
-        severity=CRITICAL if is_everything and lead.is_open else WARNING,
+        severity=CRITICAL if is_everything and lead.is_open and lead.share == 1 else WARNING,
         first_step=lead.first_step,
         last_step=scene.incident.last_step,
-        title=f"{subject} has been exactly zero {since}"
+        title=f"{subject} has been {zero} {since}"
         if lead.is_open
-        else f"{subject} was exactly zero from {say_step(lead.first_step)} to {say_step(lead.last_step)}",
+        else f"{subject} was {zero} from {say_step(lead.first_step)} to {say_step(lead.last_step)}",
         layer=table.layer_of_gradient(positions[0]),
         tensor=names[0],
         evidence=scene.evidence(
-            f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was exactly zero in at "
-            f"least {CONFIRM_ROWS} steps in a row, {since}" + (f"; {_say_dead(dead)}." if dead is not None else "."),
+            f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was exactly zero "
+            f"{how_often}, {since}" + (f"; {_say_dead(dead)}." if dead is not None else "."),
             tensors=names[:NAMES_LIMIT],
             n_tensors=len(names),
             n_tensors_all=len(table.kernels),
+            zero_share=lead.share,
             fed_zeros=dead,
         ),
         hypotheses=tuple(

@@ -22,6 +22,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Steep,
+    Still,
     Trend,
     Vanishing,
     Zero,
@@ -301,6 +302,7 @@ def kind_of(episode: Episode) -> str:
         Steep: "steep_gradient",
         Cut: "zero_gradient",
         Plateau: "loss_plateau",
+        Still: "loss_plateau",
     }
     if isinstance(episode, Trend):
         return kind_of_trend(episode)
@@ -348,6 +350,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Flat: "units",
     Cut: "zeros in the gradient",
     Plateau: "loss",
+    Still: "weights that stand still",
     Trend: "trend",
 }
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from gradwatch_server.health.episode import Flat, Plateau
+from gradwatch_server.health.episode import Flat, Plateau, Still
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
-from gradwatch_server.health.verdict.advice_stall import advise_flat, advise_plateau
+from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.still import RATIO_LIMIT
+from gradwatch_server.health.verdict.advice_stall import advise_flat, advise_plateau, advise_still
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
-__all__ = ["tell_flat", "tell_plateau"]
+__all__ = ["tell_flat", "tell_plateau", "tell_still"]
 
 ALL_SHARE: Final = 0.995
 """From this share on all units are said to be meant."""
@@ -94,4 +96,32 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
         ),
         hypotheses=tuple(advise_plateau(scene)),
         subject=lead.name,
+    )
+
+
+def tell_still(lead: Still, scene: Scene) -> Finding:
+    """The finding of weights that have not moved since the first step."""
+    n_steps = lead.last_step - lead.first_step + 1
+    title = f"The weights have not moved in {n_steps:,} steps: no update is large enough to change a float32"
+    if lead.closed_step is not None:
+        title = f"The weights did not move until {say_step(lead.closed_step)}: no update was large enough"
+    return Finding(
+        kind="loss_plateau",
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=None,
+        tensor=None,
+        evidence=scene.evidence(
+            f"From {say_step(lead.first_step)} on no kernel's update was more than {say_number(lead.ratio)} of its "
+            f"weights, where {USUAL_RATIO:g} is usual and float32 can tell {say_number(RATIO_LIMIT)}. The global "
+            f"gradient norm was about {say_number(lead.gradient_norm)}"
+            + (f", the learning rate {say_number(scene.learning_rate)}." if scene.learning_rate is not None else "."),
+            ratio=lead.ratio,
+            ratio_limit=RATIO_LIMIT,
+            gradient_norm=lead.gradient_norm,
+        ),
+        hypotheses=tuple(advise_still(lead, scene)),
+        subject="weights",
     )

@@ -1,0 +1,132 @@
+"""Plays the catalogue and writes its table.
+
+``python -m tests.health.catalogue [--seeds 3] [--only WORDS] [-o docs/catalogue.md]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+from tests.health.catalogue.broken import BROKEN
+from tests.health.catalogue.healthy import HEALTHY
+from tests.health.catalogue.play import Played, is_found, names_culprit, play
+
+Results = Mapping[tuple[str, int], Played]
+
+HEAD = """\
+# The catalogue: broken and healthy trainings
+
+Each is a small training, played for real under the hook with everything captured at every step, and diagnosed step by
+step. They are written anew after the kinds of defects that the studies named here found in real programs; their code is
+in [`tests/health/catalogue`](../tests/health/catalogue), and the test suite plays each once. This table is what
+`python -m tests.health.catalogue --seeds {n_seeds} -o docs/catalogue.md` printed.
+
+*found*: the leading finding has a right kind. *culprit*: it names the operation and its line, the layer or the column,
+and the right cause among its first two. *breaks*: the first step with a NaN or Inf in a gradient or the loss. *told*:
+the step at which the first finding was told. *ahead*: how many steps before it broke something was told.
+"""
+
+
+def run(job: tuple[str, int]) -> tuple[str, int, Played | str, float]:
+    """Plays one training in a process of the pool."""
+    name, seed = job
+    began = time.perf_counter()
+    train = BROKEN[name.removeprefix("broken ")].train if name.startswith("broken ") else HEALTHY[name]
+    try:
+        return name, seed, play(train, seed), time.perf_counter() - began
+    except Exception as error:  # another training goes on
+        return name, seed, f"{type(error).__name__}: {error}", time.perf_counter() - began
+
+
+def main() -> None:
+    """Plays everything that was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3, help="how many, from 0 on")
+    parser.add_argument("--only", default="", help="parts of the names to play, with commas between them")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("-o", "--output", type=Path, help="where the table goes")
+    options = parser.parse_args()
+    names = [*(f"broken {name}" for name in BROKEN), *HEALTHY]
+    names = [name for name in names if any(word in name for word in options.only.split(","))]
+    jobs = [(name, seed) for name in names for seed in range(options.seeds)]
+    results: dict[tuple[str, int], Played] = {}
+    failed = []
+    with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=12) as pool:
+        for name, seed, played, seconds in pool.imap_unordered(run, jobs):
+            if isinstance(played, str):
+                failed.append(name)
+                print(f"{name}, seed {seed}: {played}", flush=True)
+                continue
+            results[name, seed] = played
+            print(f"{name}, seed {seed}, {seconds:.0f} s: {say(name, played)}", flush=True)
+    if failed:
+        sys.exit(f"{len(failed)} did not end: {', '.join(failed)}")
+    table = "\n".join([HEAD.format(n_seeds=options.seeds), *tabulate(names, results, options.seeds), ""])
+    if options.output is None:
+        print(table)
+    else:
+        options.output.write_text(table, encoding="utf-8")
+
+
+def say(name: str, played: Played) -> str:
+    """What became of one training."""
+    if not name.startswith("broken "):
+        return played.describe()
+    case = BROKEN[name.removeprefix("broken ")]
+    found = "found" if is_found(case, played) else "NOT FOUND"
+    named = "culprit named" if names_culprit(case, played) else "CULPRIT NOT NAMED"
+    causes = (
+        "" if named == "culprit named" else f" {[[h.cause for h in one.hypotheses[:2]] for one in played.findings]}"
+    )
+    return f"{found}, {named}, breaks at {played.nonfinite_step}: {played.describe()}{causes}"
+
+
+def tabulate(names: Sequence[str], results: Results, n_seeds: int) -> list[str]:
+    """The lines of the table of the broken, and of that of the healthy."""
+    lines = ["## Broken", "", "| training | defect | study | kind told | found | culprit | breaks | told | ahead |"]
+    lines.append("|---|---|---|---|---|---|---|---|---|")
+    n_found = n_named = n_all = 0
+    for name in (name for name in names if name.startswith("broken ")):
+        case = BROKEN[name.removeprefix("broken ")]
+        played = [results[name, seed] for seed in range(n_seeds)]
+        found, named = sum(is_found(case, one) for one in played), sum(names_culprit(case, one) for one in played)
+        n_found, n_named, n_all = n_found + found, n_named + named, n_all + n_seeds
+        kinds = sorted({f"`{one.findings[0].kind}`" if one.findings else "nothing" for one in played})
+        breaks = _range([one.nonfinite_step for one in played])
+        told = _range([min(one.told.values(), default=None) for one in played])
+        ahead = _range([one.lead_steps for one in played])
+        lines.append(
+            f"| {case.name} | {case.family} | {case.study} | {' '.join(kinds)} | {found} of {n_seeds} | "
+            f"{named} of {n_seeds} | {breaks} | {told} | {ahead} |"
+        )
+    healthy = [name for name in names if not name.startswith("broken ")]
+    if n_all:
+        lines += [
+            "",
+            f"Found {n_found} of {n_all} ({n_found / n_all:.0%}), culprit named in {n_named} ({n_named / n_all:.0%}).",
+        ]
+    lines += ["", "## Healthy", "", "| training | seeds | critical | warnings |", "|---|---|---|---|"]
+    for name in healthy:
+        findings = [finding for seed in range(n_seeds) for finding in results[name, seed].findings]
+        critical = [finding.kind for finding in findings if finding.severity == "critical"]
+        warnings = [finding.kind for finding in findings if finding.severity != "critical"]
+        lines.append(f"| {name} | {n_seeds} | {' '.join(critical) or '0'} | {' '.join(warnings) or '0'} |")
+    n_spoke = sum(bool(results[name, seed].findings) for name in healthy for seed in range(n_seeds))
+    lines += ["", f"{len(healthy) * n_seeds} runs, {n_spoke} of them with a finding."]
+    return lines
+
+
+def _range(steps: Sequence[int | None]) -> str:
+    """Steps over the seeds: ``13``, ``2 to 5``, an en dash where there is none."""
+    known = sorted(step for step in steps if step is not None)
+    if not known:
+        return "–"  # noqa: RUF001
+    return str(known[0]) if known[0] == known[-1] else f"{known[0]} to {known[-1]}"
