@@ -52,6 +52,8 @@ def view_of(finding: Json) -> Json:
     if finding["kind"] == "zero_gradient" and finding["operation"] is not None:
         # A clip cuts what flows back into a layer's output; the kernels before it still get some gradient.
         kind = "backprop"
+    if finding["kind"] == "loss_plateau" and "ratio" in finding["evidence"]:
+        kind, statistic = SHOWN_BY["lr_too_high"]  # weights that stand still
     onset = int(finding["first_step"])
     usual = SLOW_REACH if is_slow(finding) else SUDDEN_REACH
     span = _chain_span(finding, onset)

@@ -170,6 +170,12 @@ def test_a_view_shows_what_was_usual_and_what_came_of_it(kind: str, chain: list,
     assert view_of({"kind": kind, "first_step": 3, "operation": None, "evidence": {}})["from"] == 0
 
 
+def test_weights_that_stand_still_are_shown_by_their_updates() -> None:
+    finding = {"kind": "loss_plateau", "first_step": 0, "operation": None}
+    assert view_of(finding | {"evidence": {"ratio": 1e-9}})["statistic"] == "update_ratio"
+    assert view_of(finding | {"evidence": {"level": 2.3}})["statistic"] == "norm"
+
+
 @pytest.fixture
 def gradwatch(server: Server, home: Path, tmp_path: Path, monkeypatch, capsys):
     """Runs a command in an empty folder; returns exit code, output and errors."""
