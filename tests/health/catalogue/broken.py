@@ -547,7 +547,8 @@ def probabilities_clipped_to_nothing(watch: Watch, seed: int) -> None:
         p = tf.clip_by_value(model(x, training=True), 0.2, 0.8)
         return -tf.reduce_mean(tf.reduce_sum(y * tf.math.log(p), axis=1))
 
-    loop(watch, model, loss_of, (DIGITS * 256, one_hot(LABELS)), optimizer=optimizers.SGD(0.001), n_steps=300, seed=seed)
+    optimizer = optimizers.SGD(0.001)
+    loop(watch, model, loss_of, (DIGITS * 256, one_hot(LABELS)), optimizer=optimizer, n_steps=300, seed=seed)
 
 
 @broken(
