@@ -32,6 +32,11 @@ in [`tests/health/catalogue`](../tests/health/catalogue), and the test suite pla
 *found*: the leading finding has a right kind. *culprit*: it names the operation and its line, the layer or the column,
 and the right cause among its first two. *breaks*: the first step with a NaN or Inf in a gradient or the loss. *told*:
 the step at which the first finding was told. *ahead*: how many steps before it broke something was told.
+
+Rules and trainings were written by the same people, so this guards against steps back and is no estimate for programs
+that neither knows. When the first 49 were first played, 39 were found; six of the others did not break as they had been
+written, and four showed gaps in the rules, which were closed. Most break at once: how early a slow failure is told
+shows in few of them.
 """
 
 
