@@ -23,6 +23,8 @@ LAYERS = [("dense_0", 64, "relu"), ("dense_1", 64, "relu"), ("patch", 64, None),
 INPUTS = [("input", 30), ("target", 1)]
 LOG = forward("Log", "patch/Log", code="logits = tf.math.log(p)", layer="patch", line=12)
 CLIPPED_LOG = forward("Log", "patch/Log", code="return tf.clip_by_value(tf.math.log(p), -9.0, 9.0)", layer="patch")
+EXCERPT = {"first": 11, "lines": ["p = softmax(x)", LOG["source"]["code"]]}
+LOG_ALONE = LOG | {"source": LOG["source"] | {"excerpt": EXCERPT}}
 LOSS_LOG = forward("Log", "Log", code="loss = -tf.reduce_mean(y * tf.math.log(tf.clip_by_value(p, 1e-8, 1.0)))", line=9)
 MUL = forward("Mul", "penalty/mul", code="loss += mask * weight", line=31)
 MATMUL = forward("MatMul", "dense_2/MatMul", layer="dense_2")
@@ -209,6 +211,16 @@ CASES = {
         layer="patch",
         words=("cut to 0: a clip hides the steep logarithm (train.py:12)",),
         cause="clip around the logarithm cuts the gradient off",
+    ),
+    "softmax that is flat at a logarithm, without a clip": Case(
+        run(operations=[LOG_ALONE], seed=3).cut("backprop", [2], np.clip((STEPS - 100) / 100, 0, 0.6)).set_loss(1.8)
+        .break_operation(0, start=50, n=0, margin=1e-9, amplification=1e9),
+        "zero_gradient",
+        130,
+        severity="warning",
+        layer="patch",
+        words=("exactly 0 at the steep logarithm (train.py:12)",),
+        cause="softmax or sigmoid that is flat",
     ),
     "clip in the line of the logarithm, from the start": Case(
         run(operations=[CLIPPED_LOG]).cut("backprop", [1], 0.4).set_loss(1.8)

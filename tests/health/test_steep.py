@@ -113,3 +113,12 @@ def test_a_tiny_epsilon_is_a_floor() -> None:
     # It falls through the range below all usual epsilons within few rows, and then rests.
     at[(at < 1e-13) & (at > 1e-16)] = 1e-16
     assert run.feed().findings() == []
+
+
+def test_what_comes_near_again_and_again_is_told_once() -> None:
+    is_near = (STEPS > 60) & (STEPS % 80 < 25)
+    margin = np.where(is_near, 1e-4, 0.3)
+    (found,) = near(margin, norm=np.where(is_near, 50.0, 1.0)).feed().findings()
+    assert (found.kind, found.first_step) == ("steep_gradient", 80)
+    assert found.evidence["n_repeats"] == 3
+    assert found.title.endswith("until step 344")

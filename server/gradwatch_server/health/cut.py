@@ -19,7 +19,7 @@ from gradwatch_server.health.steep import AMPLIFICATION_LIMIT, is_judged
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import largest_input
 
-__all__ = ["CutRule"]
+__all__ = ["CutRule", "may_be_clipped"]
 
 EARLY_ROWS: Final = 5
 """Rows whose median is a tensor's own past."""
@@ -33,6 +33,14 @@ CONFIRM_ROWS: Final = 10
 _CLIP: Final = re.compile(r"\bclip_by_value\b|\bclip\b|\b(?:min|max)imum\b")
 
 Float = npt.NDArray[np.float64]
+
+
+def may_be_clipped(operation: Operation) -> bool:
+    """Whether a clip stands in or around the user's line, as far as that can be seen; True where it cannot."""
+    excerpt = (operation.source or {}).get("excerpt")
+    if operation.is_held or not excerpt:
+        return True
+    return _CLIP.search("\n".join([operation.code, *excerpt["lines"]])) is not None
 
 
 class CutRule:

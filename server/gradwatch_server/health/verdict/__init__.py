@@ -24,7 +24,7 @@ from gradwatch_server.health.episode import (
     Vanishing,
     Zero,
 )
-from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.forecast import tell_forecast
@@ -40,6 +40,8 @@ __all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "is_credible", "limit_repe
 REPEATS_LIMIT: Final = 5
 """Findings of one kind about one tensor; further ones are counted in the last: a page of equal sentences tells
 nothing."""
+STEEP_LIMIT: Final = 1
+"""An operation of one line that comes near its singular point, and again, is told once."""
 LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""
 FLAT_SHARE: Final = 0.9
@@ -138,17 +140,27 @@ def _find_steep(lead: Episode, episodes: Iterable[Episode]) -> Steep | None:
 def limit_repeats(findings: Sequence[Finding]) -> list[Finding]:
     """Keeps the first `REPEATS_LIMIT` findings of a kind about a tensor, and counts the others in the last one kept."""
     kept: list[Finding] = []
-    places: dict[tuple[str, str | None, str | None], list[int]] = {}
+    places: dict[tuple[Any, ...], list[int]] = {}
     for finding in findings:
-        same = places.setdefault((finding.kind, finding.tensor, finding.subject), [])
-        if len(same) < REPEATS_LIMIT:
+        line = _steep_line(finding)
+        same = places.setdefault((finding.kind, *(line or (finding.tensor, finding.subject))), [])
+        if len(same) < (STEEP_LIMIT if line else REPEATS_LIMIT):
             same.append(len(kept))
             kept.append(finding)
             continue
         last = kept[same[-1]]
         n = int(last.evidence.get("n_repeats", 0)) + 1
-        kept[same[-1]] = replace(last, last_step=finding.last_step, evidence=last.evidence | {"n_repeats": n})
+        title = finding.title if line else last.title  # whether it is over
+        evidence = last.evidence | {"n_repeats": n}
+        kept[same[-1]] = replace(last, title=title, last_step=finding.last_step, evidence=evidence)
     return kept
+
+
+def _steep_line(finding: Finding) -> tuple[Any, ...]:
+    """The line and the type of a steep operation that broke nothing; empty for anything else."""
+    if finding.kind != "steep_gradient" or finding.severity != WARNING or finding.source is None:
+        return ()
+    return finding.source["file"], finding.source["line"], (finding.operation or {}).get("type")
 
 
 def _has_learned(initial: float | None, recent: float | None, share: float = LEARNED_SHARE) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gradwatch_server.health.cut import may_be_clipped
 from gradwatch_server.health.episode import Cut, Flat, Still
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
@@ -55,12 +56,28 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
+FLAT_CODE: Final = """\
+# What is exactly 0 or 1 after a softmax or a sigmoid has no slope. Keep its input small, and give the loss the logits:
+temperature = tf.maximum(temperature, 0.1)              # before the division
+loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)"""
+
+
 def advise_cut(lead: Cut, operation: Operation) -> list[Hypothesis]:
-    """Causes of zeros behind a steep operation."""
-    return [
+    """Causes of zeros behind a steep operation, the likeliest first."""
+    is_clipped = may_be_clipped(operation)
+    flat = Hypothesis(
+        f"A softmax or sigmoid that is flat beside the {say_noun(operation)}{say_place(operation)}",
+        0.6,
+        "No clip is to be seen in these lines. Where the inputs of a softmax or sigmoid are far apart its outputs are "
+        f"exactly 0 or 1, and have no slope; the {say_noun(operation)}, with a slope of up to "
+        f"{say_number(lead.amplification)}, is what drives them apart or what suffers from it.",
+        "Keep what enters the softmax or sigmoid small: bound a temperature from below, scale the inputs.",
+        FLAT_CODE,
+    )
+    found = [
         Hypothesis(
             f"A clip around the {say_noun(operation)} cuts the gradient off{say_place(operation)}",
-            0.85,
+            0.85 if is_clipped else 0.3,
             f"The {say_noun(operation)} multiplies gradients by up to {say_number(lead.amplification)}, and a clip "
             "before or behind it sets those of the elements beyond its limits to 0. The values stay finite, so it "
             "looks like a cure; those elements, or whole samples, are no longer learned from.",
@@ -76,7 +93,9 @@ def advise_cut(lead: Cut, operation: Operation) -> list[Hypothesis]:
             "Look for operations without a slope between this tensor and the loss.",
             CUT_CODE,
         ),
+        *([] if is_clipped else [flat]),
     ]
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
 def advise_plateau(scene: Scene) -> list[Hypothesis]:

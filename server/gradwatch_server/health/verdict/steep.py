@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradwatch_server.health.cut import may_be_clipped
 from gradwatch_server.health.episode import Cut, Steep
 from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.verdict.advice_operation import advise_steep
@@ -66,13 +67,14 @@ def tell_cut(lead: Cut, scene: Scene) -> Finding:
         raise ValueError("an episode of type Cut needs its operation and tensor table, found none")
     noun, tensor = say_noun(operation), table.names[lead.column]
     verb = "is" if lead.is_open else "was"
-    title = f"{lead.share:.0%} of the gradient at {tensor} {verb} cut to 0: a clip hides the steep {noun}"
+    what = "cut to 0: a clip hides" if may_be_clipped(operation) else "exactly 0 at"
+    title = f"{lead.share:.0%} of the gradient at {tensor} {verb} {what} the steep {noun}"
     title += say_place(operation).replace(f" in `{tensor}`", "")
     if not lead.is_open:
         title += f"; until {say_step(lead.last_step)}"
-    what = "gradient with respect to the output" if table.kinds[lead.column] == "backprop" else "gradient"
+    where = "gradient with respect to the output" if table.kinds[lead.column] == "backprop" else "gradient"
     summary = (
-        f"Since {say_step(lead.first_step)} {say_number(100 * lead.zeros)} % of the {what} of {tensor} has been "
+        f"Since {say_step(lead.first_step)} {say_number(100 * lead.zeros)} % of the {where} of {tensor} has been "
         f"exactly 0 ({say_number(100 * lead.zeros_before)} % in the first rows), while {say_operation(operation)} came "
         f"as near as {say_number(lead.margin)} to its singular point, where its slope is "
         f"{say_number(lead.amplification)}. What is exactly 0 there learns nothing, and the loss does not show it."
