@@ -457,7 +457,8 @@ def test_a_logged_variable_is_taken_as_it_is_now(watch, read):
 
 
 def test_a_tensor_that_left_its_function_is_a_mistake_told_at_once(watch, read):
-    watched, kept = watch(training.sequential()), []
+    model = training.sequential()  # a watch ends with its model
+    watched, kept = watch(model), []
 
     @tf.function
     def leak(x):

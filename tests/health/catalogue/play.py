@@ -101,6 +101,7 @@ def collected() -> Iterator[list[Collector]]:
         warnings.catch_warnings(),
     ):
         warnings.filterwarnings("ignore", message="Gradients do not exist")
+        warnings.filterwarnings("ignore", message="You are using a softmax over axis -1")
         yield made
 
 
