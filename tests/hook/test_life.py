@@ -447,7 +447,8 @@ def test_two_models_trained_at_once_keep_their_losses(watch, read, run_eagerly):
 
 
 def test_a_logged_variable_is_taken_as_it_is_now(watch, read):
-    watched = watch(training.sequential())
+    model = training.sequential()  # a watch ends with its model
+    watched = watch(model)
     values = [tf.Variable(1.0), keras.Variable(1.0), np.ones(3)]
     watched.log(a=values[0], b=values[1], c=values[2])
     for value in values[:2]:

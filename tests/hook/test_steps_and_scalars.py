@@ -313,7 +313,8 @@ def test_log_within_a_branch(watch, read):
 
 
 def test_log_of_nonfinite_values_and_of_vectors(watch, read):
-    watched = watch(training.sequential())
+    model = training.sequential()  # a watch ends with its model
+    watched = watch(model)
     watched.log(a=float("nan"), b=float("inf"), c=tf.constant([1.0, 3.0]))
     logged = read(watched).logged
     assert np.isnan(logged["a"][0])
@@ -323,7 +324,8 @@ def test_log_of_nonfinite_values_and_of_vectors(watch, read):
 
 @pytest.mark.parametrize("value", ["0.5 or so", None, [], {}, object()], ids=lambda value: type(value).__name__)
 def test_log_of_what_is_no_number(watch, value):
-    watched = watch(training.sequential())
+    model = training.sequential()  # a watch ends with its model
+    watched = watch(model)
     with pytest.raises(ConfigurationError, match=r"^log\(loss=\.\.\.\): found .* expected a number or a tensor"):
         watched.log(loss=value)
 
@@ -360,7 +362,8 @@ def test_steps_under_own_train_step(watch, read):
 
 
 def test_findings_are_the_senders(watch, collectors):
-    watched = watch(training.sequential())
+    model = training.sequential()  # a watch ends with its model
+    watched = watch(model)
     assert watched.findings() == []
     collectors[0].findings = [{"kind": "nonfinite_gradient", "severity": "critical", "title": "t"}]
     assert watched.findings()[0]["title"] == "t"
