@@ -6,13 +6,19 @@ from pathlib import Path
 from gradwatch_server.health import Engine
 
 
-def diagnose(recording):
-    """The engine that was fed a recording's messages, in their order."""
+def announce(recording):
+    """An engine that knows a recording's streams, and none of their rows yet."""
     engine = Engine()
     for stream, table in recording.tables.items():
         engine.add_stream(
             stream, table["optimizer"], table["tensors"], table["scalars"], operations=table["operations"]
         )
+    return engine
+
+
+def diagnose(recording):
+    """The engine that was fed a recording's messages, in their order."""
+    engine = announce(recording)
     for stream, messages in recording.rows.items():
         for m in messages:
             engine.feed_rows(

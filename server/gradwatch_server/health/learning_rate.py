@@ -37,9 +37,7 @@ class LearningRateRule:
     """
 
     def __init__(self, stream: int, table: TensorTable) -> None:
-        weight, update = table.weight_of[table.kernels], table.update_of[table.kernels]
-        is_pair = (weight >= 0) & (update >= 0)
-        self._weight, self._update = weight[is_pair], update[is_pair]
+        self._weight, self._update = table.weights_and_updates()
         self._stream, self._table = stream, table
         self._count = 0
         self._n_rows = 0

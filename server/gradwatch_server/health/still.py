@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Still
+from gradwatch_server.health.episode import Phase, Still
 from gradwatch_server.health.table import TensorTable
 
 __all__ = ["RATIO_LIMIT", "StillRule"]
@@ -33,9 +33,7 @@ class StillRule:
     """
 
     def __init__(self, stream: int, table: TensorTable) -> None:
-        weight, update = table.weight_of[table.kernels], table.update_of[table.kernels]
-        is_pair = (weight >= 0) & (update >= 0)
-        self._weight, self._update = weight[is_pair], update[is_pair]
+        self._weight, self._update = table.weights_and_updates()
         self._stream, self._table = stream, table
         self._n_rows = 0
         self._first_step = -1
@@ -57,10 +55,10 @@ class StillRule:
             is_moved = weight[row] > 0
             ratio = float((update[row][is_moved] / weight[row][is_moved]).max())
             self._step(int(block.steps[row]), ratio, float(norm[row]))
+            if self._has_moved:
+                return
 
     def _step(self, step: int, ratio: float, norm: float) -> None:
-        if self._has_moved:
-            return
         if ratio >= RATIO_LIMIT:
             self._has_moved = True
             if self._current is not None:
@@ -76,7 +74,7 @@ class StillRule:
         self._norms.append(norm)
         self._ratios.append(ratio)
         is_sure = self._n_rows >= CONFIRM_ROWS and step - self._first_step >= CONFIRM_STEPS
-        if is_sure and len(self.episodes) < EPISODES_LIMIT:
+        if is_sure:
             self._current = Still(
                 stream=self._stream,
                 phase=Phase.UPDATE,

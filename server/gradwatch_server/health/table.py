@@ -103,6 +103,12 @@ class TensorTable:
         """The dtype that a layer computes in, as far as its outputs tell."""
         return next((self.dtypes[column] for column in self.activation if self.layers[column] == layer), None)
 
+    def weights_and_updates(self) -> tuple[Index, Index]:
+        """The columns of the kernels' weights and of their updates, side by side, where both are captured."""
+        weight, update = self.weight_of[self.kernels], self.update_of[self.kernels]
+        is_pair = (weight >= 0) & (update >= 0)
+        return weight[is_pair], update[is_pair]
+
     def name_gradient(self, position: int) -> str:
         """The Keras path of the variable at a gradient position."""
         return self.names[int(self.gradient[position])]

@@ -19,6 +19,7 @@ from gradwatch import session
 from gradwatch.protocol import STATISTICS
 from gradwatch_server.health import Engine, Finding
 from gradwatch_server.health.finding import CRITICAL
+from tests.hook.diagnosis import announce
 from tests.hook.recording import Collector, Recording
 
 Watch = Callable[..., Any]
@@ -127,11 +128,7 @@ def play(train: Training, seed: int = 0) -> Played:
 
 def diagnose(recording: Recording) -> Played:
     """Feeds an engine step by step, as the numbers came."""
-    engine = Engine()
-    for stream, table in recording.tables.items():
-        engine.add_stream(
-            stream, table["optimizer"], table["tensors"], table["scalars"], operations=table["operations"]
-        )
+    engine = announce(recording)
     logged = {name: list(zip(*arrays, strict=True)) for name, arrays in recording.logged_arrays()}
     told: dict[str, int] = {}
     nonfinite_step = None
