@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy.typing as npt
 
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
 from gradwatch_server.health.book import LOGGED, Book, Testimony, is_loss
-from gradwatch_server.health.episode import Episode, NonFinite, Phase
+from gradwatch_server.health.credibility import is_credible
+from gradwatch_server.health.episode import Episode, Fade, NonFinite, Phase, Plateau
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.input_column import InputColumns
@@ -21,7 +23,7 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.plateau import PlateauRule, count_classes
 from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, Facts, is_credible, limit_repeats, tell_all
+from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, Facts, limit_repeats, tell_all
 
 __all__ = ["Engine"]
 
@@ -197,10 +199,7 @@ class Engine:
         block = state.make_block(rows)
         # NaN means "not captured": comparing it is meant.
         with np.errstate(invalid="ignore"):
-            for rule in state.rules:
-                rule.feed(block)
-            state.operation_rule.feed(block)
-            state.start.feed(block)
+            state.feed(block)
             self._book.feed(state.number, UPDATE_RATIO, *state.learning_rate.feed(block))
             self._book.feed(state.number, WEIGHTS_FINITE, *read_weights(block))
         self._ask_questions()
@@ -255,10 +254,12 @@ class Engine:
             records=list(itertools.chain.from_iterable(state.records() for state in states)),
             origins=list(itertools.chain.from_iterable(state.origins() for state in states)),
             columns=self._columns,
+            outliers={number: state.outliers() for number, state in self._streams.items()},
             newest_loss=self._book.newest_loss,
             starts={number: state.start for number, state in self._streams.items()},
             warnings={},
         )
+        self._complete(self._questions)
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]
         self._order_optimizers(credible)
         self._order_inputs(credible)
@@ -268,6 +269,19 @@ class Engine:
         if told != self._told:
             self._findings, self._told = tuple(findings), told
             self._revision += 1
+
+    def _complete(self, episodes: Iterable[Episode]) -> None:
+        """Adds what a rule cannot know, since it sees one stream or one loss."""
+        applied = [state for state in self._streams.values() if state.table.replica is None]
+        is_game = len(applied) > 1 and len(self._scalar_rules) != 1
+        n_classes = self._count_classes(LOGGED)
+        for episode in episodes:
+            if isinstance(episode, Fade):
+                episode.is_game = is_game
+            elif isinstance(episode, Plateau) and episode.is_from_start and len(applied) == 1:
+                n_samples = applied[0].start.n_samples
+                if n_samples > 1 and n_samples != n_classes:
+                    episode.n_classes, episode.guess = n_samples, math.log(n_samples)
 
     def _order_optimizers(self, episodes: Sequence[Episode]) -> None:
         """Of several optimizers in a step each has a forward pass and a loss, and what the first breaks the next meets.

@@ -18,6 +18,7 @@ __all__ = [
     "WITNESSES",
     "Cut",
     "Episode",
+    "Fade",
     "Flat",
     "Growth",
     "Missing",
@@ -154,6 +155,7 @@ class Growth(Episode):
         largest: the largest global norm so far.
         largest_step: and its step.
         ended_nonfinite: whether the growth ran into a non-finite gradient.
+        weight_factor: the norm of the kernels since then over that before, the largest; NaN where not read.
     """
 
     position: int = -1
@@ -163,6 +165,7 @@ class Growth(Episode):
     largest: float = float("nan")
     largest_step: int = -1
     ended_nonfinite: bool = False
+    weight_factor: float = float("nan")
 
 
 @dataclass(eq=False)
@@ -173,6 +176,21 @@ class Vanishing(Episode):
     last_position: int = -1
     first: float = float("nan")
     last: float = float("nan")
+
+
+@dataclass(eq=False)
+class Fade(Episode):
+    """The whole gradient fell to next to nothing of its start.
+
+    Attributes:
+        start: the usual global norm of the first rows.
+        norm: that of the rows until it was known.
+        is_game: whether several optimizers minimise losses of their own.
+    """
+
+    start: float = float("nan")
+    norm: float = float("nan")
+    is_game: bool = False
 
 
 @dataclass(eq=False)
@@ -191,12 +209,14 @@ class Zero(Episode):
         is_first_row: whether it began with the run's first row.
         fed_zeros: a kernel among them whose bias does have a gradient: its layer's input is zero. -1 if there is none.
         share: the share of rows since its first step in which they were zero, when it was known.
+        unread: those among them whose layer gave something, of which the loss took nothing.
     """
 
     positions: dict[int, int] = field(default_factory=dict)
     is_first_row: bool = False
     fed_zeros: int = -1
     share: float = 1.0
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(eq=False)
@@ -291,8 +311,9 @@ class Plateau(Episode):
         name: the loss.
         level: its median.
         spread: its robust standard deviation.
-        guess: the loss of guessing.
-        n_classes: among so many classes.
+        guess: the loss of guessing, NaN while not known.
+        n_classes: among so many classes; 0 while not known.
+        is_from_start: whether these are its very first values: then it may be guessing among a batch's samples.
     """
 
     name: str = ""
@@ -300,6 +321,7 @@ class Plateau(Episode):
     spread: float = float("nan")
     guess: float = float("nan")
     n_classes: int = 0
+    is_from_start: bool = False
 
 
 @dataclass(eq=False)

@@ -2,22 +2,23 @@
 
 Fixed limits disagree between published tools by orders of magnitude, and a summed loss moves every norm by its batch
 size. So a norm is judged against the rolling median of its own logarithm and against the highest level it ever held,
-and only when it stays there for several rows; one high row counts only if the next one is not finite.
+and only when it stays there for several rows; a shorter one counts only if it did harm: if the next row is not finite,
+or if the weights came out of it a good deal larger.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gradwatch_server.health.block import Block
+from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Growth, Phase
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["ExplodingRule"]
+__all__ = ["HARM_FACTOR", "ExplodingRule"]
 
 WINDOW_ROWS: Final = 256
 """Rows of the rolling median. Norms that stay at a new level for half of it become the usual ones."""
@@ -45,12 +46,41 @@ SINCE_START_FACTOR: Final = 10_000.0
 SINCE_START_NORM: Final = 1_000.0
 CONFIRM_ROWS: Final = 5
 """Consecutive rows before it is a finding. Bursts of noise are independent from row to row, divergence is not."""
+HARM_FACTOR: Final = 2.0
+"""A few high rows after which the weights' norm is this many times what it was have done lasting harm: a healthy step
+changes the weights by a thousandth."""
 CALM_FACTOR: Final = 10.0
 """Hysteresis: it is over only below this factor, for `RECOVERY_ROWS` rows."""
 
 MAD_TO_SIGMA: Final = 1.4826
 
 Float64 = npt.NDArray[np.float64]
+
+
+class _Spike(NamedTuple):
+    """High rows that are not yet a finding.
+
+    Attributes:
+        step: the first one's step.
+        log_norm: ``[1 + n_gradients]`` its norms.
+        usual: the usual log of the global norm before it.
+        peak: the largest log of the global norm, and its step.
+        last_step: the last one's step.
+        n_rows: how many.
+    """
+
+    step: int
+    log_norm: Float64
+    usual: float
+    peak: tuple[float, int]
+    last_step: int
+    n_rows: int
+
+    def take(self, step: int, log_norm: float) -> _Spike:
+        """With one more row."""
+        return self._replace(
+            peak=max(self.peak, (log_norm, step), key=lambda one: one[0]), last_step=step, n_rows=self.n_rows + 1
+        )
 
 
 class ExplodingRule:
@@ -78,6 +108,11 @@ class ExplodingRule:
         self._current: Growth | None = None
         self._channels = np.zeros(n, bool)
         self._n_calm = 0
+        kernels = table.weight_of[table.kernels]
+        self._weights = kernels[kernels >= 0]
+        self._weight_norm = np.nan
+        """The kernels' norm when it was last read with nothing high since."""
+        self._spike: _Spike | None = None
         self.episodes: list[Growth] = []
 
     def feed(self, block: Block) -> None:
@@ -87,16 +122,36 @@ class ExplodingRule:
         log_norm = block.log_norm
         # Under loss scaling an overflow is the scale's doing, not the end of a growth.
         is_bad = block.has_nonfinite_gradient & ~block.is_scaled
+        weight_norm = self._read_weights(block)
         start = 0
         while start < len(block.steps):
             end = min(len(block.steps), start + REFRESH_ROWS - self._n_rows % REFRESH_ROWS)
-            self._take(block.steps[start:end], log_norm[start:end], is_bad[start:end])
+            part = slice(start, end)
+            self._take(block.steps[part], log_norm[part], is_bad[part], weight_norm[part])
             start = end
 
-    def _take(self, steps: npt.NDArray[np.int64], log_norm: Float64, is_bad: npt.NDArray[np.bool_]) -> None:
+    def _read_weights(self, block: Block) -> Float64:
+        """``[n]`` norm of all kernels' weights, NaN where one was not read or is not finite."""
+        if not len(self._weights):
+            return np.full(len(block.steps), np.nan)
+        norm = block.statistics[:, self._weights, COLUMN["norm"]].astype(np.float64)
+        norm[block.is_nonfinite[:, self._weights]] = np.nan
+        return np.asarray(np.sqrt((norm**2).sum(axis=1)))
+
+    def _take(
+        self, steps: npt.NDArray[np.int64], log_norm: Float64, is_bad: npt.NDArray[np.bool_], weight_norm: Float64
+    ) -> None:
         is_high = self._find_high(log_norm) if self._n_rows >= WARMUP_ROWS else self._find_early(log_norm)
-        if self._current is not None or self._run.any() or is_high.any():
+        limit = max(self._median[0] + math.log(GROWTH_FACTOR), self._peak[0] + math.log(PEAK_FACTOR))
+        is_spike = log_norm[:, 0] >= limit
+        is_quiet = self._current is None and self._spike is None and not is_spike.any()
+        if is_quiet:
+            known = weight_norm[np.isfinite(weight_norm)]
+            self._weight_norm = float(known[-1]) if len(known) else self._weight_norm
+        if not is_quiet or self._run.any() or is_high.any():
             for row, step in enumerate(steps.tolist()):
+                if not is_quiet:
+                    self._weigh(step, log_norm[row], float(weight_norm[row]), is_spike=bool(is_spike[row]))
                 self._step(step, log_norm[row], is_high[row], bool(is_bad[row]))
                 self._window[self._n_rows % WINDOW_ROWS] = log_norm[row]
                 self._n_rows += 1
@@ -138,6 +193,45 @@ class ExplodingRule:
         self._peak = np.fmax(self._peak, self._median)
         if np.isnan(self._start) and is_trusted[0]:
             self._start = float(median[0])
+
+    def _weigh(self, step: int, log_norm: Float64, weight_norm: float, *, is_spike: bool) -> None:
+        """Notes high rows, however few, and what the weights are when they are next read."""
+        if is_spike:
+            if self._spike is None:
+                self._spike = _Spike(step, log_norm, self._usual(), (float(log_norm[0]), step), step, 0)
+            self._spike = self._spike.take(step, float(log_norm[0]))
+        if math.isnan(weight_norm):
+            return
+        factor = weight_norm / self._weight_norm if self._weight_norm > 0 else float("nan")
+        if self._current is None and self._spike is not None and factor >= HARM_FACTOR:
+            self._open_harm(self._spike, step)
+        if self._current is not None:
+            self._current.weight_factor = float(np.fmax(self._current.weight_factor, factor))
+        elif self._spike is None or not is_spike:
+            self._weight_norm, self._spike = weight_norm, None
+
+    def _open_harm(self, spike: _Spike, step: int) -> None:
+        if len(self.episodes) >= EPISODES_LIMIT:
+            return
+        excess = self._excess(spike.log_norm)[1:]
+        self._channels[:] = False
+        self._channels[0] = True
+        self._current = Growth(
+            stream=self._stream,
+            phase=Phase.GRADIENT,
+            first_step=spike.step,
+            last_step=spike.last_step,
+            n_rows=spike.n_rows,
+            known_step=step,
+            table=self._table,
+            position=int(np.nanargmax(excess)) if np.isfinite(excess).any() else -1,
+            n_tensors=int((excess >= math.log(CALM_FACTOR)).sum()),
+            usual=math.exp(spike.usual),
+            first=math.exp(spike.log_norm[0]),
+            largest=math.exp(spike.peak[0]),
+            largest_step=spike.peak[1],
+        )
+        self.episodes.append(self._current)
 
     def _step(self, step: int, log_norm: Float64, is_high: npt.NDArray[np.bool_], is_bad: bool) -> None:
         if is_bad:
@@ -209,6 +303,7 @@ class ExplodingRule:
             episode.closed_step = step
             self._current = None
             self._n_calm = 0
+            self._spike, self._weight_norm = None, np.nan
 
     def _excess(self, log_norm: Float64) -> Float64:
         """How far each channel is above its median, or above its early rows while there is none."""

@@ -10,6 +10,7 @@ from typing import Final
 from gradwatch_server.health.episode import (
     Cut,
     Episode,
+    Fade,
     Flat,
     Growth,
     Missing,
@@ -75,12 +76,13 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
     Trend: (Steep, Trend),
     Vanishing: (Flat,),
-    Zero: (Flat, Cut),
+    Fade: (Flat, Cut, Fade),
+    Zero: (Flat, Cut, Fade),
     Still: (Flat, Cut, Missing, Vanishing, Zero),
-    Plateau: (Rate, Steep, Flat, Cut, Missing, Vanishing, Zero, Still),
+    Plateau: (Rate, Steep, Flat, Cut, Missing, Vanishing, Fade, Zero, Still),
 }
 """What a quiet trouble is a consequence of, if both were there at a time."""
-_PRECEDENCE: Final = (Rate, Missing, Steep, Flat, Cut, Vanishing, Zero, Still, Plateau, Trend)
+_PRECEDENCE: Final = (Rate, Missing, Steep, Flat, Cut, Vanishing, Fade, Zero, Still, Plateau, Trend)
 
 
 def assemble(episodes: Sequence[Episode]) -> list[Incident]:
@@ -134,7 +136,8 @@ def _explains(cause: Episode, episode: Episode) -> bool:
         and cause.is_dead == isinstance(episode, Vanishing)
     ):
         return False  # dead units make zeros, saturated ones make gradients fade
-    is_same = cause.stream == episode.stream or isinstance(episode, Plateau)
+    # A loss is everybody's; and where one side of a game has won, both are left with nothing.
+    is_same = cause.stream == episode.stream or isinstance(episode, Plateau) or isinstance(cause, Fade)
     return is_same and cause.first_step <= _last(episode) and episode.first_step <= _last(cause)
 
 

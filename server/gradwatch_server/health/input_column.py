@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS
+from gradwatch_server.health.outlier import OUTLIER_FACTOR, OUTLIER_ROWS
 
 __all__ = ["InputColumns", "InputRecord"]
 
@@ -57,6 +58,9 @@ class InputColumns:
         self._n_calm = RECOVERY_ROWS
         self._is_known = np.zeros(0, bool)
         self._records: list[InputRecord] = []
+        self._largest = np.zeros(0)
+        self._n_rows = 0
+        self._outliers: dict[int, int] = {}
 
     def feed(self, steps: Int64, columns: Float32, bad_rows: Int64, n_bad_rows: Int64) -> None:
         """Takes rows in order of steps; those of steps already taken are a replay, and are left out.
@@ -69,11 +73,13 @@ class InputColumns:
         """
         if len(self._is_known) < columns.shape[1]:
             self._is_known = np.pad(self._is_known, (0, columns.shape[1] - len(self._is_known)))
+            self._largest = np.pad(self._largest, (0, columns.shape[1] - len(self._largest)))
         is_bad = n_bad_rows > 0
         for row, step in enumerate(steps.tolist()):
             if step <= self._last_step:
                 continue
             self._last_step = step
+            self._measure(step, columns[row])
             if is_bad[row]:
                 self._take_bad(step, columns[row], bad_rows[row], int(n_bad_rows[row]))
             else:
@@ -89,6 +95,23 @@ class InputColumns:
     def is_new(self, step: int) -> bool:
         """Whether a column broke at this step that never did before."""
         return any(record.step == step and record.is_new for record in self._records)
+
+    def find_outlier(self, step: int) -> int | None:
+        """The column that at this step was farthest beyond all it ever held; None where none was far beyond."""
+        return self._outliers.get(step)
+
+    def _measure(self, step: int, columns: Float32) -> None:
+        reach = np.abs(columns[:, 1:].astype(np.float64)).max(axis=1)
+        reach = np.where(np.isfinite(reach), reach, 0.0)
+        largest = self._largest[: len(columns)]
+        # A column that was always 0 is as far from anything: it is measured by the others.
+        usual = np.where(largest > 0, largest, largest.max(initial=0.0))
+        if self._n_rows >= OUTLIER_ROWS and (usual > 0).any():
+            factor = np.divide(reach, usual, out=np.zeros_like(reach), where=usual > 0)
+            if factor.max() > OUTLIER_FACTOR and len(self._outliers) < EPISODES_LIMIT:
+                self._outliers[step] = int(np.argmax(factor))
+        self._largest[: len(columns)] = np.maximum(largest, reach)
+        self._n_rows += 1
 
     def _take_bad(self, step: int, columns: Float32, bad_rows: Int64, n_bad_rows: int) -> None:
         is_broken = np.zeros(len(self._is_known), bool)

@@ -2,14 +2,15 @@
 
 That a loss does not fall tells little: it may have converged, be noisy by nature, or belong to a game of two. The loss
 of guessing among C classes is ln C, though, and a model whose last layer has C outputs and whose loss stays at ln C for
-long has not learned. Nothing else is claimed.
+long has not learned. A loss that stands at ln of the batch's size from its first value on guesses among the samples of
+a batch: then one axis is taken for another. Nothing else is claimed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +18,14 @@ import numpy.typing as npt
 from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Plateau
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["PlateauRule", "count_classes"]
+__all__ = ["LEVEL_TOLERANCE", "PlateauRule", "count_classes"]
 
 WINDOW_VALUES: Final = 1_000
 """SageMaker Debugger asks for 10 steps; deep networks may need some hundred before they begin to learn."""
+START_VALUES: Final = 200
+"""Of a loss that is level from its very first value on: no model starts at ln of the batch's size by chance."""
+LEVEL_MIN: Final = 0.6
+"""A level below ln 2 is no guess among anything."""
 REFRESH_VALUES: Final = 100
 """Values between two looks, counted from the loss' first one, so that batches do not matter."""
 LEVEL_TOLERANCE: Final = 0.01
@@ -47,6 +52,7 @@ class PlateauRule:
         self._steps = np.zeros(WINDOW_VALUES, np.int64)
         self._n = 0
         self._current: Plateau | None = None
+        self._level: Plateau | None = None
         self.n_classes = 0
         """How many classes are guessed among; 0 where that is not known: then nothing is judged."""
         self.episodes: list[Plateau] = []
@@ -60,49 +66,88 @@ class PlateauRule:
             self._values[places], self._steps[places] = values[start:end], steps[start:end]
             self._n += end - start
             start = end
-            if self._n % REFRESH_VALUES == 0 and self._n >= WINDOW_VALUES and self.n_classes >= 2:
-                self._look()
+            if self._n % REFRESH_VALUES == 0:
+                self._look_at_start()
+                if self._n >= WINDOW_VALUES and self.n_classes >= 2:
+                    self._look()
+
+    def _look_at_start(self) -> None:
+        """Notes a loss that is level from its first value on, whatever its level; the batch's size is asked later."""
+        if self._n == START_VALUES:
+            sample = _Sample.of(self._values[:START_VALUES])
+            start = float(np.median(self._values[: START_VALUES // 8]))
+            if sample.level > LEVEL_MIN and sample.is_still and sample.is_at(start):
+                self._level = self._open(0, START_VALUES, sample)
+                self._level.is_from_start = True
+        elif self._level is not None:
+            newest = self._newest(REFRESH_VALUES)
+            if _Sample.of(self._values[newest]).is_at(self._level.level):
+                self._level.last_step = int(self._steps[newest[-1]])
+                self._level.n_rows += REFRESH_VALUES
+            else:
+                self._level.closed_step = int(self._steps[newest[-1]])
+                self._level = None
 
     def _look(self) -> None:
-        order = np.arange(self._n - WINDOW_VALUES, self._n) % WINDOW_VALUES
-        values, steps = self._values[order], self._steps[order]
+        window = self._newest(WINDOW_VALUES)
+        values, last_step = self._values[window], int(self._steps[window[-1]])
+        sample, guess = _Sample.of(values), math.log(self.n_classes)
+        newest = float(np.median(values[-REFRESH_VALUES:]))
+        is_leaving = newest < sample.level - max(LEVEL_TOLERANCE * guess, 3.0 * sample.spread)
+        if is_leaving or not (sample.is_at(guess) and sample.is_still):
+            if self._current is not None:
+                self._current.closed_step = last_step
+                self._current = None
+        elif self._current is not None:
+            self._current.last_step = last_step
+            self._current.n_rows += REFRESH_VALUES
+        elif len(self.episodes) < EPISODES_LIMIT:
+            self._current = self._open(self._n - WINDOW_VALUES, WINDOW_VALUES, sample)
+            self._current.guess, self._current.n_classes = guess, self.n_classes
+
+    def _newest(self, n: int) -> npt.NDArray[np.int64]:
+        """The places of the newest values, in order."""
+        return np.arange(self._n - n, self._n) % WINDOW_VALUES
+
+    def _open(self, start: int, n: int, sample: _Sample) -> Plateau:
+        steps = self._steps[(start + np.arange(n)) % WINDOW_VALUES]
+        episode = Plateau(
+            stream=self._stream,
+            phase=Phase.LOSS,
+            first_step=int(steps[0]),
+            last_step=int(steps[-1]),
+            n_rows=n,
+            known_step=int(steps[-1]),
+            name=self._name,
+            level=sample.level,
+            spread=sample.spread,
+        )
+        self.episodes.append(episode)
+        return episode
+
+
+class _Sample(NamedTuple):
+    """Some values of a loss: their median, their robust standard deviation, and whether they do not fall."""
+
+    level: float
+    spread: float
+    is_still: bool
+
+    @classmethod
+    def of(cls, values: Float64) -> _Sample:
+        """Measures values; those that are not all finite are nowhere, and never still."""
+        if not np.isfinite(values).all():
+            return cls(math.nan, math.nan, is_still=False)
         level = float(np.median(values))
         spread = MAD_TO_SIGMA * float(np.median(np.abs(values - level)))
-        if not self._is_stuck(values, level, spread):
-            if self._current is not None:
-                self._current.closed_step = int(steps[-1])
-                self._current = None
-            return
-        if self._current is None and len(self.episodes) < EPISODES_LIMIT:
-            self._current = Plateau(
-                stream=self._stream,
-                phase=Phase.LOSS,
-                first_step=int(steps[0]),
-                last_step=int(steps[-1]),
-                n_rows=0,
-                known_step=int(steps[-1]),
-                name=self._name,
-                level=level,
-                spread=spread,
-                guess=math.log(self.n_classes),
-                n_classes=self.n_classes,
-            )
-            self.episodes.append(self._current)
-        if self._current is not None:
-            self._current.last_step = int(steps[-1])
-            self._current.n_rows += REFRESH_VALUES if self._current.n_rows else WINDOW_VALUES
-
-    def _is_stuck(self, values: Float64, level: float, spread: float) -> bool:
-        guess = math.log(self.n_classes)
-        if not np.isfinite(values).all() or abs(level - guess) > LEVEL_TOLERANCE * guess:
-            return False
-        newest = float(np.median(values[-REFRESH_VALUES:]))
-        if newest < level - max(LEVEL_TOLERANCE * guess, 3.0 * spread):
-            return False
-        half = WINDOW_VALUES // 2
+        half = len(values) // 2
         fall = float(np.median(values[:half]) - np.median(values[half:]))
         noise = 2.0 * spread / math.sqrt(half)  # of the difference of two medians
-        return fall <= max(TREND_LIMIT * guess, noise)
+        return cls(level, spread, is_still=fall <= max(TREND_LIMIT * abs(level), noise))
+
+    def is_at(self, level: float) -> bool:
+        """Whether the median is as good as a given level."""
+        return abs(self.level - level) <= LEVEL_TOLERANCE * abs(level)
 
 
 def count_classes(tables: Sequence[TensorTable]) -> int:

@@ -5,6 +5,7 @@ Read once, off the first rows that hold it; judges nothing. What goes wrong late
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +30,14 @@ class Start:
             looked at.
         layer: that layer.
         previous: and the one before it.
+        n_samples: samples in the first batch, by its first input; 0 while not looked at.
     """
 
     largest_input: float = float("nan")
     ratio: float = float("nan")
     layer: str = ""
     previous: str = ""
+    n_samples: int = 0
 
     def feed(self, block: Block) -> None:
         """Takes rows; the first that hold what is asked for count, and no later ones."""
@@ -43,6 +46,7 @@ class Start:
             seen = np.flatnonzero(block.is_captured[:, table.input].any(axis=1))
             if len(seen):
                 self.largest_input = largest_input(block, int(seen[0]), table)
+                self.n_samples = _count_samples(block, int(seen[0]), table)
         if np.isnan(self.ratio) and len(table.activation) > 1:
             seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
             if len(seen):
@@ -60,3 +64,10 @@ class Start:
         place = int(np.argmax(distance))
         self.ratio = float(variance[place + 1] / variance[place])
         self.layer, self.previous = table.names[columns[place + 1]], table.names[columns[place]]
+
+
+def _count_samples(block: Block, row: int, table: TensorTable) -> int:
+    column = int(table.input[0])
+    n_elements, shape = float(block.statistics[row, column, COLUMN["n_elements"]]), table.shapes[column]
+    a_sample = math.prod(shape[1:])
+    return int(n_elements / a_sample) if shape and a_sample and np.isfinite(n_elements) else 0

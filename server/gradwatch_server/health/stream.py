@@ -14,12 +14,14 @@ from gradwatch_server.health.book import is_loss
 from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
 from gradwatch_server.health.exploding import ExplodingRule
+from gradwatch_server.health.fade import FadeRule
 from gradwatch_server.health.forecast import ForecastRule
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.missing import MissingRule
 from gradwatch_server.health.nonfinite import NonFiniteRule
 from gradwatch_server.health.operation import OperationRecord, OperationRule, Origin
 from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.still import StillRule
@@ -88,8 +90,10 @@ class Stream:
         self.learning_rate = LearningRateRule(number, table)
         self.start: Start = earlier.start if earlier is not None else Start()
         self.rules = _make_rules(number, table, operations)
+        self._outliers = Outliers(table)
         self.operation_rule = OperationRule(number, operations)
         self._archive = earlier.episodes() if earlier is not None else []
+        self._archived_outliers = earlier.outliers() if earlier is not None else []
         self._archived_records = earlier.records() if earlier is not None else []
         self._origins: dict[int, Origin] = {origin.step: origin for origin in earlier.origins()} if earlier else {}
         for episode in self._archive:
@@ -104,6 +108,18 @@ class Stream:
     def records(self) -> list[OperationRecord]:
         """All rows in which an operation began to break, those under earlier tables first."""
         return [*self._archived_records, *self.operation_rule.records]
+
+    def outliers(self) -> list[Outlier]:
+        """Inputs out of all proportion, those under earlier tables first."""
+        return [*self._archived_outliers, *self._outliers.found]
+
+    def feed(self, block: Block) -> None:
+        """Gives rows to all rules but the learning rate's, which answers."""
+        for rule in self.rules:
+            rule.feed(block)
+        self.operation_rule.feed(block)
+        self.start.feed(block)
+        self._outliers.feed(block)
 
     def origins(self) -> list[Origin]:
         """What the hook found by computing bad steps again, those under earlier tables first."""
@@ -179,6 +195,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         CutRule(number, table, operations),
         ExplodingRule(number, table),
         VanishingRule(number, table),
+        FadeRule(number, table),
         StillRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),

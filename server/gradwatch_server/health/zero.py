@@ -36,6 +36,9 @@ class ZeroRule:
         self._idle_step = -1
         self._first_step: int | None = None
         self._current: Zero | None = None
+        self._layers = [table.layers[column] for column in table.gradient[table.kernels]]
+        self._is_unread = np.zeros(n, bool)
+        """Whether the kernel's layer gave something, of which the loss took nothing, when that was last looked at."""
         self.episodes: list[Zero] = []
 
     def feed(self, block: Block) -> None:
@@ -53,19 +56,34 @@ class ZeroRule:
             self._n_since += len(is_zero)
             return
         for row, step in enumerate(block.steps.tolist()):
+            self._look_behind(block, row)
             self._step(step, is_zero[row], block.gradient_norm[row])
+
+    def _look_behind(self, block: Block, row: int) -> None:
+        """Notes of which layers' outputs nothing is read. A layer that gives only zeros died, and cuts others off."""
+        table = self._table
+        output = block.statistics[row, table.activation, COLUMN["norm"]]
+        signal = block.statistics[row, table.backprop, COLUMN["norm"]]
+        if not len(signal) or np.isnan(output).all() or np.isnan(signal).all():
+            return
+        read = {table.layers[column] for column in table.backprop[signal != 0]}
+        silent = {table.layers[column] for column in table.backprop[signal == 0]} - read
+        is_any_dead = bool((output == 0).any())
+        self._is_unread = np.array([not is_any_dead and layer in silent for layer in self._layers])
 
     def _step(self, step: int, is_zero: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64]) -> None:
         self._run_step[is_zero & (self._run == 0)] = step
         self._run = np.where(is_zero, self._run + 1, 0)
         is_dead = self._run >= CONFIRM_ROWS
         self._count_idle(step, is_idle=bool(is_zero.all()))
-        is_open = self._current is not None and self._current.share < 1 and self._idle > 0
-        is_idle = self._idle >= CONFIRM_ROWS or is_open
+        # What was zero in every row ends with the first that has a gradient.
+        is_held = self._current is not None and self._current.share < 1 and self._idle > 0
+        is_idle = is_held or (self._current is None and self._idle >= CONFIRM_ROWS)
         if not (is_dead.any() or is_idle):
             if self._current is not None:
                 self._current.closed_step = step
                 self._current = None
+                self._idle = 0
             return
         if self._current is None:
             if len(self.episodes) >= EPISODES_LIMIT:
@@ -103,6 +121,7 @@ class ZeroRule:
             positions=positions,
             is_first_row=first_step == self._first_step,
             fed_zeros=int(fed_zeros[-1]) if len(fed_zeros) else -1,
+            unread=tuple(self._table.kernels[is_dead & self._is_unread].tolist()),
             share=share,
         )
         self.episodes.append(self._current)

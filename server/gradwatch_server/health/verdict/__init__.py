@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gradwatch_server.health.book import Testimony
 from gradwatch_server.health.episode import (
     Cut,
     Episode,
+    Fade,
     Flat,
     Growth,
     Missing,
@@ -30,49 +29,18 @@ from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
-from gradwatch_server.health.verdict.quiet import tell_missing, tell_vanishing, tell_zero
+from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import UPDATE_RATIO, WEIGHTS_FINITE, Facts, Scene
 from gradwatch_server.health.verdict.stall import tell_flat, tell_plateau, tell_still
 from gradwatch_server.health.verdict.steep import tell_cut, tell_steep
 
-__all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "is_credible", "limit_repeats", "tell_all"]
+__all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "limit_repeats", "tell_all"]
 
 REPEATS_LIMIT: Final = 5
 """Findings of one kind about one tensor; further ones are counted in the last: a page of equal sentences tells
 nothing."""
 STEEP_LIMIT: Final = 1
 """An operation of one line that comes near its singular point, and again, is told once."""
-LEARNED_SHARE: Final = 0.1
-"""A loss below this part of its start has learned, whatever the layers' norms look like."""
-FLAT_SHARE: Final = 0.9
-"""From this share of dead or saturated units on a layer passes next to nothing on."""
-SPARE_SHARE: Final = 0.5
-"""A loss that fell below this part of its start while some units are left learns with those."""
-FALLEN_SHARE: Final = 0.9
-"""A loss above this part of its start has not fallen."""
-DONE_LOSS: Final = 1e-6
-"""A loss this small has nothing left to learn: its gradients may well be zero."""
-
-
-def is_credible(episode: Episode, testimony: Testimony) -> bool:
-    """Whether the loss agrees that an episode is a trouble.
-
-    Vanishing and zero gradients are none where the loss has simply converged; large updates are none while the loss
-    falls.
-    """
-    loss = testimony.known.read_loss()
-    if isinstance(episode, (Vanishing, Zero, Cut, Still)):
-        return not _has_learned(loss.initial, loss.recent)
-    if isinstance(episode, Flat):
-        if episode.share >= FLAT_SHARE:
-            return not _has_learned(loss.initial, loss.recent)
-        # With units to spare a model may learn well; without a loss nobody can say.
-        return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
-    if isinstance(episode, Rate):
-        # Without a loss, or with one that may be negative (rewards, likelihoods of densities), nobody can say.
-        is_known = loss.initial is not None and loss.recent is not None and loss.initial > 0
-        return is_known and (loss.recent or 0.0) > FALLEN_SHARE * (loss.initial or 0.0)
-    return True
 
 
 def tell_all(incidents: Sequence[Incident], facts: Facts) -> list[Finding]:
@@ -100,6 +68,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Rate: tell_rate,
     Steep: tell_steep,
     Vanishing: tell_vanishing,
+    Fade: tell_fade,
     Missing: tell_missing,
     Zero: tell_zero,
     Flat: tell_flat,
@@ -161,9 +130,3 @@ def _steep_line(finding: Finding) -> tuple[Any, ...]:
     if finding.kind != "steep_gradient" or finding.severity != WARNING or finding.source is None:
         return ()
     return finding.source["file"], finding.source["line"], (finding.operation or {}).get("type")
-
-
-def _has_learned(initial: float | None, recent: float | None, share: float = LEARNED_SHARE) -> bool:
-    if initial is None or recent is None or not math.isfinite(recent):
-        return False
-    return abs(recent) < DONE_LOSS or (initial > 0 and recent < share * initial)

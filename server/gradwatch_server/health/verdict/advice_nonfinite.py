@@ -132,12 +132,12 @@ def advise_loss(lead: NonFinite, scene: Scene, *, is_beside: bool) -> list[Hypot
     return _weigh(found, scene) + from_rate(scene)
 
 
-def advise_weight(lead: NonFinite, scene: Scene) -> list[Hypothesis]:
-    """Causes of non-finite weights or updates after finite gradients."""
+def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool) -> list[Hypothesis]:
+    """Causes of non-finite weights or updates after finite gradients; ``is_given``: when first looked at."""
     found = [
         Hypothesis(
             "The optimizer turned a finite gradient into a non-finite update",
-            0.8 if _is_half(lead) else 0.5,
+            0.8 if _is_half(lead) else 0.15 if is_given else 0.5,
             "Every gradient was finite, so the NaN arose between gradient and weight: in the optimizer's own state, "
             "or in its division by the root of the second moment plus epsilon. In float16 an epsilon below 6e-8 is "
             "0, and 0 / 0 is NaN.",
@@ -147,10 +147,15 @@ def advise_weight(lead: NonFinite, scene: Scene) -> list[Hypothesis]:
         ),
         _broken_rate(scene.learning_rate),
         Hypothesis(
-            "The weights were set from outside: a constraint, an assignment or a checkpoint",
-            0.6 if lead.is_first_row else 0.25,
-            "The gradient did not do it. A weight constraint that divides by a norm of 0, an `assign` in a callback, "
-            "or loaded values may.",
+            "The weights were broken before training began: a checkpoint, a table of vectors or an initialiser"
+            if is_given
+            else "The weights were set from outside: a constraint, an assignment or a checkpoint",
+            0.9 if is_given else 0.6 if lead.is_first_row else 0.25,
+            "They were not finite when they were first looked at, and every gradient was. A loaded table with a row of "
+            "NaN does no harm until a batch asks for that row."
+            if is_given
+            else "The gradient did not do it. A weight constraint that divides by a norm of 0, an `assign` in a "
+            "callback, or loaded values may.",
             "Check the weights right after loading and after each callback.",
             RESTORE_CODE,
         ),

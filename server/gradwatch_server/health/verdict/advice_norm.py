@@ -9,13 +9,14 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_number
+from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = [
     "CUT_CODE",
     "DEAD_CODE",
     "LARGE_INPUT",
     "SCALE_CODE",
+    "advise_fade",
     "advise_growth",
     "advise_missing",
     "advise_rate",
@@ -30,6 +31,9 @@ VARIANCE_RATIO: Final = 10.0
 """SageMaker Debugger's limit of the ratio of variances between layers (PoorWeightInitialization)."""
 LARGE_INPUT: Final = 10.0
 """Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
+
+BOTTOMLESS_FACTOR: Final = 10.0
+"""How far below 0 a loss must have fallen, in units of its start (at least 1), to be called bottomless."""
 
 SCALE_CODE: Final = """\
 # Bring every feature to about [-1, 1] before the first layer:
@@ -83,6 +87,46 @@ logits = 15.0 * tf.tanh(logits / 15.0)
 # and look for tf.stop_gradient, tf.round, tf.sign, tf.argmax or comparisons on the way to the loss"""
 
 
+BOTTOM_CODE = """\
+# A critic's score: what it says of the difference must not grow without end (Gulrajani et al. 2017)
+with tf.GradientTape() as inner:
+    inner.watch(mixed)
+    score = critic(mixed, training=True)
+slope = tf.sqrt(tf.reduce_sum(tf.square(inner.gradient(score, mixed)), axis=-1) + 1e-12)
+loss = tf.reduce_mean(fake_score) - tf.reduce_mean(real_score) + 10.0 * tf.reduce_mean(tf.square(slope - 1.0))
+
+# A likelihood with a learned spread: a floor keeps log(sigma) from falling without end
+sigma = tf.nn.softplus(raw) + 1e-3"""
+
+GAME_CODE = """\
+# The generator: -log D(G(z)) keeps its slope where log(1 - D(G(z))) is flat; both from logits, not log(p + epsilon)
+bce = tf.keras.losses.BinaryCrossentropy(from_logits=True, label_smoothing=0.1)
+d_loss = bce(tf.ones_like(real), real) + bce(tf.zeros_like(fake), fake)   # real, fake: the discriminator's logits
+g_loss = bce(tf.ones_like(fake), fake)
+
+# and a discriminator that does not run ahead: a smaller rate, noise on its inputs, or WGAN-GP
+discriminator_optimizer = tf.keras.optimizers.Adam(1e-4, beta_1=0.5)
+generator_optimizer = tf.keras.optimizers.Adam(2e-4, beta_1=0.5)"""
+
+BALANCE_CODE = """\
+# Keep all experts in use: noise while training, and a loss that is least when the load is even (Shazeer et al. 2017)
+scores = gate(x) + (tf.random.normal(tf.shape(gate(x))) if training else 0.0)
+p = tf.nn.softmax(scores)
+load = tf.reduce_mean(tf.one_hot(tf.argmax(p, axis=1), n_experts), axis=0)
+loss += 0.01 * n_experts * tf.reduce_sum(load * tf.reduce_mean(p, axis=0))"""
+
+UNDERFLOW_CODE = """\
+# With compile and fit, mixed_float16 scales the loss by itself. In a loop of your own:
+optimizer = tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.Adam(1e-3))
+with tf.GradientTape() as tape:
+    loss = optimizer.scale_loss(loss_fn(y, model(x, training=True)))
+gradients = tape.gradient(loss, model.trainable_variables)
+optimizer.apply_gradients(zip(gradients, model.trainable_variables))     # takes the scale out again
+
+# or the same range as float32, in half the bits
+tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")"""
+
+
 def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
     """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one."""
     ratio = scene.update_ratio
@@ -113,6 +157,7 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
     n_steps = max(lead.largest_step - lead.first_step, 0) + 1
     rate = 0.5 if ratio is None else 0.85 if ratio > RATIO_LIMIT else 0.6 if ratio > 10 * USUAL_RATIO else 0.3
     return [
+        *_advise_bottomless(scene),
         advise_rate(scene, rate),
         Hypothesis(
             "A steep operation: log, division, sqrt or norm near its singular point",
@@ -126,6 +171,25 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
         *_advise_clip(lead, scene),
         *advise_scale(scene, 0.6 if lead.first_step < EARLY_STEPS else 0.3),
         _advise_start(lead, scene),
+    ]
+
+
+def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
+    """The loss has no lower bound, where it is seen to fall far below 0."""
+    initial, before = scene.testimony.known.read_loss().initial, scene.loss.before
+    if initial is None or before is None or not before < -BOTTOMLESS_FACTOR * max(abs(initial), 1.0):
+        return []
+    return [
+        Hypothesis(
+            "The loss has no lower bound, and training follows it down",
+            0.9,
+            f"The loss went from {say_number(initial)} to {say_number(before)}. Where nothing ends it, larger weights "
+            "always make it smaller: the weights grow, the gradient grows with them, and each step is longer than the "
+            "last.",
+            "Bound the loss from below: a gradient penalty or spectral normalisation for a critic, a floor under a "
+            "variance, a margin in a contrastive term.",
+            BOTTOM_CODE,
+        )
     ]
 
 
@@ -239,6 +303,28 @@ def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
+def advise_fade(ratio: float, scene: Scene, *, is_game: bool) -> list[Hypothesis]:
+    """Causes of a whole gradient that fades in time without success."""
+    game = Hypothesis(
+        "One side has won: the loss that the other learns from is flat there",
+        0.85,
+        f"The gradient is {say_number(ratio)} of what it was in the first steps. A discriminator that is sure of every "
+        "sample saturates: log(1 - D) has next to no slope at D = 0, an epsilon inside the log or a sigmoid at its end "
+        "has none, and the generator is told nothing about where to go.",
+        "Use the non-saturating loss from logits, and keep the discriminator from running ahead.",
+        GAME_CODE,
+    )
+    flat = Hypothesis(
+        "The outputs stand where the loss is flat",
+        0.3 if is_game else 0.7,
+        "Saturated sigmoid, tanh or softmax outputs, a clip or an epsilon that dominates have next to no slope. A few "
+        "steps that were too large are enough to get there, and nothing leads back.",
+        "Give the loss the logits, lower the rate, and restart from before the gradient faded.",
+        CUT_CODE,
+    )
+    return [*([game] if is_game else []), flat, *([] if is_game else [advise_rate(scene, 0.4)])]
+
+
 def advise_missing(n_missing: int, n_all: int) -> list[Hypothesis]:
     """Causes of gradients that are None."""
     most = n_missing > n_all / 2
@@ -271,16 +357,33 @@ def advise_missing(n_missing: int, n_all: int) -> list[Hypothesis]:
 
 
 def advise_zero(
-    scene: Scene, *, is_half: bool, is_from_start: bool, is_everything: bool, fed_zeros: str | None
+    scene: Scene,
+    *,
+    is_half: bool,
+    is_from_start: bool,
+    is_everything: bool,
+    fed_zeros: str | None,
+    unread: list[str],
 ) -> list[Hypothesis]:
-    """Causes of gradients that are exactly zero; ``fed_zeros`` is a layer whose whole input is known to be zero."""
+    """Causes of gradients that are exactly zero.
+
+    Args:
+        scene: the facts around it.
+        is_half: whether anything is computed in float16.
+        is_from_start: whether they were zero from the first row on.
+        is_everything: whether no kernel has a gradient.
+        fed_zeros: a layer whose whole input is known to be zero.
+        unread: layers whose outputs are not zero, and that the loss does not depend on.
+    """
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
+    is_underflow = is_half and is_everything and not is_shown and not scene.is_loss_scaled
+    is_other = is_shown or is_underflow or bool(unread)
     shown = f"Everything that {fed_zeros} gets as input is exactly zero, so the layer before it is dead. "
     found = [
         Hypothesis(
             "Units that died: relu with only negative inputs",
-            0.9 if is_shown else 0.3 if is_from_start else 0.7,
+            0.9 if is_shown else 0.2 if is_other else 0.3 if is_from_start else 0.7,
             (shown if is_shown else "")
             + "A relu that is negative for every input has slope 0, and never comes back by itself. One step that "
             "was too large is enough to push a whole layer there.",
@@ -289,31 +392,24 @@ def advise_zero(
         ),
         Hypothesis(
             "A clip, a stop or a constant on the way to the loss",
-            0.2 if is_shown else 0.6 if is_from_start else 0.4,
+            0.2 if is_shown or is_underflow else 0.6 if is_from_start else 0.4,
             "`clip_by_value` outside its limits, `stop_gradient`, rounding and saturated softmax or sigmoid have "
             "slope exactly 0. The loss may still move, because other layers learn.",
             "Replace the hard limit by a smooth one, and look for operations without a slope.",
             CUT_CODE,
         ),
     ]
+    if unread:
+        found.append(_advise_unread(unread))
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.95))
     if is_half:
-        found.append(
-            Hypothesis(
-                "Underflow in float16",
-                0.6,
-                "float16 rounds everything below 6e-8 to 0, and gradients are often smaller. Without loss scaling "
-                "they are lost.",
-                "Scale the loss, or use bfloat16.",
-                'tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")',
-            )
-        )
+        found.append(_advise_underflow(is_certain=is_underflow))
     if is_everything:
         found.append(
             Hypothesis(
                 "The loss is constant",
-                0.1 if is_shown else 0.4,
+                0.1 if is_shown or is_underflow else 0.4,
                 "Not one kernel gets a gradient. A loss over an empty mask, a weight of 0 or labels outside the "
                 "range give that.",
                 "Check the loss's weights and masks, and that the labels fit the output.",
@@ -321,6 +417,34 @@ def advise_zero(
             )
         )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _advise_unread(layers: list[str]) -> Hypothesis:
+    return Hypothesis(
+        f"Nothing reads what {list_names(layers)} {'gives' if len(layers) == 1 else 'give'}",
+        0.9,
+        "The outputs are not zero, and the gradient with respect to them is: what stands behind multiplies them by 0, "
+        "masks them or chooses another branch, in every batch. A router that has settled on a few experts does that, "
+        "and then the others never learn to be better.",
+        "Give every expert its share (noise in the gate, a balancing loss), or take out the mask or the branch.",
+        BALANCE_CODE,
+    )
+
+
+def _advise_underflow(*, is_certain: bool) -> Hypothesis:
+    return Hypothesis(
+        "Underflow in float16",
+        0.9 if is_certain else 0.6,
+        "float16 rounds everything below 3e-8 to 0, and gradients are often smaller. Without loss scaling they are "
+        "lost."
+        + (
+            " The model computes in float16, no loss scale is recorded, and not one gradient is left."
+            if is_certain
+            else ""
+        ),
+        "Scale the loss, or use bfloat16.",
+        UNDERFLOW_CODE,
+    )
 
 
 def _say_better_rate(scene: Scene) -> str:

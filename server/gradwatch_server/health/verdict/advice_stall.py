@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gradwatch_server.health.cut import may_be_clipped
-from gradwatch_server.health.episode import Cut, Flat, Still
+from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.operation_table import Operation
@@ -96,6 +96,34 @@ def advise_cut(lead: Cut, operation: Operation) -> list[Hypothesis]:
         *([] if is_clipped else [flat]),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_batch(lead: Plateau) -> list[Hypothesis]:
+    """Causes of a loss that stays at what guessing among a batch's samples gives."""
+    n = f"{lead.n_classes:,}"
+    return [
+        Hypothesis(
+            "A broadcast made the batch an axis of the scores",
+            0.7,
+            f"Scores of shape [{n}] and [{n}, 1], or [{n}, 1, k] and [{n}, k], broadcast to {n} by {n} without a word: "
+            "the softmax then runs over the batch instead of the classes, and the labels name samples.",
+            "Print the shapes on the way to the loss, and give `axis` and `keepdims` where a reduction drops an axis.",
+            SHAPE_CODE,
+        ),
+        Hypothesis(
+            "A contrastive loss whose embeddings are all alike",
+            0.4,
+            f"Where each sample is to be found among the {n} of its batch, this is what equal embeddings give: the "
+            "model has collapsed, or the temperature is far too high.",
+            "Look at the spread of the embeddings over a batch; lower the temperature; normalise before the product.",
+            "print(tf.math.reduce_std(embeddings, axis=0))           # near 0: collapsed",
+        ),
+    ]
+
+
+SHAPE_CODE: Final = """\
+tf.debugging.assert_shapes([(logits, ("batch", n_classes)), (labels, ("batch",))])
+distance = tf.reduce_sum(tf.square(a - b), axis=-1, keepdims=True)      # keeps [batch, 1] from becoming [batch]"""
 
 
 def advise_plateau(scene: Scene) -> list[Hypothesis]:

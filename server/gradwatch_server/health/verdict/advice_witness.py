@@ -8,6 +8,7 @@ from typing import Final
 from gradwatch_server.health.episode import NonFinite
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.input_column import InputRecord
+from gradwatch_server.health.outlier import Outlier
 from gradwatch_server.health.verdict.advice_arithmetic import HALF_CODE, LARGE_CODE
 from gradwatch_server.health.verdict.advice_nonfinite import (
     CHECK_INPUT_CODE,
@@ -17,9 +18,9 @@ from gradwatch_server.health.verdict.advice_nonfinite import (
     from_rate,
 )
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_step
+from gradwatch_server.health.verdict.spelling import say_number, say_step
 
-__all__ = ["advise_activation", "advise_input"]
+__all__ = ["advise_activation", "advise_input", "advise_outlier", "say_outlier"]
 
 COLUMNS_IN_CODE: Final = 20
 
@@ -48,6 +49,42 @@ def advise_input(
     elif name.partition("/")[0] != "input":
         found.insert(0, _mask_label())
     return found
+
+
+OUTLIER_CODE: Final = """\
+# Which rows are they, and should they be there? A wrong unit, or a missing value written as 1e20, looks like this.
+usual = np.nanpercentile(np.abs(x_train), 99.9, axis=0)
+print(np.argwhere(np.abs(x_train) > 1_000 * usual)[:20])            # (row, column)
+
+# Bound what enters, in the data and for every batch to come:
+dataset = dataset.map(lambda x, y: (tf.clip_by_value(x, -10.0 * usual, 10.0 * usual), y))"""
+
+
+def advise_outlier(scene: Scene) -> list[Hypothesis]:
+    """A finite input out of all proportion, where there was one in the step that broke."""
+    found = scene.outlier
+    if found is None:
+        return []
+    return [
+        Hypothesis(
+            "A value in the inputs of this batch is out of all proportion",
+            0.95,
+            f"It is finite, so a check for NaN passes it. {say_outlier(scene, found)}: its square, or its product with "
+            "a gradient of its own size, leaves the range of float32.",
+            "Find the row and correct it, or bound the features before the first layer.",
+            OUTLIER_CODE,
+        )
+    ]
+
+
+def say_outlier(scene: Scene, found: Outlier) -> str:
+    """``At step 120 input reached 1e+22 (column 3), after at most 7.2 in all steps before``."""
+    column = scene.outlying_column(found)
+    where = "" if column is None else f" (column {column})"
+    return (
+        f"At {say_step(found.step)} {found.tensor} reached {say_number(found.value)}{where}, after at most "
+        f"{say_number(found.before)} in all steps before"
+    )
 
 
 def advise_activation(

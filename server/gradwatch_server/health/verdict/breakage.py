@@ -13,12 +13,14 @@ import numpy.typing as npt
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.outlier import Outlier
 from gradwatch_server.health.verdict.advice_nonfinite import SUPERSEDED
+from gradwatch_server.health.verdict.advice_witness import advise_outlier, say_outlier
 from gradwatch_server.health.verdict.operation import describe_account, name_operation, operation_evidence
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_count
+from gradwatch_server.health.verdict.spelling import say_count, say_number
 
-__all__ = ["doubt", "make_finding", "say_counts", "say_value", "say_word"]
+__all__ = ["doubt", "make_finding", "say_counts", "say_outlying", "say_value", "say_word"]
 
 CONFIDENCE_MIN: Final = 0.05
 """Below it a cause behind the known one is not worth a reader's time."""
@@ -46,6 +48,10 @@ def make_finding(
     if scene.account is not None:
         numbers |= operation_evidence(scene.account)
         summary += f" {describe_account(scene.account)}"
+    if scene.outlier is not None and lead.phase is not Phase.INPUT:
+        summary += f" {say_outlier(scene, scene.outlier)}."
+        title += say_outlying(scene.outlier) if culprit is None else ""
+        hypotheses = [*advise_outlier(scene), *hypotheses]
     return Finding(
         kind=kind,
         severity=scene.severity,
@@ -67,6 +73,11 @@ def doubt(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
     kept = [hypothesis for hypothesis in hypotheses if hypothesis.cause not in SUPERSEDED]
     weighed = [replace(hypothesis, confidence=0.2 * hypothesis.confidence) for hypothesis in kept]
     return [hypothesis for hypothesis in weighed if hypothesis.confidence >= CONFIDENCE_MIN]
+
+
+def say_outlying(outlier: Outlier) -> str:
+    """What a title says of an input out of all proportion."""
+    return f": {outlier.tensor} reached {say_number(outlier.value)}, usually at most {say_number(outlier.before)}"
 
 
 def say_value(value: float) -> str:

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Final
 
 from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
-from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.exploding import HARM_FACTOR
+from gradwatch_server.health.finding import CRITICAL, Finding
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.advice_norm import advise_growth, advise_rate
 from gradwatch_server.health.verdict.advice_operation import advise_operation, advise_steep
-from gradwatch_server.health.verdict.operation import name_operation, operation_evidence
+from gradwatch_server.health.verdict.advice_witness import advise_outlier, say_outlier
+from gradwatch_server.health.verdict.breakage import doubt, say_outlying
+from gradwatch_server.health.verdict.operation import (
+    is_exact,
+    name_operation,
+    operation_evidence,
+    say_place,
+    say_trouble,
+)
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
 __all__ = ["tell_growth", "tell_rate"]
+
+JUMP_ROWS: Final = 3
+"""What grew over more rows than these grew by itself; it is not the doing of one operation."""
 
 
 def tell_growth(lead: Growth, scene: Scene) -> Finding:
@@ -25,22 +38,40 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
     tensor = table.name_gradient(lead.position) if table is not None and has_place else None
     factor = lead.largest / lead.usual if lead.usual > 0 else float("nan")
     title = f"Gradient norm grew {say_number(factor)}-fold from {say_step(lead.first_step)} on{_say_end(scene)}"
+    is_harmful = lead.weight_factor >= HARM_FACTOR and not scene.incident.has_nonfinite
+    if is_harmful:
+        title += f", and left the weights {say_number(lead.weight_factor)} times as large"
     summary = (
         f"The global gradient norm, usually about {say_number(lead.usual)}, was {say_number(lead.first)} at "
         f"{say_step(lead.first_step)} and reached {say_number(lead.largest)} at {say_step(lead.largest_step)}"
     )
     if layer is not None:
         summary += f"; it grew most in {tensor}"
+    if is_harmful:
+        summary += (
+            f". The norm of the weights is {say_number(lead.weight_factor)} times what it was before: what the model "
+            "had learned is gone, even where the gradient is small again"
+        )
     hypotheses, operation = advise_growth(lead, scene), scene.culprit
     if scene.steep is not None and scene.steep.operation is not None:
         operation = scene.steep.operation
         hypotheses += advise_steep(scene.steep, operation)
     elif operation is not None and scene.account is not None:
-        # It broke what had grown; whether it made it grow is not known.
-        hypotheses += [replace(h, confidence=0.5 * h.confidence) for h in advise_operation(scene.account, operation)]
+        named = advise_operation(scene.account, operation)
+        if lead.n_rows <= JUMP_ROWS and is_exact(scene.account):
+            # It came near its singular point, and then reached it: that made the gradient jump, and broke it.
+            title += f": {say_trouble(scene.account, operation)}{say_place(operation)}"
+            hypotheses = named + doubt(hypotheses)
+        else:
+            # It broke what had grown; whether it made it grow is not known.
+            hypotheses += [replace(h, confidence=0.5 * h.confidence) for h in named]
+    if scene.outlier is not None:
+        summary += f". {say_outlier(scene, scene.outlier)}"
+        title += say_outlying(scene.outlier) if operation is None else ""
+        hypotheses += advise_outlier(scene)
     return Finding(
         kind="exploding_gradient",
-        severity=scene.severity,
+        severity=CRITICAL if is_harmful else scene.severity,
         first_step=lead.first_step,
         last_step=scene.incident.last_step,
         title=title,
@@ -54,6 +85,7 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
             largest_step=lead.largest_step,
             factor=factor,
             n_tensors=lead.n_tensors,
+            weight_factor=None if math.isnan(lead.weight_factor) else lead.weight_factor,
             **(operation_evidence(scene.account) if scene.account is not None else {}),
         ),
         hypotheses=tuple(sorted(hypotheses, key=lambda hypothesis: -hypothesis.confidence)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from gradwatch_server.health.entry import Entry, locate
@@ -129,6 +131,9 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
 
 
 def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
+    given = _given(lead, scene)
+    if given is not None:
+        lead = given
     columns = table.weight if lead.phase is Phase.WEIGHT else table.update
     bad = np.flatnonzero(lead.counts.sum(axis=1) > 0)
     # A part of a tensor tells more than a whole one; among equals, the one nearest to the input.
@@ -143,6 +148,8 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
     )
     title = f"{noun} became {word} at {say_step(lead.first_step)}"
     title += " although the gradients were finite" if len(table.gradient) else ""
+    if given is not None:
+        title = f"{noun} were {word} at the first step already ({say_step(lead.first_step)})"
     summary = (
         f"After the update of {say_step(lead.first_step)} {tensor} held {say_counts(lead.counts[place])} among "
         f"{say_count(table.n_elements[column], 'element')}"
@@ -157,13 +164,26 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
         "nonfinite_weight",
         title,
         summary + ".",
-        hypotheses=advise_weight(lead, scene),
+        hypotheses=advise_weight(lead, scene, is_given=given is not None),
         layer=layer,
         tensor=tensor,
         share=float(shares.min()),
         n_tensors=len(bad),
         n_tensors_finite=len(columns) - len(bad),
     )
+
+
+def _given(lead: NonFinite, scene: Scene) -> NonFinite | None:
+    """The weights, where they and their update are broken at the first row: NaN less NaN is no doing of an update.
+
+    In float16 an optimizer can break a weight in its first step (its epsilon is 0 there), and so can a broken rate.
+    """
+    weights = next((e for e in scene.broken(Phase.WEIGHT) if e.first_step == lead.first_step), None)
+    if weights is None or not (lead.is_first_row and weights.is_first_row) or weights.table is not lead.table:
+        return None
+    rate = scene.learning_rate
+    is_optimizer = (lead.table is not None and lead.table.is_half) or (rate is not None and not math.isfinite(rate))
+    return None if is_optimizer else weights
 
 
 def _say_entry(entry: Entry, table: TensorTable) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gradwatch_server.health.episode import Missing, Vanishing, Zero
+from gradwatch_server.health.episode import Fade, Missing, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.verdict.advice_norm import advise_missing, advise_vanishing, advise_zero
+from gradwatch_server.health.verdict.advice_norm import advise_fade, advise_missing, advise_vanishing, advise_zero
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 from gradwatch_server.health.zero import CONFIRM_ROWS
 
-__all__ = ["tell_missing", "tell_vanishing", "tell_zero"]
+__all__ = ["tell_fade", "tell_missing", "tell_vanishing", "tell_zero"]
 
 
 def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
@@ -39,6 +39,47 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
             loss_recent=loss.recent,
         ),
         hypotheses=tuple(advise_vanishing(ratio, scene, is_recurrent=_is_recurrent(lead, table))),
+    )
+
+
+def tell_fade(lead: Fade, scene: Scene) -> Finding:
+    """The finding of a whole gradient that faded to next to nothing of its start."""
+    table = _table_of(lead)
+    loss, ratio = scene.testimony.known.read_loss(), lead.norm / lead.start
+    first = table.layer_of_gradient(int(table.kernels[0])) if len(table.kernels) else table.layer_of_gradient(0)
+    model = first.rpartition("/")[0] or first
+    n_others = sum(isinstance(member, Fade) for member in scene.incident.followers)
+    subject = f"The gradient of {model}" + (" (and of the model it plays against)" if n_others else "")
+    verb = "have" if n_others else "has"
+    title = f"{subject} {verb} fallen to {say_number(ratio)} of what it was since {say_step(lead.first_step)}"
+    if lead.closed_step is not None:
+        title = f"{subject} fell to {say_number(ratio)} of what it was, until {say_step(lead.closed_step)}"
+    return Finding(
+        kind="vanishing_gradient",
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=first,
+        tensor=None,
+        evidence=scene.evidence(
+            f"In the first steps the global gradient norm was about {say_number(lead.start)}; since "
+            f"{say_step(lead.first_step)} it has been about {say_number(lead.norm)}"
+            + (
+                ". Several optimizers train here, each with a loss of its own: that one side has hardly a gradient "
+                "left does not mean that both are done."
+                if lead.is_game
+                else ", and the loss has not fallen."
+            ),
+            start_norm=lead.start,
+            norm=lead.norm,
+            ratio=ratio,
+            is_game=lead.is_game,
+            loss_initial=loss.initial,
+            loss_recent=loss.recent,
+        ),
+        hypotheses=tuple(advise_fade(ratio, scene, is_game=lead.is_game)),
+        subject=str(lead.stream),
     )
 
 
@@ -79,6 +120,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     is_everything = len(positions) == len(table.kernels)
     is_from_start = lead.is_first_row
     dead = table.layer_of_gradient(lead.fed_zeros) if lead.fed_zeros >= 0 else None
+    unread = [] if is_everything else list(dict.fromkeys(map(table.layer_of_gradient, lead.unread)))
     subject = "Every kernel's gradient" if is_everything else f"The gradient of {list_names(names)}"
     since = "from the first step on" if is_from_start else f"since {say_step(lead.first_step)}"
     how_often = f"in at least {CONFIRM_ROWS} steps in a row" if lead.share == 1 else f"in {lead.share:.0%} of the steps"
@@ -95,12 +137,13 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
         tensor=names[0],
         evidence=scene.evidence(
             f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was exactly zero "
-            f"{how_often}, {since}" + (f"; {_say_dead(dead)}." if dead is not None else "."),
+            f"{how_often}, {since}{_say_unread(unread) if dead is None else f'; {_say_dead(dead)}'}.",
             tensors=names[:NAMES_LIMIT],
             n_tensors=len(names),
             n_tensors_all=len(table.kernels),
             zero_share=lead.share,
             fed_zeros=dead,
+            unread=unread[:NAMES_LIMIT],
         ),
         hypotheses=tuple(
             advise_zero(
@@ -109,6 +152,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
                 is_from_start=is_from_start,
                 is_everything=is_everything,
                 fed_zeros=dead,
+                unread=unread,
             )
         ),
     )
@@ -126,7 +170,14 @@ def _say_dead(layer: str) -> str:
     return f"the bias of {layer} still has a gradient, so what {layer} gets as input is exactly zero"
 
 
-def _table_of(lead: Vanishing | Missing | Zero) -> TensorTable:
+def _say_unread(layers: list[str]) -> str:
+    if not layers:
+        return ""
+    those = "its output is" if len(layers) == 1 else "their outputs are"
+    return f"; {list_names(layers)} did compute something, but the loss does not depend on it: {those} not used"
+
+
+def _table_of(lead: Vanishing | Fade | Missing | Zero) -> TensorTable:
     if lead.table is None:
         raise ValueError(f"an episode of type {type(lead).__name__} needs the tensor table of its stream, found none")
     return lead.table

@@ -14,6 +14,7 @@ from gradwatch_server.health.book import Testimony
 from gradwatch_server.health.episode import (
     Cut,
     Episode,
+    Fade,
     Flat,
     Growth,
     Missing,
@@ -32,6 +33,7 @@ from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.input_column import InputColumns, InputRecord
 from gradwatch_server.health.operation import Account, OperationRecord, Origin
 from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.outlier import Outlier
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.operation import say_link
@@ -64,6 +66,7 @@ class Facts:
         records: rows in which operations began to break, of all streams.
         origins: what hooks found by computing bad steps again, of all streams.
         columns: what is known of inputs' columns, by stream and name.
+        outliers: inputs out of all proportion to those before, of each stream.
         newest_loss: step and value of the newest loss, given a stream.
         starts: how each stream began.
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
@@ -76,6 +79,7 @@ class Facts:
     records: Sequence[OperationRecord]
     origins: Sequence[Origin]
     columns: Mapping[tuple[int, str], InputColumns]
+    outliers: Mapping[int, Sequence[Outlier]]
     newest_loss: Callable[[int], tuple[int, float] | None]
     starts: Mapping[int, Start]
     warnings: dict[Trend, str]
@@ -154,6 +158,22 @@ class Scene:
         return None if known is None else known.find(episode.first_step)
 
     @cached_property
+    def outlier(self) -> Outlier | None:
+        """An input that was out of all proportion in the lead's first step, or in the one before."""
+        lead = self.incident.lead
+        for stream, outliers in self.facts.outliers.items():
+            if stream == lead.stream or lead.stream not in self.facts.outliers:
+                found = [one for one in outliers if lead.first_step - 1 <= one.step <= lead.first_step]
+                if found:
+                    return max(found, key=lambda one: one.value / one.before)
+        return None
+
+    def outlying_column(self, outlier: Outlier) -> int | None:
+        """The feature column that an outlier stands in, where that is known."""
+        known = (columns for (_, name), columns in self.facts.columns.items() if name == outlier.tensor)
+        return next((place for columns in known if (place := columns.find_outlier(outlier.step)) is not None), None)
+
+    @cached_property
     def false_loss(self) -> float | None:
         """The newest loss, where it is finite although weights have been broken since before it; None elsewhere."""
         weights = [e for e in self.broken(Phase.WEIGHT) if e.is_open and _share(e) >= FALSE_SHARE]
@@ -174,6 +194,11 @@ class Scene:
     def clipped_share(self) -> float | None:
         """The usual share of what the optimizer's own clipping touches in a step, 0 to 1; None where not recorded."""
         return self.testimony.known.read("clipped_share").recent
+
+    @property
+    def is_loss_scaled(self) -> bool:
+        """Whether a loss scale is recorded."""
+        return self.testimony.known.read("loss_scale").recent is not None
 
     @property
     def severity(self) -> str:
@@ -297,6 +322,7 @@ def kind_of(episode: Episode) -> str:
         Growth: "exploding_gradient",
         Rate: "lr_too_high",
         Vanishing: "vanishing_gradient",
+        Fade: "vanishing_gradient",
         Missing: "missing_gradient",
         Zero: "zero_gradient",
         Steep: "steep_gradient",

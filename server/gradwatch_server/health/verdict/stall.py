@@ -8,7 +8,7 @@ from gradwatch_server.health.episode import Flat, Plateau, Still
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
-from gradwatch_server.health.verdict.advice_stall import advise_flat, advise_plateau, advise_still
+from gradwatch_server.health.verdict.advice_stall import advise_batch, advise_flat, advise_plateau, advise_still
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
@@ -71,11 +71,20 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
     """The finding of a loss that stays at what guessing gives."""
     n_steps = lead.last_step - lead.first_step + 1
     name = "The loss" if lead.name == "loss" else lead.name
-    title = f"{name} has not left {say_number(lead.guess)} in {n_steps:,} steps: that is guessing among "
-    title += f"{lead.n_classes:,} classes"
+    among = f"{lead.n_classes:,} classes"
+    meaning = (
+        f"A model that knows nothing of its inputs and has {among} to choose from has a cross-entropy of "
+        f"ln {lead.n_classes:,} = {say_number(lead.guess)}."
+    )
+    if lead.is_from_start:
+        among = f"the {lead.n_classes:,} samples of a batch"
+        meaning = (
+            f"ln {lead.n_classes:,} is {say_number(lead.guess)}, and {lead.n_classes:,} is the size of the batch, not "
+            "a number of classes: the loss compares each sample with all others of its batch, and tells none apart."
+        )
+    title = f"{name} has not left {say_number(lead.guess)} in {n_steps:,} steps: that is guessing among {among}"
     if not lead.is_open:
-        title = f"{name} stood at {say_number(lead.guess)}, guessing among {lead.n_classes:,} classes, until "
-        title += say_step(lead.last_step)
+        title = f"{name} stood at {say_number(lead.guess)}, guessing among {among}, until {say_step(lead.last_step)}"
     return Finding(
         kind="loss_plateau",
         severity=WARNING,
@@ -86,15 +95,14 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
         tensor=None,
         evidence=scene.evidence(
             f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} the median of {lead.name} was "
-            f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, without falling. A model that knows "
-            f"nothing of its inputs and has {lead.n_classes:,} classes to choose from has a cross-entropy of "
-            f"ln {lead.n_classes:,} = {say_number(lead.guess)}.",
+            f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, without falling. {meaning}",
             level=lead.level,
             spread=lead.spread,
             guess=lead.guess,
             n_classes=lead.n_classes,
+            is_among_samples=lead.is_from_start,
         ),
-        hypotheses=tuple(advise_plateau(scene)),
+        hypotheses=tuple(advise_batch(lead) if lead.is_from_start else advise_plateau(scene)),
         subject=lead.name,
     )
 

@@ -1,0 +1,88 @@
+"""Whether the loss agrees that an episode is a trouble. Vanishing gradients are none where training is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gradwatch_server.health.book import Testimony
+from gradwatch_server.health.episode import Cut, Episode, Fade, Flat, Plateau, Rate, Still, Vanishing, Zero
+from gradwatch_server.health.plateau import LEVEL_TOLERANCE
+from gradwatch_server.health.series import Reading
+
+__all__ = ["is_credible"]
+
+LEARNED_SHARE: Final = 0.1
+"""A loss below this part of its start has learned, whatever the layers' norms look like."""
+FLAT_SHARE: Final = 0.9
+"""From this share of dead or saturated units on a layer passes next to nothing on."""
+SPARE_SHARE: Final = 0.5
+"""A loss that fell below this part of its start while some units are left learns with those."""
+FALLEN_SHARE: Final = 0.9
+"""A loss above this part of its start has not fallen."""
+DONE_LOSS: Final = 1e-6
+"""A loss this small has nothing left to learn: its gradients may well be zero."""
+
+
+def is_credible(episode: Episode, testimony: Testimony) -> bool:
+    """Whether the loss, as it was when the rule was sure, agrees that an episode is a trouble."""
+    judge = _JUDGES.get(type(episode))
+    return judge is None or judge(episode, testimony.known.read_loss())
+
+
+def _has_work_left(_: Episode, loss: Reading) -> bool:
+    return not _has_learned(loss.initial, loss.recent)
+
+
+def _is_zero_credible(_: Zero, loss: Reading) -> bool:
+    # A loss that was tiny from its start tells nothing about its end: what is exactly 0 in float16 may be small.
+    return not _has_learned(loss.initial, loss.recent, done=0.0)
+
+
+def _is_flat_credible(episode: Flat, loss: Reading) -> bool:
+    if episode.share >= FLAT_SHARE:
+        return not _has_learned(loss.initial, loss.recent)
+    # With units to spare a model may learn well; without a loss nobody can say.
+    return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
+
+
+def _is_rate_credible(_: Rate, loss: Reading) -> bool:
+    return _has_not_fallen(loss)
+
+
+def _is_fade_credible(episode: Fade, loss: Reading) -> bool:
+    # In a game a loss near its end is one side's success only.
+    return episode.is_game or _has_not_fallen(loss)
+
+
+def _is_plateau_credible(episode: Plateau, _: Reading) -> bool:
+    # What is level from its start is a guess only at a level that is known for one.
+    return not episode.is_from_start or abs(episode.level - episode.guess) <= LEVEL_TOLERANCE * episode.guess
+
+
+_JUDGES: Final[Mapping[type[Episode], Callable[[Any, Reading], bool]]] = {
+    Vanishing: _has_work_left,
+    Cut: _has_work_left,
+    Still: _has_work_left,
+    Zero: _is_zero_credible,
+    Flat: _is_flat_credible,
+    Rate: _is_rate_credible,
+    Fade: _is_fade_credible,
+    Plateau: _is_plateau_credible,
+}
+
+
+def _has_not_fallen(loss: Reading) -> bool:
+    """Whether a loss is near its start still; not known without one, or of a negative one (rewards, densities)."""
+    if loss.initial is None or loss.recent is None or not loss.initial > 0:
+        return False
+    return loss.recent > FALLEN_SHARE * loss.initial
+
+
+def _has_learned(
+    initial: float | None, recent: float | None, share: float = LEARNED_SHARE, *, done: float = DONE_LOSS
+) -> bool:
+    if initial is None or recent is None or not math.isfinite(recent):
+        return False
+    return abs(recent) < done or (initial > 0 and recent < share * initial)

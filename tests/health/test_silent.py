@@ -1,0 +1,229 @@
+"""Trainings that never become NaN: gradients lost to float16, unread outputs, weights blown up, games that are over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health import Engine
+from tests.health.streams import COLUMN, Run, dense
+
+N = 300
+RELUS = [(f"dense_{i}", 32, "relu") for i in range(4)]
+
+
+def run(**options: Any) -> Run:
+    return Run(dense(4), **({"n_steps": N} | options)).set_loss(2.3)
+
+
+def half() -> Run:
+    """A model that computes in float16: its outputs are, its variables are not."""
+    return run(layers=RELUS, dtype="float16").scale("gradient", 0.0).set_loss(2e-7)
+
+
+def causes(finding: Any) -> list[str]:
+    return [hypothesis.cause for hypothesis in finding.hypotheses]
+
+
+# -- zeros -------------------------------------------------------------------------------------------------------------
+
+
+def test_gradients_lost_to_float16_are_told_however_small_the_loss() -> None:
+    (found,) = half().feed().findings()
+    assert (found.kind, found.severity, found.first_step) == ("zero_gradient", "critical", 0)
+    assert causes(found)[0] == "Underflow in float16"
+    assert "LossScaleOptimizer" in found.hypotheses[0].code
+
+
+def test_with_a_loss_scale_underflow_is_less_likely() -> None:
+    (found,) = half().scale_loss(32_768.0).feed().findings()
+    confidence = {hypothesis.cause: hypothesis.confidence for hypothesis in found.hypotheses}
+    (lost,) = half().feed().findings()
+    assert confidence["Underflow in float16"] < lost.hypotheses[0].confidence
+
+
+def test_a_loss_that_fell_to_nothing_needs_no_gradient() -> None:
+    loss = np.where(np.arange(N) < 100, 2.3, 1e-9)
+    assert not run().set_loss(loss).scale("gradient", 0.0, start=100).feed().findings()
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_gradients_that_come_back_close_the_finding_at_once(batch: int) -> None:
+    (found,) = run(n_steps=600).scale("gradient", 0.0, start=100, stop=320).feed(batch=batch).findings()
+    assert found.title == "Every kernel's gradient was exactly zero from step 100 to step 319"
+    assert (found.severity, found.last_step) == ("warning", 319)
+
+
+def unread(*, is_dead: bool) -> Run:
+    """The first two layers get no gradient; of a dead layer the output is zero too."""
+    sick = run(layers=RELUS).scale("gradient", 0.0, [0, 1, 2, 3], start=20).scale("backprop", 0.0, [0, 1], start=20)
+    return sick.scale("activation", 0.0, [1], start=20) if is_dead else sick
+
+
+def test_outputs_that_nothing_reads_are_not_dead_units() -> None:
+    (found,) = unread(is_dead=False).feed().findings()
+    assert (found.kind, found.first_step) == ("zero_gradient", 20)
+    assert causes(found)[0] == "Nothing reads what dense_0 and dense_1 give"
+    assert "did compute something" in found.evidence["summary"]
+    assert found.evidence["unread"] == ["dense_0", "dense_1"]
+
+
+def test_behind_a_layer_that_gives_only_zeros_nothing_is_called_unread() -> None:
+    found = unread(is_dead=True).feed().findings()
+    assert not any("Nothing reads" in cause for one in found for cause in causes(one))
+
+
+# -- growth ------------------------------------------------------------------------------------------------------------
+
+
+def blown_up(factor: float = 22.0, **options: Any) -> Run:
+    """Three rows of a large gradient, after which the weights are larger for good."""
+    sick = run(**options).scale("gradient", [300.0, 3e4, 800.0], start=150, stop=153)
+    return sick.scale("weight", factor, start=152)
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_a_burst_that_leaves_larger_weights_is_told(every: int) -> None:
+    sick = blown_up()
+    found = (sick.thin(every) if every > 1 else sick).feed().findings()
+    (burst,) = [one for one in found if one.kind == "exploding_gradient"]
+    assert (burst.severity, burst.first_step) == ("critical", 150)
+    assert "left the weights 22" in burst.title
+    assert burst.evidence["weight_factor"] == pytest.approx(22, rel=0.1)
+
+
+def test_a_burst_that_left_no_trace_is_noise() -> None:
+    assert not blown_up(1.0).feed().findings()
+
+
+def test_larger_weights_without_a_burst_are_no_explosion() -> None:
+    assert not run().scale("weight", 22.0, start=150).feed().findings()
+
+
+def test_a_loss_without_a_bottom_is_named() -> None:
+    loss = -np.exp(np.arange(N) / 30.0)
+    found = blown_up().set_loss(loss).feed().findings()[0]
+    assert causes(found)[0] == "The loss has no lower bound, and training follows it down"
+    assert not any("no lower bound" in cause for one in blown_up().feed().findings() for cause in causes(one))
+
+
+# -- inputs out of all proportion --------------------------------------------------------------------------------------
+
+
+def struck(value: float) -> Run:
+    """One batch with a finite value in column 3, and a loss that overflows there."""
+    sick = run(inputs=[("input", 8)])
+    column = sick.columns("input")[0]
+    sick.statistics[:, column, COLUMN["min"]], sick.statistics[:, column, COLUMN["max"]] = -2.0, 2.0
+    sick.statistics[120, column, COLUMN["max"]] = value
+    block = np.zeros((N, 8, 3), np.float32)
+    block[:, :, 1], block[:, :, 2] = -2.0, 2.0
+    block[120, 3, 2] = value
+    rows, none = np.full((N, 8), -1, np.int64), np.zeros(N, np.int64)
+    sick.input_columns.append(
+        {"tensor": "input", "steps": sick.steps, "columns": block, "bad_rows": rows, "n_bad_rows": none}
+    )
+    for kind in ("gradient", "update", "weight"):
+        sick.break_(kind, start=120)
+    return sick.break_loss(120, value=float("inf"))
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_a_finite_outlier_is_named_with_its_column(batch: int) -> None:
+    found = struck(1e22).feed(batch=batch).findings()[0]
+    assert (found.kind, found.first_step) == ("nonfinite_loss", 120)
+    assert "input reached 1e+22" in found.title
+    assert causes(found)[0] == "A value in the inputs of this batch is out of all proportion"
+    assert "(column 3), after at most 2 in all steps before" in found.evidence["summary"]
+
+
+def test_what_is_usual_is_no_outlier() -> None:
+    found = struck(200.0).feed().findings()[0]
+    assert not any("out of all proportion" in cause for cause in causes(found))
+
+
+# -- weights that were broken before training --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dtype", "is_given"), [("float32", True), ("float16", False)])
+def test_weights_broken_at_the_first_row(dtype: str, is_given: bool) -> None:
+    sick = Run(dense(4, dtype=dtype), n_steps=60).set_loss(2.3)
+    for kind in ("update", "weight"):
+        sick.break_(kind, [0], start=0, n=64)
+    (found,) = sick.feed().findings()
+    assert (found.kind, found.first_step) == ("nonfinite_weight", 0)
+    assert (found.title == "Weights of dense_0 were NaN at the first step already (step 0)") == is_given
+    assert causes(found)[0].startswith("The weights were broken before" if is_given else "The optimizer turned")
+
+
+# -- a loss that guesses among the samples of a batch ------------------------------------------------------------------
+
+
+def guessing(level: float, n: int = N) -> Run:
+    noise = 0.01 * np.random.default_rng(1).standard_normal(n)
+    return Run(dense(4, 10), n_steps=n, inputs=[("input", 8)]).set_loss(level + noise)
+
+
+@pytest.mark.parametrize("batch", [1, 64, N])
+def test_a_loss_at_the_logarithm_of_the_batch(batch: int) -> None:
+    (found,) = guessing(float(np.log(64))).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
+    assert "guessing among the 64 samples of a batch" in found.title
+    assert causes(found)[0] == "A broadcast made the batch an axis of the scores"
+
+
+def test_another_level_or_one_that_is_come_to_is_none() -> None:
+    assert not guessing(3.9).feed().findings()
+    late = guessing(float(np.log(64)))
+    late.scalars[:30, 0] = 5.0
+    assert not late.feed().findings()
+
+
+def test_a_level_that_is_left_is_told_in_the_past() -> None:
+    sick = guessing(float(np.log(64)), 600)
+    sick.scalars[350:, 0] = 1.0
+    (found,) = sick.feed().findings()
+    assert found.title.startswith("The loss stood at 4.16, guessing among the 64 samples of a batch, until step")
+
+
+# -- games -------------------------------------------------------------------------------------------------------------
+
+
+def game(factor: float, losses: tuple[str, ...]) -> Engine:
+    """Two optimizers; the second one's gradient falls to a factor of its start within ten steps."""
+    engine = Engine()
+    for stream, name in enumerate(("critic", "generator")):
+        player = Run(dense(3), n_steps=N, stream=stream, optimizer=name, seed=stream)
+        player.present[:, 0] = False
+        if stream:
+            player.scale("gradient", np.maximum(np.exp(-np.arange(N) / 1.0), factor))
+        player.feed(engine)
+    for name in losses:
+        engine.feed_scalar(name, np.arange(N), np.exp(-np.arange(N) / 10.0) + 1e-7)
+    return engine
+
+
+def test_a_side_that_is_left_without_a_gradient() -> None:
+    (found,) = game(1e-6, ("d_loss", "g_loss")).findings()
+    assert (found.kind, found.severity) == ("vanishing_gradient", "warning")
+    assert "of what it was" in found.title
+    assert causes(found)[0].startswith("One side has won")
+
+
+def test_a_side_that_still_has_one_is_well() -> None:
+    assert not game(1e-3, ("d_loss", "g_loss")).findings()
+
+
+def test_two_optimizers_of_one_loss_that_is_done_are_no_game() -> None:
+    assert not game(1e-6, ("loss",)).findings()
+
+
+def test_a_gradient_that_fades_while_the_loss_stands_still() -> None:
+    faded = np.maximum(np.exp(-np.arange(N) / 5.0), 1e-6)
+    found = [one for one in run().scale("gradient", faded).feed().findings() if "fallen to" in one.title]
+    assert [one.kind for one in found] == ["vanishing_gradient"]
+    assert causes(found[0])[0] == "The outputs stand where the loss is flat"
+    loss = 2.3 * np.exp(-np.arange(N) / 20.0)
+    assert not run().set_loss(loss).scale("gradient", faded).feed().findings(), "that is what training is for"
