@@ -1,4 +1,7 @@
-"""The models that the benchmarks train: an MLP of 5 M parameters, a small CNN, a small transformer and a tiny model."""
+"""The models that the benchmarks train: an MLP of 5 M parameters, a small CNN, a small transformer and a tiny model.
+
+Beside these four, networks of 10, 100 and 1,000 layers, and a wide one for the memory of a step.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +53,29 @@ def tiny() -> tuple[Any, Any, Any]:
     return model, _normal(16, 8), _labels(16, 10)
 
 
+def deep(n_layers: int) -> tuple[Any, Any, Any]:
+    """Dense layers of width 32 one upon another, batch 32: what counts is how many there are."""
+    stack = [layers.Dense(32, activation="tanh") for _ in range(n_layers - 1)]
+    model = keras.Sequential([keras.Input((32,)), *stack, layers.Dense(10)])
+    return model, _normal(32, 32), _labels(32, 10)
+
+
+def wide() -> tuple[Any, Any, Any]:
+    """Three layers of 2,896: 25 M parameters, 101 MB of weights. Its step's memory is that of its weights."""
+    stack = [layers.Dense(2_896, activation="relu") for _ in range(3)]
+    model = keras.Sequential([keras.Input((2_896,)), *stack, layers.Dense(10)])
+    return model, _normal(32, 2_896), _labels(32, 10)
+
+
 MODELS: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "mlp": mlp,
     "cnn": cnn,
     "transformer": transformer,
     "tiny": tiny,
+    "10 layers": lambda: deep(10),
+    "100 layers": lambda: deep(100),
+    "1000 layers": lambda: deep(1000),
+    "wide": wide,
 }
 
 

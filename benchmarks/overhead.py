@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import math
 import os
 import random
 import statistics
@@ -54,6 +55,7 @@ class Variant:
         keras.utils.set_random_seed(0)
         self.name = name
         model, x, y = build()
+        self.weights_mb = sum(4 * math.prod(variable.shape) for variable in model.trainable_variables) / 1e6
         optimizer = keras.optimizers.Adam(1e-4)
         optimizer.build(model.trainable_variables)
         loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -143,7 +145,7 @@ def report(model: str, variants: dict[str, Variant], times: dict[str, list[float
 def main() -> None:
     """Reads the options and measures each model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=["mlp", "cnn", "transformer", "tiny"])
     parser.add_argument("--variants", nargs="+", choices=[*VARIANTS, *OTHERS], default=list(VARIANTS))
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--slice", type=float, default=0.1, help="seconds that one variant trains in a round")

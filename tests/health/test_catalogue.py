@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.health.catalogue.broken import BROKEN
-from tests.health.catalogue.healthy import HEALTHY
+from tests.health.catalogue.blind import BROKEN, HEALTHY
 from tests.health.catalogue.play import is_found, names_culprit, play
 
 

@@ -15,8 +15,7 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from tests.health.catalogue.broken import BROKEN
-from tests.health.catalogue.healthy import HEALTHY
+from tests.health.catalogue.blind import BROKEN, HEALTHY
 from tests.health.catalogue.play import Played, is_found, names_culprit, play
 
 Results = Mapping[tuple[str, int], Played]
