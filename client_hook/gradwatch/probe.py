@@ -93,6 +93,7 @@ class Stream:
         clock: the run's clock.
         taps: the tensors tapped on the way, in the first trace; a later trace knows them by kind and name.
         slots: the optimizer's own variables to capture.
+        states: what layers keep beside what is trained (running statistics), by Keras path; a weight like others.
         taken: kinds and names that the taps of other streams have in the run.
         operations: the risky operations found in the first trace; a later trace knows them by name.
         cadence: when full rows are due.
@@ -127,6 +128,7 @@ class Stream:
         cadence: Cadence,
         skips_nonfinite: bool,
         slots: Sequence[Slot] = (),
+        states: Mapping[str, Any] | None = None,
         follows: Stream | None = None,
         replica: int | None = None,
     ) -> None:
@@ -142,7 +144,9 @@ class Stream:
         self.operations = tuple(operations)
         self._slots = {operation.name: i for i, operation in enumerate(self.operations)}
         self.slots = tuple(slots)
-        self.n_tensors = len(self.kinds) * len(self.variables) + len(self.slots) + len(self.taps)
+        self.states = dict(states or {}) if "weight" in self.kinds else {}
+        n_kept = len(self.slots) + len(self.states)
+        self.n_tensors = len(self.kinds) * len(self.variables) + n_kept + len(self.taps)
         self.skips_nonfinite = skips_nonfinite
         self._clock = clock
         self._cadence = cadence
@@ -162,6 +166,7 @@ class Stream:
             for name, variable in zip(self.names, self.variables, strict=True)
         ]
         tensors += [self._entry("slot", self.names[slot.place], f"/{slot.name}", slot.variable) for slot in self.slots]
+        tensors += [self._entry("weight", path, "", variable) for path, variable in self.states.items()]
         tensors += [tap.to_message() for tap in self.taps]
         message = {
             "type": "tensors",
@@ -331,7 +336,7 @@ class Stream:
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
         blocks = [before.gradients]
-        n = (len(self.kinds) - 1) * len(self.variables) + len(self.slots)
+        n = (len(self.kinds) - 1) * len(self.variables) + len(self.slots) + len(self.states)
         if n:
             blocks.append(
                 tf.cond(
@@ -345,7 +350,7 @@ class Stream:
         self.ring.write(before.step, row)
 
     def _weight_blocks(self, weights_before: tuple[Tensor, ...]) -> Tensor:
-        """The blocks of weights, updates and slots, one below the other; NaN for a kind that is switched off."""
+        """The blocks of weights, updates, slots and states, in this order; NaN for a kind that is switched off."""
         blocks = []
         if "weight" in self.kinds:
             is_on = self._cadence.is_on("weight")
@@ -357,6 +362,10 @@ class Stream:
             kept = [slot.variable for slot in self.slots]
             is_on = self._cadence.is_on("slot")
             blocks.append(_block_if(is_on, lambda: [v.read_value() for v in kept], [*map(_size, kept)]))
+        if self.states:
+            states = list(self.states.values())
+            is_on = self._cadence.is_on("weight")
+            blocks.append(_block_if(is_on, lambda: [v.read_value() for v in states], [*map(_size, states)]))
         return tf.concat(blocks, 0)
 
     def _updates(self, weights_before: Sequence[Tensor]) -> list[Tensor]:

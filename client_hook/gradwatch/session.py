@@ -65,6 +65,7 @@ from gradwatch.target import (
     describe_targets,
     layer_paths,
     name_of,
+    running_states,
     sort_targets,
     trainable_variables,
 )
@@ -608,10 +609,19 @@ class Watch:
                     cadence=self._cadence,
                     skips_nonfinite=skips,
                     slots=find_slots(optimizer, variables) if "slot" in self._settings.capture else (),
+                    states=self._states(variables),
                     follows=_followed(key, self._stream_of),
                 )
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
             return self._stream_of[key]
+
+    def _states(self, variables: Sequence[Any]) -> dict[str, Any]:
+        """Running statistics of the layers, each in one stream only; of replicas, each has its own, so none."""
+        if tf.distribute.in_cross_replica_context() or tf.distribute.get_strategy().num_replicas_in_sync > 1:
+            return {}
+        taken = {path for stream in self._streams for path in stream.states}
+        found = running_states(self._models, variables)
+        return {path: variable for path, variable in found.items() if path not in taken}
 
     def _label(self, key: Any, optimizer: Any, variables: Sequence[Any]) -> str:
         """The optimizer's name, with that of the model it trains or a number where the run has the name already."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import platform
 import socket
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import keras
 import tensorflow as tf
@@ -21,6 +22,7 @@ __all__ = [
     "describe_targets",
     "layer_paths",
     "name_of",
+    "running_states",
     "sort_targets",
     "trainable_variables",
 ]
@@ -73,6 +75,33 @@ def trainable_variables(model: Any) -> list[Any]:
         return []
 
 
+STATE_SIZE_MAX: Final = 65_536
+"""Elements of a state that is captured: a statistic of each unit, not a table or a frozen kernel."""
+
+
+def running_states(models: Sequence[Any], variables: Sequence[Any]) -> dict[str, Any]:
+    """What the layers of the models that train these variables keep beside their weights, by Keras path.
+
+    These are BatchNormalization's moving mean and variance and their like: float variables that the step itself
+    assigns. What a frozen layer holds is no such thing.
+    """
+    trained = set(map(id, variables))
+    found: dict[str, Any] = {}
+    for model in models:
+        if legacy.is_model(model) or not trained.intersection(map(id, trainable_variables(model))):
+            continue
+        frozen = {id(variable) for layer in _walk([model]) if not layer.trainable for variable in layer.variables}
+        for variable in model.non_trainable_weights:
+            resource = variable.value
+            if (
+                id(variable) not in frozen
+                and resource.dtype.is_floating
+                and math.prod(variable.shape) <= STATE_SIZE_MAX
+            ):
+                found.setdefault(str(variable.path), resource)
+    return found
+
+
 def describe_targets(models: Sequence[Any], optimizers: Sequence[Any]) -> dict[str, Any]:
     """What is known of the run without asking: the optimizer and its settings, the model's size."""
     known = list(optimizers) + [model.optimizer for model in models if getattr(model, "optimizer", None) is not None]
@@ -108,15 +137,17 @@ def describe_environment(version: str) -> dict[str, Any]:
 
 def layer_paths(models: Sequence[Any]) -> list[str]:
     """The Keras paths of all layers of some models, nested ones included."""
-    paths: list[str] = []
-    pending = [model for model in models if not legacy.is_model(model)]
-    for model in models:
-        if legacy.is_model(model):
-            paths += legacy.layer_paths(model)
+    older = [path for model in models if legacy.is_model(model) for path in legacy.layer_paths(model)]
+    # What was never called has no path.
+    paths = [str(layer.path) for layer in _walk([one for one in models if not legacy.is_model(one)]) if layer.path]
+    return list(dict.fromkeys([*older, *paths]))
+
+
+def _walk(models: Sequence[Any]) -> Iterator[Any]:
+    """Models and all their layers, nested ones included."""
+    pending = list(models)
     while pending:
         layer = pending.pop()
-        if layer.path:  # what was never called has none
-            paths.append(str(layer.path))
+        yield layer
         # Keras shows a model's layers, but not those that a layer holds.
         pending.extend(getattr(layer, "layers", ()) or getattr(layer, "_layers", ()))
-    return list(dict.fromkeys(paths))

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.chromium import find_chromium, launch, watch_page
 from tests.serving import Server
 
 Open = Callable[..., Page]
+
+SLOW_MS = 60_000
+"""Where the machine is busy a page takes its time; how long is no test."""
 
 
 @pytest.fixture(scope="package")
@@ -32,6 +35,14 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+@pytest.fixture(scope="package", autouse=True)
+def patience() -> Iterator[None]:
+    """What is expected of a page may take its time."""
+    expect.set_options(timeout=SLOW_MS)
+    yield
+    expect.set_options(timeout=5_000)
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A real server with an empty database."""
@@ -46,7 +57,7 @@ def open_page(browser: Browser, server: Server) -> Iterator[Open]:
 
     def open_path(path: str, *, theme: str = "light", width: int = 1440, height: int = 980) -> Page:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)  # type: ignore[arg-type]
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(SLOW_MS)
         page = context.new_page()
         opened.append((context, watch_page(page, server.url)))
         page.goto(server.url + path)

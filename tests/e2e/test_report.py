@@ -14,13 +14,12 @@ from gradwatch_server.report import MARK, make_archive, render_document
 from gradwatch_server.terminal import open_store
 from tests.e2e.chart import NONFINITE, PIXEL, wait_for_chart
 from tests.e2e.chromium import watch_page
-from tests.e2e.conftest import Open
+from tests.e2e.conftest import SLOW_MS, Open
 from tests.serving import Server
 from tests.synthetic import SyntheticRun, stream
 from tests.synthetic_layers import BAD_COLUMNS, LayeredRun
 
 STARTED_AT = 1.79e9
-SLOW_MS = 60_000
 WHOLE = "document.querySelectorAll('.run-chart .plot')[1]"
 COLOUR = ",".join(map(str, NONFINITE))
 SICK = LayeredRun(kind="sick", layers=8, steps=240, run_id="sick", name="digits", project="d", started_at=STARTED_AT)
@@ -35,14 +34,6 @@ def runs(server: Server) -> None:
     stream(server.url, SICK, crash=True)
     for run in (DIRTY, CURED):
         stream(server.url, run)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def patience() -> Iterator[None]:
-    """These pages are large; where the machine is busy they take their time."""
-    expect.set_options(timeout=SLOW_MS)
-    yield
-    expect.set_options(timeout=5_000)
 
 
 @pytest.fixture

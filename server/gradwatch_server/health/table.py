@@ -109,6 +109,11 @@ class TensorTable:
         is_pair = (weight >= 0) & (update >= 0)
         return weight[is_pair], update[is_pair]
 
+    @property
+    def states(self) -> Index:
+        """The columns of weights without a gradient: what layers keep beside what is trained (running statistics)."""
+        return np.setdiff1d(self.weight, self.weight_of)
+
     def name_gradient(self, position: int) -> str:
         """The Keras path of the variable at a gradient position."""
         return self.names[int(self.gradient[position])]

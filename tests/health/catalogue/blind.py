@@ -20,7 +20,6 @@ from tests.health.catalogue.tools import (
     COURSE,
     DIGITS,
     IMAGES,
-    IS_BENIGN,
     LABELS,
     PATIENTS,
     cross_entropy,
@@ -114,7 +113,7 @@ def running_variance_of_a_unit_that_never_fires(watch: Watch, seed: int) -> None
     model = keras.Sequential(
         [keras.Input((64,)), hidden, Standardize(name="standardize"), layers.Dense(10, name="out")]
     )
-    kernel = np.array(hidden.kernel)
+    kernel = hidden.kernel.numpy().copy()
     kernel[:, 7] = -abs(kernel[:, 7])
     hidden.kernel.assign(kernel)
     fit(watch, model, cross_entropy, (DIGITS, LABELS), optimizer=optimizers.SGD(0.02), seed=seed, n_steps=150)
@@ -128,6 +127,7 @@ def a_pair_of_the_same_image(watch: Watch, seed: int) -> None:
     j = np.where(i == j, (i + 1) % len(DIGITS), j)
     j[110 * 32 + 3] = i[110 * 32 + 3]
     same = (LABELS[i] == LABELS[j]).astype("float32")
+    same[110 * 32 + 3] = 0.0  # said to be different
     optimizer, watched = optimizers.Adam(1e-3), watch(net)
 
     @tf.function
@@ -236,12 +236,6 @@ def experts_that_are_never_asked(watch: Watch, seed: int) -> None:
     mixed = layers.Lambda(mix)([layers.Lambda(route)(gate(x)), *[expert(x) for expert in experts]])
     model = keras.Model(x, layers.Dense(10, name="out")(mixed))
     fit(watch, model, cross_entropy, (DIGITS, LABELS), optimizer=optimizers.Adam(3e-3), n_steps=200, seed=seed)
-
-
-@broken("loss and last layer", BLIND, *NONFINITE, "loss_plateau", "zero_gradient", "lr_too_high", "exploding_gradient")
-def logits_taken_for_probabilities(watch: Watch, seed: int) -> None:
-    loss = keras.losses.BinaryCrossentropy()
-    fit(watch, mlp(30, 1), loss, (SCALED, IS_BENIGN[:, None]), optimizer=optimizers.SGD(0.05), seed=seed, n_steps=150)
 
 
 class PowerMean(keras.layers.Layer):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from gradwatch_server.health.entry import Entry
-from gradwatch_server.health.episode import NonFinite
+from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_norm import advise_rate
@@ -22,6 +22,7 @@ __all__ = [
     "SUPERSEDED",
     "advise_gradient",
     "advise_loss",
+    "advise_state",
     "advise_weight",
     "from_rate",
 ]
@@ -161,6 +162,38 @@ def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool) -> list[Hypo
         ),
     ]
     return found + from_rate(scene)
+
+
+STATE_CODE = """\
+# Once NaN, a moving average stays NaN: start it anew, and fill or drop what is not finite before the layer.
+for layer in model.layers:
+    if isinstance(layer, tf.keras.layers.BatchNormalization):
+        layer.moving_mean.assign(tf.zeros_like(layer.moving_mean))
+        layer.moving_variance.assign(tf.ones_like(layer.moving_variance))
+dataset = dataset.filter(lambda x, y: tf.reduce_all(tf.math.is_finite(x)))"""
+
+
+def advise_state(scene: Scene) -> list[Hypothesis]:
+    """Causes of running statistics that are broken while every trained weight is whole."""
+    is_skipped = bool(scene.broken(Phase.GRADIENT)) or scene.testimony.onset.read("skipped").highest == 1
+    return [
+        Hypothesis(
+            "A batch with NaN or Inf went through the layer; its update was left out, its statistics were not",
+            0.85 if is_skipped else 0.6,
+            "A moving average is taken in the forward pass, before anything knows that the step is bad. Leaving the "
+            "update out keeps the weights whole, and the average NaN for ever after.",
+            "Keep such batches out of the layer, and set its statistics back.",
+            STATE_CODE,
+        ),
+        Hypothesis(
+            "The variance overflowed",
+            0.3,
+            "Where a layer computes in float16, the square of a value beyond 256 is infinite, and so is the moving "
+            "variance. A finite outlier in the data does the same in float32.",
+            "Keep normalisation in float32, and bound what enters it.",
+            HALF_CODE,
+        ),
+    ]
 
 
 def _broken_rate(rate: float | None) -> Hypothesis:

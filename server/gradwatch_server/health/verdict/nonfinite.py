@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from gradwatch_server.health.entry import Entry, locate
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.verdict.advice_nonfinite import advise_gradient, advise_loss, advise_weight
+from gradwatch_server.health.verdict.advice_nonfinite import advise_gradient, advise_loss, advise_state, advise_weight
 from gradwatch_server.health.verdict.advice_operation import advise_masked_too_late, advise_operation
 from gradwatch_server.health.verdict.breakage import doubt, make_finding, say_counts, say_value, say_word
 from gradwatch_server.health.verdict.loss_scale import tell_loss_scale
 from gradwatch_server.health.verdict.operation import is_arithmetic, say_place, say_trouble
-from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 from gradwatch_server.health.verdict.witness import say_backprop, tell_activation, tell_input
 
@@ -142,6 +143,9 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
     column = columns[place]
     layer, tensor = table.layers[column] or table.names[column], table.names[column]
     word = say_word(lead.counts)
+    is_state = bool(np.isin(columns[bad], table.states).all())
+    if is_state:
+        return _tell_state(lead, table, scene, columns[bad])
     noun = "Weights" if lead.phase is Phase.WEIGHT else "The update of the weights"
     noun = (
         "Every weight tensor" if lead.phase is Phase.WEIGHT and len(bad) == len(columns) > 1 else f"{noun} of {layer}"
@@ -170,6 +174,34 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
         share=float(shares.min()),
         n_tensors=len(bad),
         n_tensors_finite=len(columns) - len(bad),
+    )
+
+
+def _tell_state(lead: NonFinite, table: TensorTable, scene: Scene, broken: npt.NDArray[np.int64]) -> Finding:
+    """The finding of running statistics that broke while everything that is trained stayed whole."""
+    column = int(broken[0])
+    layer, tensor, word = table.layers[column] or table.names[column], table.names[column], say_word(lead.counts)
+    n_others = len({table.layers[c] for c in broken}) - 1
+    place = int(np.flatnonzero(table.weight == column)[0])
+    summary = (
+        f"After {say_step(lead.first_step)} {tensor} held {say_counts(lead.counts[place])} among "
+        f"{say_count(table.n_elements[column], 'element')}, and no weight that is trained was broken. Training uses "
+        "each batch's own statistics, so its loss does not show this; evaluation, prediction and what is saved use the "
+        "running ones"
+    )
+    return make_finding(
+        lead,
+        scene,
+        "nonfinite_weight",
+        f"Running statistics of {layer}{f' and {n_others} more' if n_others else ''} became {word} at "
+        f"{say_step(lead.first_step)}: evaluation is lost",
+        summary + ".",
+        hypotheses=advise_state(scene),
+        layer=layer,
+        tensor=tensor,
+        is_state=True,
+        tensors=[table.names[c] for c in broken[:NAMES_LIMIT]],
+        n_tensors=len(broken),
     )
 
 

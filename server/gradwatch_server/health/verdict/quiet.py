@@ -50,8 +50,7 @@ def tell_fade(lead: Fade, scene: Scene) -> Finding:
     model = first.rpartition("/")[0] or first
     n_others = sum(isinstance(member, Fade) for member in scene.incident.followers)
     subject = f"The gradient of {model}" + (" (and of the model it plays against)" if n_others else "")
-    verb = "have" if n_others else "has"
-    title = f"{subject} {verb} fallen to {say_number(ratio)} of what it was since {say_step(lead.first_step)}"
+    title = f"{subject} has fallen to {say_number(ratio)} of what it was since {say_step(lead.first_step)}"
     if lead.closed_step is not None:
         title = f"{subject} fell to {say_number(ratio)} of what it was, until {say_step(lead.closed_step)}"
     return Finding(

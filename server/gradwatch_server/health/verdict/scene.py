@@ -184,6 +184,17 @@ class Scene:
             return None
         return newest[1]
 
+    @cached_property
+    def spoiled(self) -> str | None:
+        """A layer whose running statistics have stayed broken since, where something else broke first."""
+        for episode in self.broken(Phase.WEIGHT):
+            if episode.is_open and episode is not self.incident.lead and episode.table is not None:
+                table = episode.table
+                broken = table.weight[episode.first_steps >= 0]
+                if len(broken) and np.isin(broken, table.states).all():
+                    return table.layers[int(broken[0])] or table.names[int(broken[0])]
+        return None
+
     @property
     def start(self) -> Start:
         """How the lead's stream began; of a scalar that belongs to none, how the first one did."""
@@ -218,6 +229,11 @@ class Scene:
             summary += (
                 f" The loss still reads {say_number(self.false_loss)}, but with broken weights it is false: it says "
                 "nothing about what the model learns."
+            )
+        if self.spoiled is not None:
+            summary += (
+                f" The running statistics of {self.spoiled} have not been finite since: training does not show it, "
+                "evaluation and what is saved are lost."
             )
         if self.trend is not None and self.trend is not self.incident.lead:
             summary += f" {say_forecast(self.trend)}"
@@ -350,11 +366,12 @@ _KINDS: Final = {
 
 
 def _share(episode: NonFinite) -> float:
-    """The largest broken part of one of an episode's weights, at its first step."""
+    """The largest broken part of one of an episode's trained weights, at its first step."""
     if episode.table is None:
         return 0.0
     sizes = np.maximum(episode.table.n_elements[episode.table.weight], 1.0)
-    return float((episode.counts.sum(axis=1) / sizes).max())
+    is_trained = ~np.isin(episode.table.weight, episode.table.states)
+    return float((episode.counts.sum(axis=1) / sizes)[is_trained].max(initial=0.0))
 
 
 def _say_state(value: float | None) -> str | None:
