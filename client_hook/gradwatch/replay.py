@@ -113,13 +113,16 @@ class Replay:
                 copies[id(op)] = _copy(op, inputs, graph)
             else:
                 copies[id(op)] = op.outputs
-        n_nan, n_inf, sizes = [], [], []
-        for op in self._ops:
-            floating = [tensor for tensor in copies[id(op)] if tensor.dtype.is_floating]
-            n_nan.append(_count(floating, tf.math.is_nan))
-            n_inf.append(_count(floating, tf.math.is_inf))
-            sizes.append(_sum([_size(tensor) for tensor in floating]))
-        return tf.stack(n_nan + n_inf + sizes)
+        count = _Counter(graph)
+        counts = [
+            [count(tensor) for tensor in copies[id(op)] if tensor.dtype.is_floating and tensor.dtype.size > 1]
+            for op in self._ops
+        ]
+        nothing = tf.zeros(3)
+        rows = tf.stack(
+            [nothing if not of_op else of_op[0] if len(of_op) == 1 else tf.add_n(of_op) for of_op in counts]
+        )
+        return tf.reshape(tf.transpose(rows), [-1])
 
     def _origin(self, step: int, counts: Counts, sizes: npt.NDArray[np.float32]) -> dict[str, Any] | None:
         chain = find_origin(self._nodes, self._roots, counts) or find_origin(self._nodes, self._losses, counts)
@@ -277,15 +280,32 @@ def _copy(op: Any, inputs: Sequence[Tensor], graph: Any) -> Sequence[Tensor]:
     return list(copied.outputs)
 
 
-def _count(tensors: Sequence[Tensor], is_such: Any) -> Tensor:
-    return _sum([tf.math.count_nonzero(is_such(tensor), dtype=tf.float32) for tensor in tensors])
+class _Counter:
+    """Counts NaN, Inf and elements of tensors of a graph: float32 ``[3]`` each.
+
+    One function for each type of numbers, called by one op: a dozen ops for each of some thousand tensors would take
+    longer to trace than the whole step.
+    """
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+        self._functions: dict[Any, Any] = {}
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        function = self._functions.get(tensor.dtype)
+        if function is None:
+            function = tf.function(_count, autograph=False).get_concrete_function(tf.TensorSpec(None, tensor.dtype))
+            function.add_to_graph(self._graph)
+            self._functions[tensor.dtype] = function
+        (found,) = tf.raw_ops.PartitionedCall(args=[tensor], Tout=[tf.float32], f=function)
+        found.set_shape([3])
+        return found
 
 
-def _size(tensor: Tensor) -> Tensor:
-    """The number of elements, which the graph may not know: the last batch of an epoch is smaller."""
-    n = tensor.shape.num_elements()
-    return tf.cast(tf.size(tensor), tf.float32) if n is None else tf.constant(n, tf.float32)
-
-
-def _sum(counts: Sequence[Tensor]) -> Tensor:
-    return tf.add_n(counts) if counts else tf.constant(0.0)
+def _count(tensor: Tensor) -> Tensor:
+    found = (
+        tf.math.count_nonzero(tf.math.is_nan(tensor)),
+        tf.math.count_nonzero(tf.math.is_inf(tensor)),
+        tf.size(tensor),
+    )
+    return tf.stack([tf.cast(one, tf.float32) for one in found])

@@ -51,7 +51,7 @@ from gradwatch.layer import LayerProbe
 from gradwatch.operation import Operation, describe_operations, find_operations
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.plan import Control, Plan
-from gradwatch.probe import Before, Clock, StepScalars, Stream
+from gradwatch.probe import Before, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.sender import Sender
@@ -75,6 +75,8 @@ __all__ = ["Watch", "watch"]
 
 VERDICT_TIMEOUT_S: Final = 3.0
 CLOSE_TIMEOUT_S: Final = 5.0
+TARGETS_MAX: Final = 8
+"""What tapes were asked the gradient of since the last step; a step asks a few."""
 Finding = dict[str, Any]
 Callback = TypeVar("Callback", bound=Callable[[Finding], object])
 StreamType = TypeVar("StreamType", bound=Stream)
@@ -438,6 +440,29 @@ class Watch:
             self._fail("finding the layers' outputs", error)
             return []
 
+    def note_target(self, target: Any, sources: Any) -> None:
+        """Keeps what a loop of the user's own takes the gradient of, for the ``apply`` that follows."""
+        try:
+            if tf.is_symbolic_tensor(target) and target.dtype.is_floating:
+                asked = self._asked()
+                asked.append((target, {id(resource_of(one)) for one in tf.nest.flatten(sources)}))
+                del asked[:-TARGETS_MAX]
+        except Exception as error:  # likewise
+            self._fail("looking at a tape's target", error)
+
+    def _asked(self) -> list[tuple[Any, set[int]]]:
+        if not hasattr(self._noted, "targets"):
+            self._noted.targets = []
+        found: list[tuple[Any, set[int]]] = self._noted.targets
+        return found
+
+    def _take_target(self, variables: Sequence[Any]) -> Any:
+        """What a tape was last asked the gradient of, with respect to these variables; None where it was none."""
+        asked, ids = self._asked(), {id(resource_of(variable)) for variable in variables}
+        found = next((target for target, sources in reversed(asked) if ids & sources and _is_visible(target)), None)
+        asked[:] = [(target, sources) for target, sources in asked if not ids & sources]
+        return found
+
     def note_gradients(self, sources: Sequence[tuple[Tap, Any]], gradients: Sequence[Any]) -> None:
         """The gradients of what `sources` gave, in its order; None where a tensor is not connected."""
         try:
@@ -498,6 +523,7 @@ class Watch:
         try:
             _build(optimizer, variables)
             scalars = self._step_scalars(optimizer, variables)
+            target = self._take_target(variables)
             tapped = self._taps.take()
             self._layers.forget()
             entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
@@ -505,7 +531,7 @@ class Watch:
             stream = self._stream(optimizer, variables, gradients, scalars, taps)
             tapped_rows = _by_name(tapped) | self._columns.record(stream, entries)
             before = stream.before(gradients, scalars, tapped_rows)
-            self._add_replay(stream, gradients, scalars.loss, before)
+            self._add_replay(stream, gradients, target if scalars.loss is None else scalars.loss, before)
         except WANTED_ERRORS:  # ours, which the user asked for, arriving while we are here
             raise
         except Exception as error:  # the boundary: the hook must not harm training

@@ -14,7 +14,7 @@ from gradwatch_server.health import Engine
 BATCH = 64
 COLUMN = {name: place for place, name in enumerate(STATISTICS)}
 KINDS = ("gradient", "weight", "update")
-SCALARS = ("loss", "learning_rate", "gradient_norm", "loss_scale", "skipped")
+SCALARS = ("loss", "learning_rate", "gradient_norm", "loss_scale", "skipped", "clipped_norm")
 NORMS = {"gradient": 0.3, "weight": 4.0, "update": 0.004}
 
 
@@ -115,7 +115,7 @@ class Run:
         self._fill_layers(random, n_of_variables)
         loss = 2.3 * np.exp(-np.arange(n) / 150) + 0.2 + 0.05 * random.random(n)
         gradient_norm = np.sqrt((norm[:, :n_variables] ** 2).sum(axis=1))
-        self.scalars = np.stack([loss, np.full(n, 1e-3), gradient_norm, np.zeros(n), np.zeros(n)], 1).astype(np.float32)
+        self.scalars = np.stack([loss, np.full(n, 1e-3), gradient_norm, *np.zeros((3, n))], 1).astype(np.float32)
         self.present = np.ones((n, len(SCALARS)), bool)
         self.present[:, 3:] = False
         self.operation_rows = np.zeros((n, len(self.operations), len(OPERATION_STATISTICS)), np.float32)

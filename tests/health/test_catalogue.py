@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.health.catalogue.blind import BROKEN, HEALTHY
 from tests.health.catalogue.play import is_found, names_culprit, play
+from tests.health.catalogue.unseen import BROKEN, HEALTHY
 
 
-@pytest.mark.parametrize("name", BROKEN)
+def marked(name: str) -> Any:
+    """A known gap must be one: where it is closed, the mark goes."""
+    gap = BROKEN[name].gap
+    return pytest.param(name, marks=pytest.mark.xfail(reason=gap, strict=True) if gap else ())
+
+
+@pytest.mark.parametrize("name", map(marked, BROKEN))
 def test_broken(name: str) -> None:
     case = BROKEN[name]
     played = play(case.train)

@@ -65,7 +65,6 @@ def unread(*, is_dead: bool) -> Run:
 def test_outputs_that_nothing_reads_are_not_dead_units() -> None:
     (found,) = unread(is_dead=False).feed().findings()
     assert (found.kind, found.first_step) == ("zero_gradient", 20)
-    assert causes(found)[0] == "Nothing reads what dense_0 and dense_1 give"
     assert "did compute something" in found.evidence["summary"]
     assert found.evidence["unread"] == ["dense_0", "dense_1"]
 
@@ -227,3 +226,118 @@ def test_a_gradient_that_fades_while_the_loss_stands_still() -> None:
     assert causes(found[0])[0] == "The outputs stand where the loss is flat"
     loss = 2.3 * np.exp(-np.arange(N) / 20.0)
     assert not run().set_loss(loss).scale("gradient", faded).feed().findings(), "that is what training is for"
+
+
+# -- parts that do not fit together ------------------------------------------------------------------------------------
+
+
+def answered(function: str, low: float, high: float) -> Run:
+    """A last layer with an activation, and targets between two numbers."""
+    sick = run(layers=[*RELUS[:3], ("dense_3", 8, function)], inputs=[("input", 8), ("target", 8)])
+    column = sick.columns("input", [1])[0]
+    for name, value in {"min": low, "max": high, "mean": (low + high) / 2, "std": (high - low) / 4}.items():
+        sick.statistics[:, column, COLUMN[name]] = value
+    return sick
+
+
+@pytest.mark.parametrize(
+    ("function", "low", "high"), [("sigmoid", 25.0, 346.0), ("tanh", -4.0, 4.0), ("relu", -2.0, 2.0)]
+)
+@pytest.mark.parametrize("batch", [1, 64])
+def test_targets_that_the_last_layer_cannot_give(function: str, low: float, high: float, batch: int) -> None:
+    (found,) = answered(function, low, high).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("saturated_activation", "critical", 0)
+    assert found.layer == "dense_3"
+    assert causes(found)[0].startswith("The last layer's activation does not fit the targets")
+
+
+@pytest.mark.parametrize(
+    ("function", "low", "high"),
+    [("sigmoid", 0.0, 1.0), ("tanh", -1.0, 1.0), ("relu", -0.1, 9.0), ("linear", 25.0, 346.0)],
+)
+def test_targets_within_reach_are_well(function: str, low: float, high: float) -> None:
+    assert not answered(function, low, high).feed().findings()
+
+
+def test_targets_out_of_reach_in_few_batches_are_outliers() -> None:
+    seldom = answered("sigmoid", 0.0, 1.0)
+    seldom.statistics[::5, seldom.columns("input", [1])[0], COLUMN["max"]] = 300.0
+    assert not seldom.feed().findings()
+
+
+def shrinking(weights: float) -> Run:
+    """The second layer's output falls to a thousandth, and its kernel to some part, while the loss falls far."""
+    factor = np.maximum(np.exp(-np.arange(N) / 10.0), 1e-3)
+    sick = run(layers=RELUS).set_loss(2.3 * np.exp(-np.arange(N) / 20.0))
+    column = sick.columns("activation", [1])[0]
+    sick.statistics[:, column, COLUMN["std"]] *= factor
+    return sick.scale("weight", np.where(np.arange(N) < 20, 1.0, weights), [2])
+
+
+@pytest.mark.parametrize(("weights", "cause"), [(1.0, "A penalty on what dense_1 gives"), (0.01, "Regularisation or")])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_an_output_that_shrinks_to_nothing(weights: float, cause: str, batch: int) -> None:
+    (found,) = shrinking(weights).feed(batch=batch).findings()
+    assert (found.kind, found.layer) == ("dead_units", "dense_1")
+    assert 20 <= found.first_step <= 45
+    assert causes(found)[0].startswith(cause)
+
+
+def test_the_last_output_may_shrink() -> None:
+    well = run(layers=RELUS)
+    well.statistics[:, well.columns("activation", [3])[0], COLUMN["std"]] *= np.maximum(
+        np.exp(-np.arange(N) / 10.0), 1e-3
+    )
+    assert not well.feed().findings()
+
+
+def clipped(left: float, ratio: float = 1e-6) -> Run:
+    sick = run().scale("update", ratio / 1e-3)
+    sick.scalars[:, 5], sick.present[:, 5] = left * sick.scalars[:, 2], True
+    return sick
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_clipping_that_leaves_nothing(batch: int) -> None:
+    (found,) = clipped(1e-3).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("vanishing_gradient", "warning", 0)
+    assert found.title.startswith("Clipping leaves 0.001 of the gradient in every step")
+    assert causes(found)[0] == "The limit of the clipping is far below the usual gradient"
+
+
+def test_clipping_that_leaves_enough_or_does_no_harm_is_well() -> None:
+    assert not clipped(0.05).feed().findings()
+    assert not clipped(1e-3, 1e-3).feed().findings(), "an optimizer that does not care for the gradient's size"
+    falling = 2.3 * np.exp(-np.arange(N) / 100.0)
+    assert not clipped(1e-3).set_loss(falling).feed().findings()
+
+
+@pytest.mark.parametrize(("sign", "cause"), [(-1.0, "The loss has no lower bound"), (1.0, "The learning rate")])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_a_loss_that_runs_away(sign: float, cause: str, batch: int) -> None:
+    loss = sign * (2.0 + np.maximum(np.arange(N) - 100.0, 0.0) * 10.0)
+    (found,) = run().set_loss(loss).feed(batch=batch).findings()
+    assert (found.kind, found.severity) == ("exploding_gradient", "warning")
+    assert found.title.startswith("The loss has run away")
+    assert causes(found)[0].startswith(cause)
+
+
+def test_a_loss_that_comes_back_or_was_large_from_the_start_does_not_run_away() -> None:
+    burst = np.where((np.arange(N) > 100) & (np.arange(N) < 130), 1e4, 2.0)
+    assert not run().set_loss(burst).feed().findings()
+    assert not run().set_loss(3e4 - 50.0 * np.arange(N)).feed().findings()
+
+
+# -- why a gradient is zero --------------------------------------------------------------------------------------------
+
+
+def test_behind_all_that_gets_no_gradient_stands_a_step_function() -> None:
+    """From the input to some layer nothing learns, and what comes behind does: no router does that."""
+    (found,) = unread(is_dead=False).feed().findings()
+    assert causes(found)[0].startswith("An operation without a slope stands behind dense_1")
+
+
+def test_some_in_the_middle_are_left_out_by_a_router() -> None:
+    sick = run(layers=RELUS).scale("gradient", 0.0, [2, 3], start=20).scale("backprop", 0.0, [1], start=20)
+    (found,) = sick.feed().findings()
+    assert causes(found)[0] == "Nothing reads what dense_1 gives"

@@ -37,6 +37,7 @@ class Block:
         operations: ``[n, n_operations, 6]`` float32, NaN where not captured.
         loss: ``[n]`` float64, the stream's own loss, NaN where it has none or it was not captured.
         is_loss_finite: ``[n]`` False where a loss in the row is NaN or infinite.
+        clipped_norm: ``[n]`` float64, the gradients' norm after the optimizer's clipping, NaN where it has none.
         is_update: ``[n]`` False where gradients were only added up (gradient accumulation).
     """
 
@@ -48,6 +49,7 @@ class Block:
     operations: npt.NDArray[np.float32]
     loss: Float
     is_loss_finite: Bool
+    clipped_norm: Float
     is_update: Bool
 
     @cached_property

@@ -12,10 +12,14 @@ import numpy.typing as npt
 
 from gradwatch_server.health.series import Question, Reading, Series
 
-__all__ = ["LOGGED", "Book", "StepQuestion", "Testimony", "is_loss"]
+__all__ = ["LOGGED", "UPDATE_RATIO", "WEIGHTS_FINITE", "Book", "StepQuestion", "Testimony", "is_loss"]
 
 LOGGED: Final = -1
 """The stream number of scalars that the user logs."""
+
+UPDATE_RATIO: Final = "gradwatch/update_ratio"
+WEIGHTS_FINITE: Final = "gradwatch/weights_finite"
+"""Scalars that the engine itself derives from the rows."""
 
 Key = tuple[int, str]
 

@@ -6,8 +6,21 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gradwatch_server.health.book import Testimony
-from gradwatch_server.health.episode import Cut, Episode, Fade, Flat, Plateau, Rate, Still, Vanishing, Zero
+from gradwatch_server.health.book import UPDATE_RATIO, Testimony
+from gradwatch_server.health.episode import (
+    Cut,
+    Episode,
+    Fade,
+    Flat,
+    Overclipped,
+    Plateau,
+    Rate,
+    Still,
+    Unreachable,
+    Vanishing,
+    Zero,
+)
+from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.plateau import LEVEL_TOLERANCE
 from gradwatch_server.health.series import Reading
 
@@ -21,6 +34,8 @@ SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start while some units are left learns with those."""
 FALLEN_SHARE: Final = 0.9
 """A loss above this part of its start has not fallen."""
+SMALL_RATIO: Final = 0.1 * USUAL_RATIO
+"""Updates this small against the weights are too small."""
 DONE_LOSS: Final = 1e-6
 """A loss this small has nothing left to learn: its gradients may well be zero."""
 
@@ -28,40 +43,49 @@ DONE_LOSS: Final = 1e-6
 def is_credible(episode: Episode, testimony: Testimony) -> bool:
     """Whether the loss, as it was when the rule was sure, agrees that an episode is a trouble."""
     judge = _JUDGES.get(type(episode))
-    return judge is None or judge(episode, testimony.known.read_loss())
+    return judge is None or judge(episode, testimony)
 
 
-def _has_work_left(_: Episode, loss: Reading) -> bool:
+def _has_work_left(_: Episode, testimony: Testimony) -> bool:
+    loss = testimony.known.read_loss()
     return not _has_learned(loss.initial, loss.recent)
 
 
-def _is_zero_credible(_: Zero, loss: Reading) -> bool:
+def _is_zero_credible(_: Zero, testimony: Testimony) -> bool:
+    loss = testimony.known.read_loss()
     # A loss that was tiny from its start tells nothing about its end: what is exactly 0 in float16 may be small.
     return not _has_learned(loss.initial, loss.recent, done=0.0)
 
 
-def _is_flat_credible(episode: Flat, loss: Reading) -> bool:
+def _is_flat_credible(episode: Flat, testimony: Testimony) -> bool:
+    loss = testimony.known.read_loss()
     if episode.share >= FLAT_SHARE:
         return not _has_learned(loss.initial, loss.recent)
     # With units to spare a model may learn well; without a loss nobody can say.
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 
-def _is_rate_credible(_: Rate, loss: Reading) -> bool:
-    return _has_not_fallen(loss)
+def _is_rate_credible(_: Rate, testimony: Testimony) -> bool:
+    return _has_not_fallen(testimony.known.read_loss())
 
 
-def _is_fade_credible(episode: Fade, loss: Reading) -> bool:
+def _is_fade_credible(episode: Fade, testimony: Testimony) -> bool:
     # In a game a loss near its end is one side's success only.
-    return episode.is_game or _has_not_fallen(loss)
+    return episode.is_game or _has_not_fallen(testimony.known.read_loss())
 
 
-def _is_plateau_credible(episode: Plateau, _: Reading) -> bool:
+def _is_overclipped_credible(_: Overclipped, testimony: Testimony) -> bool:
+    # Adam and its like make the same steps of a gradient of any size.
+    ratio = testimony.known.read(UPDATE_RATIO).recent
+    return _has_not_fallen(testimony.known.read_loss()) and ratio is not None and ratio < SMALL_RATIO
+
+
+def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
     # What is level from its start is a guess only at a level that is known for one.
     return not episode.is_from_start or abs(episode.level - episode.guess) <= LEVEL_TOLERANCE * episode.guess
 
 
-_JUDGES: Final[Mapping[type[Episode], Callable[[Any, Reading], bool]]] = {
+_JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Vanishing: _has_work_left,
     Cut: _has_work_left,
     Still: _has_work_left,
@@ -70,6 +94,8 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Reading], bool]]] = {
     Rate: _is_rate_credible,
     Fade: _is_fade_credible,
     Plateau: _is_plateau_credible,
+    Overclipped: _is_overclipped_credible,
+    Unreachable: _has_work_left,
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
-from gradwatch_server.health.book import LOGGED, Book, Testimony, is_loss
+from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony, is_loss
 from gradwatch_server.health.credibility import is_credible
 from gradwatch_server.health.episode import Episode, Fade, NonFinite, Phase, Plateau
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
@@ -21,9 +21,10 @@ from gradwatch_server.health.nonfinite import NonFiniteScalarRule
 from gradwatch_server.health.operation import find_account
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.plateau import PlateauRule, count_classes
+from gradwatch_server.health.runaway import RunawayRule
 from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.verdict import UPDATE_RATIO, WEIGHTS_FINITE, Facts, limit_repeats, tell_all
+from gradwatch_server.health.verdict import Facts, limit_repeats, tell_all
 
 __all__ = ["Engine"]
 
@@ -45,7 +46,7 @@ class Engine:
     def __init__(self) -> None:
         """Starts healthy."""
         self._streams: dict[int, Stream] = {}
-        self._scalar_rules: dict[tuple[int, str], tuple[NonFiniteScalarRule, PlateauRule]] = {}
+        self._scalar_rules: dict[tuple[int, str], tuple[PlateauRule, NonFiniteScalarRule, RunawayRule]] = {}
         self._columns: dict[tuple[int, str], InputColumns] = {}
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
@@ -95,7 +96,7 @@ class Engine:
             known.scalars = tuple(scalars)
             return
         self._streams[stream] = Stream(stream, optimizer, table, tuple(scalars), operations=ops, earlier=known)
-        for (source, _), (_, plateau) in self._scalar_rules.items():
+        for (source, _), (plateau, *_) in self._scalar_rules.items():
             plateau.n_classes = self._count_classes(source)
 
     def feed_rows(
@@ -209,8 +210,9 @@ class Engine:
         if is_loss(name):
             rules = self._scalar_rules.get((stream, name))
             if rules is None:
-                rules = self._scalar_rules[stream, name] = NonFiniteScalarRule(stream, name), PlateauRule(stream, name)
-                rules[1].n_classes = self._count_classes(stream)
+                makers = PlateauRule(stream, name), NonFiniteScalarRule(stream, name), RunawayRule(stream, name)
+                rules = self._scalar_rules[stream, name] = makers
+                rules[0].n_classes = self._count_classes(stream)
             for rule in rules:
                 rule.feed(steps, values)
 

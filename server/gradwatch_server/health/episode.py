@@ -19,16 +19,20 @@ __all__ = [
     "Cut",
     "Episode",
     "Fade",
+    "Faint",
     "Flat",
     "Growth",
     "Missing",
     "NonFinite",
+    "Overclipped",
     "Phase",
     "Plateau",
     "Rate",
+    "Runaway",
     "Steep",
     "Still",
     "Trend",
+    "Unreachable",
     "Vanishing",
     "Zero",
 ]
@@ -191,6 +195,74 @@ class Fade(Episode):
     start: float = float("nan")
     norm: float = float("nan")
     is_game: bool = False
+
+
+@dataclass(eq=False)
+class Faint(Episode):
+    """Layers whose output shrank to next to nothing of what it was.
+
+    Attributes:
+        columns: column of the layer's output -> the step since when.
+        column: the first of them.
+        before: the largest standard deviation of its first rows.
+        after: that at `known_step`.
+        weight_factor: the norm of its kernels now over that in the first row, NaN where not read.
+        is_of_weights: whether it is the kernels that shrank; the output may hold a bias still.
+    """
+
+    columns: dict[int, int] = field(default_factory=dict)
+    column: int = -1
+    before: float = float("nan")
+    after: float = float("nan")
+    weight_factor: float = float("nan")
+    is_of_weights: bool = False
+
+
+@dataclass(eq=False)
+class Unreachable(Episode):
+    """Targets that the last layer's function cannot give.
+
+    Attributes:
+        column: the last layer's output.
+        low: the least that it can give.
+        high: the most.
+        smallest: the least target so far.
+        largest: the largest.
+    """
+
+    column: int = -1
+    low: float = float("nan")
+    high: float = float("nan")
+    smallest: float = float("nan")
+    largest: float = float("nan")
+
+
+@dataclass(eq=False)
+class Overclipped(Episode):
+    """Clipping that leaves next to nothing of the gradient.
+
+    Attributes:
+        left: the usual share of the norm that is left, until it was known.
+        norm: the usual norm before clipping, until then.
+    """
+
+    left: float = float("nan")
+    norm: float = float("nan")
+
+
+@dataclass(eq=False)
+class Runaway(Episode):
+    """A loss far beyond its start that does not come back.
+
+    Attributes:
+        name: the loss.
+        start: the least of its first values.
+        level: the farthest median since.
+    """
+
+    name: str = ""
+    start: float = float("nan")
+    level: float = float("nan")
 
 
 @dataclass(eq=False)

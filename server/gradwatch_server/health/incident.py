@@ -11,16 +11,20 @@ from gradwatch_server.health.episode import (
     Cut,
     Episode,
     Fade,
+    Faint,
     Flat,
     Growth,
     Missing,
     NonFinite,
+    Overclipped,
     Phase,
     Plateau,
     Rate,
+    Runaway,
     Steep,
     Still,
     Trend,
+    Unreachable,
     Vanishing,
     Zero,
 )
@@ -75,14 +79,20 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
     Trend: (Steep, Trend),
-    Vanishing: (Flat,),
-    Fade: (Flat, Cut, Fade),
-    Zero: (Flat, Cut, Fade),
-    Still: (Flat, Cut, Missing, Vanishing, Zero),
-    Plateau: (Rate, Steep, Flat, Cut, Missing, Vanishing, Fade, Zero, Still),
+    Flat: (Unreachable,),
+    Faint: (Flat, Zero),
+    Vanishing: (Flat, Faint),
+    Fade: (Unreachable, Flat, Cut, Faint, Fade),
+    Zero: (Flat, Cut, Faint, Fade),
+    Still: (Flat, Cut, Missing, Vanishing, Zero, Overclipped),
+    Runaway: (Rate, Flat, Runaway),
+    Plateau: (Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Vanishing, Fade, Zero, Still, Overclipped),
 }
 """What a quiet trouble is a consequence of, if both were there at a time."""
-_PRECEDENCE: Final = (Rate, Missing, Steep, Flat, Cut, Vanishing, Fade, Zero, Still, Plateau, Trend)
+_PRECEDENCE: Final = (
+    Rate, Missing, Steep, Unreachable, Flat, Cut, Faint, Vanishing, Fade, Zero, Overclipped, Still, Runaway, Plateau,
+    Trend,
+)  # fmt: skip
 
 
 def assemble(episodes: Sequence[Episode]) -> list[Incident]:
@@ -137,7 +147,7 @@ def _explains(cause: Episode, episode: Episode) -> bool:
     ):
         return False  # dead units make zeros, saturated ones make gradients fade
     # A loss is everybody's; and where one side of a game has won, both are left with nothing.
-    is_same = cause.stream == episode.stream or isinstance(episode, Plateau) or isinstance(cause, Fade)
+    is_same = cause.stream == episode.stream or isinstance(episode, (Plateau, Runaway)) or isinstance(cause, Fade)
     return is_same and cause.first_step <= _last(episode) and episode.first_step <= _last(cause)
 
 

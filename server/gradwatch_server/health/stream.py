@@ -15,6 +15,7 @@ from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
 from gradwatch_server.health.exploding import ExplodingRule
 from gradwatch_server.health.fade import FadeRule
+from gradwatch_server.health.faint import FaintRule
 from gradwatch_server.health.forecast import ForecastRule
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.missing import MissingRule
@@ -22,11 +23,13 @@ from gradwatch_server.health.nonfinite import NonFiniteRule
 from gradwatch_server.health.operation import OperationRecord, OperationRule, Origin
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outlier import Outlier, Outliers
+from gradwatch_server.health.overclipped import OverclippedRule
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.still import StillRule
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import FlatRule
+from gradwatch_server.health.unreachable import UnreachableRule
 from gradwatch_server.health.vanishing import VanishingRule
 from gradwatch_server.health.witness import WitnessRule
 from gradwatch_server.health.zero import ZeroRule
@@ -35,6 +38,7 @@ __all__ = ["Rows", "Stream", "read_weights"]
 
 LOSS_SCALE: Final = "loss_scale"
 IS_UPDATE: Final = "is_update"
+CLIPPED_NORM: Final = "clipped_norm"
 
 Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
@@ -151,6 +155,7 @@ class Stream:
             operations=rows.operations,
             loss=self._read_loss(rows),
             is_loss_finite=np.asarray(~is_loss_broken.any(axis=1)),
+            clipped_norm=self._read(rows, CLIPPED_NORM),
             is_update=self._read_is_update(rows),
         )
 
@@ -169,7 +174,13 @@ class Stream:
         places = [place for place, name in enumerate(self.scalars) if is_loss(name)]
         if not places:
             return np.full(len(rows.steps), np.nan)
-        place = min(places, key=lambda place: self.scalars[place] != "loss")
+        return self._read(rows, self.scalars[min(places, key=lambda place: self.scalars[place] != "loss")])
+
+    def _read(self, rows: Rows, name: str) -> npt.NDArray[np.float64]:
+        """``[n]`` a scalar of the stream, NaN where it was not captured."""
+        if name not in self.scalars:
+            return np.full(len(rows.steps), np.nan)
+        place = self.scalars.index(name)
         return np.where(rows.present[:, place], rows.scalars[:, place].astype(np.float64), np.nan)
 
     def _read_is_update(self, rows: Rows) -> Bool:
@@ -196,6 +207,9 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         ExplodingRule(number, table),
         VanishingRule(number, table),
         FadeRule(number, table),
+        FaintRule(number, table),
+        UnreachableRule(number, table),
+        OverclippedRule(number, table),
         StillRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),

@@ -41,6 +41,7 @@ class Broken:
         code: what must stand in the source line that is named.
         layer: the layer (or column, or tensor) that must be named, if no operation is.
         cause: words of which one must stand in the first two hypotheses.
+        gap: why it is not found, or its culprit not named, as far as the rules go today; empty where it is.
     """
 
     train: Training
@@ -51,6 +52,7 @@ class Broken:
     code: str = ""
     layer: str = ""
     cause: tuple[str, ...] = ()
+    gap: str = ""
 
     @property
     def name(self) -> str:

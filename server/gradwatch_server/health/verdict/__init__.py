@@ -10,16 +10,20 @@ from gradwatch_server.health.episode import (
     Cut,
     Episode,
     Fade,
+    Faint,
     Flat,
     Growth,
     Missing,
     NonFinite,
+    Overclipped,
     Phase,
     Plateau,
     Rate,
+    Runaway,
     Steep,
     Still,
     Trend,
+    Unreachable,
     Vanishing,
     Zero,
 )
@@ -28,13 +32,14 @@ from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
+from gradwatch_server.health.verdict.misfit import tell_faint, tell_overclipped, tell_runaway, tell_unreachable
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
-from gradwatch_server.health.verdict.scene import UPDATE_RATIO, WEIGHTS_FINITE, Facts, Scene
+from gradwatch_server.health.verdict.scene import Facts, Scene
 from gradwatch_server.health.verdict.stall import tell_flat, tell_plateau, tell_still
 from gradwatch_server.health.verdict.steep import tell_cut, tell_steep
 
-__all__ = ["UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "limit_repeats", "tell_all"]
+__all__ = ["Facts", "limit_repeats", "tell_all"]
 
 REPEATS_LIMIT: Final = 5
 """Findings of one kind about one tensor; further ones are counted in the last: a page of equal sentences tells
@@ -69,6 +74,10 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Steep: tell_steep,
     Vanishing: tell_vanishing,
     Fade: tell_fade,
+    Faint: tell_faint,
+    Unreachable: tell_unreachable,
+    Overclipped: tell_overclipped,
+    Runaway: tell_runaway,
     Missing: tell_missing,
     Zero: tell_zero,
     Flat: tell_flat,

@@ -108,6 +108,12 @@ g_loss = bce(tf.ones_like(fake), fake)
 discriminator_optimizer = tf.keras.optimizers.Adam(1e-4, beta_1=0.5)
 generator_optimizer = tf.keras.optimizers.Adam(2e-4, beta_1=0.5)"""
 
+STRAIGHT_CODE = """\
+# Forward the step function, backward the identity:
+hard = tf.sign(x)
+x = x + tf.stop_gradient(hard - x)
+# or a smooth one that becomes steeper while training goes on: tf.tanh(steepness * x)"""
+
 BALANCE_CODE = """\
 # Keep all experts in use: noise while training, and a loss that is least when the load is even (Shazeer et al. 2017)
 scores = gate(x) + (tf.random.normal(tf.shape(gate(x))) if training else 0.0)
@@ -364,6 +370,7 @@ def advise_zero(
     is_everything: bool,
     fed_zeros: str | None,
     unread: list[str],
+    is_cut_off: bool,
 ) -> list[Hypothesis]:
     """Causes of gradients that are exactly zero.
 
@@ -374,6 +381,7 @@ def advise_zero(
         is_everything: whether no kernel has a gradient.
         fed_zeros: a layer whose whole input is known to be zero.
         unread: layers whose outputs are not zero, and that the loss does not depend on.
+        is_cut_off: whether these are all kernels from the input to some layer, and those behind it learn.
     """
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
@@ -400,7 +408,9 @@ def advise_zero(
         ),
     ]
     if unread:
-        found.append(_advise_unread(unread))
+        found.append(_advise_cut_off(unread[-1]) if is_cut_off else _advise_unread(unread))
+    if is_shown and scene.start.n_samples == 1 and scene.has_states:
+        found.append(_advise_batch_of_one())
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.95))
     if is_half:
@@ -428,6 +438,28 @@ def _advise_unread(layers: list[str]) -> Hypothesis:
         "and then the others never learn to be better.",
         "Give every expert its share (noise in the gate, a balancing loss), or take out the mask or the branch.",
         BALANCE_CODE,
+    )
+
+
+def _advise_cut_off(layer: str) -> Hypothesis:
+    return Hypothesis(
+        f"An operation without a slope stands behind {layer}: sign, round, argmax, a cast or `stop_gradient`",
+        0.9,
+        f"Everything up to {layer} gives something and gets no gradient, and what stands behind it learns. A step "
+        "function has slope 0 wherever it has one, so nothing before it is ever told how to be better.",
+        "Pass the gradient straight through, or use a smooth function in training.",
+        STRAIGHT_CODE,
+    )
+
+
+def _advise_batch_of_one() -> Hypothesis:
+    return Hypothesis(
+        "Batch normalisation over a batch of one sample",
+        0.95,
+        "The mean over one sample is the sample itself: what is left is 0, whatever came in, and the layer gives its "
+        "constant. Nothing before it gets a gradient.",
+        "Use larger batches, or LayerNormalization or GroupNormalization.",
+        "x = tf.keras.layers.LayerNormalization()(x)             # over the features of each sample by itself",
     )
 
 

@@ -152,6 +152,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
                 is_everything=is_everything,
                 fed_zeros=dead,
                 unread=unread,
+                is_cut_off=positions == table.kernels[: len(positions)].tolist(),
             )
         ),
     )
@@ -172,8 +173,7 @@ def _say_dead(layer: str) -> str:
 def _say_unread(layers: list[str]) -> str:
     if not layers:
         return ""
-    those = "its output is" if len(layers) == 1 else "their outputs are"
-    return f"; {list_names(layers)} did compute something, but the loss does not depend on it: {those} not used"
+    return f"; {list_names(layers)} did compute something, but the loss does not depend on it"
 
 
 def _table_of(lead: Vanishing | Fade | Missing | Zero) -> TensorTable:

@@ -10,21 +10,25 @@ from typing import Any, Final
 
 import numpy as np
 
-from gradwatch_server.health.book import Testimony
+from gradwatch_server.health.book import UPDATE_RATIO, WEIGHTS_FINITE, Testimony
 from gradwatch_server.health.episode import (
     Cut,
     Episode,
     Fade,
+    Faint,
     Flat,
     Growth,
     Missing,
     NonFinite,
+    Overclipped,
     Phase,
     Plateau,
     Rate,
+    Runaway,
     Steep,
     Still,
     Trend,
+    Unreachable,
     Vanishing,
     Zero,
 )
@@ -40,11 +44,7 @@ from gradwatch_server.health.verdict.operation import say_link
 from gradwatch_server.health.verdict.prophecy import forecast_of, kind_of_trend, say_forecast, say_trend
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 
-__all__ = ["NAMES_LIMIT", "UPDATE_RATIO", "WEIGHTS_FINITE", "Facts", "Scene", "kind_of"]
-
-UPDATE_RATIO: Final = "gradwatch/update_ratio"
-WEIGHTS_FINITE: Final = "gradwatch/weights_finite"
-"""Scalars that the engine itself derives from the rows."""
+__all__ = ["NAMES_LIMIT", "Facts", "Scene", "kind_of"]
 
 NAMES_LIMIT: Final = 10
 """Names in a list of evidence; the number of all stands beside it."""
@@ -207,6 +207,12 @@ class Scene:
         return self.testimony.known.read("clipped_share").recent
 
     @property
+    def has_states(self) -> bool:
+        """Whether layers of the lead's stream keep running statistics, as batch normalisation does."""
+        table = self.incident.lead.table
+        return table is not None and len(table.states) > 0
+
+    @property
     def is_loss_scaled(self) -> bool:
         """Whether a loss scale is recorded."""
         return self.testimony.known.read("loss_scale").recent is not None
@@ -339,6 +345,10 @@ def kind_of(episode: Episode) -> str:
         Rate: "lr_too_high",
         Vanishing: "vanishing_gradient",
         Fade: "vanishing_gradient",
+        Faint: "dead_units",
+        Unreachable: "saturated_activation",
+        Overclipped: "vanishing_gradient",
+        Runaway: "exploding_gradient",
         Missing: "missing_gradient",
         Zero: "zero_gradient",
         Steep: "steep_gradient",
@@ -393,6 +403,10 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Flat: "units",
     Cut: "zeros in the gradient",
     Plateau: "loss",
+    Runaway: "loss",
+    Faint: "units",
+    Unreachable: "units",
+    Overclipped: "clipping",
     Still: "weights that stand still",
     Trend: "trend",
 }

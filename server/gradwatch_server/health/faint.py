@@ -1,0 +1,127 @@
+"""The rule for layers whose output shrinks to next to nothing of what it was: what stands behind is told nothing.
+
+A penalty that outweighs the data does that, on the output itself (a posterior that collapses) or on the weights. A
+layer that fades on purpose is rare, and the last one may well come to rest near 0: it is not judged.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import EPISODES_LIMIT, Faint, Phase
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["FaintRule"]
+
+EARLY_ROWS: Final = 5
+"""Captured rows of which the largest is a layer's own past."""
+FAINT_FACTOR: Final = 0.03
+"""Of its past. Weight decay and learning change a layer's output by a few times, not thirtyfold."""
+SHRUNK_FACTOR: Final = 1e-2
+"""Of the kernels' norm in the first row."""
+CONFIRM_ROWS: Final = 10
+CONFIRM_STEPS: Final = 50
+"""Captured rows, and steps, in which nothing came back."""
+
+Float = npt.NDArray[np.float64]
+
+
+class FaintRule:
+    """Watches the standard deviation of all outputs but the last of one stream.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        self._columns = table.activation[:-1]
+        n = len(self._columns)
+        self._early: list[list[float]] = [[] for _ in range(n)]
+        self._before = np.full(n, np.nan)
+        self._run = np.zeros(n, np.int64)
+        self._run_step = np.full(n, -1, np.int64)
+        layers = [table.layers[column] for column in self._columns]
+        self._weights = [
+            [int(table.weight_of[p]) for p in table.kernels if table.layer_of_gradient(int(p)) == layer]
+            for layer in layers
+        ]
+        self._first_weight = np.full(n, np.nan)
+        self._weight = np.full(n, np.nan)
+        self._current: Faint | None = None
+        self.episodes: list[Faint] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; one in which no layer was looked at changes nothing."""
+        if not len(self._columns):
+            return
+        spread = block.statistics[:, self._columns, COLUMN["std"]].astype(np.float64)
+        rows = np.flatnonzero(np.isfinite(spread).any(axis=1))
+        if not len(rows):
+            return
+        for row in rows.tolist():
+            self._read_weights(block, row)
+            is_settled = not np.isnan(self._before).any()
+            is_quiet = is_settled and self._current is None and not self._run.any()
+            if not is_quiet or self._is_low(spread[row]).any():
+                self._step(block, row, spread[row])
+
+    def _is_low(self, spread: Float) -> npt.NDArray[np.bool_]:
+        is_faint = (spread > 0) & (spread < FAINT_FACTOR * self._before)
+        return np.asarray(is_faint | (np.isfinite(spread) & (self._weight < SHRUNK_FACTOR * self._first_weight)))
+
+    def _step(self, block: Block, row: int, spread: Float) -> None:
+        step = int(block.steps[row])
+        for place in np.flatnonzero(np.isnan(self._before) & (spread > 0)).tolist():
+            early = self._early[place]
+            early.append(float(spread[place]))
+            if len(early) == EARLY_ROWS:
+                self._before[place] = max(early)
+        is_low, is_seen = self._is_low(spread), np.isfinite(spread)
+        self._run_step[is_low & (self._run == 0)] = step
+        self._run = np.where(is_low, self._run + 1, np.where(is_seen, 0, self._run))
+        is_sure = (self._run >= CONFIRM_ROWS) & (step - self._run_step >= CONFIRM_STEPS)
+        if self._current is not None:
+            if not self._run.any():
+                self._current.closed_step = step
+                self._current = None
+                return
+            self._current.last_step = step
+            self._current.n_rows += 1
+            for place in np.flatnonzero(is_sure).tolist():
+                self._current.columns.setdefault(int(self._columns[place]), int(self._run_step[place]))
+        elif is_sure.any() and len(self.episodes) < EPISODES_LIMIT:
+            self._open(step, np.flatnonzero(is_sure), spread)
+
+    def _read_weights(self, block: Block, row: int) -> None:
+        for place, columns in enumerate(self._weights):
+            norm = block.statistics[row, [c for c in columns if c >= 0], COLUMN["norm"]].astype(np.float64)
+            if len(norm) and np.isfinite(norm).all():
+                self._weight[place] = float(np.sqrt((norm**2).sum()))
+                if np.isnan(self._first_weight[place]):
+                    self._first_weight[place] = self._weight[place]
+
+    def _open(self, step: int, places: npt.NDArray[np.int64], spread: Float) -> None:
+        first = int(places[np.argmin(self._run_step[places])])
+        known = self._first_weight[first]
+        self._current = Faint(
+            stream=self._stream,
+            phase=Phase.ACTIVATION,
+            first_step=int(self._run_step[first]),
+            last_step=step,
+            n_rows=int(self._run[first]),
+            known_step=step,
+            table=self._table,
+            columns={int(self._columns[place]): int(self._run_step[place]) for place in places},
+            column=int(self._columns[first]),
+            before=float(self._before[first]),
+            after=float(spread[first]),
+            weight_factor=float(self._weight[first] / known) if known > 0 else float("nan"),
+            is_of_weights=bool(known > 0 and self._weight[first] < SHRUNK_FACTOR * known),
+        )
+        self.episodes.append(self._current)

@@ -1,0 +1,95 @@
+"""The rule for a loss that runs away without ever becoming NaN. Owns the medians of one loss' last pieces.
+
+A loss of training ends somewhere: at 0, at the noise of the data, at the entropy of what is predicted. One that is a
+hundred times its start, and stays beyond it, is being driven: up by steps that are too large or have the wrong sign,
+down because nothing bounds it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Runaway
+
+__all__ = ["RunawayRule"]
+
+PIECE_VALUES: Final = 20
+"""Values whose median is one look: a bad batch is none."""
+START_VALUES: Final = 3
+"""The least of the first values is the start: what runs away does so within the first steps."""
+RUNAWAY_FACTOR: Final = 100.0
+"""Times the start, or times 1 where that is smaller: losses in bits, nats or squared units start within that."""
+CALM_FACTOR: Final = 10.0
+"""Hysteresis: it is over below this."""
+CONFIRM_LOOKS: Final = 3
+"""One look after another: divergence stays, a burst does not."""
+
+
+class RunawayRule:
+    """Watches one loss.
+
+    Args:
+        stream: the stream that brings it, -1 for one that the user logs.
+        name: its name.
+    """
+
+    def __init__(self, stream: int, name: str) -> None:
+        self._stream, self._name = stream, name
+        self._piece = np.zeros(PIECE_VALUES)
+        self._n = 0
+        self._first: list[float] = []
+        self._first_step = -1
+        self._count = 0
+        self._current: Runaway | None = None
+        self.episodes: list[Runaway] = []
+
+    def feed(self, steps: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> None:
+        """Takes captured values, in order of steps."""
+        wanted = START_VALUES - len(self._first)
+        if wanted > 0:
+            self._first += values[np.isfinite(values)][:wanted].tolist()
+        start = 0
+        while start < len(steps):
+            end = min(len(steps), start + PIECE_VALUES - self._n % PIECE_VALUES)
+            place = self._n % PIECE_VALUES
+            self._piece[place : place + end - start] = values[start:end]
+            self._n += end - start
+            start = end
+            if self._n % PIECE_VALUES == 0 and np.isfinite(self._piece).all():
+                self._look(int(steps[end - 1]), float(np.median(self._piece)))
+
+    def _look(self, step: int, level: float) -> None:
+        begun = min(self._first, key=abs)
+        times = abs(level) / max(abs(begun), 1.0)
+        if self._current is not None:
+            if times < CALM_FACTOR:
+                self._current.closed_step = step
+                self._current, self._count = None, 0
+                return
+            self._current.last_step = step
+            self._current.n_rows += PIECE_VALUES
+            if abs(level) > abs(self._current.level):
+                self._current.level = level
+            return
+        if times < RUNAWAY_FACTOR:
+            self._count = 0
+            return
+        if self._count == 0:
+            self._first_step = step - PIECE_VALUES + 1
+        self._count += 1
+        if self._count >= CONFIRM_LOOKS and len(self.episodes) < EPISODES_LIMIT:
+            self._current = Runaway(
+                stream=self._stream,
+                phase=Phase.LOSS,
+                first_step=max(self._first_step, 0),
+                last_step=step,
+                n_rows=CONFIRM_LOOKS * PIECE_VALUES,
+                known_step=step,
+                name=self._name,
+                start=begun,
+                level=level,
+            )
+            self.episodes.append(self._current)

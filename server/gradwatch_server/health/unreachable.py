@@ -1,0 +1,96 @@
+"""The rule for targets that the last layer cannot give: a sigmoid for a score of 300, a relu for negative numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import Phase, Unreachable
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["UnreachableRule"]
+
+CONFIRM_ROWS: Final = 20
+"""Captured rows, nearly all of which hold targets out of reach: an outlier is no design."""
+ROWS_SHARE: Final = 0.9
+BEYOND: Final = 0.5
+"""How far beyond, in widths of the range (of an open range: in standard deviations of the targets). Labels of -1 and 1
+under a tanh are not beyond it."""
+
+_RANGES: Final = {
+    "sigmoid": (0.0, 1.0),
+    "hard_sigmoid": (0.0, 1.0),
+    "tanh": (-1.0, 1.0),
+    "hard_tanh": (-1.0, 1.0),
+    "softsign": (-1.0, 1.0),
+    "relu": (0.0, math.inf),
+    "softplus": (0.0, math.inf),
+}
+
+
+class UnreachableRule:
+    """Watches the only target and the last layer of one stream, where they have the same number of elements.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        targets = [column for column in table.input if table.names[column].partition("/")[0] == "target"]
+        output = int(table.activation[-1]) if len(table.activation) else -1
+        function = table.functions[output] if output >= 0 else None
+        self._target, self._output = (targets[0] if len(targets) == 1 else -1), output
+        self._range = _RANGES.get(function or "")
+        self._n_rows = self._n_beyond = 0
+        self._first_step = -1
+        self._ends = (math.inf, -math.inf)
+        self._current: Unreachable | None = None
+        self.episodes: list[Unreachable] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those in which target and output were not both looked at say nothing."""
+        if self._range is None or self._target < 0:
+            return
+        low, high = self._range
+        names = [COLUMN[name] for name in ("min", "max", "std", "n_elements")]
+        found = block.statistics[:, self._target, names].astype(np.float64)
+        n_given = block.statistics[:, self._output, COLUMN["n_elements"]]
+        for row in np.flatnonzero(np.isfinite(found).all(axis=1) & (found[:, 3] == n_given)).tolist():
+            smallest, largest, spread, _ = found[row].tolist()
+            slack = BEYOND * (spread if math.isinf(high) else high - low)
+            self._step(int(block.steps[row]), smallest, largest, smallest < low - slack or largest > high + slack)
+
+    def _step(self, step: int, smallest: float, largest: float, is_beyond: bool) -> None:
+        if self._n_rows == 0:
+            self._first_step = step
+        self._n_rows += 1
+        self._n_beyond += is_beyond
+        self._ends = min(self._ends[0], smallest), max(self._ends[1], largest)
+        is_sure = self._n_rows >= CONFIRM_ROWS and self._n_beyond >= ROWS_SHARE * self._n_rows
+        if self._current is not None:
+            self._current.last_step = step
+            self._current.n_rows += 1
+            if not is_sure:
+                self._current.closed_step = step
+                self._current = None
+        elif is_sure and not self.episodes and self._range is not None:
+            self._current = Unreachable(
+                stream=self._stream,
+                phase=Phase.ACTIVATION,
+                first_step=self._first_step,
+                last_step=step,
+                n_rows=self._n_rows,
+                known_step=step,
+                table=self._table,
+                column=self._output,
+                low=self._range[0],
+                high=self._range[1],
+                smallest=self._ends[0],
+                largest=self._ends[1],
+            )
+            self.episodes.append(self._current)

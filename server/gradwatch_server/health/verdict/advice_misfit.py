@@ -1,0 +1,127 @@
+"""Causes and cures of parts that do not fit together: a layer and its targets, a penalty, a clip, a loss."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gradwatch_server.health.episode import Faint, Overclipped, Runaway, Unreachable
+from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, advise_rate
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_number
+
+__all__ = ["advise_faint", "advise_overclipped", "advise_runaway", "advise_unreachable"]
+
+SHRUNK: Final = 0.1
+"""A norm of the weights below this part of its start: they were made small, and with them the output."""
+
+LINEAR_CODE: Final = """\
+# No activation on the last layer of a regression, and targets of about unit size:
+output = tf.keras.layers.Dense(1)(x)
+mean, spread = y_train.mean(), y_train.std()
+model.fit(x_train, (y_train - mean) / spread)                   # predictions: mean + spread * model.predict(x)"""
+
+BETA_CODE: Final = """\
+# Penalty and error in the same measure (both summed, or both averaged), and the penalty raised slowly from 0:
+error = tf.reduce_sum(tf.square(x - decoded), axis=-1)
+kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=-1)
+loss = tf.reduce_mean(error + beta * kl)                         # beta: 0 at first, at most 1"""
+
+DECAY_CODE: Final = """\
+# A tenth or a hundredth of it, on kernels only; compare the penalty with the loss before training:
+layer = tf.keras.layers.Dense(256, activation="relu", kernel_regularizer=tf.keras.regularizers.l2(1e-4))
+optimizer = tf.keras.optimizers.AdamW(1e-3, weight_decay=0.01)
+print("penalty", float(tf.add_n(model.losses)))"""
+
+CLIP_CODE: Final = """\
+# Clip near the usual norm, so that only outliers are cut; the rate sets the length of a step
+optimizer = tf.keras.optimizers.SGD(0.05, global_clipnorm=1.0)"""
+
+SIGN_CODE: Final = """\
+loss = -tf.reduce_mean(log_likelihood)                           # minimised: a likelihood or a reward needs the minus
+variable.assign_sub(rate * gradient)                             # by hand: minus, not plus"""
+
+
+def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
+    """Causes of targets that the last layer cannot give."""
+    return [
+        Hypothesis(
+            f"The last layer's activation does not fit the targets: {layer} cannot give them",
+            0.9,
+            f"Targets go from {say_number(lead.smallest)} to {say_number(lead.largest)}. The output is pressed against "
+            "its end, where the function has no slope; then nothing learns any more, and the loss stays large.",
+            "Leave the activation away and scale the targets, or scale the targets into its range.",
+            LINEAR_CODE,
+        )
+    ]
+
+
+def advise_faint(lead: Faint, layer: str) -> list[Hypothesis]:
+    """Causes of a layer's output that shrank to next to nothing."""
+    is_shrunk = lead.weight_factor < SHRUNK
+    found = [
+        Hypothesis(
+            "Regularisation or weight decay outweighs the loss",
+            0.9 if is_shrunk else 0.2,
+            f"The norm of the kernels of {layer} is {say_number(lead.weight_factor)} of what it was at first. "
+            if is_shrunk
+            else "A penalty on all weights shrinks every layer alike. ",
+            "Lower the penalty until it is a small part of the loss.",
+            DECAY_CODE,
+        ),
+        Hypothesis(
+            f"A penalty on what {layer} gives outweighs what it is good for",
+            0.3 if is_shrunk else 0.8,
+            "The weights are there still, and the output is not: a term of the loss is smallest where this output is "
+            "0. In a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told "
+            "nothing of the input, and gives the mean.",
+            "Weigh the penalty against the error in the same measure, and raise it slowly.",
+            BETA_CODE,
+        ),
+    ]
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_overclipped(lead: Overclipped, scene: Scene) -> list[Hypothesis]:
+    """Causes of a gradient of which clipping leaves next to nothing."""
+    ratio = scene.update_ratio
+    why = f"The gradient's norm is about {say_number(lead.norm)}, and {say_number(lead.left)} of it is left. "
+    if ratio is not None:
+        why += f"Updates are at most {say_number(ratio)} of the weights, where {USUAL_RATIO:g} is usual. "
+    return [
+        Hypothesis(
+            "The limit of the clipping is far below the usual gradient",
+            0.9,
+            why + "A limit that always acts is no guard against outliers: it has become the length of every step.",
+            "Set the limit near the usual norm.",
+            CLIP_CODE,
+        )
+    ]
+
+
+def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypothesis]:
+    """Causes of a loss that runs away."""
+    is_down = lead.level < 0
+    bottomless = Hypothesis(
+        "The loss has no lower bound, and training follows it down",
+        0.9 if is_down or is_game else 0.2,
+        f"It went from {say_number(lead.start)} to {say_number(lead.level)}. "
+        + (
+            "Between two models that play against each other nothing but a constraint keeps the scores in bounds: "
+            "larger weights are always better for one side."
+            if is_game
+            else "Where nothing ends it, larger weights always make it smaller."
+        ),
+        "Bound it: a gradient penalty or spectral normalisation for a critic, a floor under a variance.",
+        BOTTOM_CODE if not is_game else BOTTOM_CODE + "\n\n" + GAME_CODE,
+    )
+    climbs = Hypothesis(
+        "A sign is wrong: the loss is climbed instead of descended",
+        0.2 if is_down else 0.45,
+        "A loss that only grows, with steps of a usual size, is what its negative would do. A likelihood or a reward "
+        "without its minus, or a gradient that is added, does that.",
+        "Minimise the negative of what should grow.",
+        SIGN_CODE,
+    )
+    return sorted([bottomless, climbs, advise_rate(scene, 0.3 if is_down else 0.6)], key=lambda h: -h.confidence)

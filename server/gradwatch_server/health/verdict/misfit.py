@@ -1,0 +1,153 @@
+"""Verdicts on parts that do not fit together: nothing breaks, and little or nothing is learned."""
+
+from __future__ import annotations
+
+import math
+
+from gradwatch_server.health.episode import Faint, Overclipped, Runaway, Unreachable
+from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
+from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.verdict.advice_misfit import (
+    advise_faint,
+    advise_overclipped,
+    advise_runaway,
+    advise_unreachable,
+)
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of
+from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
+
+__all__ = ["tell_faint", "tell_overclipped", "tell_runaway", "tell_unreachable"]
+
+
+def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
+    """The finding of targets that the last layer cannot give."""
+    table = _table_of(lead)
+    layer, function = table.layers[lead.column] or table.names[lead.column], table.functions[lead.column]
+    reach = f"at least {say_number(lead.low)}"
+    if not math.isinf(lead.high):
+        reach = f"{say_number(lead.low)} to {say_number(lead.high)}"
+    return Finding(
+        kind=kind_of(lead),
+        severity=CRITICAL if lead.is_open else WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=f"{layer} gives {reach}, and the targets are {say_number(lead.smallest)} to {say_number(lead.largest)}",
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            f"The last layer ends in {function}, which gives {reach}. In {say_count(lead.n_rows, 'row')} looked at the "
+            f"targets went from {say_number(lead.smallest)} to {say_number(lead.largest)}, and the loss has not fallen "
+            "far.",
+            function=function,
+            low=lead.low,
+            high=None if math.isinf(lead.high) else lead.high,
+            target_min=lead.smallest,
+            target_max=lead.largest,
+        ),
+        hypotheses=tuple(advise_unreachable(lead, layer)),
+    )
+
+
+def tell_faint(lead: Faint, scene: Scene) -> Finding:
+    """The finding of layers whose output shrank to next to nothing."""
+    table = _table_of(lead)
+    layer, ratio = table.layers[lead.column] or table.names[lead.column], lead.after / lead.before
+    names = list(dict.fromkeys(table.layers[column] or table.names[column] for column in sorted(lead.columns)))
+    n_others = len(names) - 1
+    others = f" (and of {say_count(n_others, 'more layer')})" if n_others else ""
+    subject, shrunk = f"The output of {layer}{others}", say_number(ratio)
+    summary = (
+        f"The standard deviation of the output of {layer} was about {say_number(lead.before)} in its first rows, "
+        f"and {say_number(lead.after)} at {say_step(lead.known_step)}: next to nothing of the input gets past it"
+    )
+    if lead.is_of_weights:
+        subject, shrunk = f"The kernel of {layer}{others}", say_number(lead.weight_factor)
+        summary = (
+            f"The norm of the kernel of {layer} was {shrunk} of its first at {say_step(lead.known_step)}: next to "
+            "nothing of the input gets past it"
+        )
+    title = f"{subject} has shrunk to {shrunk} of what it was since {say_step(lead.first_step)}"
+    if lead.closed_step is not None:
+        title = f"{subject} was down to {shrunk} of what it was until {say_step(lead.closed_step)}"
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            summary + (f". It is so of {list_names(names)}." if n_others else "."),
+            std_before=lead.before,
+            std=lead.after,
+            ratio=ratio,
+            weight_factor=None if math.isnan(lead.weight_factor) else lead.weight_factor,
+            layers=names[:NAMES_LIMIT],
+            n_layers=len(names),
+        ),
+        hypotheses=tuple(advise_faint(lead, layer)),
+    )
+
+
+def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
+    """The finding of clipping that leaves next to nothing of the gradient."""
+    verb = "leaves" if lead.is_open else "left"
+    ratio = scene.update_ratio
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=f"Clipping {verb} {say_number(lead.left)} of the gradient in every step, and the loss does not fall",
+        layer=None,
+        tensor=None,
+        evidence=scene.evidence(
+            f"Since {say_step(lead.first_step)} the global gradient norm has been about {say_number(lead.norm)}, and "
+            f"the optimizer's clipping left {say_number(lead.left)} of it"
+            + (
+                "."
+                if ratio is None
+                else f"; updates were at most {say_number(ratio)} of the weights ({USUAL_RATIO:g} is usual)."
+            ),
+            left=lead.left,
+            norm=lead.norm,
+        ),
+        hypotheses=tuple(advise_overclipped(lead, scene)),
+        subject="clipping",
+    )
+
+
+def tell_runaway(lead: Runaway, scene: Scene) -> Finding:
+    """The finding of a loss that runs away."""
+    name = "The loss" if lead.name == "loss" else lead.name
+    since = say_step(lead.first_step)
+    title = f"{name} has run away: {say_number(lead.start)} at first, {say_number(lead.level)} since {since}"
+    if lead.closed_step is not None:
+        title = f"{name} ran away to {say_number(lead.level)} and came back at {say_step(lead.closed_step)}"
+    is_game = len(scene.facts.optimizers) - len(scene.facts.replicas) > 1
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=None,
+        tensor=None,
+        evidence=scene.evidence(
+            f"The median of {lead.name} over its first values was {say_number(lead.start)}. Since "
+            f"{since} it has been a hundred times that or more, and reached {say_number(lead.level)}; "
+            "no value was NaN or infinite.",
+            start=lead.start,
+            level=lead.level,
+        ),
+        hypotheses=tuple(advise_runaway(lead, scene, is_game=is_game)),
+        subject=lead.name,
+    )
+
+
+def _table_of(lead: Unreachable | Faint) -> TensorTable:
+    if lead.table is None:
+        raise ValueError(f"an episode of type {type(lead).__name__} needs the tensor table of its stream, found none")
+    return lead.table
