@@ -53,10 +53,23 @@ def tiny() -> tuple[Any, Any, Any]:
     return model, _normal(16, 8), _labels(16, 10)
 
 
+class _Stack(keras.Model):
+    """Layers in a row, called in a loop: Keras' own models of a thousand layers are too deep for its recursion."""
+
+    def __init__(self, stack: list[Any]) -> None:
+        super().__init__()
+        self.stack = stack
+
+    def call(self, x: Any) -> Any:
+        for layer in self.stack:
+            x = layer(x)
+        return x
+
+
 def deep(n_layers: int) -> tuple[Any, Any, Any]:
     """Dense layers of width 32 one upon another, batch 32: what counts is how many there are."""
-    stack = [layers.Dense(32, activation="tanh") for _ in range(n_layers - 1)]
-    model = keras.Sequential([keras.Input((32,)), *stack, layers.Dense(10)])
+    model = _Stack([*(layers.Dense(32, activation="tanh") for _ in range(n_layers - 1)), layers.Dense(10)])
+    model(np.zeros((1, 32), np.float32))
     return model, _normal(32, 32), _labels(32, 10)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from gradwatch_server.health.episode import Faint, Overclipped, Runaway, Unreachable
-from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
+from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_misfit import (
@@ -29,7 +29,7 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
         reach = f"{say_number(lead.low)} to {say_number(lead.high)}"
     return Finding(
         kind=kind_of(lead),
-        severity=CRITICAL if lead.is_open else WARNING,
+        severity=WARNING,
         first_step=lead.first_step,
         last_step=scene.incident.last_step,
         title=f"{layer} gives {reach}, and the targets are {say_number(lead.smallest)} to {say_number(lead.largest)}",
