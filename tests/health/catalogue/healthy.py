@@ -231,7 +231,7 @@ def very_small(watch: Watch, seed: int) -> None:
 def very_deep(watch: Watch, seed: int) -> None:
     x = inputs = keras.Input((64,))
     x = layers.Dense(24)(x)
-    for _ in range(30):
+    for _ in range(16):
         h = layers.Dense(24, "relu", kernel_initializer="he_normal")(layers.LayerNormalization()(x))
         x = layers.Add()([x, layers.Rescaling(0.2)(h)])
     model = keras.Model(inputs, layers.Dense(10)(x))

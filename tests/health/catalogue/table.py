@@ -32,10 +32,16 @@ in [`tests/health/catalogue`](../tests/health/catalogue), and the test suite pla
 and the right cause among its first two. *breaks*: the first step with a NaN or Inf in a gradient or the loss. *told*:
 the step at which the first finding was told. *ahead*: how many steps before it broke something was told.
 
-Rules and trainings were written by the same people, so this guards against steps back and is no estimate for programs
-that neither knows. When the first 49 were first played, 39 were found; six of the others did not break as they had been
-written, and four showed gaps in the rules, which were closed. Most break at once: how early a slow failure is told
-shows in few of them.
+Rules and trainings were mostly written by the same people, so this guards against steps back and is no estimate for
+programs that neither knows. When the first 49 were first played, 39 were found; six of the others did not break as they
+had been written, and four showed gaps in the rules, which were closed. Most break at once: how early a slow failure is
+told shows in few of them.
+
+Nearer to an estimate is what happened to the two sets *written blind*, by someone who had seen neither rules nor cases,
+at their first play: of the first set's nine that broke five were found, of two the culprit was named; of the second
+set's twenty twelve were found (all eight that end in NaN, four of the twelve that only fail to learn), of eight the
+culprit was named, and its twelve healthy ones were silent. Both sets were played with one seed. The rules have been
+mended by them since, so their rows here are no estimate any more; what is still not found is listed below the table.
 """
 
 
@@ -112,6 +118,8 @@ def tabulate(names: Sequence[str], results: Results, n_seeds: int) -> list[str]:
             f"{named} of {n_seeds} | {breaks} | {told} | {ahead} |"
         )
     healthy = [name for name in names if not name.startswith("broken ")]
+    cases = [BROKEN[name.removeprefix("broken ")] for name in names if name.startswith("broken ")]
+    lines += ["", *(f"- *{case.name}*: {case.gap}" for case in cases if case.gap)]
     if n_all:
         lines += [
             "",

@@ -459,7 +459,14 @@ def vae_posterior_collapse(watch: Watch, seed: int) -> None:
     fit(watch, model, None, (DIGITS, LABELS), optimizer=keras.optimizers.Adam(0.005), n_steps=250, seed=seed)
 
 
-@broken("vanishing over a sequence", UNSEEN, "vanishing_gradient", "loss_plateau", layer="memory")
+@broken(
+    "vanishing over a sequence",
+    UNSEEN,
+    "vanishing_gradient",
+    "loss_plateau",
+    layer="memory",
+    gap="the loss guesses at ln 2, but is judged after 1,000 values only; gradients inside the loop are not seen",
+)
 def first_token_of_a_hundred(watch: Watch, seed: int) -> None:
     """A SimpleRNN of small random recurrent weights must carry the first token over 100 steps: the gradient
     vanishes over the sequence and the loss stays at ln 2.
@@ -499,7 +506,13 @@ def sigmoid_for_a_score(watch: Watch, seed: int) -> None:
     fit(watch, model, "mse", (PATIENTS, score), optimizer=keras.optimizers.Adam(0.01), n_steps=200, seed=seed)
 
 
-@broken("an axis taken for another", UNSEEN, "loss_plateau", cause=("broadcast",))
+@broken(
+    "an axis taken for another",
+    UNSEEN,
+    "loss_plateau",
+    cause=("broadcast",),
+    gap="a loss that stands at the variance of the targets is not judged",
+)
 def targets_that_broadcast(watch: Watch, seed: int) -> None:
     """Predictions of shape (32, 1) against targets of shape (32,): the difference broadcasts to (32, 32), so
     that all the network can learn is the mean.
@@ -555,7 +568,14 @@ def hashing_by_sign(watch: Watch, seed: int) -> None:
     fit(watch, model, cross_entropy, (DIGITS, LABELS), optimizer=keras.optimizers.Adam(0.005), n_steps=200, seed=seed)
 
 
-@broken("collapsed representation", UNSEEN, "vanishing_gradient", "dead_units", layer="projection")
+@broken(
+    "collapsed representation",
+    UNSEEN,
+    "vanishing_gradient",
+    "dead_units",
+    layer="projection",
+    gap="outputs that are alike for all samples: no statistic is taken sample by sample, and the loss looks perfect",
+)
 def siamese_collapse(watch: Watch, seed: int) -> None:
     """Two views are drawn together with nothing to hold them apart (no negatives, no predictor, no stop-
     gradient): all digits get the same embedding, the loss goes to -1 and the gradients to 0.
@@ -680,7 +700,14 @@ class Dann(keras.Model):
         return self.digit(hidden), self.domain(hidden)
 
 
-@broken("loss that ascends", UNSEEN, "loss_plateau", "exploding_gradient", cause=("sign",))
+@broken(
+    "loss that ascends",
+    UNSEEN,
+    "loss_plateau",
+    "exploding_gradient",
+    cause=("sign",),
+    gap="a loss that rises by a fifth and stays there is not judged",
+)
 def reversal_before_both_heads(watch: Watch, seed: int) -> None:
     """Domain-adversarial training in which the gradient reversal stands before both heads instead of the
     domain head alone: the features are trained to make the digits harder to tell; the loss rises and stays
