@@ -20,6 +20,14 @@ SHOWN_BY: Final = {
 }
 """Kind and statistic as in the address of the Run page."""
 
+SHOWN_WITH: Final = {
+    "std_before": ("activation", "std"),
+    "target_max": ("activation", "max"),
+    "left": ("update", "update_ratio"),
+}
+"""Where evidence of this name tells that another kind of numbers shows it: outputs that shrank, that are pressed
+against their end, and updates that clipping left small."""
+
 SLOW: Final = frozenset(
     {"dead_units", "saturated_activation", "vanishing_gradient", "loss_plateau", "loss_scale_floor"}
 )
@@ -48,11 +56,13 @@ def view_of(finding: Json) -> Json:
     Returns:
         ``kind`` and ``statistic`` of the heatmap that shows it, and the steps around its onset, ``to`` exclusive.
     """
+    evidence = finding["evidence"]
     kind, statistic = SHOWN_BY.get(finding["kind"], DEFAULT)
+    kind, statistic = next((shown for name, shown in SHOWN_WITH.items() if name in evidence), (kind, statistic))
     if finding["kind"] == "zero_gradient" and finding["operation"] is not None:
         # A clip cuts what flows back into a layer's output; the kernels before it still get some gradient.
         kind = "backprop"
-    if finding["kind"] == "loss_plateau" and "ratio" in finding["evidence"]:
+    if finding["kind"] == "loss_plateau" and "ratio" in evidence:
         kind, statistic = SHOWN_BY["lr_too_high"]  # weights that stand still
     onset = int(finding["first_step"])
     usual = SLOW_REACH if is_slow(finding) else SUDDEN_REACH

@@ -176,6 +176,20 @@ def test_weights_that_stand_still_are_shown_by_their_updates() -> None:
     assert view_of(finding | {"evidence": {"level": 2.3}})["statistic"] == "norm"
 
 
+@pytest.mark.parametrize(
+    ("kind", "evidence", "shown"),
+    [
+        ("dead_units", {"std_before": 1.0}, ("activation", "std")),
+        ("dead_units", {"share": 1.0}, ("activation", "saturated_share")),
+        ("saturated_activation", {"target_max": 346.0}, ("activation", "max")),
+        ("vanishing_gradient", {"left": 1e-3}, ("update", "update_ratio")),
+    ],
+)
+def test_what_shows_a_part_that_does_not_fit(kind: str, evidence: dict[str, float], shown: tuple[str, str]) -> None:
+    view = view_of({"kind": kind, "first_step": 3, "operation": None, "evidence": evidence})
+    assert (view["kind"], view["statistic"]) == shown
+
+
 @pytest.fixture
 def gradwatch(server: Server, home: Path, tmp_path: Path, monkeypatch, capsys):
     """Runs a command in an empty folder; returns exit code, output and errors."""
