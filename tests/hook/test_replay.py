@@ -118,6 +118,35 @@ def test_the_first_operation(watch, case, jit):
     assert origin["chain"][-1]["is_gradient"]
 
 
+@pytest.mark.parametrize("jit", [False, True])
+def test_an_infinite_loss_with_finite_gradients(watch, jit):
+    """A loop of one's own tells the hook of no loss: it is what the tape was asked the gradient of."""
+    model = keras.Sequential([keras.Input((4,)), dense(4, "only")], name="model")
+    optimizer = keras.optimizers.SGD(0.1)
+    begun = watch(model)
+
+    @tf.function(jit_compile=jit)
+    def step(x, scale):
+        with tf.GradientTape() as tape:
+            with tf.GradientTape() as inner:  # of another target, with respect to other things
+                inner.watch(x)
+                score = tf.reduce_sum(model(x))
+            slope = inner.gradient(score, x)
+            beside = tf.reduce_sum(scale * tf.square(x))  # overflows
+            loss = tf.reduce_mean(tf.square(model(x))) + tf.reduce_mean(tf.square(slope)) + beside
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply(gradients, model.trainable_variables)
+        return loss, gradients
+
+    for i in range(4):
+        loss, gradients = step(tf.ones((6, 4)), tf.constant(3e38 if i == 2 else 1.0))
+        assert np.isfinite(float(loss)) == (i != 2)
+        assert all(np.isfinite(gradient).all() for gradient in gradients)
+    (origin,) = origins_of(begun)
+    assert (origin["step"], origin["operation"]["type"]) == (2, "Sum")
+    assert origin["operation"]["source"]["code"].startswith("beside = ")
+
+
 def test_an_operation_of_the_gradient(watch):
     """The forward pass is finite; the slope of the norm at 0 is not, and names the line of the norm."""
     model = keras.Sequential([keras.Input((4,)), dense(4, "only")], name="model")

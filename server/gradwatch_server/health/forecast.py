@@ -242,7 +242,8 @@ class ForecastRule:
 
     def _find_broken(self, block: Block) -> Bool:
         table = self._table
-        harmed = np.concatenate([table.weight, table.update])
+        # Running statistics that broke stay so, and training goes on.
+        harmed = np.concatenate([np.setdiff1d(table.weight, table.states), table.update])
         broken = block.is_nonfinite[:, harmed].any(axis=1) | ~block.is_loss_finite
         is_overflow = block.has_nonfinite_gradient & block.is_scaled & (block.loss_scale > LOSS_SCALE_FLOOR)
         return np.asarray(broken | (block.has_nonfinite_gradient & ~is_overflow))
