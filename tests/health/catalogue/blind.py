@@ -362,7 +362,7 @@ def mixture_density(watch: Watch, seed: int) -> None:
 
     def loss_of(y: Any, x: Any) -> Any:
         raw, mean, s = tf.split(model(x, training=True), 3, axis=1)
-        sigma = tf.nn.softplus(s) + 1e-2
+        sigma = tf.nn.softplus(s) + 5e-2
         logs = tf.nn.log_softmax(raw) - 0.5 * tf.square((y[:, None] - mean) / sigma) - tf.math.log(sigma)
         return -tf.reduce_mean(tf.reduce_logsumexp(logs, axis=1))
 
