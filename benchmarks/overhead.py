@@ -13,7 +13,7 @@ Variants:
     gradients    gradwatch.watch(model, capture="gradient", budget=0): gradients only, all statistics, at every step
     l2_loss      one tf.nn.l2_loss pass over each gradient, the floor of any monitor
     everything   gradwatch.watch(model, budget=0) with layers, inputs and operations too, at every step
-and, by ``--variants``, what people use instead (`benchmarks.others`; of the debugger's two modes one in a process).
+and, by ``--variants``, what people use instead (`benchmarks.others`; of the debugger one mode and model in a process).
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class Variant:
             return loss
 
         inputs = (tf.constant(x), tf.constant(y))
+        self.function, self.inputs = step, inputs
         self.step = lambda: step(*inputs)
         began = time.perf_counter()
         with other.tracing():
