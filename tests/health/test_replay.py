@@ -183,7 +183,7 @@ def test_unknown_stream_says_what_to_do() -> None:
 
 def test_wrong_shape_says_what_was_expected() -> None:
     engine = Run(dense(2)).announce(Engine())
-    with pytest.raises(ValueError, match=r"expected \(\(1, 12, 11\), \(1, 5\)\)"):
+    with pytest.raises(ValueError, match=r"expected \(\(1, 12, 11\), \(1, 6\)\)"):
         engine.feed_rows(
             0, np.array([0]), np.zeros((1, 3, len(STATISTICS)), np.float32), np.zeros((1, len(SCALARS)), np.float32),
             np.zeros((1, len(SCALARS)), bool),

@@ -316,10 +316,16 @@ def test_clipping_that_leaves_enough_or_does_no_harm_is_well() -> None:
 @pytest.mark.parametrize("batch", [1, 64])
 def test_a_loss_that_runs_away(sign: float, cause: str, batch: int) -> None:
     loss = sign * (2.0 + np.maximum(np.arange(N) - 100.0, 0.0) * 10.0)
-    (found,) = run().set_loss(loss).feed(batch=batch).findings()
+    sick = run().scale("gradient", 1.0 + np.maximum(np.arange(N) - 100.0, 0.0) / 5.0).set_loss(loss)
+    sick.scalars[:, 2] *= 1.0 + np.maximum(np.arange(N) - 100.0, 0.0) / 5.0
+    (found,) = sick.feed(batch=batch).findings()
     assert (found.kind, found.severity) == ("exploding_gradient", "warning")
     assert found.title.startswith("The loss has run away")
     assert causes(found)[0].startswith(cause)
+
+
+def test_the_log_of_a_density_may_fall_far_while_its_gradient_does_not_grow() -> None:
+    assert not run().set_loss(-2.0 - np.maximum(np.arange(N) - 100.0, 0.0) * 10.0).feed().findings()
 
 
 def test_a_loss_that_comes_back_or_was_large_from_the_start_does_not_run_away() -> None:

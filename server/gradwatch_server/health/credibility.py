@@ -15,6 +15,7 @@ from gradwatch_server.health.episode import (
     Overclipped,
     Plateau,
     Rate,
+    Runaway,
     Still,
     Unreachable,
     Vanishing,
@@ -36,6 +37,8 @@ FALLEN_SHARE: Final = 0.9
 """A loss above this part of its start has not fallen."""
 SMALL_RATIO: Final = 0.1 * USUAL_RATIO
 """Updates this small against the weights are too small."""
+GROWN_FACTOR: Final = 10.0
+"""A global gradient norm this many times its start has grown."""
 DONE_LOSS: Final = 1e-6
 """A loss this small has nothing left to learn: its gradients may well be zero."""
 
@@ -85,6 +88,11 @@ def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
     return not episode.is_from_start or abs(episode.level - episode.guess) <= LEVEL_TOLERANCE * episode.guess
 
 
+def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
+    # The log of a density may fall far below 0 and be well; what drives it has a gradient that grows with it.
+    return episode.level > 0 or episode.gradient_factor >= GROWN_FACTOR
+
+
 _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Vanishing: _has_work_left,
     Cut: _has_work_left,
@@ -96,6 +104,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Plateau: _is_plateau_credible,
     Overclipped: _is_overclipped_credible,
     Unreachable: _has_work_left,
+    Runaway: _is_runaway_credible,
 }
 
 

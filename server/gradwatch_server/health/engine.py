@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
 from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony, is_loss
 from gradwatch_server.health.credibility import is_credible
-from gradwatch_server.health.episode import Episode, Fade, NonFinite, Phase, Plateau
+from gradwatch_server.health.episode import Episode, Fade, NonFinite, Phase, Plateau, Runaway
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.input_column import InputColumns
@@ -30,6 +30,8 @@ __all__ = ["Engine"]
 
 ROWS_LIMIT: Final = 1_024
 """Rows looked at together: bounds the memory of a large replay."""
+
+GRADIENT_NORM: Final = "gradient_norm"
 
 Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
@@ -272,14 +274,18 @@ class Engine:
             self._findings, self._told = tuple(findings), told
             self._revision += 1
 
-    def _complete(self, episodes: Iterable[Episode]) -> None:
+    def _complete(self, questions: Mapping[Episode, Testimony]) -> None:
         """Adds what a rule cannot know, since it sees one stream or one loss."""
         applied = [state for state in self._streams.values() if state.table.replica is None]
         is_game = len(applied) > 1 and len(self._scalar_rules) != 1
         n_classes = self._count_classes(LOGGED)
-        for episode in episodes:
+        for episode, testimony in questions.items():
             if isinstance(episode, Fade):
                 episode.is_game = is_game
+            elif isinstance(episode, Runaway):
+                norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
+                factors = [one.recent / one.initial for one in norms if one.recent and one.initial]
+                episode.gradient_factor = max(factors, default=math.nan)
             elif isinstance(episode, Plateau) and episode.is_from_start and len(applied) == 1:
                 n_samples = applied[0].start.n_samples
                 if n_samples > 1 and n_samples != n_classes:

@@ -258,11 +258,13 @@ class Runaway(Episode):
         name: the loss.
         start: the least of its first values.
         level: the farthest median since.
+        gradient_factor: the global gradient norm when it was known over that at the start, the largest of the streams.
     """
 
     name: str = ""
     start: float = float("nan")
     level: float = float("nan")
+    gradient_factor: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -144,18 +144,16 @@ class ExplodingRule:
         is_high = self._find_high(log_norm) if self._n_rows >= WARMUP_ROWS else self._find_early(log_norm)
         limit = max(self._median[0] + math.log(GROWTH_FACTOR), self._peak[0] + math.log(PEAK_FACTOR))
         is_spike = log_norm[:, 0] >= limit
-        is_quiet = self._current is None and self._spike is None and not is_spike.any()
-        if is_quiet:
-            known = weight_norm[np.isfinite(weight_norm)]
-            self._weight_norm = float(known[-1]) if len(known) else self._weight_norm
-        if not is_quiet or self._run.any() or is_high.any():
+        is_eventful = self._current is not None or self._spike is not None or bool(self._run.any())
+        if is_eventful or is_high.any() or is_spike.any():
             for row, step in enumerate(steps.tolist()):
-                if not is_quiet:
-                    self._weigh(step, log_norm[row], float(weight_norm[row]), is_spike=bool(is_spike[row]))
+                self._weigh(step, log_norm[row], float(weight_norm[row]), is_spike=bool(is_spike[row]))
                 self._step(step, log_norm[row], is_high[row], bool(is_bad[row]))
                 self._window[self._n_rows % WINDOW_ROWS] = log_norm[row]
                 self._n_rows += 1
         else:
+            known = weight_norm[np.isfinite(weight_norm)]
+            self._weight_norm = float(known[-1]) if len(known) else self._weight_norm
             self._window[(self._n_rows + np.arange(len(steps))) % WINDOW_ROWS] = log_norm
             self._n_rows += len(steps)
         if self._n_rows % REFRESH_ROWS == 0:

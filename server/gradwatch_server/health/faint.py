@@ -48,7 +48,11 @@ class FaintRule:
         self._run_step = np.full(n, -1, np.int64)
         layers = [table.layers[column] for column in self._columns]
         self._weights = [
-            [int(table.weight_of[p]) for p in table.kernels if table.layer_of_gradient(int(p)) == layer]
+            [
+                int(table.weight_of[p])
+                for p in table.kernels
+                if table.weight_of[p] >= 0 and table.layer_of_gradient(int(p)) == layer
+            ]
             for layer in layers
         ]
         self._first_weight = np.full(n, np.nan)
@@ -100,8 +104,9 @@ class FaintRule:
 
     def _read_weights(self, block: Block, row: int) -> None:
         for place, columns in enumerate(self._weights):
-            norm = block.statistics[row, [c for c in columns if c >= 0], COLUMN["norm"]].astype(np.float64)
-            if len(norm) and np.isfinite(norm).all():
+            norm = block.statistics[row, columns, COLUMN["norm"]].astype(np.float64)
+            # The norm is that of the finite elements: of a kernel that is all NaN it is 0.
+            if len(norm) and np.isfinite(norm).all() and not block.is_nonfinite[row, columns].any():
                 self._weight[place] = float(np.sqrt((norm**2).sum()))
                 if np.isnan(self._first_weight[place]):
                     self._first_weight[place] = self._weight[place]

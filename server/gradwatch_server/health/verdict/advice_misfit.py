@@ -64,9 +64,9 @@ def advise_faint(lead: Faint, layer: str) -> list[Hypothesis]:
         Hypothesis(
             "Regularisation or weight decay outweighs the loss",
             0.9 if is_shrunk else 0.2,
-            f"The norm of the kernels of {layer} is {say_number(lead.weight_factor)} of what it was at first. "
+            f"The norm of the kernels of {layer} is {say_number(lead.weight_factor)} of what it was at first."
             if is_shrunk
-            else "A penalty on all weights shrinks every layer alike. ",
+            else "A penalty on all weights shrinks every layer alike.",
             "Lower the penalty until it is a small part of the loss.",
             DECAY_CODE,
         ),
