@@ -18,6 +18,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 from tests.health.catalogue.play import Played, is_found, names_culprit, play
 from tests.health.catalogue.unseen import BROKEN, HEALTHY
 
+BLIND = "written blind"
+"""So begins the study of a case by someone who had not seen the rules."""
+
 Results = Mapping[tuple[str, int], Played]
 
 HEAD = """\
@@ -100,15 +103,33 @@ def say(name: str, played: Played) -> str:
 
 
 def tabulate(names: Sequence[str], results: Results, n_seeds: int) -> list[str]:
-    """The lines of the table of the broken, and of that of the healthy."""
-    lines = ["## Broken", "", "| training | defect | study | kind told | found | culprit | breaks | told | ahead |"]
+    """The lines of the tables of the broken, and of that of the healthy."""
+    broken = [name.removeprefix("broken ") for name in names if name.startswith("broken ")]
+    blind = [name for name in broken if BROKEN[name].study.startswith(BLIND)]
+    lines: list[str] = []
+    for head, some in (("Broken", [name for name in broken if name not in blind]), ("Broken, written blind", blind)):
+        if some:
+            lines += [f"## {head}", "", *_tabulate_broken(some, results, n_seeds), ""]
+    healthy = [name for name in names if not name.startswith("broken ")]
+    lines += ["## Healthy", "", "| training | seeds | critical | warnings |", "|---|---|---|---|"]
+    for name in healthy:
+        findings = [finding for seed in range(n_seeds) for finding in results[name, seed].findings]
+        critical = [finding.kind for finding in findings if finding.severity == "critical"]
+        warnings = [finding.kind for finding in findings if finding.severity != "critical"]
+        lines.append(f"| {name} | {n_seeds} | {' '.join(critical) or '0'} | {' '.join(warnings) or '0'} |")
+    n_spoke = sum(bool(results[name, seed].findings) for name in healthy for seed in range(n_seeds))
+    return [*lines, "", f"{len(healthy) * n_seeds} runs, {n_spoke} of them with a finding."]
+
+
+def _tabulate_broken(names: Sequence[str], results: Results, n_seeds: int) -> list[str]:
+    lines = ["| training | defect | study | kind told | found | culprit | breaks | told | ahead |"]
     lines.append("|---|---|---|---|---|---|---|---|---|")
-    n_found = n_named = n_all = 0
-    for name in (name for name in names if name.startswith("broken ")):
-        case = BROKEN[name.removeprefix("broken ")]
-        played = [results[name, seed] for seed in range(n_seeds)]
+    n_found = n_named = 0
+    for name in names:
+        case = BROKEN[name]
+        played = [results[f"broken {name}", seed] for seed in range(n_seeds)]
         found, named = sum(is_found(case, one) for one in played), sum(names_culprit(case, one) for one in played)
-        n_found, n_named, n_all = n_found + found, n_named + named, n_all + n_seeds
+        n_found, n_named = n_found + found, n_named + named
         kinds = sorted({f"`{one.findings[0].kind}`" if one.findings else "nothing" for one in played})
         breaks = _range([one.nonfinite_step for one in played])
         told = _range([min(one.told.values(), default=None) for one in played])
@@ -117,23 +138,14 @@ def tabulate(names: Sequence[str], results: Results, n_seeds: int) -> list[str]:
             f"| {case.name} | {case.family} | {case.study} | {' '.join(kinds)} | {found} of {n_seeds} | "
             f"{named} of {n_seeds} | {breaks} | {told} | {ahead} |"
         )
-    healthy = [name for name in names if not name.startswith("broken ")]
-    cases = [BROKEN[name.removeprefix("broken ")] for name in names if name.startswith("broken ")]
-    lines += ["", *(f"- *{case.name}*: {case.gap}" for case in cases if case.gap)]
-    if n_all:
-        lines += [
-            "",
-            f"Found {n_found} of {n_all} ({n_found / n_all:.0%}), culprit named in {n_named} ({n_named / n_all:.0%}).",
-        ]
-    lines += ["", "## Healthy", "", "| training | seeds | critical | warnings |", "|---|---|---|---|"]
-    for name in healthy:
-        findings = [finding for seed in range(n_seeds) for finding in results[name, seed].findings]
-        critical = [finding.kind for finding in findings if finding.severity == "critical"]
-        warnings = [finding.kind for finding in findings if finding.severity != "critical"]
-        lines.append(f"| {name} | {n_seeds} | {' '.join(critical) or '0'} | {' '.join(warnings) or '0'} |")
-    n_spoke = sum(bool(results[name, seed].findings) for name in healthy for seed in range(n_seeds))
-    lines += ["", f"{len(healthy) * n_seeds} runs, {n_spoke} of them with a finding."]
-    return lines
+    n_all = len(names) * n_seeds
+    gaps = [f"- *{BROKEN[name].name}* is not found: {BROKEN[name].gap}" for name in names if BROKEN[name].gap]
+    return [
+        *lines,
+        *(["", *gaps] if gaps else []),
+        "",
+        f"Found {n_found} of {n_all} ({n_found / n_all:.0%}), culprit named in {n_named} ({n_named / n_all:.0%}).",
+    ]
 
 
 def _range(steps: Sequence[int | None]) -> str:
