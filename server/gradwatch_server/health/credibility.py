@@ -37,8 +37,8 @@ FALLEN_SHARE: Final = 0.9
 """A loss above this part of its start has not fallen."""
 SMALL_RATIO: Final = 0.1 * USUAL_RATIO
 """Updates this small against the weights are too small."""
-GROWN_FACTOR: Final = 10.0
-"""A global gradient norm this many times its start has grown."""
+GROWN_FACTOR: Final = 3.0
+"""A global gradient norm this many times that of the first 20 rows has grown: by then what runs away is on its way."""
 DONE_LOSS: Final = 1e-6
 """A loss this small has nothing left to learn: its gradients may well be zero."""
 
