@@ -1035,10 +1035,10 @@ class ScaledBlock(layers.Layer):
 
 @healthy
 def layer_scale(watch: Watch, seed: int) -> None:
-    """Ten residual blocks scaled by 1e-6 or 0 at the start."""
+    """Five residual blocks scaled by 1e-6 or 0 at the start."""
     inputs = keras.Input((64,))
     hidden = layers.Dense(32, name="stem")(inputs)
-    for i in range(10):
+    for i in range(5):
         hidden = ScaledBlock(32, 0.0 if i % 2 else 1e-6, name=f"block_{i}")(hidden)
     model = keras.Model(inputs, layers.Dense(10, name="head")(layers.LayerNormalization(name="norm")(hidden)))
     fit(watch, model, cross_entropy, (DIGITS, LABELS), optimizer=keras.optimizers.AdamW(0.003), n_steps=200, seed=seed)
