@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 
 from gradwatch_server.health.block import Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Fade, Phase
+from gradwatch_server.health.episode import Fade, Phase
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.tally import Tally
 
 __all__ = ["FadeRule"]
 
@@ -37,17 +38,19 @@ class FadeRule:
         self._stream, self._table = stream, table
         self._early: list[float] = []
         self._start = 0.0
-        self._count = 0
-        self._first_step = -1
+        self._tally: Tally[Fade] = Tally(CONFIRM_ROWS)
         self._norms: list[float] = []
-        self._current: Fade | None = None
-        self.episodes: list[Fade] = []
+        self.episodes = self._tally.episodes
 
     def feed(self, block: Block) -> None:
         """Takes rows; one whose gradient is not finite, or exactly zero, is passed over."""
         norm = block.global_norm
         known = np.isfinite(norm) & (norm > 0)
-        if len(self._early) == EARLY_ROWS and not self._count and not (norm[known] < FADE_FACTOR * self._start).any():
+        if (
+            len(self._early) == EARLY_ROWS
+            and not self._tally.count
+            and not (norm[known] < FADE_FACTOR * self._start).any()
+        ):
             return
         for row in np.flatnonzero(known):
             self._step(int(block.steps[row]), float(norm[row]))
@@ -58,28 +61,22 @@ class FadeRule:
             self._start = float(np.median(self._early))
             return
         is_low = norm < FADE_FACTOR * self._start
-        if is_low and self._count == 0:
-            self._first_step, self._norms = step, []
-        self._count = min(self._count + 1, 2 * CONFIRM_ROWS) if is_low else max(self._count - 2, 0)
+        if is_low and self._tally.count == 0:
+            self._norms = []
+        may_open = self._tally.take(step, is_seen=is_low)
         if is_low and len(self._norms) < CONFIRM_ROWS:
             self._norms.append(norm)
-        if self._current is not None:
-            if is_low:
-                self._current.last_step = step
-                self._current.n_rows += 1
-            if self._count == 0:
-                self._current.closed_step = step
-                self._current = None
-        elif self._count >= CONFIRM_ROWS and len(self.episodes) < EPISODES_LIMIT:
-            self._current = Fade(
-                stream=self._stream,
-                phase=Phase.GRADIENT,
-                first_step=self._first_step,
-                last_step=step,
-                n_rows=self._count,
-                known_step=step,
-                table=self._table,
-                start=self._start,
-                norm=float(np.median(self._norms)),
+        if may_open:
+            self._tally.open(
+                Fade(
+                    stream=self._stream,
+                    phase=Phase.GRADIENT,
+                    first_step=self._tally.first_step,
+                    last_step=step,
+                    n_rows=self._tally.count,
+                    known_step=step,
+                    table=self._table,
+                    start=self._start,
+                    norm=float(np.median(self._norms)),
+                )
             )
-            self.episodes.append(self._current)

@@ -136,6 +136,8 @@ class ForecastRule:
         self._stream, self._table = stream, table
         self._full_channels = FullChannels(table, operations)
         self._frequent, self._full = _Group(list_frequent()), _Group(self._full_channels.channels)
+        # Running statistics that broke stay so, and training goes on.
+        self._harmed = np.concatenate([np.setdiff1d(table.weight, table.states), table.update])
         self._current: dict[str, tuple[Trend, Channel]] = {}
         self._rest_step: dict[str, int] = {}
         self.episodes: list[Trend] = []
@@ -241,10 +243,7 @@ class ForecastRule:
                 self._close(subject, trend, min(step, trend.at_step_high), has_come=step <= trend.at_step_high)
 
     def _find_broken(self, block: Block) -> Bool:
-        table = self._table
-        # Running statistics that broke stay so, and training goes on.
-        harmed = np.concatenate([np.setdiff1d(table.weight, table.states), table.update])
-        broken = block.is_nonfinite[:, harmed].any(axis=1) | ~block.is_loss_finite
+        broken = block.is_nonfinite[:, self._harmed].any(axis=1) | ~block.is_loss_finite
         is_overflow = block.has_nonfinite_gradient & block.is_scaled & (block.loss_scale > LOSS_SCALE_FLOOR)
         return np.asarray(broken | (block.has_nonfinite_gradient & ~is_overflow))
 

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Rate
+from gradwatch_server.health.episode import Phase, Rate
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.tally import Tally
 
 __all__ = ["RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
 
@@ -39,12 +40,11 @@ class LearningRateRule:
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._weight, self._update = table.weights_and_updates()
         self._stream, self._table = stream, table
-        self._count = 0
+        self._tally: Tally[Rate] = Tally(CONFIRM_ROWS)
         self._n_rows = 0
-        self._start_step = self._start_row = -1
+        self._start_row = -1
         self._ratios: list[float] = []
-        self._current: Rate | None = None
-        self.episodes: list[Rate] = []
+        self.episodes = self._tally.episodes
 
     def feed(self, block: Block) -> tuple[npt.NDArray[np.int64], Float64]:
         """Takes rows.
@@ -55,7 +55,7 @@ class LearningRateRule:
         ratio = self._measure(block)
         known = np.isfinite(ratio)
         steps, values = block.steps[known], ratio[known]
-        if self._count or self._current is not None or (values > RATIO_LIMIT).any():
+        if self._tally.count or (values > RATIO_LIMIT).any():
             rows = self._n_rows + np.flatnonzero(known)
             for row, step, value in zip(rows.tolist(), steps.tolist(), values.tolist(), strict=True):
                 self._step(row, step, value)
@@ -79,31 +79,20 @@ class LearningRateRule:
 
     def _step(self, row: int, step: int, ratio: float) -> None:
         is_high = ratio > RATIO_LIMIT
-        if is_high and self._count == 0:
-            self._start_step, self._start_row = step, row
-            self._ratios = []
-        self._count = min(self._count + 1, 2 * CONFIRM_ROWS) if is_high else max(self._count - 2, 0)
+        if is_high and self._tally.count == 0:
+            self._start_row, self._ratios = row, []
         if is_high and len(self._ratios) < CONFIRM_ROWS:
             self._ratios.append(ratio)
-        if self._current is not None:
-            if is_high:
-                self._current.last_step = step
-                self._current.n_rows += 1
-            if self._count == 0:
-                self._current.closed_step = step
-                self._current = None
-        elif self._is_sure(row) and len(self.episodes) < EPISODES_LIMIT:
-            self._current = Rate(
-                stream=self._stream,
-                phase=Phase.UPDATE,
-                first_step=self._start_step,
-                last_step=step,
-                n_rows=self._count,
-                known_step=step,
-                table=self._table,
-                ratio=float(np.median(self._ratios)),
+        if self._tally.take(step, is_seen=is_high) and row - self._start_row >= JUDGE_ROWS:
+            self._tally.open(
+                Rate(
+                    stream=self._stream,
+                    phase=Phase.UPDATE,
+                    first_step=self._tally.first_step,
+                    last_step=step,
+                    n_rows=self._tally.count,
+                    known_step=step,
+                    table=self._table,
+                    ratio=float(np.median(self._ratios)),
+                )
             )
-            self.episodes.append(self._current)
-
-    def _is_sure(self, row: int) -> bool:
-        return self._count >= CONFIRM_ROWS and row - self._start_row >= JUDGE_ROWS

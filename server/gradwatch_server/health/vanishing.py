@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Vanishing
+from gradwatch_server.health.episode import Phase, Vanishing
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.tally import Tally
 
 __all__ = ["KERNELS_MIN", "VanishingRule"]
 
@@ -49,11 +50,9 @@ class VanishingRule:
         self._is_watched = len(kernels) >= KERNELS_MIN
         sizes = np.maximum(table.n_elements[table.gradient[kernels]], 1)
         self._log_size = 0.5 * np.log(sizes)
-        self._count = 0
-        self._start_step = -1
+        self._tally: Tally[Vanishing] = Tally(CONFIRM_ROWS)
         self._n_rows = 0
-        self._current: Vanishing | None = None
-        self.episodes: list[Vanishing] = []
+        self.episodes = self._tally.episodes
 
     def feed(self, block: Block) -> None:
         """Takes rows; one with a missing, zero or non-finite gradient at an end is passed over."""
@@ -62,7 +61,7 @@ class VanishingRule:
         log_norm = self._join(block.log_norm[:, 1:])
         low = self._find_low(log_norm)
         known = np.isfinite(log_norm[:, self._first]).all(axis=1) & np.isfinite(log_norm[:, self._last]).all(axis=1)
-        if self._count == 0 and self._current is None and not low.any():
+        if self._tally.count == 0 and not low.any():
             return
         for row in np.flatnonzero(known):
             self._step(int(block.steps[row]), bool(low[row]), log_norm[row])
@@ -82,31 +81,25 @@ class VanishingRule:
         return np.asarray(low)
 
     def _step(self, step: int, low: bool, log_norm: npt.NDArray[np.float64]) -> None:
-        if low and self._count == 0:
-            self._start_step, self._n_rows = step, 0
-        self._count = min(self._count + 1, 2 * CONFIRM_ROWS) if low else max(self._count - 2, 0)
+        if low and self._tally.count == 0:
+            self._n_rows = 0
         self._n_rows += low
-        if self._current is not None:
-            if low:
-                self._current.last_step, self._current.n_rows = step, self._n_rows
-            if self._count == 0:
-                self._current.closed_step = step
-                self._current = None
-        elif self._count >= CONFIRM_ROWS and len(self.episodes) < EPISODES_LIMIT:
+        if self._tally.take(step, is_seen=low):
             self._open(step, log_norm)
 
     def _open(self, step: int, log_norm: npt.NDArray[np.float64]) -> None:
-        self._current = Vanishing(
-            stream=self._stream,
-            phase=Phase.GRADIENT,
-            first_step=self._start_step,
-            last_step=step,
-            n_rows=self._n_rows,
-            known_step=step,
-            table=self._table,
-            position=int(self._kernels[0]),
-            last_position=int(self._kernels[-1]),
-            first=math.exp(float(np.median(log_norm[self._first]))),
-            last=math.exp(float(np.median(log_norm[self._last]))),
+        self._tally.open(
+            Vanishing(
+                stream=self._stream,
+                phase=Phase.GRADIENT,
+                first_step=self._tally.first_step,
+                last_step=step,
+                n_rows=self._n_rows,
+                known_step=step,
+                table=self._table,
+                position=int(self._kernels[0]),
+                last_position=int(self._kernels[-1]),
+                first=math.exp(float(np.median(log_norm[self._first]))),
+                last=math.exp(float(np.median(log_norm[self._last]))),
+            )
         )
-        self.episodes.append(self._current)

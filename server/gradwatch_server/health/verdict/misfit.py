@@ -7,14 +7,13 @@ import math
 from gradwatch_server.health.episode import Faint, Overclipped, Runaway, Unreachable
 from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
-from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_faint,
     advise_overclipped,
     advise_runaway,
     advise_unreachable,
 )
-from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 
 __all__ = ["tell_faint", "tell_overclipped", "tell_runaway", "tell_unreachable"]
@@ -22,7 +21,7 @@ __all__ = ["tell_faint", "tell_overclipped", "tell_runaway", "tell_unreachable"]
 
 def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
     """The finding of targets that the last layer cannot give."""
-    table = _table_of(lead)
+    table = table_of(lead)
     layer, function = table.layers[lead.column] or table.names[lead.column], table.functions[lead.column]
     reach = f"at least {say_number(lead.low)}"
     if not math.isinf(lead.high):
@@ -51,7 +50,7 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
 
 def tell_faint(lead: Faint, scene: Scene) -> Finding:
     """The finding of layers whose output shrank to next to nothing."""
-    table = _table_of(lead)
+    table = table_of(lead)
     layer, ratio = table.layers[lead.column] or table.names[lead.column], lead.after / lead.before
     names = list(dict.fromkeys(table.layers[column] or table.names[column] for column in sorted(lead.columns)))
     n_others = len(names) - 1
@@ -145,9 +144,3 @@ def tell_runaway(lead: Runaway, scene: Scene) -> Finding:
         hypotheses=tuple(advise_runaway(lead, scene, is_game=is_game)),
         subject=lead.name,
     )
-
-
-def _table_of(lead: Unreachable | Faint) -> TensorTable:
-    if lead.table is None:
-        raise ValueError(f"an episode of type {type(lead).__name__} needs the tensor table of its stream, found none")
-    return lead.table

@@ -6,7 +6,7 @@ from gradwatch_server.health.episode import Fade, Missing, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_norm import advise_fade, advise_missing, advise_vanishing, advise_zero
-from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 from gradwatch_server.health.zero import CONFIRM_ROWS
 
@@ -15,7 +15,7 @@ __all__ = ["tell_fade", "tell_missing", "tell_vanishing", "tell_zero"]
 
 def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
     """The finding of gradients that fade from output to input."""
-    table = _table_of(lead)
+    table = table_of(lead)
     tensor, last = table.name_gradient(lead.position), table.name_gradient(lead.last_position)
     ratio = lead.first / lead.last
     loss = scene.testimony.known.read_loss()
@@ -44,7 +44,7 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
 
 def tell_fade(lead: Fade, scene: Scene) -> Finding:
     """The finding of a whole gradient that faded to next to nothing of its start."""
-    table = _table_of(lead)
+    table = table_of(lead)
     loss, ratio = scene.testimony.known.read_loss(), lead.norm / lead.start
     first = table.layer_of_gradient(int(table.kernels[0])) if len(table.kernels) else table.layer_of_gradient(0)
     model = first.rpartition("/")[0] or first
@@ -84,7 +84,7 @@ def tell_fade(lead: Fade, scene: Scene) -> Finding:
 
 def tell_missing(lead: Missing, scene: Scene) -> Finding:
     """The finding of variables that get no gradient."""
-    table = _table_of(lead)
+    table = table_of(lead)
     names = [table.name_gradient(position) for position in lead.positions]
     n_all = len(table.gradient)
     verb = "gets" if len(names) == 1 else "get"
@@ -113,7 +113,7 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
 
 def tell_zero(lead: Zero, scene: Scene) -> Finding:
     """The finding of kernels whose gradient is exactly zero."""
-    table = _table_of(lead)
+    table = table_of(lead)
     positions = sorted(lead.positions)
     names = [table.name_gradient(position) for position in positions]
     is_everything = len(positions) == len(table.kernels)
@@ -174,9 +174,3 @@ def _say_unread(layers: list[str]) -> str:
     if not layers:
         return ""
     return f"; {list_names(layers)} did compute something, but the loss does not depend on it"
-
-
-def _table_of(lead: Vanishing | Fade | Missing | Zero) -> TensorTable:
-    if lead.table is None:
-        raise ValueError(f"an episode of type {type(lead).__name__} needs the tensor table of its stream, found none")
-    return lead.table

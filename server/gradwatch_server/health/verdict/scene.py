@@ -40,11 +40,12 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outlier import Outlier
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.start import Start
+from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.operation import say_link
 from gradwatch_server.health.verdict.prophecy import forecast_of, kind_of_trend, say_forecast, say_trend
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 
-__all__ = ["NAMES_LIMIT", "Facts", "Scene", "kind_of"]
+__all__ = ["NAMES_LIMIT", "Facts", "Scene", "kind_of", "table_of"]
 
 NAMES_LIMIT: Final = 10
 """Names in a list of evidence; the number of all stands beside it."""
@@ -334,6 +335,17 @@ class Scene:
             entry = flood.setdefault(kind, {"kind": kind, "first_step": member.first_step, "n_tensors": 0})
             entry["n_tensors"] = max(entry["n_tensors"], _n_all(member))
         return list(flood.values())
+
+
+def table_of(lead: Episode) -> TensorTable:
+    """The tensor table of an episode's stream.
+
+    Raises:
+        ValueError: it is an episode of a scalar that belongs to none.
+    """
+    if lead.table is None:
+        raise ValueError(f"an episode of type {type(lead).__name__} needs the tensor table of its stream, found none")
+    return lead.table
 
 
 def kind_of(episode: Episode) -> str:

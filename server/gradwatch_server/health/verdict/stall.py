@@ -9,7 +9,7 @@ from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import advise_batch, advise_flat, advise_plateau, advise_still
-from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
 __all__ = ["tell_flat", "tell_plateau", "tell_still"]
@@ -20,9 +20,7 @@ ALL_SHARE: Final = 0.995
 
 def tell_flat(lead: Flat, scene: Scene) -> Finding:
     """The finding of units whose output stands still over whole batches."""
-    table = lead.table
-    if table is None:
-        raise ValueError("an episode of type Flat needs the tensor table of its stream, found none")
+    table = table_of(lead)
     layer, n_layers = table.layers[lead.column] or table.names[lead.column], len(lead.columns)
     word = "dead" if lead.is_dead else "saturated"
     is_all = lead.share >= ALL_SHARE
