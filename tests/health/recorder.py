@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from gradwatch.protocol import STATISTICS
 from gradwatch_server.health import Engine
-from tests.health.streams import KINDS, SCALARS
+from tests.health.streams import KINDS
 
 
 def measure(x: np.ndarray | None) -> list[float]:
@@ -52,7 +52,7 @@ def train(
         for kind in KINDS
         for v in variables
     ]
-    engine.add_stream(0, optimizer.name, tensors, list(SCALARS))
+    engine.add_stream(0, optimizer.name, tensors, ["loss", "learning_rate"])
 
     @tf.function
     def step_fn(x: Any, y: Any) -> Any:
@@ -84,7 +84,7 @@ def train(
             0,
             np.array([step]),
             statistics[None],
-            np.array([[float(loss.numpy()), rate, 0, 0, 0]], np.float32),
-            np.array([[True, True, False, False, False]]),
+            np.array([[float(loss.numpy()), rate]], np.float32),
+            np.ones((1, 2), bool),
         )
     return engine
