@@ -108,20 +108,18 @@ class ColumnLog:
     def _record(self, stream: Stream, columns: Sequence[_Columns | None], values: Sequence[Tensor]) -> Tensor:
         step = stream.read_next_step()
         is_due = self._cadence.is_due(step) & self._cadence.is_on("input")
-        square_sums = tf.stack([2 * tf.nn.l2_loss(tf.cast(tensor, tf.float32)) for tensor in values])
+        square_sums = 2 * tf.stack([tf.nn.l2_loss(tf.cast(tensor, tf.float32)) for tensor in values])
         is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
         static_sizes = [tensor.shape.num_elements() for tensor in values]
         sizes = [tf.size(tensor) for tensor in values] if None in static_sizes else static_sizes
 
-        # A function of its own, not inlined: at a step that does not look closely it is one op, not a hundred.
-        @tf.function(experimental_attributes={"_noinline": True}, autograph=False)  # type: ignore[untyped-decorator]
         def look_closely() -> Tensor:
             for one, tensor in zip(columns, values, strict=True):
                 if one is not None:
                     one.ring.write(step, measure(tensor, one.n_columns))
             return statistic.full_block(values, sizes)
 
-        return tf.cond(is_full, look_closely, lambda: statistic.light_rows(square_sums, tf.cast(sizes, tf.float32)))
+        return statistic.where(is_full, look_closely, partial(statistic.light_rows, square_sums, sizes))
 
 
 class _Columns:

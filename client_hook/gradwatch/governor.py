@@ -9,6 +9,7 @@ Another program on the machine may slow some blocks by more than the rows do. So
 neighbouring blocks, in both orders; of many ratios the Hodges-Lehmann estimate (the median of the means of all their
 pairs), which the wildest quarter of them cannot move; and its confidence interval (Wilcoxon's signed ranks), which
 says when to stop: a large cost shows after seconds, a small one is measured for longer, and costs little meanwhile.
+A block in which the training paused is begun anew.
 """
 
 from __future__ import annotations
@@ -43,6 +44,14 @@ REPEAT_AFTER_S_MAX: Final = 3600.0
 MEASURING_SHARE, MEASURING_SHARE_UNCLEAR = 0.1, 0.5
 """What measuring again may cost, as a share of the budget."""
 THREADS_MEMORY_S: Final = 30.0
+PAUSE_GAPS: Final = 4.0
+"""The steps pause (a validation, a checkpoint) where none comes for this many times as long as is usual."""
+GAPS_KEPT: Final = 16
+GAP_QUANTILE: Final = 0.25
+"""What is usual, of the last gaps between readings that bring steps: also where every third or so is a pause."""
+INTERRUPTIONS_MAX: Final = 12
+PERIOD_UNMEASURED: Final = 16
+"""Where a training pauses so often that nothing can be measured: a full row that costs a third of a step keeps 2 %."""
 
 
 def estimate_ratio(log_ratios: npt.NDArray[np.float64]) -> tuple[float, float, float]:
@@ -73,7 +82,7 @@ class Governor:
     Attributes:
         period: full rows are to be taken at every so many steps.
         is_measuring: `period` is that of a block, not of a decision.
-        decided_period: the last decision; 1 before the first.
+        decided_period: the last decision; 1 before the first, and `PERIOD_UNMEASURED` where nothing can be measured.
         full_cost: the share of step time that full rows cost when every step has one; None until measured.
         threads_cost: the share of wall time that the hook's own threads use.
     """
@@ -93,6 +102,8 @@ class Governor:
         self._is_mixed = True
         self._dense_s = 0.0
         self._rest_s, self._repeat_after_s = 0.0, REPEAT_AFTER_S
+        self._gap_s, self._n_interruptions = 0.0, 0
+        self._gaps: dict[bool, deque[float]] = {is_dense: deque(maxlen=GAPS_KEPT) for is_dense in (True, False)}
 
     @property
     def cost(self) -> float | None:
@@ -131,6 +142,7 @@ class Governor:
     def _begin(self) -> None:
         self.is_measuring = True
         self._fresh, self._first_step_s, self._dense_s = [], None, 0.0
+        self._gap_s, self._n_interruptions = 0.0, 0
         self._start_block(1)
 
     def _start_block(self, period: int) -> None:
@@ -140,8 +152,12 @@ class Governor:
         self._n_steps, self._elapsed_s = 0, 0.0
 
     def _measure(self, n_steps: int, elapsed_s: float) -> None:
+        is_pause = self._is_pause(n_steps, elapsed_s)
         if self._is_mixed:
             self._is_mixed = n_steps == 0
+            return
+        if is_pause:
+            self._interrupt()
             return
         # A reading without steps counts too: a step may take longer than a reading.
         self._n_steps += n_steps
@@ -149,6 +165,28 @@ class Governor:
         is_long = self._n_steps >= BLOCK_STEPS or self._elapsed_s >= BLOCK_S_ENOUGH
         if n_steps and is_long and self._n_steps >= BLOCK_STEPS_MIN and self._elapsed_s >= BLOCK_S_MIN:
             self._end_block()
+
+    def _is_pause(self, n_steps: int, elapsed_s: float) -> bool:
+        """Whether the steps of this reading come after a pause."""
+        self._gap_s += elapsed_s
+        if not n_steps:
+            return False
+        gap_s, self._gap_s = self._gap_s, 0.0
+        gaps = self._gaps[self.period == 1]  # full rows may make a step several times as long
+        is_pause = bool(gaps) and gap_s > PAUSE_GAPS * float(np.quantile(gaps, GAP_QUANTILE))
+        gaps.append(gap_s)
+        return is_pause
+
+    def _interrupt(self) -> None:
+        """Begins the block anew, or gives up until later."""
+        self._start_block(self.period)
+        self._n_interruptions += 1
+        if self._n_interruptions > INTERRUPTIONS_MAX:
+            if self.full_cost is None:
+                self.decided_period = PERIOD_UNMEASURED
+            self.period = self.decided_period
+            self.is_measuring, self._is_mixed = False, True
+            self._rest_s = self._repeat_after_s
 
     def _end_block(self) -> None:
         step_s, is_dense = self._elapsed_s / self._n_steps, self.period == 1

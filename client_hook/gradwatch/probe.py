@@ -48,7 +48,7 @@ class Clock:
     def peek(self, last: Any) -> Tensor:
         """The step that `tick` is going to give; updates nothing."""
         now = self.step.read_value()
-        return tf.where(last.read_value() == now, now + 1, now)
+        return now + tf.cast(last.read_value() == now, tf.int64)
 
     def tick(self, last: Any) -> Tensor:
         """The step of an ``apply`` to variables whose last step is in the variable ``last``; updates both."""
@@ -288,7 +288,7 @@ class Stream:
 
     def _where_due(self, kind: str, is_due: Tensor, block: Callable[[], Tensor], nothing: Any) -> Tensor:
         """A kind's block where full statistics are due and the kind is wanted; a step that is not due asks nothing."""
-        return tf.cond(
+        return statistic.where(
             is_due,
             lambda: tf.cond(self._cadence.is_on(kind), block, lambda: tf.constant(nothing)),
             lambda: tf.constant(nothing),
@@ -326,7 +326,7 @@ class Stream:
             return (self._cadence.is_on("update"), *(variable.read_value() for variable in self.variables))
         # Holding a variable's value across its assignment makes TensorFlow copy it: only where it is needed.
         return tuple(
-            tf.cond(
+            statistic.where(
                 is_due & self._cadence.is_on("update"),
                 lambda: (tf.constant(True), *(tf.identity(variable.read_value()) for variable in self.variables)),
                 lambda: (tf.constant(False), *(tf.zeros([0] * len(v.shape), v.dtype) for v in self.variables)),
@@ -339,15 +339,15 @@ class Stream:
         n = (len(self.kinds) - 1) * len(self.variables) + len(self.slots) + len(self.states)
         if n:
             blocks.append(
-                tf.cond(
+                statistic.where(
                     before.is_due,
                     lambda: self._weight_blocks(before.weights),
                     lambda: tf.constant(np.full((n, len(STATISTICS)), np.nan, np.float32)),
                 )
             )
         blocks += [before.tapped, before.operations]
-        row = tf.concat([tf.reshape(block, [-1]) for block in blocks] + [before.scalars, before.present], 0)
-        self.ring.write(before.step, row)
+        values = [tf.reshape(block, [-1]) for block in blocks]
+        self.ring.write(before.step, *values, before.scalars, before.present)
 
     def _weight_blocks(self, weights_before: tuple[Tensor, ...]) -> Tensor:
         """The blocks of weights, updates, slots and states, in this order; NaN for a kind that is switched off."""

@@ -84,14 +84,14 @@ class Ring:
         rows = tf.Variable(tf.zeros([self.n_rows, _HEADER + self.width]), trainable=False, name="gradwatch_ring")
         return rows, tf.Variable(0, dtype=tf.int64, trainable=False, name="gradwatch_rows_written")
 
-    def write(self, step: Tensor, values: Tensor) -> None:
-        """Adds one row, in the graph or eagerly: ``step`` int64 scalar, ``values`` float32 ``[width]``."""
+    def write(self, step: Tensor, *values: Tensor) -> None:
+        """Adds one row, in the graph or eagerly: ``step`` int64 scalar, ``values`` float32 vectors of ``width`` in all."""
         count = self._n_written.read_value()
         header = tf.stack([(count + 1) // _SPLIT, (count + 1) % _SPLIT, step // _SPLIT, step % _SPLIT])
-        row = tf.concat([tf.cast(header, tf.float32), values], 0)
+        row = tf.reshape(tf.concat([tf.cast(header, tf.float32), *values], 0), [1, -1])
         index = tf.reshape(count % self.n_rows, [1])
         # The raw op: `Variable.scatter_update` would add a read of the whole ring to the user's graph.
-        store = tf.raw_ops.ResourceScatterUpdate(resource=self._rows.handle, indices=index, updates=row[None, :])
+        store = tf.raw_ops.ResourceScatterUpdate(resource=self._rows.handle, indices=index, updates=row)
         # A step may end in the middle (the data set's end does it); a row that never came must not be counted.
         with tf.control_dependencies([] if store is None else [store]):
             self._n_written.assign_add(1)

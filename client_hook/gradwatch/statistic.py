@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -25,7 +26,7 @@ from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import STATISTICS
 
-__all__ = ["NOTHING", "apart", "dense_values", "full_block", "is_under_xla", "layer_row", "light_rows", "step_block"]
+__all__ = ["NOTHING", "apart", "dense_values", "full_block", "is_under_xla", "layer_row", "light_rows", "step_block", "where"]
 
 SMALL_TENSOR_LIMIT: Final = 16_384
 """Elements up to which launching ops costs more than reading memory, so that tensors are reduced together."""
@@ -42,6 +43,8 @@ ILL_CONDITIONED_VARIANCE: Final = 1e-2
 _NAN: Final = float("nan")
 NOTHING: Final = np.full(len(STATISTICS), np.nan, np.float32)
 """The row of a tensor that was not captured."""
+_LIGHT_MIDDLE: Final = np.array([_NAN, _NAN, _NAN, _NAN, 0, 0, 0, _NAN], np.float32)
+"""``min`` to ``n_zero`` of a tensor of which only the norm is wanted, and that no element of it is not finite."""
 
 FLAT_WITHIN: Final = 1e-6
 """How near its limit a sigmoid or tanh counts as flat: its slope is below 2e-6 there, so that nothing is learned."""
@@ -114,11 +117,20 @@ def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Ten
     """
     if not tensors:
         return full_block(tensors, n_elements), is_due
-    square_sums = tf.stack([_square_sum(_cast(tensor, tf.float32)) for tensor in tensors])
+    square_sums = 2 * tf.stack([tf.nn.l2_loss(_cast(tensor, tf.float32)) for tensor in tensors])
     is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
-    sizes = tf.cast(_totals(n_elements), tf.float32)
-    block = tf.cond(is_full, lambda: full_block(tensors, n_elements), lambda: light_rows(square_sums, sizes))
-    return block, is_full
+    light = partial(light_rows, square_sums, n_elements)
+    return where(is_full, lambda: full_block(tensors, n_elements), light), is_full
+
+
+def where(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> Any:
+    """`tf.cond`, in a graph, for what is dear and seldom due.
+
+    The dear branch is a function of its own that is not inlined: a step in which it is not due skips one op, not some
+    hundred of which the executor must find each to be dead.
+    """
+    apart = tf.function(dear, experimental_attributes={"_noinline": True}, autograph=False)
+    return tf.cond(is_due, lambda: apart(), cheap)
 
 
 def layer_row(tensor: Tensor, activation: str | None) -> Tensor:
@@ -147,16 +159,17 @@ def _layer_row(matrix: Tensor, activation: str | None) -> Tensor:
     return tf.concat([row[:-1], [n_saturated]], 0)
 
 
-def light_rows(square_sums: Tensor, sizes: Tensor) -> Tensor:
+def light_rows(square_sums: Tensor, n_elements: Sequence[Any]) -> Tensor:
     """The rows of tensors without a non-finite element, of which no more is wanted: float32 ``[n, 11]``.
 
     Args:
         square_sums: float32 ``[n]``, finite.
-        sizes: float32 ``[n]``, their elements.
+        n_elements: their sizes, known now or only at run time.
     """
-    norm = tf.sqrt(square_sums)
-    nan, zero = tf.fill(tf.shape(norm), tf.constant(_NAN)), tf.zeros_like(norm)
-    return tf.stack([norm, nan, nan, nan, nan, zero, zero, zero, nan, sizes, nan], axis=1)
+    n = len(n_elements)
+    middle = np.tile(_LIGHT_MIDDLE, (n, 1))
+    sizes = tf.reshape(tf.cast(_totals(n_elements), tf.float32), [n, 1])
+    return tf.concat([tf.reshape(tf.sqrt(square_sums), [n, 1]), middle, sizes, np.full((n, 1), _NAN, np.float32)], 1)
 
 
 def dense_values(gradient: Tensor) -> Tensor:

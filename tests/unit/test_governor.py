@@ -14,6 +14,7 @@ import pytest
 from gradwatch.governor import (
     PAIRS_MAX,
     PERIOD_MAX,
+    PERIOD_UNMEASURED,
     REPEAT_AFTER_S,
     SPARSE_PERIOD,
     WARM_UP_STEPS,
@@ -57,6 +58,7 @@ class Training:
     def __init__(self, times, full_cost, budget=BUDGET):
         self.governor = Governor(budget)
         self.times, self.full_cost = iter(times), full_cost
+        self.pauses = itertools.repeat(0.0)
         self.now_s = self.plain_s = 0.0
         self.step, self.n_unread = 0, 0
         self.periods = []
@@ -70,13 +72,18 @@ class Training:
             self.plain_s += plain_s
             self.now_s += plain_s * (1 + self.full_cost * is_full)
             self.n_full += is_full
-            while self._read_at_s <= self.now_s:  # while the step runs
-                self.periods.append(self.governor.observe(self.n_unread, READING_S))
-                self.n_unread = 0
-                self._read_at_s += READING_S
+            self._read()  # while the step runs
             self.step += 1
             self.n_unread += 1
+            self.now_s += next(self.pauses)
+            self._read()
         return self
+
+    def _read(self):
+        while self._read_at_s <= self.now_s:
+            self.periods.append(self.governor.observe(self.n_unread, READING_S))
+            self.n_unread = 0
+            self._read_at_s += READING_S
 
     @property
     def overhead(self):
@@ -198,6 +205,34 @@ def test_a_pause_without_steps_is_not_measured():
         training.governor.observe(0, READING_S)
     training.run(40)
     assert training.governor.decided_period == pytest.approx(10, abs=2)
+
+
+def pauses_after(n_steps, pause_s):
+    """Seconds of no training after each step: none mostly, and half to twice ``pause_s`` after so many steps."""
+    random = np.random.default_rng(0)
+    while True:
+        yield from [0.0] * (n_steps - 1)
+        yield pause_s * random.uniform(0.5, 2)
+
+
+@pytest.mark.parametrize(("step_s", "n_steps", "pause_s"), [(0.01, 200, 1.0), (0.002, 400, 3.0), (0.2, 25, 4.0)])
+def test_a_training_that_validates_again_and_again(step_s, n_steps, pause_s):
+    periods = []
+    for seed in range(9):
+        training = Training(noisy(step_s, 0.05, seed), 0.3)
+        training.pauses = pauses_after(n_steps, pause_s)
+        periods.append(training.run(200).governor.decided_period)
+    assert_near(periods, 0.3)
+
+
+def test_a_training_that_always_pauses_is_thinned_all_the_same():
+    """Two steps and a pause, again and again: no block comes to its end, and full rows are not taken for ever."""
+    training = Training(noisy(0.2, 0.05, 0), 0.3)
+    training.pauses = pauses_after(2, 1.5)
+    training.run(300)
+    assert training.governor.full_cost is None
+    assert training.governor.decided_period == PERIOD_UNMEASURED
+    assert training.n_full < 0.3 * training.step
 
 
 def test_training_slower_than_the_reading():
