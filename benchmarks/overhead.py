@@ -101,7 +101,9 @@ class Variant:
         while (governor.full_cost is None or governor.is_measuring) and time.perf_counter() - began < seconds:
             self.time_steps(1)
         took_s, cost = time.perf_counter() - began, governor.full_cost
-        print(f"{self.name}: the governor decided after {took_s:.0f} s: full rows cost {cost or math.nan:.2f} of a step")
+        print(
+            f"{self.name}: the governor decided after {took_s:.0f} s: full rows cost {cost or math.nan:.2f} of a step"
+        )
 
     def train_for(self, seconds: float) -> None:
         """Trains that long."""

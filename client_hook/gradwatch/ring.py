@@ -85,7 +85,7 @@ class Ring:
         return rows, tf.Variable(0, dtype=tf.int64, trainable=False, name="gradwatch_rows_written")
 
     def write(self, step: Tensor, *values: Tensor) -> None:
-        """Adds one row, in the graph or eagerly: ``step`` int64 scalar, ``values`` float32 vectors of ``width`` in all."""
+        """Adds one row, in the graph or eagerly: ``step`` int64 scalar, ``values`` vectors, ``width`` in all."""
         count = self._n_written.read_value()
         header = tf.stack([(count + 1) // _SPLIT, (count + 1) % _SPLIT, step // _SPLIT, step % _SPLIT])
         row = tf.reshape(tf.concat([tf.cast(header, tf.float32), *values], 0), [1, -1])

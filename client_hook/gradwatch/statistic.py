@@ -26,7 +26,17 @@ from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import STATISTICS
 
-__all__ = ["NOTHING", "apart", "dense_values", "full_block", "is_under_xla", "layer_row", "light_rows", "step_block", "where"]
+__all__ = [
+    "NOTHING",
+    "apart",
+    "dense_values",
+    "full_block",
+    "is_under_xla",
+    "layer_row",
+    "light_rows",
+    "step_block",
+    "where",
+]
 
 SMALL_TENSOR_LIMIT: Final = 16_384
 """Elements up to which launching ops costs more than reading memory, so that tensors are reduced together."""
@@ -129,8 +139,8 @@ def where(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> 
     The dear branch is a function of its own that is not inlined: a step in which it is not due skips one op, not some
     hundred of which the executor must find each to be dead.
     """
-    apart = tf.function(dear, experimental_attributes={"_noinline": True}, autograph=False)
-    return tf.cond(is_due, lambda: apart(), cheap)
+    as_one = tf.function(dear, experimental_attributes={"_noinline": True}, autograph=False)
+    return tf.cond(is_due, as_one, cheap)
 
 
 def layer_row(tensor: Tensor, activation: str | None) -> Tensor:

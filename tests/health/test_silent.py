@@ -187,6 +187,64 @@ def test_a_level_that_is_left_is_told_in_the_past() -> None:
     assert found.title.startswith("The loss stood at 4.16, guessing among the 64 samples of a batch, until step")
 
 
+# -- a squared error that is the variance of the targets ---------------------------------------------------------------
+
+
+def mean_guesser(level: float = 1.0, *, mean: float = 0.2, std: float = 1.0, n: int = 600, rank: int = 2) -> Run:
+    """A regression whose loss falls to a multiple of the variance of its targets and stays there, with noise."""
+    random = np.random.default_rng(2)
+    layers = [*RELUS[:3], ("dense_3", 1, None)]
+    sick = Run(dense(4, 1), n_steps=n, layers=layers, inputs=[("input", 8), ("target", 1)])
+    column = sick.columns("input", [1])[0]
+    means = mean + std / np.sqrt(32) * random.standard_normal(n)
+    for name, values in {"min": means - 2 * std, "max": means + 2 * std, "mean": means, "std": std}.items():
+        sick.statistics[:, column, COLUMN[name]] = values
+    sick.tensors[column]["shape"] = [None, 1][:rank]
+    variance = float(std**2 + means.var())
+    noise = 1 + 0.2 * random.standard_normal(n)
+    return sick.set_loss(variance * (level * noise + 2 * np.exp(-np.arange(n) / 15)))
+
+
+@pytest.mark.parametrize("batch", [1, 64, N])
+@pytest.mark.parametrize("every", [1, 20])
+def test_a_loss_at_the_variance_of_the_targets(batch: int, every: int) -> None:
+    (found,) = mean_guesser(std=3.0).thin(every).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 100)
+    assert found.title.endswith("in 500 steps: that is the variance of the targets")
+    assert found.evidence["guess"] == pytest.approx(9.0, rel=0.1)
+    assert causes(found)[0].startswith("The labels do not belong")
+
+
+def test_targets_of_another_rank_than_the_outputs_are_broadcast() -> None:
+    (found,) = mean_guesser(rank=1).feed().findings()
+    assert causes(found)[0] == "A broadcast compares each prediction with every target"
+
+
+@pytest.mark.parametrize("level", [0.3, 0.9, 1.1, 4.0])
+def test_another_level_than_the_variance_says_nothing(level: float) -> None:
+    assert not mean_guesser(level).feed().findings()
+
+
+def test_what_hardly_moves_has_not_settled_anywhere() -> None:
+    assert not mean_guesser().scale("update", 0.02).feed().findings()
+
+
+def test_the_variance_of_labels_is_no_loss() -> None:
+    labels = mean_guesser(std=0.5, mean=0.5)
+    column = labels.columns("input", [1])[0]
+    share = labels.statistics[:, column, COLUMN["mean"]]
+    for name, values in {"min": 0.0, "max": 1.0, "std": np.sqrt(share * (1 - share))}.items():
+        labels.statistics[:, column, COLUMN[name]] = values
+    assert not labels.feed().findings()
+
+
+def test_a_variance_that_is_left_is_told_in_the_past() -> None:
+    late = mean_guesser(n=1_000)
+    late.scalars[700:, 0] *= 0.2
+    (found,) = late.feed().findings()
+    assert found.title == "The loss stood at 1, the variance of the targets, until step 699"
+
+
 # -- games -------------------------------------------------------------------------------------------------------------
 
 

@@ -84,8 +84,10 @@ def _is_overclipped_credible(_: Overclipped, testimony: Testimony) -> bool:
 
 
 def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
-    # What is level from its start is a guess only at a level that is known for one.
-    return not episode.is_from_start or abs(episode.level - episode.guess) <= LEVEL_TOLERANCE * episode.guess
+    # What is level early is a guess only at a level that is known for one.
+    if episode.is_of_mean or not episode.is_early:
+        return True
+    return episode.is_from_start and abs(episode.level - episode.guess) <= LEVEL_TOLERANCE * episode.guess
 
 
 def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:

@@ -20,7 +20,7 @@ from gradwatch_server.health.input_column import InputColumns
 from gradwatch_server.health.nonfinite import NonFiniteScalarRule
 from gradwatch_server.health.operation import find_account
 from gradwatch_server.health.operation_table import Operation
-from gradwatch_server.health.plateau import PlateauRule, count_classes
+from gradwatch_server.health.plateau import PlateauRule, compare_level, count_classes
 from gradwatch_server.health.runaway import RunawayRule
 from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
@@ -286,10 +286,9 @@ class Engine:
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]
                 episode.gradient_factor = max(factors, default=math.nan)
-            elif isinstance(episode, Plateau) and episode.is_from_start and len(applied) == 1:
-                n_samples = applied[0].start.n_samples
-                if n_samples > 1 and n_samples != n_classes:
-                    episode.n_classes, episode.guess = n_samples, math.log(n_samples)
+            elif isinstance(episode, Plateau) and episode.is_early and len(applied) == 1:
+                ratio = testimony.known.read(UPDATE_RATIO, applied[0].number).recent
+                compare_level(episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio)
 
     def _order_optimizers(self, episodes: Sequence[Episode]) -> None:
         """Of several optimizers in a step each has a forward pass and a loss, and what the first breaks the next meets.

@@ -387,7 +387,11 @@ class Plateau(Episode):
         spread: its robust standard deviation.
         guess: the loss of guessing, NaN while not known.
         n_classes: among so many classes; 0 while not known.
+        is_early: whether it stood still before it is known what guessing gives: it may be the loss of something else.
         is_from_start: whether these are its very first values: then it may be guessing among a batch's samples.
+        mean: its mean, to be laid beside a variance.
+        is_of_mean: whether ``guess`` is the variance of the targets, the squared error of their mean.
+        is_other_rank: whether targets and outputs have another number of dimensions.
     """
 
     name: str = ""
@@ -395,7 +399,11 @@ class Plateau(Episode):
     spread: float = float("nan")
     guess: float = float("nan")
     n_classes: int = 0
+    is_early: bool = False
     is_from_start: bool = False
+    mean: float = float("nan")
+    is_of_mean: bool = False
+    is_other_rank: bool = False
 
 
 @dataclass(eq=False)

@@ -3,7 +3,8 @@
 That a loss does not fall tells little: it may have converged, be noisy by nature, or belong to a game of two. The loss
 of guessing among C classes is ln C, though, and a model whose last layer has C outputs and whose loss stays at ln C for
 long has not learned. A loss that stands at ln of the batch's size from its first value on guesses among the samples of
-a batch: then one axis is taken for another. Nothing else is claimed.
+a batch: then one axis is taken for another. And a squared error that comes down to the variance of the targets, and
+stays, knows their mean and nothing else; the targets are asked later. Nothing else is claimed.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Plateau
+from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.target import TargetSpread
 
-__all__ = ["LEVEL_TOLERANCE", "PlateauRule", "count_classes"]
+__all__ = ["LEVEL_TOLERANCE", "PlateauRule", "compare_level", "count_classes"]
 
 WINDOW_VALUES: Final = 1_000
 """SageMaker Debugger asks for 10 steps; deep networks may need some hundred before they begin to learn."""
-START_VALUES: Final = 200
-"""Of a loss that is level from its very first value on: no model starts at ln of the batch's size by chance."""
+EARLY_VALUES: Final = 200
+"""Of a loss whose level says more than that it is level: no model comes to ln of the batch's size by chance, nor to the
+variance of its targets."""
+EARLY_EPISODES_LIMIT: Final = 8
 LEVEL_MIN: Final = 0.6
 """A level below ln 2 is no guess among anything."""
 REFRESH_VALUES: Final = 100
@@ -33,6 +38,12 @@ LEVEL_TOLERANCE: Final = 0.01
 judged."""
 TREND_LIMIT: Final = 0.002
 """By how much of itself the loss may fall from the first to the second half, and still be level; above its noise."""
+NOISE_SHARE: Final = 0.4
+"""Of a loss' spread: three standard deviations of the median of 100 values."""
+VARIANCE_TOLERANCE: Final = 0.05
+"""Both are known from some hundred batches; a twentieth of the variance explained is next to nothing learned."""
+MOVING_RATIO: Final = 0.1 * USUAL_RATIO
+"""Of updates to weights: below it a loss stands still because the weights do, as while a rate warms up."""
 MAD_TO_SIGMA: Final = 1.4826
 
 Float64 = npt.NDArray[np.float64]
@@ -53,6 +64,7 @@ class PlateauRule:
         self._n = 0
         self._current: Plateau | None = None
         self._level: Plateau | None = None
+        self._n_early = 0
         self.n_classes = 0
         """How many classes are guessed among; 0 where that is not known: then nothing is judged."""
         self.episodes: list[Plateau] = []
@@ -67,26 +79,29 @@ class PlateauRule:
             self._n += end - start
             start = end
             if self._n % REFRESH_VALUES == 0:
-                self._look_at_start()
+                self._look_early()
                 if self._n >= WINDOW_VALUES and self.n_classes >= 2:
                     self._look()
 
-    def _look_at_start(self) -> None:
-        """Notes a loss that is level from its first value on, whatever its level; the batch's size is asked later."""
-        if self._n == START_VALUES:
-            sample = _Sample.of(self._values[:START_VALUES])
-            start = float(np.median(self._values[: START_VALUES // 8]))
-            if sample.level > LEVEL_MIN and sample.is_still and sample.is_at(start):
-                self._level = self._open(0, START_VALUES, sample)
-                self._level.is_from_start = True
-        elif self._level is not None:
+    def _look_early(self) -> None:
+        """Notes a loss that is level, whatever its level."""
+        if self._level is not None:
             newest = self._newest(REFRESH_VALUES)
-            if _Sample.of(self._values[newest]).is_at(self._level.level):
+            if self._level.level > 0 and _Sample.of(self._values[newest]).is_near(self._level):
                 self._level.last_step = int(self._steps[newest[-1]])
                 self._level.n_rows += REFRESH_VALUES
             else:
                 self._level.closed_step = int(self._steps[newest[-1]])
                 self._level = None
+        elif self._n >= EARLY_VALUES and self._n_early < EARLY_EPISODES_LIMIT:
+            values = self._values[self._newest(EARLY_VALUES)]
+            sample = _Sample.of(values)
+            if sample.level > 0 and sample.is_still:
+                self._n_early += 1
+                self._level = self._open(self._n - EARLY_VALUES, EARLY_VALUES, sample)
+                self._level.is_early, self._level.mean = True, float(values.mean())
+                is_first = self._n == EARLY_VALUES and sample.level > LEVEL_MIN
+                self._level.is_from_start = is_first and sample.is_at(float(np.median(values[: EARLY_VALUES // 8])))
 
     def _look(self) -> None:
         window = self._newest(WINDOW_VALUES)
@@ -145,6 +160,11 @@ class _Sample(NamedTuple):
         noise = 2.0 * spread / math.sqrt(half)  # of the difference of two medians
         return cls(level, spread, is_still=fall <= max(TREND_LIMIT * abs(level), noise))
 
+    def is_near(self, episode: Plateau) -> bool:
+        """Whether the median is as good as an episode's level, as far as its noise lets one tell."""
+        slack = max(LEVEL_TOLERANCE * abs(episode.level), NOISE_SHARE * episode.spread)
+        return abs(self.level - episode.level) <= slack
+
     def is_at(self, level: float) -> bool:
         """Whether the median is as good as a given level."""
         return abs(self.level - level) <= LEVEL_TOLERANCE * abs(level)
@@ -165,3 +185,24 @@ def count_classes(tables: Sequence[TensorTable]) -> int:
         return 2
     width = table.shapes[kernel][-1]
     return 2 if width == 1 else width
+
+
+def compare_level(episode: Plateau, n_samples: int, n_classes: int, targets: TargetSpread, ratio: float | None) -> None:
+    """Says what the level of an early episode is that of, if of anything.
+
+    Args:
+        episode: of a loss that is level; changed in place.
+        n_samples: in a batch; 0 where that is not known.
+        n_classes: that the model tells apart; 0 where that is not known.
+        targets: the stream's.
+        ratio: of updates to weights; None where that is not known.
+    """
+    if episode.is_from_start and n_samples > 1 and n_samples != n_classes:
+        episode.n_classes, episode.guess = n_samples, math.log(n_samples)
+    variance = targets.variance
+    is_moving = ratio is not None and ratio >= MOVING_RATIO
+    if is_moving and abs(episode.mean - variance) <= VARIANCE_TOLERANCE * variance:
+        episode.is_of_mean, episode.is_other_rank = True, targets.is_other_rank
+        episode.n_classes, episode.guess = 0, variance
+    elif episode.is_of_mean:  # the variance is known better now, or the weights hardly move
+        episode.is_of_mean, episode.guess = False, math.nan

@@ -10,6 +10,7 @@ import numpy as np
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Phase, Unreachable
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.target import find_target
 
 __all__ = ["UnreachableRule"]
 
@@ -41,10 +42,8 @@ class UnreachableRule:
 
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
-        targets = [column for column in table.input if table.names[column].partition("/")[0] == "target"]
-        output = int(table.activation[-1]) if len(table.activation) else -1
-        function = table.functions[output] if output >= 0 else None
-        self._target, self._output = (targets[0] if len(targets) == 1 else -1), output
+        self._target, self._output = find_target(table)
+        function = table.functions[self._output] if self._output >= 0 else None
         self._range = _RANGES.get(function or "")
         self._n_rows = self._n_beyond = 0
         self._first_step = -1

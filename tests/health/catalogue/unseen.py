@@ -511,7 +511,7 @@ def sigmoid_for_a_score(watch: Watch, seed: int) -> None:
     UNSEEN,
     "loss_plateau",
     cause=("broadcast",),
-    gap="a loss that stands at the variance of the targets is not judged",
+    gap="the loss is still falling towards the variance of the targets: it stands there from step 250 on",
 )
 def targets_that_broadcast(watch: Watch, seed: int) -> None:
     """Predictions of shape (32, 1) against targets of shape (32,): the difference broadcasts to (32, 32), so

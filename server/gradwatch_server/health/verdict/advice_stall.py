@@ -14,7 +14,7 @@ from gradwatch_server.health.verdict.operation import say_noun, say_place
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
 
-__all__ = ["advise_cut", "advise_flat", "advise_plateau", "advise_still"]
+__all__ = ["advise_batch", "advise_cut", "advise_flat", "advise_mean", "advise_plateau", "advise_still"]
 
 LOGIT_CODE: Final = """\
 # No activation on the layer that gives the logits: relu turns every negative one into 0.
@@ -126,18 +126,44 @@ tf.debugging.assert_shapes([(logits, ("batch", n_classes)), (labels, ("batch",))
 distance = tf.reduce_sum(tf.square(a - b), axis=-1, keepdims=True)      # keeps [batch, 1] from becoming [batch]"""
 
 
-def advise_plateau(scene: Scene) -> list[Hypothesis]:
-    """Causes of a loss that stays at what guessing gives."""
-    ratio = scene.update_ratio
+ERROR_CODE: Final = """\
+tf.debugging.assert_equal(tf.shape(predictions), tf.shape(targets))
+loss = tf.reduce_mean(tf.square(targets - tf.squeeze(predictions, -1)))  # or: targets[:, None] - predictions"""
+
+
+def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
+    """Causes of a squared error that stays at the variance of the targets."""
     found = [
         Hypothesis(
-            "The labels do not belong to the inputs, or carry nothing that the model can learn",
-            0.45,
-            "A model that cannot tell anything from its inputs settles at the loss of guessing. Shuffling inputs and "
-            "labels apart, a wrong column or an input that is constant do that.",
-            "Look at a few samples with their labels as they enter `fit`, and try to overfit ten of them.",
-            LEARN_CODE,
+            "A broadcast compares each prediction with every target",
+            0.75 if lead.is_other_rank else 0.2,
+            "Predictions of shape [n, 1] minus targets of shape [n] are n by n differences, without a word: each "
+            "output is pulled to all targets of its batch, and their mean is the best that there is."
+            + (" Here the two differ in rank." if lead.is_other_rank else ""),
+            "Give both the same shape before they meet.",
+            ERROR_CODE,
         ),
+        _labels("the mean of its targets"),
+        *_rates(scene),
+    ]
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _labels(settles_at: str) -> Hypothesis:
+    return Hypothesis(
+        "The labels do not belong to the inputs, or carry nothing that the model can learn",
+        0.45,
+        f"A model that cannot tell anything from its inputs settles at {settles_at}. Shuffling inputs and labels "
+        "apart, a wrong column or an input that is constant do that.",
+        "Look at a few samples with their labels as they enter `fit`, and try to overfit ten of them.",
+        LEARN_CODE,
+    )
+
+
+def advise_plateau(scene: Scene) -> list[Hypothesis]:
+    """Causes of a loss that stays at what guessing gives."""
+    found = [
+        _labels("the loss of guessing"),
         Hypothesis(
             "The outputs and the loss do not fit together",
             0.4,
@@ -146,21 +172,27 @@ def advise_plateau(scene: Scene) -> list[Hypothesis]:
             "Either a softmax and `from_logits=False`, or no activation and `from_logits=True`.",
             LOGIT_CODE,
         ),
+        *_rates(scene),
     ]
-    if ratio is not None and ratio < SMALL_RATIO:
-        found.append(
-            Hypothesis(
-                "The learning rate is too small, or the gradient does not arrive",
-                0.6,
-                f"Updates are {say_number(ratio)} of the weights they change, where 0.001 is usual. At that pace the "
-                "weights have hardly moved.",
-                "Raise the learning rate, and look at the gradient of the first layers.",
-                "optimizer = tf.keras.optimizers.Adam(1e-3)",
-            )
-        )
-    elif ratio is not None:
-        found.append(advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.2))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _rates(scene: Scene) -> list[Hypothesis]:
+    ratio = scene.update_ratio
+    if ratio is None:
+        return []
+    if ratio >= SMALL_RATIO:
+        return [advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.2)]
+    return [
+        Hypothesis(
+            "The learning rate is too small, or the gradient does not arrive",
+            0.6,
+            f"Updates are {say_number(ratio)} of the weights they change, where 0.001 is usual. At that pace the "
+            "weights have hardly moved.",
+            "Raise the learning rate, and look at the gradient of the first layers.",
+            "optimizer = tf.keras.optimizers.Adam(1e-3)",
+        )
+    ]
 
 
 SMALL_NORM: Final = 1e-5

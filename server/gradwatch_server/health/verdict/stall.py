@@ -8,7 +8,13 @@ from gradwatch_server.health.episode import Flat, Plateau, Still
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
-from gradwatch_server.health.verdict.advice_stall import advise_batch, advise_flat, advise_plateau, advise_still
+from gradwatch_server.health.verdict.advice_stall import (
+    advise_batch,
+    advise_flat,
+    advise_mean,
+    advise_plateau,
+    advise_still,
+)
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
@@ -74,6 +80,8 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
         f"A model that knows nothing of its inputs and has {among} to choose from has a cross-entropy of "
         f"ln {lead.n_classes:,} = {say_number(lead.guess)}."
     )
+    if lead.is_of_mean:
+        return _tell_mean(lead, scene, name)
     if lead.is_from_start:
         among = f"the {lead.n_classes:,} samples of a batch"
         meaning = (
@@ -101,6 +109,34 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
             is_among_samples=lead.is_from_start,
         ),
         hypotheses=tuple(advise_batch(lead) if lead.is_from_start else advise_plateau(scene)),
+        subject=lead.name,
+    )
+
+
+def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
+    """The finding of a squared error that stays at what the mean of the targets gives."""
+    n_steps, level = lead.last_step - lead.first_step + 1, say_number(lead.mean)
+    title = f"{name} has not left {level} in {n_steps:,} steps: that is the variance of the targets"
+    if not lead.is_open:
+        title = f"{name} stood at {level}, the variance of the targets, until {say_step(lead.last_step)}"
+    return Finding(
+        kind="loss_plateau",
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=None,
+        tensor=None,
+        evidence=scene.evidence(
+            f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average, "
+            f"without falling, and the variance of the targets is {say_number(lead.guess)}. A model that gives the "
+            "mean of the targets for every input has just that squared error: nothing is learned of the inputs.",
+            level=lead.mean,
+            spread=lead.spread,
+            guess=lead.guess,
+            is_target_variance=True,
+        ),
+        hypotheses=tuple(advise_mean(lead, scene)),
         subject=lead.name,
     )
 

@@ -1,0 +1,69 @@
+"""What a model is to give: the only target of a stream, beside the last layer's output. Judges nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["TargetSpread", "find_target"]
+
+ROWS_MIN: Final = 8
+"""Captured rows from which on the variance over all of them is known."""
+TWO_VALUES: Final = 1e-3
+"""Labels of 0 and 1 have a variance of p (1 - p), to this share: what is learned of them is no mean."""
+
+
+def find_target(table: TensorTable) -> tuple[int, int]:
+    """The columns of the only target and of the last layer's output; -1 where there is none, or several."""
+    targets = [column for column in table.input if table.names[column].partition("/")[0] == "target"]
+    output = int(table.activation[-1]) if len(table.activation) else -1
+    return (targets[0] if len(targets) == 1 else -1), output
+
+
+class TargetSpread:
+    """The variance of one stream's targets, over all rows in which there are as many of them as outputs.
+
+    Args:
+        table: the stream's tensor table.
+
+    Attributes:
+        is_other_rank: whether targets and outputs have another number of dimensions: ``[n]`` and ``[n, 1]``.
+    """
+
+    def __init__(self, table: TensorTable) -> None:
+        self._target, self._output = find_target(table)
+        shapes = [table.shapes[column] for column in (self._target, self._output) if column >= 0]
+        self.is_other_rank = len(shapes) == 2 and len(shapes[0]) != len(shapes[1])
+        self._n_rows = 0
+        self._mean = self._square = 0.0
+        self._is_label = True
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those in which target and output were not both looked at say nothing."""
+        if self._target < 0 or self._output < 0:
+            return
+        names = [COLUMN[name] for name in ("min", "max", "mean", "std", "n_elements")]
+        found = block.statistics[:, self._target, names].astype(np.float64)
+        n_given = block.statistics[:, self._output, COLUMN["n_elements"]]
+        found = found[np.isfinite(found).all(axis=1) & (found[:, 4] == n_given)]
+        if not len(found):
+            return
+        low, high, mean, std, _ = found.T
+        self._n_rows += len(found)
+        self._mean += float(mean.sum())
+        self._square += float((np.square(std) + np.square(mean)).sum())
+        of_two = mean * (1 - mean)
+        is_label = (low >= 0) & (high <= 1) & (np.abs(np.square(std) - of_two) <= TWO_VALUES)
+        self._is_label &= bool(is_label.all())
+
+    @property
+    def variance(self) -> float:
+        """The variance of all targets together; NaN where it is not known, and of labels of 0 and 1."""
+        if self._n_rows < ROWS_MIN or self._is_label:
+            return math.nan
+        return self._square / self._n_rows - (self._mean / self._n_rows) ** 2
