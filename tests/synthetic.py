@@ -31,6 +31,8 @@ NORM, MIN, MAX, MEAN, STD, N_NAN, N_POS_INF, N_NEG_INF, N_ZERO, N_ELEMENTS, N_SA
 KINDS = ("gradient", "weight", "update")
 SCALARS = ["loss", "learning_rate", "gradient_norm"]
 LEARNING_RATE = 1e-3
+PATIENCE_S = 120.0
+"""Of a hook: a server on a machine that is busy with other things may say nothing for a while."""
 
 
 @dataclass
@@ -238,7 +240,7 @@ class SyntheticHook:
     def send(self, message: Message) -> None:
         self.socket.send(encode(message))
 
-    def receive(self, timeout_s: float | None = 20.0) -> Message:
+    def receive(self, timeout_s: float | None = PATIENCE_S) -> Message:
         """The next message, noted if it is an acknowledgement or findings."""
         message = decode(self.socket.recv(timeout=timeout_s))
         if message["type"] == "ack":

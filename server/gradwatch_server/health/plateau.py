@@ -197,12 +197,11 @@ def compare_level(episode: Plateau, n_samples: int, n_classes: int, targets: Tar
         targets: the stream's.
         ratio: of updates to weights; None where that is not known.
     """
-    if episode.is_from_start and n_samples > 1 and n_samples != n_classes:
-        episode.n_classes, episode.guess = n_samples, math.log(n_samples)
     variance = targets.variance
     is_moving = ratio is not None and ratio >= MOVING_RATIO
-    if is_moving and abs(episode.mean - variance) <= VARIANCE_TOLERANCE * variance:
-        episode.is_of_mean, episode.is_other_rank = True, targets.is_other_rank
+    episode.is_of_mean = is_moving and abs(episode.mean - variance) <= VARIANCE_TOLERANCE * variance
+    episode.is_other_rank = targets.is_other_rank
+    if episode.is_of_mean:
         episode.n_classes, episode.guess = 0, variance
-    elif episode.is_of_mean:  # the variance is known better now, or the weights hardly move
-        episode.is_of_mean, episode.guess = False, math.nan
+    elif episode.is_from_start and n_samples > 1 and n_samples != n_classes:
+        episode.n_classes, episode.guess = n_samples, math.log(n_samples)
