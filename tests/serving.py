@@ -33,7 +33,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until(condition: Callable[[], Any], timeout_s: float = 10.0, what: str = "the condition") -> Any:
+def wait_until(condition: Callable[[], Any], timeout_s: float = 60.0, what: str = "the condition") -> Any:
     """Waits for a condition to hold, and returns its value."""
     end = time.monotonic() + timeout_s
     while True:

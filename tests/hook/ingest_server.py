@@ -232,7 +232,7 @@ def free_port() -> int:
     return port
 
 
-def wait_until(claim: Callable[[], bool], timeout_s: float = 5.0) -> None:
+def wait_until(claim: Callable[[], bool], timeout_s: float = 30.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not claim():
         assert time.monotonic() < deadline, "it did not come true in time"

@@ -29,10 +29,10 @@ def stranger(guarded: Server):
 def first_word(server: Server, path: str, **headers: str) -> tuple[dict, int]:
     """What a socket is told before it says anything, and with which code it is closed."""
     with connect(server.ws_url + path, additional_headers=headers, proxy=None) as socket:
-        data = socket.recv(timeout=10)
+        data = socket.recv(timeout=60)
         word = decode(data) if isinstance(data, bytes) else orjson.loads(data)
         with pytest.raises(ConnectionClosed) as closed:
-            socket.recv(timeout=10)
+            socket.recv(timeout=60)
     return word, closed.value.rcvd.code
 
 
@@ -94,7 +94,7 @@ def test_a_browser_needs_the_cookie(guarded: Server, stranger: httpx.Client) -> 
     cookie = f"{COOKIE}={stranger.cookies[COOKIE]}"
     with connect(guarded.ws_url + "/ws/live", additional_headers={"Cookie": cookie}, proxy=None) as socket:
         socket.send('{"type": "subscribe", "runs": "all"}')
-        assert orjson.loads(socket.recv(timeout=10))["type"] == "subscribed"
+        assert orjson.loads(socket.recv(timeout=60))["type"] == "subscribed"
 
 
 @pytest.mark.parametrize("path", ["/ws/live", "/ws/ingest"])
@@ -109,7 +109,7 @@ def test_the_own_page_and_an_allowed_one_are_let_in(start_server) -> None:
     for origin in (server.url, "https://board.example"):
         with connect(server.ws_url + "/ws/live", origin=origin, proxy=None) as socket:
             socket.send('{"type": "subscribe", "runs": []}')
-            assert orjson.loads(socket.recv(timeout=10)) == {"type": "subscribed", "runs": []}
+            assert orjson.loads(socket.recv(timeout=60)) == {"type": "subscribed", "runs": []}
 
 
 def test_a_name_that_points_here_is_not_enough(server: Server) -> None:

@@ -20,10 +20,10 @@ def talk(server: Server, *messages: dict | bytes | str) -> dict:
         for message in messages:
             socket.send(encode(message) if isinstance(message, dict) else message)
         while True:
-            answer = decode(socket.recv(timeout=10))
+            answer = decode(socket.recv(timeout=60))
             if answer["type"] == "error":
                 with pytest.raises(ConnectionClosed) as closed:
-                    socket.recv(timeout=10)
+                    socket.recv(timeout=60)
                 return {**answer, "close": closed.value.rcvd.code}
 
 
@@ -201,7 +201,7 @@ def test_too_large_a_message_is_refused_with_the_limit(start_server) -> None:
     with connect(server.ws_url + "/ws/ingest", proxy=None) as socket:
         socket.send(b"x" * 50_000)
         with pytest.raises(ConnectionClosed) as closed:
-            socket.recv(timeout=10)
+            socket.recv(timeout=60)
     assert closed.value.rcvd.code == 1009
 
 

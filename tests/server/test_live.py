@@ -18,11 +18,11 @@ def subscribe(socket: ClientConnection, runs: list[str] | str) -> None:
     assert receive(socket)["type"] == "subscribed"
 
 
-def receive(socket: ClientConnection, timeout_s: float = 10.0) -> dict:
+def receive(socket: ClientConnection, timeout_s: float = 60.0) -> dict:
     return orjson.loads(socket.recv(timeout=timeout_s))
 
 
-def collect(socket: ClientConnection, until, timeout_s: float = 10.0) -> list[dict]:
+def collect(socket: ClientConnection, until, timeout_s: float = 60.0) -> list[dict]:
     messages = []
     end = time.monotonic() + timeout_s
     while not messages or not until(messages[-1]):
