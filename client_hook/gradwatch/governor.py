@@ -179,13 +179,11 @@ class Governor:
 
     def _interrupt(self) -> None:
         """Begins the block anew, or gives up until later."""
-        self._start_block(self.period)
         self._n_interruptions += 1
-        if self._n_interruptions > INTERRUPTIONS_MAX:
-            if self.full_cost is None:
-                self.decided_period = PERIOD_UNMEASURED
-            self.period = self.decided_period
-            self.is_measuring, self._is_mixed = False, True
+        if self._n_interruptions <= INTERRUPTIONS_MAX:
+            self._start_block(self.period)
+        else:
+            self._decide(PERIOD_UNMEASURED if self.full_cost is None else self.decided_period)
             self._rest_s = self._repeat_after_s
 
     def _end_block(self) -> None:
@@ -220,8 +218,7 @@ class Governor:
         self.full_cost = full_cost
         # Where the evidence is not clear, thinned only half as far as the estimate is beyond what is certain.
         believed = full_cost if is_clear else max((low + middle) / 2 - 1, 0.0)
-        self.period = self.decided_period = self._period_for(believed)
-        self.is_measuring, self._is_mixed = False, True
+        self._decide(self._period_for(believed))
         if is_clear and not is_other:
             self._repeat_after_s = min(2 * self._repeat_after_s, REPEAT_AFTER_S_MAX)
         else:
@@ -229,6 +226,10 @@ class Governor:
         share = MEASURING_SHARE if is_clear else MEASURING_SHARE_UNCLEAR
         self._rest_s = max(self._repeat_after_s if is_clear else 0.0, spent_s / (share * self.budget))
         return True
+
+    def _decide(self, period: int) -> None:
+        self.period = self.decided_period = period
+        self.is_measuring, self._is_mixed = False, True
 
     def _period_for(self, full_cost: float) -> int:
         # Thinning saves nothing of the threads' own time; half of the budget is for the rows whatever the threads take.

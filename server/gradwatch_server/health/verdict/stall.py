@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from gradwatch_server.health.episode import Flat, Plateau, Still
-from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
+from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
@@ -91,24 +92,21 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
     title = f"{name} has not left {say_number(lead.guess)} in {n_steps:,} steps: that is guessing among {among}"
     if not lead.is_open:
         title = f"{name} stood at {say_number(lead.guess)}, guessing among {among}, until {say_step(lead.last_step)}"
-    return Finding(
-        kind="loss_plateau",
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
-        title=title,
-        layer=None,
-        tensor=None,
-        evidence=scene.evidence(
-            f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} the median of {lead.name} was "
-            f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, without falling. {meaning}",
-            level=lead.level,
-            spread=lead.spread,
-            guess=lead.guess,
-            n_classes=lead.n_classes,
-            is_among_samples=lead.is_from_start,
-        ),
-        hypotheses=tuple(advise_batch(lead) if lead.is_from_start else advise_plateau(scene)),
+    evidence = scene.evidence(
+        f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} the median of {lead.name} was "
+        f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, without falling. {meaning}",
+        level=lead.level,
+        spread=lead.spread,
+        guess=lead.guess,
+        n_classes=lead.n_classes,
+        is_among_samples=lead.is_from_start,
+    )
+    return _tell_stand(
+        lead,
+        scene,
+        title,
+        evidence,
+        advise_batch(lead) if lead.is_from_start else advise_plateau(scene),
         subject=lead.name,
     )
 
@@ -119,26 +117,16 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
     title = f"{name} has not left {level} in {n_steps:,} steps: that is the variance of the targets"
     if not lead.is_open:
         title = f"{name} stood at {level}, the variance of the targets, until {say_step(lead.last_step)}"
-    return Finding(
-        kind="loss_plateau",
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
-        title=title,
-        layer=None,
-        tensor=None,
-        evidence=scene.evidence(
-            f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average, "
-            f"without falling, and the variance of the targets is {say_number(lead.guess)}. A model that gives the "
-            "mean of the targets for every input has just that squared error: nothing is learned of the inputs.",
-            level=lead.mean,
-            spread=lead.spread,
-            guess=lead.guess,
-            is_target_variance=True,
-        ),
-        hypotheses=tuple(advise_mean(lead, scene)),
-        subject=lead.name,
+    evidence = scene.evidence(
+        f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average, "
+        f"without falling, and the variance of the targets is {say_number(lead.guess)}. A model that gives the "
+        "mean of the targets for every input has just that squared error: nothing is learned of the inputs.",
+        level=lead.mean,
+        spread=lead.spread,
+        guess=lead.guess,
+        is_target_variance=True,
     )
+    return _tell_stand(lead, scene, title, evidence, advise_mean(lead, scene), subject=lead.name)
 
 
 def tell_still(lead: Still, scene: Scene) -> Finding:
@@ -147,6 +135,28 @@ def tell_still(lead: Still, scene: Scene) -> Finding:
     title = f"The weights have not moved in {n_steps:,} steps: no update is large enough to change a float32"
     if lead.closed_step is not None:
         title = f"The weights did not move until {say_step(lead.closed_step)}: no update was large enough"
+    evidence = scene.evidence(
+        f"From {say_step(lead.first_step)} on no kernel's update was more than {say_number(lead.ratio)} of its "
+        f"weights, where {USUAL_RATIO:g} is usual and float32 can tell {say_number(RATIO_LIMIT)}. The global "
+        f"gradient norm was about {say_number(lead.gradient_norm)}"
+        + (f", the learning rate {say_number(scene.learning_rate)}." if scene.learning_rate is not None else "."),
+        ratio=lead.ratio,
+        ratio_limit=RATIO_LIMIT,
+        gradient_norm=lead.gradient_norm,
+    )
+    return _tell_stand(lead, scene, title, evidence, advise_still(lead, scene), subject="weights")
+
+
+def _tell_stand(
+    lead: Plateau | Still,
+    scene: Scene,
+    title: str,
+    evidence: dict[str, Any],
+    hypotheses: Sequence[Hypothesis],
+    *,
+    subject: str,
+) -> Finding:
+    """The finding of a training that does not get on, as a whole: no layer is to blame."""
     return Finding(
         kind="loss_plateau",
         severity=WARNING,
@@ -155,15 +165,7 @@ def tell_still(lead: Still, scene: Scene) -> Finding:
         title=title,
         layer=None,
         tensor=None,
-        evidence=scene.evidence(
-            f"From {say_step(lead.first_step)} on no kernel's update was more than {say_number(lead.ratio)} of its "
-            f"weights, where {USUAL_RATIO:g} is usual and float32 can tell {say_number(RATIO_LIMIT)}. The global "
-            f"gradient norm was about {say_number(lead.gradient_norm)}"
-            + (f", the learning rate {say_number(scene.learning_rate)}." if scene.learning_rate is not None else "."),
-            ratio=lead.ratio,
-            ratio_limit=RATIO_LIMIT,
-            gradient_norm=lead.gradient_norm,
-        ),
-        hypotheses=tuple(advise_still(lead, scene)),
-        subject="weights",
+        evidence=evidence,
+        hypotheses=tuple(hypotheses),
+        subject=subject,
     )
