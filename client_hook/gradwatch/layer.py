@@ -126,12 +126,7 @@ class LayerProbe:
             if bool(self._is_due_now(tap.kind)):
                 self._taps.add(tap, statistic.layer_row(tensor, function))
             return
-        row = tf.cond(
-            self._is_due(tap.kind),
-            lambda: statistic.layer_row(tensor, function),
-            lambda: tf.constant(statistic.NOTHING),
-        )
-        self._taps.add(tap, row)
+        self._taps.add(tap, statistic.layer_row_where(self._is_due(tap.kind), tensor, function))
 
     def _is_due(self, kind: str) -> Tensor:
         """Whether rows of a kind are due; asked once in each graph."""

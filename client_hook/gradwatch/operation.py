@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
+from gradwatch.shared import SharedFunction
 
 __all__ = ["OPERATIONS_MAX", "Operation", "describe_operations", "find_operations", "operation_block"]
 
@@ -264,18 +265,25 @@ def operation_block(ops: Sequence[Any]) -> Tensor:
 
 
 def _row(op: Any) -> Tensor:
+    inputs, outputs = ([one for one in some if one.dtype.is_floating] for some in (op.inputs, op.outputs))
+    return _shared_row([*inputs, *outputs], len(inputs), op.type)
+
+
+def _row_of(*given: Any) -> Tensor:
+    """A row of `operation_block` from the floating inputs and outputs, the number of inputs and the type."""
+    *tensors, n_inputs, op_type = given
+    inputs, outputs = tensors[:n_inputs], tensors[n_inputs:]
     nan = tf.constant(np.nan, tf.float32)
-    n_out = _count_nonfinite(op.outputs)
-    n_in = _count_nonfinite(op.inputs)
-    risk = RISKS.get(op.type)
-    floating = [tensor for tensor in op.inputs if tensor.dtype.is_floating]
-    if risk is None or len(floating) <= risk.input:
+    n_out = _count_nonfinite(outputs)
+    n_in = _count_nonfinite(inputs)
+    risk = RISKS.get(op_type)
+    if risk is None or len(inputs) <= risk.input:
         return tf.stack([n_out, n_in, nan, nan, nan, nan])
-    x = [tensor if tensor.dtype == tf.float64 else tf.cast(tensor, tf.float32) for tensor in floating]
+    x = [tensor if tensor.dtype == tf.float64 else tf.cast(tensor, tf.float32) for tensor in inputs]
     counted = x[risk.input]
-    margin = risk.margin(counted, float(floating[risk.input].dtype.max))
+    margin = risk.margin(counted, float(inputs[risk.input].dtype.max))
     margin = tf.where(tf.math.is_finite(margin), margin, tf.fill(tf.shape(margin), tf.constant(np.inf, margin.dtype)))
-    n_singular = nan if op.type in _NO_SINGULAR_INPUT else _float32(tf.math.count_nonzero(margin <= 0))
+    n_singular = nan if op_type in _NO_SINGULAR_INPUT else _float32(tf.math.count_nonzero(margin <= 0))
     slope = risk.slope(x)
     slope = tf.where(tf.math.is_nan(slope), tf.zeros_like(slope), slope)
     least = tf.minimum(_float32(tf.reduce_min(margin)), tf.float32.max)
@@ -283,12 +291,11 @@ def _row(op: Any) -> Tensor:
     return tf.stack([n_out, n_in, least, steepest, n_singular, _float32(tf.size(counted))])
 
 
+_shared_row: Final = SharedFunction(_row_of)
+
+
 def _count_nonfinite(tensors: Iterable[Tensor]) -> Tensor:
-    counts = [
-        _float32(tf.math.count_nonzero(~tf.math.is_finite(tensor)))
-        for tensor in tensors
-        if tensor.dtype.is_floating and tensor.dtype.size
-    ]
+    counts = [_float32(tf.math.count_nonzero(~tf.math.is_finite(tensor))) for tensor in tensors]
     return tf.add_n(counts) if counts else tf.constant(0.0)
 
 

@@ -329,7 +329,8 @@ class Stream:
             statistic.where(
                 is_due & self._cadence.is_on("update"),
                 lambda: (tf.constant(True), *(tf.identity(variable.read_value()) for variable in self.variables)),
-                lambda: (tf.constant(False), *(tf.zeros([0] * len(v.shape), v.dtype) for v in self.variables)),
+                # Their shape goes with any other: eagerly the updates are traced with what was not taken too.
+                lambda: (tf.constant(False), *(tf.zeros([1] * len(v.shape), v.dtype) for v in self.variables)),
             )
         )
 
@@ -369,12 +370,10 @@ class Stream:
         return tf.concat(blocks, 0)
 
     def _updates(self, weights_before: Sequence[Tensor]) -> list[Tensor]:
-        if not statistic.is_under_xla():
-            # Eagerly a trace knows the shape that they have where they were not taken; it is another where they were.
-            hidden = (tf.compat.v1.placeholder_with_default(one, [None] * one.shape.rank) for one in weights_before)
-            weights_before = list(map(tf.ensure_shape, hidden, (variable.shape for variable in self.variables)))
-        pairs = zip(self.variables, weights_before, strict=True)
-        return [variable.read_value() - before for variable, before in pairs]
+        updates = [variable.read_value() - old for variable, old in zip(self.variables, weights_before, strict=True)]
+        for update, variable in zip(updates, self.variables, strict=True):
+            update.set_shape(variable.shape)
+        return updates
 
 
 def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:

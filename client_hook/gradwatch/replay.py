@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from gradwatch.operation import describe_operations
 from gradwatch.ring import Ring, create_untraced
+from gradwatch.shared import SharedFunction
 from gradwatch.statistic import is_under_xla
 
 __all__ = ["Replay", "find_origin"]
@@ -101,28 +102,15 @@ class Replay:
 
     def _count(self) -> Tensor:
         """Repeats the step: float32 ``[3 n]``, of each operation's floating outputs counts of NaN, of Inf, of all."""
-        graph = tf.compat.v1.get_default_graph()
-        copies: dict[int, Sequence[Tensor]] = {}
-        known = {id(op) for op in self._ops}
-        for op in self._ops:
-            if _is_repeatable(op):
-                inputs = [
-                    copies[id(tensor.op)][tensor.value_index] if id(tensor.op) in known else tensor
-                    for tensor in op.inputs
-                ]
-                copies[id(op)] = _copy(op, inputs, graph)
-            else:
-                copies[id(op)] = op.outputs
-        count = _Counter(graph)
-        counts = [
-            [count(tensor) for tensor in copies[id(op)] if tensor.dtype.is_floating and tensor.dtype.size > 1]
-            for op in self._ops
-        ]
-        nothing = tf.zeros(3)
-        rows = tf.stack(
-            [nothing if not of_op else of_op[0] if len(of_op) == 1 else tf.add_n(of_op) for of_op in counts]
-        )
-        return tf.reshape(tf.transpose(rows), [-1])
+        copy = _Copy(self._ops)
+        places, counts = [], []
+        for place, op in enumerate(self._ops):
+            for i, tensor in enumerate(op.outputs):
+                if tensor.dtype.is_floating and tensor.dtype.size > 1:
+                    places.append(place)
+                    counts.append(copy.count(op, i))
+        found = tf.math.unsorted_segment_sum(tf.stack(copy.add(counts)), places, len(self._ops))
+        return tf.reshape(tf.transpose(found), [-1])
 
     def _origin(self, step: int, counts: Counts, sizes: npt.NDArray[np.float32]) -> dict[str, Any] | None:
         chain = find_origin(self._nodes, self._roots, counts) or find_origin(self._nodes, self._losses, counts)
@@ -270,36 +258,57 @@ def _is_repeatable(op: Any) -> bool:
     return not op.op_def.is_stateful
 
 
-def _copy(op: Any, inputs: Sequence[Tensor], graph: Any) -> Sequence[Tensor]:
-    attributes = {name: value for name, value in op.node_def.attr.items() if not name.startswith("_")}
-    copied: Any = graph.create_op(
-        op.type, inputs, [tensor.dtype for tensor in op.outputs], attrs=attributes, op_def=op.op_def, name="replay"
-    )
-    for tensor, original in zip(copied.outputs, op.outputs, strict=True):
-        tensor.set_shape(original.shape)
-    return list(copied.outputs)
+class _Copy:
+    """The repeatable ones of some operations, to be added to the graph that is being made, all at once.
 
-
-class _Counter:
-    """Counts NaN, Inf and elements of tensors of a graph: float32 ``[3]`` each.
-
-    One function for each type of numbers, called by one op: a dozen ops for each of some thousand tensors would take
-    longer to trace than the whole step.
+    To make thousands of operations one by one takes longer than to trace the step that they are copied from.
     """
 
-    def __init__(self, graph: Any) -> None:
-        self._graph = graph
-        self._functions: dict[Any, Any] = {}
+    def __init__(self, ops: Sequence[Any]) -> None:
+        self._graph = tf.compat.v1.get_default_graph()
+        self._given: dict[str, Tensor] = {}
+        self._copied = {id(op): f"op_{place}" for place, op in enumerate(ops) if _is_repeatable(op)}
+        self._definition = tf.compat.v1.GraphDef()
+        self._definition.versions.CopyFrom(self._graph.graph_def_versions)  # else defaults of old are assumed
+        for op in ops:
+            if id(op) in self._copied:
+                self._define(self._copied[id(op)], op.node_def, op.inputs)
 
-    def __call__(self, tensor: Tensor) -> Tensor:
-        function = self._functions.get(tensor.dtype)
-        if function is None:
-            function = tf.function(_count, autograph=False).get_concrete_function(tf.TensorSpec(None, tensor.dtype))
-            function.add_to_graph(self._graph)
-            self._functions[tensor.dtype] = function
-        (found,) = tf.raw_ops.PartitionedCall(args=[tensor], Tout=[tf.float32], f=function)
-        found.set_shape([3])
-        return found
+    def count(self, op: Any, output: int) -> str:
+        """Counts NaN, Inf and elements of an output, float32 ``[3]``; the name of the result."""
+        function = _counter.trace([op.outputs[output]])
+        function.add_to_graph(self._graph)
+        name = f"count_{len(self._definition.node)}"
+        definition = tf.compat.v1.NodeDef(op="PartitionedCall")
+        definition.attr["f"].func.name = function.name
+        definition.attr["Tin"].list.type.append(op.outputs[output].dtype.as_datatype_enum)
+        definition.attr["Tout"].list.type.append(tf.float32.as_datatype_enum)
+        self._define(name, definition, [op.outputs[output]])
+        return f"{name}:0"
+
+    def add(self, wanted: Sequence[str]) -> list[Tensor]:
+        """Adds everything to the graph; the tensors of these names."""
+        found = tf.graph_util.import_graph_def(
+            self._definition, input_map=self._given, return_elements=wanted, name="replay"
+        )
+        return list(found)
+
+    def _define(self, name: str, definition: Any, inputs: Iterable[Tensor]) -> None:
+        node = self._definition.node.add()
+        node.CopyFrom(definition)
+        node.name = name
+        for attribute in [key for key in node.attr if key.startswith("_")]:
+            del node.attr[attribute]
+        node.input[:] = [self._source_of(tensor) for tensor in inputs]
+
+    def _source_of(self, tensor: Tensor) -> str:
+        copied = self._copied.get(id(tensor.op))
+        if copied is not None:
+            return f"{copied}:{tensor.value_index}"
+        name = f"given_{id(tensor)}:0"
+        if name not in self._given:
+            self._given[name] = self._graph.capture(tensor)
+        return name
 
 
 def _count(tensor: Tensor) -> Tensor:
@@ -309,3 +318,6 @@ def _count(tensor: Tensor) -> Tensor:
         tf.size(tensor),
     )
     return tf.stack([tf.cast(one, tf.float32) for one in found])
+
+
+_counter: Final = SharedFunction(_count)

@@ -25,6 +25,7 @@ from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import STATISTICS
+from gradwatch.shared import SharedFunction
 
 __all__ = [
     "NOTHING",
@@ -33,6 +34,7 @@ __all__ = [
     "full_block",
     "is_under_xla",
     "layer_row",
+    "layer_row_where",
     "light_rows",
     "step_block",
     "where",
@@ -100,16 +102,27 @@ def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
     """
     if not tensors:
         return tf.zeros([0, len(STATISTICS)], tf.float32)
+    sizes = tuple(n_elements)
+    if all(isinstance(n, int) for n in sizes) and all(tensor.shape.is_fully_defined() for tensor in tensors):
+        # Gradients, weights and updates have the same shapes: one trace does for all of them.
+        return _shared_block(tensors, sizes, is_under_xla())
+    return _block(tensors, sizes, is_fused=is_under_xla())
+
+
+def _block(tensors: Sequence[Tensor], n_elements: Sequence[Any], *, is_fused: bool) -> Tensor:
     groups = _groups(tensors)
     alone = [i for i in range(len(tensors)) if i not in {i for members in groups for i in members}]
     sums = [_group_sums([tensors[i] for i in members]) for members in groups]
-    sums += _sums_alone([tensors[i] for i in alone])
+    sums += _sums_alone([tensors[i] for i in alone], is_fused=is_fused)
     order = np.argsort([i for members in groups for i in members] + alone)
     stacked = tf.gather(tf.concat(sums, 0), order)
     sizes = [tensor.shape.num_elements() for tensor in tensors]
     if None in sizes:
         sizes = [tf.size(tensor) for tensor in tensors]
     return _rows(stacked, _totals(sizes), _totals(n_elements))
+
+
+_shared_block: Final = SharedFunction(lambda *given: _block(given[:-2], given[-2], is_fused=given[-1]), has_shapes=True)
 
 
 def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Tensor) -> tuple[Tensor, Tensor]:
@@ -151,22 +164,30 @@ def layer_row(tensor: Tensor, activation: str | None) -> Tensor:
         activation: the name of the function that made it, for ``n_saturated``: the elements of units whose output is
             flat at every element of the batch. Another function, or None, has NaN there.
     """
+    return _layer_row([_as_matrix(tensor)], activation if activation in _FLAT else None, is_under_xla())
+
+
+def layer_row_where(is_due: Tensor, tensor: Tensor, activation: str | None) -> Tensor:
+    """`layer_row` where it is due, else NaN; in a graph."""
+    options = activation if activation in _FLAT else None, is_under_xla()
+    return _layer_row.where(is_due, NOTHING, [_as_matrix(tensor)], *options)
+
+
+def _as_matrix(tensor: Tensor) -> Tensor:
     n_units = tensor.shape[-1] if tensor.shape.rank else 1
-    if n_units is None:
-        n_units = tf.shape(tensor)[-1]
-    # A matrix, whatever it was: tensors of all ranks then share one trace.
-    return _layer_row(tf.reshape(tensor, [-1, n_units]), activation if activation in _FLAT else None)
+    return tf.reshape(tensor, [-1, tf.shape(tensor)[-1] if n_units is None else n_units])
 
 
-# A function of its own, not inlined: where it is not due it costs the step one op, not a hundred.
-@tf.function(reduce_retracing=True, experimental_attributes={"_noinline": True}, autograph=False)  # type: ignore[untyped-decorator]
-def _layer_row(matrix: Tensor, activation: str | None) -> Tensor:
-    row = full_block([matrix], [tf.size(matrix)])[0]
+def _row_of_layer(matrix: Tensor, activation: str | None, is_fused: bool) -> Tensor:
+    row = _block([matrix], [tf.size(matrix)], is_fused=is_fused)[0]
     if activation is None:
         return row
     is_flat = tf.reduce_all(_FLAT[activation](tf.cast(matrix, tf.float32)), axis=0)
     n_saturated = tf.math.count_nonzero(is_flat, dtype=tf.float32) * tf.cast(tf.shape(matrix)[0], tf.float32)
     return tf.concat([row[:-1], [n_saturated]], 0)
+
+
+_layer_row: Final = SharedFunction(_row_of_layer)
 
 
 def light_rows(square_sums: Tensor, n_elements: Sequence[Any]) -> Tensor:
@@ -229,7 +250,8 @@ def _group_sums(tensors: Sequence[Tensor]) -> Tensor:
     """The sums of small tensors, as the rows of one matrix padded with zeros: float64 ``[k, 8]``."""
     shared = tensors[0].dtype if len({tensor.dtype for tensor in tensors}) == 1 else tf.float64
     dtype = tf.float64 if shared.is_complex else shared
-    flat = [tf.reshape(_cast(tensor, dtype), [-1]) for tensor in tensors]
+    one_axis = tf.constant([-1])
+    flat = [tf.reshape(_cast(tensor, dtype), one_axis) for tensor in tensors]
     sizes = [vector.shape.num_elements() for vector in flat]
     width = max(sizes)
     mask = None
@@ -241,20 +263,18 @@ def _group_sums(tensors: Sequence[Tensor]) -> Tensor:
     return _exact_sums(tf.cast(tf.reshape(tf.concat(flat, 0), [len(tensors), width]), tf.float64), mask)
 
 
-def _sums_alone(tensors: Sequence[Tensor]) -> list[Tensor]:
+def _sums_alone(tensors: Sequence[Tensor], *, is_fused: bool) -> list[Tensor]:
     """The sums of large tensors, each float64 ``[1, 8]``: fast, or exact if one is not finite and well scaled."""
     flat = [tf.reshape(_cast(t, t.dtype if t.dtype == tf.float64 else tf.float32), [-1]) for t in tensors]
-    is_fast = [
-        vector.dtype == tf.float32 and vector.shape.num_elements() != 0 and not is_under_xla() for vector in flat
-    ]
+    is_fast = [vector.dtype == tf.float32 and vector.shape.num_elements() != 0 and not is_fused for vector in flat]
     fast = [vector for vector, chosen in zip(flat, is_fast, strict=True) if chosen]
     found: Any = iter(())
     if fast:
         sums, is_usable = _fast_sums(fast)
         # One branch for all: a cond costs more than what it might save.
-        sums = tf.cond(is_usable, lambda: sums, lambda: tf.concat([_exact_vector_sums(v) for v in fast], 0))
+        sums = tf.cond(is_usable, lambda: sums, lambda: tf.concat([_exact_vector_sums([v]) for v in fast], 0))
         found = iter(tf.split(sums, len(fast)))
-    return [next(found) if chosen else _exact_vector_sums(v) for v, chosen in zip(flat, is_fast, strict=True)]
+    return [next(found) if chosen else _exact_vector_sums([v]) for v, chosen in zip(flat, is_fast, strict=True)]
 
 
 def _fast_sums(vectors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -308,10 +328,7 @@ def _exact_sums(x: Tensor, mask: Tensor | None) -> Tensor:
     return tf.stack(columns, axis=1)
 
 
-# A function of its own, not inlined: many large tensors share it, so that what hardly ever runs is traced once.
-@tf.function(reduce_retracing=True, experimental_attributes={"_noinline": True}, autograph=False)  # type: ignore[untyped-decorator]
-def _exact_vector_sums(vector: Tensor) -> Tensor:
-    return _exact_sums(tf.cast(vector, tf.float64)[None, :], None)
+_exact_vector_sums: Final = SharedFunction(lambda vector: _exact_sums(tf.cast(vector, tf.float64)[None, :], None))
 
 
 def _rows(sums: Tensor, sizes: Tensor, totals: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import is_found, names_culprit, play
-from tests.health.catalogue.unseen import BROKEN
+from tests.health.catalogue.third import BROKEN
 
 
 def marked(name: str) -> Any:

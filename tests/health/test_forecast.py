@@ -114,7 +114,7 @@ CASES: dict[str, Case] = {
         break_at(near(0.1 * np.exp(-0.2 * STEPS), LOG), 430).break_operation(0, start=430, margin=0, n_singular=3),
         "steep_gradient",
         430,
-        ("The logarithm (train.py:12) is about to reach its singular point",),
+        ("The logarithm (train.py:12) comes close to the point where it breaks",),
         "tf.math.log(tf.maximum(p, 1e-7))",
         limit=1.18e-38,
     ),
@@ -196,7 +196,7 @@ def test_it_says_what_moved_and_whither() -> None:
     assert number["slope"] == pytest.approx(-0.2, rel=0.15)
     ahead = float(f"{number['at_step'] - number['known_step']:.2g}")
     assert f"in about {ahead:.0f} steps" in early.title
-    assert f"At this slope it is exactly 0 at about step {number['at_step']}" in early.evidence["summary"]
+    assert f"At this pace it is exactly 0 at about step {number['at_step']}" in early.evidence["summary"]
     json.dumps(early.to_json(), allow_nan=False)
 
 

@@ -387,7 +387,7 @@ def test_origin_that_comes_later_names_the_operation() -> None:
     assert engine.revision > revision
     assert found.operation == {"type": "Mul", "name": "penalty/mul"}
     assert [link["type"] for link in found.evidence["chain_operations"]] == ["Mul", "Log"]
-    assert "computed again" in found.evidence["summary"]
+    assert "The first operation to break was Mul in penalty" in found.evidence["summary"]
 
 
 @pytest.mark.parametrize(

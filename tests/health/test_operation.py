@@ -190,7 +190,7 @@ def test_evidence_tells_the_numbers_and_the_forward_operation() -> None:
     assert (evidence["n_singular"], evidence["n_inputs"], evidence["margin"]) == (3, 96, 0)
     assert evidence["forward_operation"] == "Sqrt model/unit/norm/Sqrt"
     assert "SqrtGrad, the slope of the Sqrt in model/unit/norm" in evidence["summary"]
-    assert "3 of 96 inputs were exactly at its singular point" in evidence["summary"]
+    assert "3 of 96 inputs were exactly 0" in evidence["summary"]
     assert evidence["chain"][0] == {"what": "SqrtGrad in unit (train.py:47)", "step": 81, "n": 4}
     assert evidence["chain"][1]["what"] == "gradient"
 

@@ -371,7 +371,7 @@ def test_rate_that_is_known_afterwards_is_a_cause_and_renames_nothing() -> None:
 def test_rate_in_the_fix_brings_the_ratio_to_the_usual_one() -> None:
     run = Run(D4, noise=0.01).set_loss(2.3).scale("update", 200.0)  # ratio 0.2 at rate 1e-3
     fix = lead(run.feed()).hypotheses[0]
-    assert "from 0.001 to about 5e-06" in fix.fix
+    assert "from 0.001, tenfold at a time: about 5e-06" in fix.fix
     assert "5e-06" in fix.code
 
 

@@ -323,10 +323,10 @@ def test_targets_out_of_reach_in_few_batches_are_outliers() -> None:
     assert not seldom.feed().findings()
 
 
-def shrinking(weights: float) -> Run:
+def shrinking(weights: float, layers: list[tuple[str, int, str | None]] = RELUS) -> Run:
     """The second layer's output falls to a thousandth, and its kernel to some part, while the loss falls far."""
     factor = np.maximum(np.exp(-np.arange(N) / 10.0), 1e-3)
-    sick = run(layers=RELUS).set_loss(2.3 * np.exp(-np.arange(N) / 20.0))
+    sick = run(layers=layers).set_loss(2.3 * np.exp(-np.arange(N) / 20.0))
     column = sick.columns("activation", [1])[0]
     sick.statistics[:, column, COLUMN["std"]] *= factor
     return sick.scale("weight", np.where(np.arange(N) < 20, 1.0, weights), [2])
@@ -339,6 +339,30 @@ def test_an_output_that_shrinks_to_nothing(weights: float, cause: str, batch: in
     assert (found.kind, found.layer) == ("dead_units", "dense_1")
     assert 20 <= found.first_step <= 45
     assert causes(found)[0].startswith(cause)
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_an_output_that_steps_of_its_own_size_shrank_is_the_rates_doing(batch: int) -> None:
+    (found,) = shrinking(1.0).scale("update", 700.0, stop=20).feed(batch=batch).findings()
+    assert causes(found)[:2] == [
+        "The learning rate is too high",
+        "A penalty on what dense_1 gives outweighs what it is good for",
+    ]
+    (found,) = shrinking(0.01).scale("update", 700.0, stop=20).feed(batch=batch).findings()
+    assert causes(found)[0].startswith("Regularisation or"), "the weights shrank with it"
+
+
+def test_an_output_that_shrank_and_is_exactly_0_then_did_not_come_back() -> None:
+    sick = shrinking(1.0)
+    sick.statistics[60:, sick.columns("activation", [1])[0], COLUMN["std"]] = 0.0
+    (found,) = sick.feed().findings()
+    assert found.title.startswith("The output of dense_1 has shrunk")
+
+
+def test_a_sigmoid_that_is_exactly_0_may_be_at_its_end() -> None:
+    at_end = shrinking(1.0, [(f"dense_{i}", 32, "sigmoid") for i in range(4)])
+    at_end.statistics[60:, at_end.columns("activation", [1])[0], COLUMN["std"]] = 0.0
+    assert not at_end.feed().findings()
 
 
 def test_the_last_output_may_shrink() -> None:

@@ -47,7 +47,29 @@ def test_a_start_of_the_wrong_size_is_seen_in_the_outputs(batch: int) -> None:
 )
 def test_a_recurrent_layer_is_known_by_its_kernels(shapes: list[tuple[int, int]], is_told: bool) -> None:
     first = [("rnn/cell/kernel", shapes[0], "float32"), ("rnn/cell/other", shapes[1], "float32")]
-    run = Run([*first, *dense(8)], n_steps=400).set_loss(2.3).scale("gradient", 1e-7, [0, 1, 2, 3, 4, 5])
-    (finding,) = [one for one in run.feed().findings() if one.kind == "vanishing_gradient"]
-    causes = [hypothesis.cause for hypothesis in finding.hypotheses]
+    causes = fading_causes(first)
     assert ("A recurrence over many steps of the sequence" in causes) == is_told
+    assert "The inputs are not scaled" not in causes
+
+
+def test_a_recurrence_on_the_way_counts_too() -> None:
+    """What enters as a first state fades through the recurrent layer, which itself gets some gradient."""
+    first = [("settings/kernel", (10, 32), "float32"), ("rnn/kernel", (8, 32), "float32")]
+    first.append(("rnn/recurrent_kernel", (32, 32), "float32"))
+    assert "A recurrence over many steps of the sequence" in fading_causes(first)
+    assert "A recurrence over many steps of the sequence" not in fading_causes(first[:2])
+
+
+@pytest.mark.parametrize(("shape", "is_first"), [((16, 64), True), ((64, 10), False)])
+def test_gates_are_at_their_ends_for_inputs_that_are_not_scaled(shape: tuple[int, int], is_first: bool) -> None:
+    first = [("rnn/cell/kernel", (1, 64), "float32"), ("rnn/cell/other", shape, "float32")]
+    assert (fading_causes(first, largest=4_800.0)[0] == "The inputs are not scaled") == is_first
+
+
+def fading_causes(first: list[tuple[str, tuple[int, ...], str]], largest: float = 1.0) -> list[str]:
+    """Causes of a gradient that fades towards the first layer's kernels, where so much enters."""
+    run = Run([*first, *dense(8)], n_steps=400, inputs=[("input", 4)]).set_loss(2.3)
+    run.statistics[:, run.columns("input", [0]), COLUMN["max"]] = largest
+    run.scale("gradient", 1e-7, [0, 1, 2, 3, 4, 5])
+    (finding,) = [one for one in run.feed().findings() if one.kind == "vanishing_gradient"]
+    return [hypothesis.cause for hypothesis in finding.hypotheses]

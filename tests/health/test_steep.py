@@ -52,7 +52,7 @@ def test_input_that_nothing_holds_is_warned_of_before_it_breaks() -> None:
     run.feed_slice(engine, slice(0, 300))
     (early,) = engine.findings()
     assert (early.kind, early.severity) == ("steep_gradient", "warning")
-    assert "about to reach its singular point" in early.title
+    assert "comes close to the point where it breaks" in early.title
     run.feed_slice(engine, slice(300, N))
     broken, warned = engine.findings()
     assert (broken.kind, broken.first_step, warned.id) == ("nonfinite_loss", 350, early.id)

@@ -1,4 +1,4 @@
-"""Weights that never move, gradients that are zero more often than not, and inputs that are computed in the step."""
+"""Weights that stand still, gradients that are zero more often than not, and inputs that are computed in the step."""
 
 from __future__ import annotations
 
@@ -28,10 +28,52 @@ def test_weights_that_never_move(norm: float, cause: str, batch: int) -> None:
     assert found.hypotheses[0].cause.startswith(cause)
 
 
-def test_weights_that_move_at_any_time_are_none() -> None:
-    late, early = run().scale("update", 1e-12, start=1), run().scale("update", 1e-12, stop=90)
-    assert not late.feed().findings()
-    assert not early.feed().findings(), "a rate that warms up"
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("every", [1, 8])
+def test_a_rate_that_came_down_to_0_too_early(batch: int, every: int) -> None:
+    sick = still_from(80).thin(every)
+    (found,) = sick.feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 80)
+    assert found.title == "The weights have not moved since step 80: the learning rate is 0"
+    assert [one.cause for one in found.hypotheses] == ["The schedule of the learning rate is at 0"]
+    assert "after 80 steps" in found.hypotheses[0].why
+
+
+def test_a_rate_that_is_too_small_to_move_anything_since_some_step() -> None:
+    (found,) = run().scale("update", 1e-12, start=150).feed().findings()
+    assert found.title == "The weights have not moved since step 150: no update is large enough to change a float32"
+    assert found.hypotheses[0].cause == "The learning rate is too small"
+
+
+def still_from(start: int, stop: int | None = None) -> Run:
+    sick = run().scale("update", 0.0, start=start, stop=stop)
+    sick.scalars[start:stop, 1] = 0.0
+    return sick
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        pytest.param(run().scale("update", 1e-12, stop=90), id="a rate that warms up"),
+        pytest.param(still_from(0, 1), id="a warm-up that begins at 0"),
+        pytest.param(still_from(N - 2), id="a decay that ends at 0 with the training"),
+        pytest.param(still_from(210), id="a decay that ends before the training, and took longer than that"),
+        pytest.param(still_from(20, 115), id="a rate that is 0 for a while"),
+        pytest.param(still_from(80).set_loss(np.geomspace(2.3, 1e-3, N)), id="a training that has learned by then"),
+    ],
+)
+def test_rates_of_0_that_are_meant(healthy: Run) -> None:
+    assert not healthy.feed().findings()
+
+
+def test_a_rate_of_0_every_other_stage_is_told_each_time() -> None:
+    sick = Run(dense(4), n_steps=700).set_loss(2.3).scale("update", 0.0, start=100, stop=300)
+    sick.scale("update", 0.0, start=310, stop=690)
+    titles = [found.title for found in sick.feed().findings()]
+    assert titles == [
+        "The weights did not move from step 100 until step 300: no update was large enough",
+        "The weights did not move from step 310 until step 690: no update was large enough",
+    ]
 
 
 def test_weights_that_move_after_all_are_told_in_the_past() -> None:

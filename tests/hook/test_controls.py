@@ -129,8 +129,8 @@ def test_kinds_are_switched_off_and_on_again_in_a_graph_traced_long_ago(watch, r
     watched = watch(loop.model)
     seen = []
     for chosen in (["weight"], ["update"], KINDS):
-        ask(watched, kinds=chosen)
         n = len(captures(watched))
+        ask(watched, kinds=chosen)
         loop.train_until(lambda n=n: len(captures(watched)) > n)
         seen.append(captures(watched)[-1]["step"])
     recording = read(watched)
@@ -237,6 +237,7 @@ def test_a_loop_that_catches_the_error_has_ended_its_run(watch, compiler):
     """A notebook: the cell has failed, and the process lives on."""
     loop = Loop(compiler)
     watched = watch(loop.model)
+    loop.train(1)  # traced: who is stopped while the first step is traced has taken none
     ask(watched, stop=REASON)
     with pytest.raises(TrainingStoppedError):
         loop.train_until(lambda: False)

@@ -180,6 +180,7 @@ def test_weights_that_stand_still_are_shown_by_their_updates() -> None:
     ("kind", "evidence", "shown"),
     [
         ("dead_units", {"std_before": 1.0}, ("activation", "std")),
+        ("dead_units", {"n_units": 64}, ("weight", "std")),
         ("dead_units", {"share": 1.0}, ("activation", "saturated_share")),
         ("saturated_activation", {"target_max": 346.0}, ("activation", "max")),
         ("vanishing_gradient", {"left": 1e-3}, ("update", "update_ratio")),

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.book import UPDATE_RATIO, Testimony
 from gradwatch_server.health.episode import (
+    Alike,
     Cut,
     Episode,
     Fade,
@@ -99,6 +100,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Vanishing: _has_work_left,
     Cut: _has_work_left,
     Still: _has_work_left,
+    Alike: _has_work_left,
     Zero: _is_zero_credible,
     Flat: _is_flat_credible,
     Rate: _is_rate_credible,

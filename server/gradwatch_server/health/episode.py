@@ -16,6 +16,7 @@ __all__ = [
     "EPISODES_LIMIT",
     "RECOVERY_ROWS",
     "WITNESSES",
+    "Alike",
     "Cut",
     "Episode",
     "Fade",
@@ -408,15 +409,28 @@ class Plateau(Episode):
 
 @dataclass(eq=False)
 class Still(Episode):
-    """Weights that have not moved since the first step.
+    """Weights that stand still: since the first step, or after they had moved.
 
     Attributes:
         ratio: the largest update norm / weight norm of a kernel until it was known.
         gradient_norm: the median of the global gradient norm until then, above 0.
+        has_moved: whether they had moved before.
     """
 
     ratio: float = float("nan")
     gradient_norm: float = float("nan")
+    has_moved: bool = False
+
+
+@dataclass(eq=False)
+class Alike(Episode):
+    """Layers that began with one number in all of a kernel, and whose units have been copies of one another since.
+
+    Attributes:
+        positions: gradient position of each such kernel -> the number it began with.
+    """
+
+    positions: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Faint, Phase
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.unit import is_dying
 
 __all__ = ["FaintRule"]
 
@@ -46,6 +47,7 @@ class FaintRule:
         self._before = np.full(n, np.nan)
         self._run = np.zeros(n, np.int64)
         self._run_step = np.full(n, -1, np.int64)
+        self._may_die = np.array([is_dying(table.functions[column]) for column in self._columns], bool)
         layers = [table.layers[column] for column in self._columns]
         self._weights = [
             [
@@ -88,7 +90,9 @@ class FaintRule:
                 self._before[place] = max(early)
         is_low, is_seen = self._is_low(spread), np.isfinite(spread)
         self._run_step[is_low & (self._run == 0)] = step
-        self._run = np.where(is_low, self._run + 1, np.where(is_seen, 0, self._run))
+        # What went on to be exactly 0 did not come back; a sigmoid may just be at its end.
+        is_back = is_seen & ~is_low & ((spread > 0) | ~self._may_die)
+        self._run = np.where(is_back, 0, self._run + (is_seen & (is_low | (self._run > 0))))
         is_sure = (self._run >= CONFIRM_ROWS) & (step - self._run_step >= CONFIRM_STEPS)
         if self._current is not None:
             if not self._run.any():

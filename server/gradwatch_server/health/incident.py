@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gradwatch_server.health.episode import (
+    Alike,
     Cut,
     Episode,
     Fade,
@@ -81,17 +82,18 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Trend: (Steep, Trend),
     Flat: (Unreachable,),
     Faint: (Flat, Zero),
-    Vanishing: (Flat, Faint),
+    Vanishing: (Flat, Faint, Alike),
     Fade: (Unreachable, Flat, Cut, Faint, Fade),
     Zero: (Flat, Cut, Faint, Fade),
-    Still: (Flat, Cut, Missing, Vanishing, Zero, Overclipped),
+    Alike: (Flat, Zero),
+    Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped),
     Runaway: (Rate, Flat, Runaway),
-    Plateau: (Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Vanishing, Fade, Zero, Still, Overclipped),
+    Plateau: (Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped),
 }
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Steep, Unreachable, Flat, Cut, Faint, Vanishing, Fade, Zero, Overclipped, Still, Runaway, Plateau,
-    Trend,
+    Rate, Missing, Steep, Unreachable, Flat, Cut, Faint, Fade, Zero, Alike, Vanishing, Overclipped, Still, Runaway,
+    Plateau, Trend,
 )  # fmt: skip
 
 

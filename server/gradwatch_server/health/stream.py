@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gradwatch_server.health.alike import AlikeRule
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.book import is_loss
 from gradwatch_server.health.cut import CutRule
@@ -214,6 +215,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         UnreachableRule(number, table),
         OverclippedRule(number, table),
         StillRule(number, table),
+        AlikeRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),
         SteepRule(number, table, operations),

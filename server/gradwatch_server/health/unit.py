@@ -16,7 +16,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Flat, Phase
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["FlatRule", "largest_input"]
+__all__ = ["FlatRule", "is_dying", "largest_input"]
 
 EARLY_ROWS: Final = 5
 """Rows whose median is a layer's own past."""
@@ -54,7 +54,7 @@ class FlatRule:
 
     def __init__(self, stream: int, table: TensorTable, *, is_dead: bool) -> None:
         self._stream, self._table, self._is_dead = stream, table, is_dead
-        chosen = [c for c in table.activation if table.functions[c] and _is_dying(table.functions[c]) == is_dead]
+        chosen = [c for c in table.activation if table.functions[c] and is_dying(table.functions[c]) == is_dead]
         self._columns = np.array(chosen, np.int64)
         n = len(chosen)
         self._n_units = np.array([max((table.shapes[c] or (1,))[-1], 1) for c in chosen], np.float64)
@@ -168,7 +168,8 @@ class FlatRule:
         self.episodes.append(self._current)
 
 
-def _is_dying(function: str | None) -> bool:
+def is_dying(function: str | None) -> bool:
+    """Whether a function that gives 0 for everything is dead; of one that has ends it may be an end."""
     return function not in _SATURATING
 
 

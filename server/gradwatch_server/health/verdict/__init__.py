@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gradwatch_server.health.episode import (
+    Alike,
     Cut,
     Episode,
     Fade,
@@ -36,7 +37,7 @@ from gradwatch_server.health.verdict.misfit import tell_faint, tell_overclipped,
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import Facts, Scene
-from gradwatch_server.health.verdict.stall import tell_flat, tell_plateau, tell_still
+from gradwatch_server.health.verdict.stall import tell_alike, tell_flat, tell_plateau, tell_still
 from gradwatch_server.health.verdict.steep import tell_cut, tell_steep
 
 __all__ = ["Facts", "limit_repeats", "tell_all"]
@@ -46,6 +47,9 @@ REPEATS_LIMIT: Final = 5
 nothing."""
 STEEP_LIMIT: Final = 1
 """An operation of one line that comes near its singular point, and again, is told once."""
+SURE: Final = 0.9
+"""Where the first cause is as likely as this, causes below `IDLE` are left out."""
+IDLE: Final = 0.15
 
 
 def tell_all(incidents: Sequence[Incident], facts: Facts) -> list[Finding]:
@@ -64,7 +68,14 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
-    return teller(lead, scene)
+    return _without_idle_causes(teller(lead, scene))
+
+
+def _without_idle_causes(finding: Finding) -> Finding:
+    """A finding without what its own evidence all but rules out: who reads it at night would go and check."""
+    if not finding.hypotheses or finding.hypotheses[0].confidence < SURE:
+        return finding
+    return replace(finding, hypotheses=tuple(h for h in finding.hypotheses if h.confidence >= IDLE))
 
 
 _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
@@ -84,6 +95,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Cut: tell_cut,
     Plateau: tell_plateau,
     Still: tell_still,
+    Alike: tell_alike,
     Trend: tell_forecast,
 }
 

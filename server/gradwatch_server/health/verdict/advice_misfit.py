@@ -6,7 +6,7 @@ from typing import Final
 
 from gradwatch_server.health.episode import Faint, Overclipped, Runaway, Unreachable
 from gradwatch_server.health.finding import Hypothesis
-from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
@@ -57,9 +57,10 @@ def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
     ]
 
 
-def advise_faint(lead: Faint, layer: str) -> list[Hypothesis]:
+def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer's output that shrank to next to nothing."""
-    is_shrunk = lead.weight_factor < SHRUNK
+    is_shrunk, ratio = lead.weight_factor < SHRUNK, scene.update_ratio
+    is_thrown = ratio is not None and ratio > RATIO_LIMIT
     found = [
         Hypothesis(
             "Regularisation or weight decay outweighs the loss",
@@ -72,13 +73,14 @@ def advise_faint(lead: Faint, layer: str) -> list[Hypothesis]:
         ),
         Hypothesis(
             f"A penalty on what {layer} gives outweighs what it is good for",
-            0.3 if is_shrunk else 0.8,
+            0.3 if is_shrunk or is_thrown else 0.8,
             "The weights are there still, and the output is not: a term of the loss is smallest where this output is "
             "0. In a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told "
             "nothing of the input, and gives the mean.",
             "Weigh the penalty against the error in the same measure, and raise it slowly.",
             BETA_CODE,
         ),
+        *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 

@@ -233,7 +233,7 @@ def _singular(entry: Entry, scene: Scene, is_nan: bool) -> Hypothesis:
         confidence,
         f"{start}. Typical are `tf.norm` or `tf.sqrt` of exactly 0, a `tf.where` that hides a NaN which its gradient "
         "still meets, and `tf.math.log` or a division near 0.",
-        "Keep the input away from the singular point before the operation; masking its result comes too late.",
+        "Keep the input away from where the operation breaks, before it; masking its result comes too late.",
         SAFE_NORM_CODE,
     )
 

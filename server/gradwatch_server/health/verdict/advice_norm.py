@@ -38,7 +38,7 @@ BOTTOMLESS_FACTOR: Final = 10.0
 SCALE_CODE: Final = """\
 # Bring every feature to about [-1, 1] before the first layer:
 normalise = tf.keras.layers.Normalization()
-normalise.adapt(x_train)                                # or: x = x / 255.0 for images"""
+normalise.adapt(x_train)                                # or divide by the largest: 255 for images"""
 
 RECURRENT_CODE: Final = """\
 x = tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal", unit_forget_bias=True)(x)
@@ -78,7 +78,7 @@ missing = [v.path for v, g in zip(model.trainable_variables, gradients) if g is 
 layer.trainable = False                            # if the layer is meant to stay as it is, say so"""
 
 DEAD_CODE = """\
-tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_normal")   # keeps a slope below 0
+tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_normal")   # a slope for negative inputs too
 optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
 
 CUT_CODE = """\
@@ -140,13 +140,13 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
         why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
     else:
         why = (
-            f"Just before, updates were up to {say_number(ratio)} of the weights they changed; about {USUAL_RATIO:g} "
-            "is usual (Karpathy, CS231n). "
+            f"Before that, updates were up to {say_number(100 * ratio)} % of the weights they changed; about "
+            f"{100 * USUAL_RATIO:g} % is usual (Karpathy, CS231n). "
         )
         why += (
             "Steps of that size overshoot, and each makes the next one larger."
             if ratio > RATIO_LIMIT
-            else "That is not large, so the rate is an unlikely cause here."
+            else "What breaks a training is more than that, so the rate is an unlikely cause here."
         )
     return Hypothesis(
         "The learning rate is too high",
@@ -166,7 +166,7 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
         *_advise_bottomless(scene),
         advise_rate(scene, rate),
         Hypothesis(
-            "A steep operation: log, division, sqrt or norm near its singular point",
+            "A steep operation: log, division, sqrt or norm near the point where it breaks",
             0.55 if n_steps <= 3 else 0.35,
             f"The norm went from {say_number(lead.usual)} to {say_number(lead.largest)} within {n_steps} steps. A "
             "rate that is too high grows step by step; a jump within one or two steps points at an operation whose "
@@ -199,8 +199,11 @@ def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
     ]
 
 
-def advise_scale(scene: Scene, confidence: float) -> list[Hypothesis]:
-    """The inputs are not scaled, where their size is known and far from usual."""
+STEPS_WITH_INPUT: Final = "The gradient of the first kernel is in proportion to them, and so are its steps."
+
+
+def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT) -> list[Hypothesis]:
+    """The inputs are not scaled, where their size is known and far from usual; and what that does."""
     largest = scene.start.largest_input
     if not largest > LARGE_INPUT:
         return []
@@ -208,8 +211,7 @@ def advise_scale(scene: Scene, confidence: float) -> list[Hypothesis]:
         Hypothesis(
             "The inputs are not scaled",
             confidence,
-            f"Values up to {say_number(largest)} enter the model, where about [-1, 1] is usual. The gradient of the "
-            "first kernel is in proportion to them, and so are its steps.",
+            f"Values up to {say_number(largest)} enter the model, where about [-1, 1] is usual. {effect}",
             "Scale every feature to about [-1, 1], or normalise as the first layer.",
             SCALE_CODE,
         )
@@ -300,11 +302,17 @@ def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[
             Hypothesis(
                 "A recurrence over many steps of the sequence",
                 0.65,
-                "The layer's kernels hold a square recurrent one, through which the gradient passes once for each step "
-                "of the sequence. Whatever that factor is, its power over a long sequence vanishes unless it is 1.",
+                "A layer on the way has a square recurrent kernel, which the gradient passes once for each step of the "
+                "sequence. Whatever that factor is, its power over a long sequence vanishes unless it is 1.",
                 "Use LSTM or GRU with an orthogonal recurrent kernel, shorter sequences, or attention.",
                 RECURRENT_CODE,
             )
+        )
+        found += advise_scale(
+            scene,
+            0.85,
+            "The gates of a recurrent layer are sigmoid and tanh, which are at their ends for such sums, the same for "
+            "every sample: no slope is left for a gradient to pass.",
         )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
@@ -395,7 +403,8 @@ def advise_zero(
             (shown if is_shown else "")
             + "A relu that is negative for every input has slope 0, and never comes back by itself. One step that "
             "was too large is enough to push a whole layer there.",
-            "Use an activation with a slope below 0 and a smaller learning rate; restart from before the units died.",
+            "Use an activation with a slope for negative inputs and a smaller learning rate; restart from before the "
+            "units died.",
             DEAD_CODE,
         ),
         Hypothesis(
@@ -483,7 +492,10 @@ def _say_better_rate(scene: Scene) -> str:
     rate, ratio = scene.learning_rate, scene.update_ratio
     if rate is None or ratio is None or not ratio > USUAL_RATIO:
         return "Lower the learning rate by a factor of ten."
-    return f"Lower the learning rate from {say_number(rate)} to about {say_number(_better_rate(rate, ratio))}."
+    return (
+        f"Lower the learning rate from {say_number(rate)}, tenfold at a time: about "
+        f"{say_number(_better_rate(rate, ratio))} makes updates of the usual size."
+    )
 
 
 def _better_rate(rate: float, ratio: float) -> float:
@@ -496,9 +508,10 @@ def _rate_code(scene: Scene) -> str:
     is_known = rate is not None and ratio is not None and ratio > USUAL_RATIO
     target = _better_rate(rate, ratio) if is_known and rate is not None and ratio is not None else 1e-4
     return (
+        "n_steps = epochs * len(batches)                         # of the whole training\n"
         "schedule = tf.keras.optimizers.schedules.CosineDecay(\n"
-        f"    0.0, decay_steps=100_000, warmup_target={target:g}, warmup_steps=1_000)\n"
-        "optimizer = tf.keras.optimizers.Adam(schedule, global_clipnorm=1.0)"
+        f"    0.0, decay_steps=n_steps, warmup_target={target:g}, warmup_steps=n_steps // 20)\n"
+        "optimizer = YourOptimizer(schedule, global_clipnorm=1.0)  # the one you have: SGD, Adam, ..."
     )
 
 

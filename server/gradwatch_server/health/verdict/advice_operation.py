@@ -188,7 +188,7 @@ _ELSEWHERE: Final[Mapping[str, _Remedy]] = {
 _LOGITS_CODE: Final = """\
 # Let the loss take the logits: it never forms log(0).
 outputs = tf.keras.layers.Dense(n_classes)(x)            # no softmax here
-loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)   # Categorical... for one-hot labels
 
 # by hand: tf.nn.log_softmax(logits) instead of tf.math.log(tf.nn.softmax(logits))
 loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)"""
@@ -253,12 +253,15 @@ def advise_near(operation: Operation, why: str) -> list[Hypothesis]:
 
 def _unbounded(operation: Operation, why: str, confidence: float) -> Hypothesis:
     remedy = _AT_POINT.get(operation.function, _OTHER) if not is_norm(operation) else _NORM
+    fix = "Bound the input before the operation: clipping its result only hides the slope."
+    if operation.function == "Log":
+        fix += " Below a bound the gradient is 0; a function made for it (log_softmax, log_sigmoid, a loss from "
+        fix += "logits) keeps it."
     return Hypothesis(
-        f"Nothing keeps the input of the {say_noun(operation)} away from its singular point{say_place(operation)}",
+        f"Nothing keeps the input of the {say_noun(operation)} away from {_say_point(operation)}{say_place(operation)}",
         confidence,
         why,
-        "Bound the input before the operation. Clipping its result sets the gradient to 0 there: it hides the "
-        "steep slope instead of removing it.",
+        fix,
         _mend(operation) or remedy.code,
     )
 
@@ -276,6 +279,11 @@ def advise_masked_too_late(operation: Operation) -> Hypothesis:
         "Mask the input of the operation as well, so that the branch that is not taken is harmless.",
         _say_change(code, guarded) if guarded is not None else _MASK_CODE.format(call=call),
     )
+
+
+def _say_point(operation: Operation) -> str:
+    where = say_exactly(operation)
+    return "overflow" if where == "too large" else where.split()[-1]
 
 
 def _mend(operation: Operation) -> str | None:
@@ -297,8 +305,9 @@ def _advise_logits(operation: Operation, confidence: float) -> Hypothesis:
     return Hypothesis(
         f"A cross-entropy written by hand takes the logarithm of a probability of 0{say_place(operation)}",
         confidence,
-        "A softmax or sigmoid rounds to exactly 0 (or 1) once the logits are some 90 apart; its logarithm is then "
-        "infinite, and 0 times that is NaN. Taken together, from the logits, the two never leave the range of numbers.",
+        "A softmax or sigmoid rounds to exactly 0 (or 1) once the logits (what enters it) are some 90 apart; its "
+        "logarithm is then infinite, and 0 times that is NaN. Computed in one step from the logits, the logarithm of 0 "
+        "never occurs.",
         "Give the loss the logits (`from_logits=True`) instead of taking the logarithm of a probability.",
         _LOGITS_CODE,
     )

@@ -12,9 +12,9 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.verdict.advice_norm import CUT_CODE, DEAD_CODE, LARGE_INPUT, SCALE_CODE, advise_rate
 from gradwatch_server.health.verdict.operation import say_noun, say_place
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_number
+from gradwatch_server.health.verdict.spelling import say_count, say_number
 
-__all__ = ["advise_batch", "advise_cut", "advise_flat", "advise_mean", "advise_plateau", "advise_still"]
+__all__ = ["advise_alike", "advise_batch", "advise_cut", "advise_flat", "advise_mean", "advise_plateau", "advise_still"]
 
 LOGIT_CODE: Final = """\
 # No activation on the layer that gives the logits: relu turns every negative one into 0.
@@ -28,11 +28,10 @@ x = tf.keras.layers.BatchNormalization()(x)
 x = tf.keras.layers.Activation("tanh")(x)"""
 
 SLOPE_CODE: Final = """\
-# Outside its limits a clip has slope 0: what is clipped gets no gradient, and cannot come back.
-# Bound the input of the steep operation smoothly instead, and drop the clip:
-logits = tf.math.log(x + 1e-3)                          # slope at most 1,000
-log_p = tf.nn.log_softmax(logits)                       # instead of log(clip(softmax(logits)))
-loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)"""
+# Outside its limits a clip has slope 0: what is clipped gets no gradient, and cannot come back. Instead, one of:
+log_p = tf.nn.log_softmax(scores)                       # for log(softmax); for log(sigmoid): tf.math.log_sigmoid
+loss = tf.keras.losses.CategoricalCrossentropy(from_logits=True)   # no softmax before it; Sparse... for class numbers
+y = tf.math.log(x + 1e-3)                               # for any other logarithm: a slope of 1,000 at the most"""
 
 LEARN_CODE: Final = """\
 # Can the model learn 10 samples by heart? If not, the fault is in the model or the loss, not in the data.
@@ -79,17 +78,18 @@ def advise_cut(lead: Cut, operation: Operation) -> list[Hypothesis]:
             f"A clip around the {say_noun(operation)} cuts the gradient off{say_place(operation)}",
             0.85 if is_clipped else 0.3,
             f"The {say_noun(operation)} multiplies gradients by up to {say_number(lead.amplification)}, and a clip "
-            "before or behind it sets those of the elements beyond its limits to 0. The values stay finite, so it "
+            "before or after it sets those of the elements beyond its limits to 0. The values stay finite, so it "
             "looks like a cure; those elements, or whole samples, are no longer learned from.",
-            "Bound the input smoothly or give the loss the logits, and take the clip away.",
+            f"Replace the clip and the {say_noun(operation)} together by a function or loss made for it (log_softmax, "
+            f"log_sigmoid, from_logits=True), or add a small number inside the {say_noun(operation)}.",
             SLOPE_CODE,
         ),
         *([_scale_for(lead)] if lead.largest_input > LARGE_INPUT else []),
         Hypothesis(
-            "A mask, a stop or a constant on the way to the loss",
+            "A mask, a tf.stop_gradient or a rounding on the way to the loss",
             0.25,
-            "`tf.stop_gradient`, rounding, comparisons and masks give exact zeros too. Those that are meant to be "
-            "there are usually there from the first step on.",
+            "They give exact zeros too, and so do comparisons. Zeros that are meant are usually there from the first "
+            "step on.",
             "Look for operations without a slope between this tensor and the loss.",
             CUT_CODE,
         ),
@@ -205,9 +205,11 @@ model.compile(loss=tf.keras.losses.BinaryCrossentropy(from_logits=True), optimiz
 
 
 def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
-    """Causes of weights that never moved: no gradient to speak of, or no rate."""
+    """Causes of weights that stand still: no gradient to speak of, or no rate."""
     rate = scene.learning_rate
     is_flat = lead.gradient_norm < SMALL_NORM
+    if rate == 0:
+        return [_advise_zero_rate(lead)]
     output = Hypothesis(
         "The loss hardly depends on the weights: the last activation is flat where it stands",
         0.8 if is_flat else 0.1,
@@ -226,6 +228,46 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         "optimizer = tf.keras.optimizers.Adam(1e-3)",
     )
     return sorted([output, small], key=lambda hypothesis: -hypothesis.confidence)
+
+
+SCHEDULE_CODE: Final = """\
+# A schedule counts steps, one for each batch, not epochs; after decay_steps it stays at its end (alpha, 0 if not given)
+n_steps = epochs * len(batches)
+schedule = tf.keras.optimizers.schedules.CosineDecay(1e-3, decay_steps=n_steps, alpha=0.01)
+optimizer = tf.keras.optimizers.Adam(schedule)"""
+
+
+def _advise_zero_rate(lead: Still) -> Hypothesis:
+    after = f"It came down to 0 after {say_count(lead.first_step, 'step')}" if lead.has_moved else "It began at 0"
+    return Hypothesis(
+        "The schedule of the learning rate is at 0" if lead.has_moved else "The learning rate is 0",
+        0.95,
+        f"{after}, and the gradient's norm has been about {say_number(lead.gradient_norm)} since: there is something "
+        "to learn, and every step is 0 times that. A schedule that is given epochs where it counts steps ends "
+        "hundreds of times too early.",
+        "Give the schedule the number of all steps, and an end above 0.",
+        SCHEDULE_CODE,
+    )
+
+
+ALIKE_CODE: Final = """\
+# Random numbers tell units apart; a seed makes them the same in every run:
+start = tf.keras.initializers.HeNormal(seed=0)
+layer = tf.keras.layers.Dense(256, activation="relu", kernel_initializer=start)"""
+
+
+def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
+    """Causes of units that are copies of one another."""
+    return [
+        Hypothesis(
+            "The kernel starts at a constant, so that nothing tells its units apart",
+            0.9,
+            f"All {n_units:,} units of {layer} begin with {say_number(value)} in every place. They compute the same, "
+            "get the same gradient and take the same steps: together they are worth one unit.",
+            "Start from random numbers; a seed makes them repeatable.",
+            ALIKE_CODE,
+        )
+    ]
 
 
 SMALL_RATIO: Final = 1e-6
@@ -277,7 +319,7 @@ def _start(lead: Flat) -> Hypothesis:
                 if lead.is_first_row
                 else "One step that was too large is enough to push a whole layer there."
             ),
-            "Use an activation with a slope below 0, a variance-keeping start and smaller steps; restart from before.",
+            "Use an activation with a slope for negative inputs, a start such as he_normal and smaller steps; restart.",
             DEAD_CODE,
         )
     return Hypothesis(

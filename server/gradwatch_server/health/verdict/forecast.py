@@ -52,7 +52,7 @@ def _say_title(lead: Trend) -> str:
     ahead = say_about(lead.at_step - lead.known_step)
     subject, future, infinitive = _say_event(lead)
     if lead.has_come is None:
-        return f"{subject} {future} in about {ahead} (around {say_step(lead.at_step)}) at this slope"
+        return f"{subject} {future} in about {ahead} (around {say_step(lead.at_step)}) at this pace"
     forecast = f"{subject} was forecast at {say_step(lead.known_step)} to {infinitive}"
     if lead.has_come:
         return f"{forecast}; it came at {say_step(lead.outcome_step or 0)}"

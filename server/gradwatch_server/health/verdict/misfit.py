@@ -86,7 +86,7 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
             layers=names[:NAMES_LIMIT],
             n_layers=len(names),
         ),
-        hypotheses=tuple(advise_faint(lead, layer)),
+        hypotheses=tuple(advise_faint(lead, layer, scene)),
     )
 
 

@@ -231,23 +231,22 @@ def describe_account(account: Account) -> str:
         text = text.removesuffix("all of its input finite") + f"{say_count(n_in_broken, 'value')} of its input infinite"
     n_singular, n_in = numbers["n_singular"], numbers["n_in"]
     if n_singular > 0:
-        text += f"; {int(n_singular):,} of {say_count(n_in, 'input')} {_say_singular(operation, numbers['margin'])}"
+        what = _say_singular(operation, int(n_singular), numbers["margin"])
+        text += f"; {int(n_singular):,} of {say_count(n_in, 'input')} {what}"
     elif math.isfinite(numbers["margin"]):
-        text += f"; its input came as near as {say_number(numbers['margin'])} to its singular point"
+        text += f"; its input came as near as {say_number(numbers['margin'])} to the point where it breaks"
     text += "."
-    if account.origin is not None:
-        text += " The step was computed again to find it."
     if account.also is not None:
-        text += f" {say_operation(account.also)} broke too, on its own."
+        text += f" {say_operation(account.also)} broke too."
     return text
 
 
-def _say_singular(operation: Operation, margin: float) -> str:
+def _say_singular(operation: Operation, n: int, margin: float) -> str:
     if operation.function in {"Exp", "Expm1", "Sinh", "Cosh"}:
         return "lay beyond the largest that it can take"
     if operation.function in {"Acos", "Asin", "Atanh", "Acosh"} and margin < 0:
-        return "lay at or beyond its singular point"
-    return "were exactly at its singular point"
+        return "lay at or beyond the point where it breaks"
+    return f"{'was' if n == 1 else 'were'} {say_exactly(operation)}"
 
 
 def _describe_carrier(account: Account) -> str:

@@ -89,7 +89,7 @@ def say_trend(trend: Trend) -> str:
 def say_forecast(trend: Trend) -> str:
     """Whither it leads and what became of that, in two sentences."""
     limit = "" if trend.operation is not None or trend.quantity == "loss_scale" else f", at {say_number(trend.limit)},"
-    text = f"At this slope {_say_end(trend)}{limit} {_say_range(trend)}"
+    text = f"At this pace {_say_end(trend)}{limit} {_say_range(trend)}"
     if trend.n_tensors > 1:
         text += f"; {trend.n_tensors - 1:,} more of its kind are on the same way"
     if trend.has_come is None:

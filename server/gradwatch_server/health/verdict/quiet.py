@@ -159,10 +159,17 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
 
 
 def _is_recurrent(lead: Vanishing, table: TensorTable) -> bool:
-    """Whether the layer has a second kernel that takes its own units: n columns from n rows, for 1 to 4 gates."""
-    layer = table.layer_of_gradient(lead.position)
-    shapes = [table.shapes[c] for c in table.gradient if table.layers[c] == layer and len(table.shapes[c]) == 2]
-    return len(shapes) == 2 and shapes[0][1] == shapes[1][1] and shapes[1][1] in {n * shapes[1][0] for n in (1, 3, 4)}
+    """Whether a layer on the way has a second kernel that takes its own units: n columns from n rows, 1 to 4 gates."""
+    shapes: dict[str, list[tuple[int, ...]]] = {}
+    for position in table.kernels[(lead.position <= table.kernels) & (table.kernels <= lead.last_position)].tolist():
+        shapes.setdefault(table.layer_of_gradient(position), []).append(table.shapes[int(table.gradient[position])])
+    return any(
+        len(pair) == 2
+        and len(pair[0]) == len(pair[1]) == 2
+        and pair[0][1] == pair[1][1]
+        and pair[1][1] in {n * pair[1][0] for n in (1, 3, 4)}
+        for pair in shapes.values()
+    )
 
 
 def _say_dead(layer: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from gradwatch_server.health.book import UPDATE_RATIO, WEIGHTS_FINITE, Testimony
 from gradwatch_server.health.episode import (
+    Alike,
     Cut,
     Episode,
     Fade,
@@ -367,6 +368,7 @@ def kind_of(episode: Episode) -> str:
         Cut: "zero_gradient",
         Plateau: "loss_plateau",
         Still: "loss_plateau",
+        Alike: "dead_units",
     }
     if isinstance(episode, Trend):
         return kind_of_trend(episode)
@@ -420,6 +422,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Unreachable: "units",
     Overclipped: "clipping",
     Still: "weights that stand still",
+    Alike: "units",
     Trend: "trend",
 }
 
@@ -434,7 +437,7 @@ def _n_first(episode: Episode) -> int:
 def _n_all(episode: Episode) -> int:
     if isinstance(episode, NonFinite):
         return 1 if episode.phase is Phase.LOSS else int((episode.first_steps >= 0).sum())
-    if isinstance(episode, (Missing, Zero)):
+    if isinstance(episode, (Missing, Zero, Alike)):
         return len(episode.positions)
     if isinstance(episode, Flat):
         return len(episode.columns)

@@ -1,15 +1,16 @@
-"""Verdicts on what stands still: dead and saturated units, and a loss that never left guessing."""
+"""Verdicts on what stands still: dead, saturated and equal units, weights, and a loss that never left guessing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch_server.health.episode import Flat, Plateau, Still
+from gradwatch_server.health.episode import Alike, Flat, Plateau, Still
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
+    advise_alike,
     advise_batch,
     advise_flat,
     advise_mean,
@@ -17,9 +18,9 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_still,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
-from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
+from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 
-__all__ = ["tell_flat", "tell_plateau", "tell_still"]
+__all__ = ["tell_alike", "tell_flat", "tell_plateau", "tell_still"]
 
 ALL_SHARE: Final = 0.995
 """From this share on all units are said to be meant."""
@@ -40,15 +41,15 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
     else:
         since = "from the first step on" if lead.is_first_row else f"since {say_step(lead.first_step)}"
     what = (
-        "0 at every element of the batch" if lead.is_dead else "at the end of its range at every element of the batch"
+        "0 for every sample of the batch" if lead.is_dead else "at the end of its range for every sample of the batch"
     )
     summary = (
         f"Since {say_step(lead.first_step)} the output of {say_number(100 * lead.share)} % of the units of {layer} has "
         f"been {what}"
     )
     if not lead.is_first_row:
-        summary += f", after {say_number(100 * max(lead.share_before, 0.0))} % in the first rows"
-    summary += ": their slope is 0, and what feeds them gets no gradient through them."
+        summary += f", after {say_number(100 * max(lead.share_before, 0.0))} % at first"
+    summary += ": their slope is 0, and their weights get no gradient."
     names = [table.layers[column] or table.names[column] for column in sorted(lead.columns)]
     return Finding(
         kind=kind_of(lead),
@@ -130,21 +131,59 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
 
 
 def tell_still(lead: Still, scene: Scene) -> Finding:
-    """The finding of weights that have not moved since the first step."""
+    """The finding of weights that stand still."""
     n_steps = lead.last_step - lead.first_step + 1
-    title = f"The weights have not moved in {n_steps:,} steps: no update is large enough to change a float32"
+    first, rate = say_step(lead.first_step), scene.learning_rate
+    how_long = f"since {first}" if lead.has_moved else f"in {n_steps:,} steps"
+    why = "the learning rate is 0" if rate == 0 else "no update is large enough to change a float32"
+    title = f"The weights have not moved {how_long}: {why}"
     if lead.closed_step is not None:
-        title = f"The weights did not move until {say_step(lead.closed_step)}: no update was large enough"
+        since = f"from {first} " if lead.has_moved else ""
+        why = "the learning rate was 0" if rate == 0 else "no update was large enough"
+        title = f"The weights did not move {since}until {say_step(lead.closed_step)}: {why}"
     evidence = scene.evidence(
         f"From {say_step(lead.first_step)} on no kernel's update was more than {say_number(lead.ratio)} of its "
         f"weights, where {USUAL_RATIO:g} is usual and float32 can tell {say_number(RATIO_LIMIT)}. The global "
         f"gradient norm was about {say_number(lead.gradient_norm)}"
-        + (f", the learning rate {say_number(scene.learning_rate)}." if scene.learning_rate is not None else "."),
+        + (f", the learning rate {say_number(rate)}." if rate is not None else "."),
         ratio=lead.ratio,
         ratio_limit=RATIO_LIMIT,
+        has_moved=lead.has_moved,
         gradient_norm=lead.gradient_norm,
     )
     return _tell_stand(lead, scene, title, evidence, advise_still(lead, scene), subject="weights")
+
+
+def tell_alike(lead: Alike, scene: Scene) -> Finding:
+    """The finding of layers whose units are copies of one another."""
+    table = table_of(lead)
+    names = [table.layer_of_gradient(position) for position in lead.positions]
+    position, value = next(iter(lead.positions.items()))
+    n_units = table.shapes[int(table.gradient[position])][-1]
+    others = f" (and of {say_count(len(names) - 1, 'more layer')})" if len(names) > 1 else ""
+    title = f"All units of {names[0]}{others} are the same: its kernel started at {say_number(value)} throughout"
+    if lead.closed_step is not None:
+        title = f"All units of {names[0]}{others} were the same until {say_step(lead.closed_step)}"
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=names[0],
+        tensor=table.name_gradient(position),
+        evidence=scene.evidence(
+            f"Every element of {table.name_gradient(position)} was {say_number(value)} at the start, and the gradients "
+            f"of all {n_units:,} units have been equal in every row looked at since {say_step(lead.first_step)}: what "
+            "begins equal and is moved equally stays equal"
+            + (f". It is so of {list_names(names)}." if others else "."),
+            value=value,
+            n_units=n_units,
+            layers=names[:NAMES_LIMIT],
+            n_layers=len(names),
+        ),
+        hypotheses=tuple(advise_alike(names[0], n_units, value)),
+    )
 
 
 def _tell_stand(

@@ -24,15 +24,15 @@ def tell_steep(lead: Steep, scene: Scene) -> Finding:
     if lead.is_felt:
         title = f"The {noun}{say_place(operation)} multiplies the gradient by up to {say_number(lead.amplification)}"
     else:
-        title = f"The {noun}{say_place(operation)} is about to reach its singular point"
+        title = f"The {noun}{say_place(operation)} comes close to the point where it breaks"
     if scene.trend is not None and scene.trend.has_come is None:
-        title += f", in about {say_about(scene.trend.at_step - scene.trend.known_step)} at this slope"
+        title += f", in about {say_about(scene.trend.at_step - scene.trend.known_step)} at this pace"
     if scene.has_recovered:
         title += f"; until {say_step(lead.last_step)}"
     summary = (
         f"Since {say_step(lead.first_step)} the input of {say_operation(operation)} has come as near as "
-        f"{say_number(lead.margin)} to its singular point ({say_number(lead.margin_before)} in the first rows), where "
-        f"its slope is {say_number(lead.amplification)} ({say_number(lead.amplification_before)} in the first rows)"
+        f"{say_number(lead.margin)} to the point where it breaks ({say_number(lead.margin_before)} at first); its "
+        f"slope is {say_number(lead.amplification)} there ({say_number(lead.amplification_before)} at first)"
     )
     if lead.is_felt:
         summary += f"; the global gradient norm rose from {say_number(lead.norm_before)} to {say_number(lead.norm)}"
@@ -75,9 +75,10 @@ def tell_cut(lead: Cut, scene: Scene) -> Finding:
     where = "gradient with respect to the output" if table.kinds[lead.column] == "backprop" else "gradient"
     summary = (
         f"Since {say_step(lead.first_step)} {say_number(100 * lead.zeros)} % of the {where} of {tensor} has been "
-        f"exactly 0 ({say_number(100 * lead.zeros_before)} % in the first rows), while {say_operation(operation)} came "
-        f"as near as {say_number(lead.margin)} to its singular point, where its slope is "
-        f"{say_number(lead.amplification)}. What is exactly 0 there learns nothing, and the loss does not show it."
+        f"exactly 0 ({say_number(100 * lead.zeros_before)} % at first): {lead.share:.0%} of what should have one. "
+        f"{say_operation(operation)} came as near as {say_number(lead.margin)} to the point where it breaks; its "
+        f"slope is {say_number(lead.amplification)} there. What has no gradient learns nothing, and the loss does not "
+        "show it."
     )
     return Finding(
         kind="zero_gradient",

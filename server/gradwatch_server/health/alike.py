@@ -1,0 +1,104 @@
+"""The rule for units that are all the same: a kernel that starts at one number, and whose units never come apart.
+
+Units that begin equal and get equal gradients stay equal, so that a layer of any width is worth one unit. A constant
+start alone is none: what stands before or behind may tell the units apart, as random targets of a last layer do, or
+dropout. A start at 0 is none either: layers are made so on purpose, to begin as nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import Alike, Phase
+from gradwatch_server.health.still import CONFIRM_ROWS, CONFIRM_STEPS
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["AlikeRule"]
+
+ROUNDING: Final = 1e-5
+"""Of a mean: standard deviations below it are what float32 makes of equal numbers."""
+SPREAD_SLACK: Final = 1e-3
+"""A row holds weights after their update. Of a constant start their spread is the update's own, to this share; a random
+start adds to it, unless the update is twenty times as wide."""
+EQUAL_SHARE: Final = 1e-3
+"""Of the root mean square: the standard deviation over units whose gradients are equal up to the order of sums."""
+
+
+class AlikeRule:
+    """Watches the kernels of one stream that have several units and began as one number.
+
+    The gradient of a bias has an element for each unit: units are equal where those are. Of a layer without a bias only
+    kernels can be judged whose elements are all equal still, as they are behind a layer of equal units.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        is_whole = (table.weight_of[table.kernels] >= 0) & (table.update_of[table.kernels] >= 0)
+        self._kernels = [p for p in table.kernels[is_whole].tolist() if table.shapes[table.gradient[p]][-1] > 1]
+        self._alike: dict[int, float] | None = None
+        """The kernels whose units have been equal so far, and the number they began with; None before the first row."""
+        self._first_step = -1
+        self._n_rows = 0
+        self._current: Alike | None = None
+        self.episodes: list[Alike] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those in which the weights were not looked at say nothing."""
+        if not self._kernels or self._alike == {}:
+            return
+        columns = self._table.weight_of[self._kernels]
+        is_seen = np.isfinite(block.statistics[:, columns, COLUMN["std"]]).all(axis=1) & block.is_update
+        for row in np.flatnonzero(is_seen).tolist():
+            if self._alike is None:
+                self._alike = self._find_constant(block, row)
+                self._first_step = int(block.steps[row])
+            self._alike = {p: value for p, value in self._alike.items() if self._is_equal(block, row, p)}
+            self._step(int(block.steps[row]), self._alike)
+            if not self._alike:
+                return
+
+    def _find_constant(self, block: Block, row: int) -> dict[int, float]:
+        found = {}
+        for position in self._kernels:
+            weight, update = self._table.weight_of[position], self._table.update_of[position]
+            mean, spread = block.statistics[row, weight, [COLUMN["mean"], COLUMN["std"]]].astype(np.float64).tolist()
+            step, widths = block.statistics[row, update, [COLUMN["mean"], COLUMN["std"]]].astype(np.float64).tolist()
+            is_constant = spread <= (1 + SPREAD_SLACK) * widths + ROUNDING * abs(mean)
+            if is_constant and abs(mean - step) > ROUNDING * max(abs(mean), abs(step), widths):
+                found[position] = float(mean - step)
+        return found
+
+    def _is_equal(self, block: Block, row: int, position: int) -> bool:
+        """Whether the units of a kernel were equal in a row, as far as it tells: a gradient of 0 tells nothing."""
+        table, bias = self._table, int(self._table.bias_of[position])
+        column = table.gradient[bias] if bias >= 0 else table.weight_of[position]
+        norm, spread = block.statistics[row, column, [COLUMN["norm"], COLUMN["std"]]].astype(np.float64).tolist()
+        return bool(spread <= EQUAL_SHARE * norm / np.sqrt(max(table.n_elements[column], 1.0)))
+
+    def _step(self, step: int, alike: dict[int, float]) -> None:
+        self._n_rows += 1
+        if self._current is not None:
+            if not alike:
+                self._current.closed_step = step
+                return
+            self._current.last_step = step
+            self._current.n_rows += 1
+        elif alike and self._n_rows >= CONFIRM_ROWS and step - self._first_step >= CONFIRM_STEPS:
+            self._current = Alike(
+                stream=self._stream,
+                phase=Phase.WEIGHT,
+                first_step=self._first_step,
+                last_step=step,
+                n_rows=self._n_rows,
+                known_step=step,
+                table=self._table,
+                positions=alike,
+            )
+            self.episodes.append(self._current)
