@@ -47,8 +47,8 @@ class Observer(Protocol):
     def leave_layer(self, layer: Any, entered: Any, output: Any) -> None:
         """A layer was called, and gave an output (None if it raised)."""
 
-    def note_target(self, target: Any, sources: Any) -> None:
-        """A tape is asked for the gradient of a target with respect to some sources."""
+    def note_asked(self, target: Any, sources: Any, gradients: Any) -> None:
+        """A tape was asked for the gradients of a target with respect to some sources, and gave these."""
 
     def sources(self) -> list[tuple[Any, Any]]:
         """Pairs whose second is a tensor whose gradient is wanted wherever a tape is asked for gradients."""
@@ -193,15 +193,16 @@ def _around_call(original: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
     """In place of a tape's ``gradient``: the layers' outputs are sources too. What the user gets is the same."""
-    for active in _active:
-        active.note_target(target, sources)
     wanted = [(active, active.sources()) for active in _active]
-    if not any(more for _, more in wanted):
-        return original(tape, target, sources, *args, **kwargs)
-    more = [[tensor for _, tensor in pairs] for _, pairs in wanted]
-    gradients, found = original(tape, target, (sources, more), *args, **kwargs)
-    for (active, pairs), theirs in zip(wanted, found, strict=True):
-        active.note_gradients(pairs, theirs)
+    if any(more for _, more in wanted):
+        more = [[tensor for _, tensor in pairs] for _, pairs in wanted]
+        gradients, found = original(tape, target, (sources, more), *args, **kwargs)
+        for (active, pairs), theirs in zip(wanted, found, strict=True):
+            active.note_gradients(pairs, theirs)
+    else:
+        gradients = original(tape, target, sources, *args, **kwargs)
+    for active in _active:
+        active.note_asked(target, sources, gradients)
     return gradients
 
 

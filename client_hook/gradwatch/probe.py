@@ -88,7 +88,7 @@ class Stream:
         index: the stream's number in the run.
         optimizer: the optimizer's name, for people.
         variables: the variables it applies to, in order of depth (Keras variables or `tf.Variable`).
-        names: their Keras paths, unique in the run.
+        names: their Keras paths, unique in the run, and then those of ``left_out``.
         kinds: the kinds to capture, of ``gradient weight update``.
         clock: the run's clock.
         taps: the tensors tapped on the way, in the first trace; a later trace knows them by kind and name.
@@ -98,6 +98,8 @@ class Stream:
         operations: the risky operations found in the first trace; a later trace knows them by name.
         cadence: when full rows are due.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
+        left_out: variables for which a tape was asked with them, and that were not given to the optimizer since they
+            have no gradient.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
     """
@@ -129,6 +131,7 @@ class Stream:
         skips_nonfinite: bool,
         slots: Sequence[Slot] = (),
         states: Mapping[str, Any] | None = None,
+        left_out: Sequence[Any] = (),
         follows: Stream | None = None,
         replica: int | None = None,
     ) -> None:
@@ -137,7 +140,8 @@ class Stream:
         self.optimizer = optimizer
         self.names = tuple(names)
         self.kinds = tuple(kinds)
-        self.variables = tuple(resource_of(variable) for variable in variables)
+        self.variables = tuple(resource_of(variable) for variable in (*variables, *left_out))
+        self._n_given = len(variables)
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
         self._tap_slots = {(tap.kind, tap.tensor): i for i, tap in enumerate(taps)}
@@ -161,9 +165,9 @@ class Stream:
     def tensors_message(self, seq: int | None = None) -> Message:
         """The stream's tensor table as a ``tensors`` message of the protocol."""
         tensors = [
-            self._entry(kind, name, "", variable)
+            self._entry(kind, name, "", variable) | ({"left_out": True} if place >= self._n_given else {})
             for kind in self.kinds
-            for name, variable in zip(self.names, self.variables, strict=True)
+            for place, (name, variable) in enumerate(zip(self.names, self.variables, strict=True))
         ]
         tensors += [self._entry("slot", self.names[slot.place], f"/{slot.name}", slot.variable) for slot in self.slots]
         tensors += [self._entry("weight", path, "", variable) for path, variable in self.states.items()]
@@ -206,13 +210,14 @@ class Stream:
         """The ops that must run before ``apply``.
 
         Args:
-            gradients: one for each of the stream's variables, in their order; None where there is none.
+            gradients: one for each variable that is given to the optimizer, in their order; None where there is none.
             scalars: what else is known of the step.
             tapped: the rows, float32 ``[11]``, of tensors tapped in this step, by kind and name.
         """
         run = self._before_eagerly if tf.executing_eagerly() else self._before
         with statistic.apart():
-            found: Before = run(list(gradients), scalars, self._tap_block(tapped))
+            gradients = [*gradients, *[None] * (len(self.variables) - self._n_given)]
+            found: Before = run(gradients, scalars, self._tap_block(tapped))
         return found
 
     def after(self, before: Before) -> None:

@@ -51,7 +51,7 @@ from gradwatch.layer import LayerProbe
 from gradwatch.operation import Operation, describe_operations, find_operations
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.plan import Control, Plan
-from gradwatch.probe import Before, Clock, StepScalars, Stream, resource_of
+from gradwatch.probe import Before, Clock, StepScalars, Stream
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.sender import Sender
@@ -59,7 +59,8 @@ from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
-from gradwatch.tap import Tap, Taps, enclosing_graphs
+from gradwatch.tap import Tap, Taps, enclosing_graphs, is_visible
+from gradwatch.tape import TapeLog
 from gradwatch.target import (
     describe_environment,
     describe_targets,
@@ -75,8 +76,6 @@ __all__ = ["Watch", "watch"]
 
 VERDICT_TIMEOUT_S: Final = 3.0
 CLOSE_TIMEOUT_S: Final = 5.0
-TARGETS_MAX: Final = 8
-"""What tapes were asked the gradient of since the last step; a step asks a few."""
 Finding = dict[str, Any]
 Callback = TypeVar("Callback", bound=Callable[[Finding], object])
 StreamType = TypeVar("StreamType", bound=Stream)
@@ -219,6 +218,7 @@ class Watch:
         self._own_streams: dict[int, dict[tuple[int, tuple[int, ...]], Stream]] = {}  # by replica
         self._labels: dict[tuple[int, tuple[int, ...]], str] = {}
         self._kept: list[Any] = []
+        self._tapes = TapeLog()
         self._noted = threading.local()  # the loss of the step that a thread is in
         self._samples: dict[int, list[Any]] = {}
         self._witness = Witness(self._find_trained, _say)
@@ -440,28 +440,16 @@ class Watch:
             self._fail("finding the layers' outputs", error)
             return []
 
-    def note_target(self, target: Any, sources: Any) -> None:
-        """Keeps what a loop of the user's own takes the gradient of, for the ``apply`` that follows."""
+    def note_asked(self, target: Any, sources: Any, gradients: Any) -> None:
+        """Keeps what a loop of the user's own asks a tape for, and what it got, for the ``apply`` that follows."""
         try:
-            if tf.is_symbolic_tensor(target) and target.dtype.is_floating:
-                asked = self._asked()
-                asked.append((target, {id(resource_of(one)) for one in tf.nest.flatten(sources)}))
-                del asked[:-TARGETS_MAX]
+            self._tapes.note(target, sources, gradients)
         except Exception as error:  # likewise
-            self._fail("looking at a tape's target", error)
+            self._fail("looking at a tape's gradients", error)
 
-    def _asked(self) -> list[tuple[Any, set[int]]]:
-        if not hasattr(self._noted, "targets"):
-            self._noted.targets = []
-        found: list[tuple[Any, set[int]]] = self._noted.targets
-        return found
-
-    def _take_target(self, variables: Sequence[Any]) -> Any:
-        """What a tape was last asked the gradient of, with respect to these variables; None where it was none."""
-        asked, ids = self._asked(), {id(resource_of(variable)) for variable in variables}
-        found = next((target for target, sources in reversed(asked) if ids & sources and _is_visible(target)), None)
-        asked[:] = [(target, sources) for target, sources in asked if not ids & sources]
-        return found
+    def _trained(self) -> list[Any]:
+        """All that the watched models train now."""
+        return [variable for model in self._models for variable in trainable_variables(model)]
 
     def note_gradients(self, sources: Sequence[tuple[Tap, Any]], gradients: Sequence[Any]) -> None:
         """The gradients of what `sources` gave, in its order; None where a tensor is not connected."""
@@ -523,12 +511,12 @@ class Watch:
         try:
             _build(optimizer, variables)
             scalars = self._step_scalars(optimizer, variables)
-            target = self._take_target(variables)
+            target, left_out = self._tapes.take(variables, self._trained)
             tapped = self._taps.take()
             self._layers.forget()
             entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
             taps = [*(entry.tap for entry in entries), *tapped]
-            stream = self._stream(optimizer, variables, gradients, scalars, taps)
+            stream = self._stream(optimizer, variables, gradients, scalars, taps=taps, left_out=left_out)
             tapped_rows = _by_name(tapped) | self._columns.record(stream, entries)
             before = stream.before(gradients, scalars, tapped_rows)
             self._add_replay(stream, gradients, target if scalars.loss is None else scalars.loss, before)
@@ -615,7 +603,9 @@ class Watch:
         variables: Sequence[Any],
         gradients: Sequence[Any],
         scalars: StepScalars,
+        *,
         taps: Sequence[Tap],
+        left_out: Sequence[Any],
     ) -> Stream:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
         with self._lock:
@@ -626,7 +616,8 @@ class Watch:
                     index=len(self._streams),
                     optimizer=self._label(key, optimizer, variables),
                     variables=variables,
-                    names=self._names(variables),
+                    left_out=left_out,
+                    names=self._names([*variables, *left_out]),
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
                     taken={(tap.kind, tap.tensor) for other in self._streams for tap in other.taps},
@@ -705,7 +696,7 @@ class Watch:
             rate, scale = getattr(optimizer, "learning_rate", None), getattr(optimizer, "dynamic_scale", None)
         loss, self._noted.loss = getattr(self._noted, "loss", None), None
         return StepScalars(
-            loss=loss if _is_visible(loss) else None,
+            loss=loss if is_visible(loss) else None,
             learning_rate=None if rate is None else tf.cast(tf.convert_to_tensor(rate), tf.float32),
             loss_scale=None if scale is None else tf.cast(tf.convert_to_tensor(scale), tf.float32),
             treatment=read_treatment(optimizer, variables),
@@ -876,15 +867,6 @@ def _as_number(name: str, value: Any) -> Any:
     except (TypeError, ValueError):
         pass
     raise ConfigurationError(f"log({name}=...)", found, expected) from None
-
-
-def _is_visible(loss: Any) -> bool:
-    """Whether a tensor can be used here: an eager one eagerly, a symbolic one in its own graph or one inside it."""
-    if loss is None:
-        return False
-    if tf.executing_eagerly():
-        return not tf.is_symbolic_tensor(loss)
-    return any(getattr(loss, "graph", None) is graph for graph in enclosing_graphs())
 
 
 def _say(text: str) -> None:

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from gradwatch.protocol import Message
 
-__all__ = ["Tap", "Taps", "enclosing_graphs", "unique_taps"]
+__all__ = ["Tap", "Taps", "enclosing_graphs", "is_visible", "unique_taps"]
 
 GRAPHS_MAX: Final = 16
 """Graphs whose rows are kept: a forward pass that no ``apply`` follows in its graph must not be kept for ever."""
@@ -118,3 +118,12 @@ def enclosing_graphs() -> list[Any]:
 def unique_taps(taps: Iterable[Tap], taken: Set[tuple[str, str]], suffix: str) -> list[Tap]:
     """Taps under names that no other stream has: ``suffix`` is added where ``taken`` has (kind, tensor) already."""
     return [tap._replace(tensor=f"{tap.tensor} @{suffix}") if (tap.kind, tap.tensor) in taken else tap for tap in taps]
+
+
+def is_visible(tensor: Tensor | None) -> bool:
+    """Whether a tensor can be used here: an eager one eagerly, a symbolic one in its own graph or one inside it."""
+    if tensor is None:
+        return False
+    if tf.executing_eagerly():
+        return not tf.is_symbolic_tensor(tensor)
+    return any(getattr(tensor, "graph", None) is graph for graph in enclosing_graphs())

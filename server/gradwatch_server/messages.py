@@ -119,6 +119,7 @@ class Tensor(_Message):
     n_elements: Annotated[int, Field(ge=0)] | None
     activation: Name | None = None
     replica: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    left_out: bool = False
 
 
 class NamedOperation(_Message):

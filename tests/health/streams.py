@@ -181,6 +181,12 @@ class Run:
             self.statistics[self.rows(max(start, self.first_step), stop), column] = [np.nan] * 9 + [0, np.nan]
         return self
 
+    def leave_out(self, which: Sequence[int]) -> Run:
+        """Makes gradients None, of variables that the training does not give to the optimizer."""
+        paths = {self.variables[place][0] for place in which}
+        self.tensors = [one | ({"left_out": True} if one["tensor"] in paths else {}) for one in self.tensors]
+        return self.miss(which)
+
     def thin(self, every: int, *, keep_bad: bool = True) -> Run:
         """Leaves all but gradient norms and counts out, save at every so many steps, and at broken gradients."""
         gradient = self.columns("gradient")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradwatch_server.health import Engine, Finding
+from gradwatch_server.health.missing import LEFT_OUT_ROWS
 from tests.health.streams import Run, dense
 
 D4 = dense(4)
@@ -333,6 +334,31 @@ def test_memory_is_bounded_in_a_run_that_breaks_for_ever() -> None:
 def test_missing_beside_nan_are_two_findings() -> None:
     findings = broken_all(Run(D4).miss([0, 1]), 200).feed().findings()
     assert [f.kind for f in findings] == ["nonfinite_gradient", "missing_gradient"]
+
+
+def test_left_out_is_told_late_and_said_to_be() -> None:
+    findings = Run(D4, n_steps=LEFT_OUT_ROWS).leave_out([0, 1]).feed().findings()
+    assert [(f.kind, f.first_step, f.layer) for f in findings] == [("missing_gradient", 0, "dense_0")]
+    assert "leaves them out" in str(findings[0].evidence)
+    assert not Run(D4, n_steps=LEFT_OUT_ROWS - 1).leave_out([0, 1]).feed().findings()
+
+
+def test_what_is_missing_in_one_stream_and_trained_in_another_is_not_missing() -> None:
+    """Tasks that take turns: each optimizer, or each trace, is a stream of its own."""
+    for other in (Run(D4, stream=1, first_step=500), Run(D4, stream=1).miss([3])):
+        engine = Run(D4).miss([2, 3]).leave_out([0]).feed()
+        before = {name for f in engine.findings() for name in f.evidence["tensors"]}
+        assert before == {"dense_1/kernel", "dense_1/bias", "dense_0/kernel"}
+        other.feed(engine)
+        after = {name for f in engine.findings() for name in f.evidence["tensors"]}
+        assert after == ({"dense_1/bias"} if other.first_step == 0 else set())
+
+
+@pytest.mark.parametrize(("order", "first"), [((0, 1), "argmax"), ((1, 0), "does not depend")])
+def test_whether_a_gradient_ends_on_its_way_is_read_off_the_layers_order(order: tuple[int, ...], first: str) -> None:
+    layers = [(f"dense_{place}", 64, "relu") for place in order]
+    found = lead(Run(dense(2), layers=layers).miss([0, 1]).feed())
+    assert first in found.hypotheses[0].cause + found.hypotheses[0].why
 
 
 def test_missing_that_comes_back_says_until_when() -> None:

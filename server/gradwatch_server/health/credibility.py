@@ -13,6 +13,7 @@ from gradwatch_server.health.episode import (
     Episode,
     Fade,
     Flat,
+    Missing,
     Overclipped,
     Plateau,
     Rate,
@@ -84,6 +85,10 @@ def _is_overclipped_credible(_: Overclipped, testimony: Testimony) -> bool:
     return _has_not_fallen(testimony.known.read_loss()) and ratio is not None and ratio < SMALL_RATIO
 
 
+def _is_missing_credible(episode: Missing, _: Testimony) -> bool:
+    return bool(episode.positions)  # none are left where another stream trains them
+
+
 def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
     # What is level early is a guess only at a level that is known for one.
     if episode.is_of_mean or not episode.is_early:
@@ -105,6 +110,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Flat: _is_flat_credible,
     Rate: _is_rate_credible,
     Fade: _is_fade_credible,
+    Missing: _is_missing_credible,
     Plateau: _is_plateau_credible,
     Overclipped: _is_overclipped_credible,
     Unreachable: _has_work_left,

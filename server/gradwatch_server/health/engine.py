@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
 from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony, is_loss
 from gradwatch_server.health.credibility import is_credible
-from gradwatch_server.health.episode import Episode, Fade, NonFinite, Phase, Plateau, Runaway
+from gradwatch_server.health.episode import Episode, Fade, Missing, NonFinite, Phase, Plateau, Runaway
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.input_column import InputColumns
@@ -282,6 +282,10 @@ class Engine:
         for episode, testimony in questions.items():
             if isinstance(episode, Fade):
                 episode.is_game = is_game
+            elif isinstance(episode, Missing) and episode.table is not None:
+                name = episode.table.name_gradient
+                reached = set().union(*(one.reached() for one in applied if one.number != episode.stream))
+                episode.positions = tuple(p for p in episode.positions if name(p) not in reached)
             elif isinstance(episode, Runaway):
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]

@@ -270,9 +270,15 @@ class Runaway(Episode):
 
 @dataclass(eq=False)
 class Missing(Episode):
-    """Gradients that were None since the first row, by gradient position."""
+    """Gradients that were None since the first row, by gradient position.
+
+    Attributes:
+        positions: those that no other stream has reached either.
+        is_left_out: whether the training does not give them to the optimizer, since they are None.
+    """
 
     positions: tuple[int, ...] = ()
+    is_left_out: bool = False
 
 
 @dataclass(eq=False)

@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Missing, Phase
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["CONFIRM_ROWS", "MissingRule"]
+__all__ = ["CONFIRM_ROWS", "LEFT_OUT_ROWS", "MissingRule"]
 
 CONFIRM_ROWS: Final = 5
 """Rows from the first on in which a gradient must be None. Losses that take turns leave some variables out for a row
 or two; a disconnected variable is out in all."""
+LEFT_OUT_ROWS: Final = 100
+"""The same for a variable whose None the training leaves out: it expects some, and tasks may take turns for long."""
+
+Bool = npt.NDArray[np.bool_]
 
 
 class MissingRule:
@@ -32,6 +37,10 @@ class MissingRule:
         self._first_step = -1
         self.episodes: list[Missing] = []
 
+    def reached(self) -> set[str]:
+        """The variables that have had a gradient."""
+        return {self._table.name_gradient(p) for p in np.flatnonzero(~self._is_missing).tolist()}
+
     def feed(self, block: Block) -> None:
         """Takes rows."""
         if not self._is_missing.any():
@@ -41,26 +50,36 @@ class MissingRule:
             if not self._is_missing.any():
                 return
 
-    def _step(self, step: int, missing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> None:
+    def _step(self, step: int, missing: Bool) -> None:
         if self._n_rows == 0:
             self._first_step = step
         self._n_rows += 1
         self._is_missing &= missing
-        if not self._is_missing.any():
-            for episode in self.episodes:
-                episode.closed_step = step
-        elif self._n_rows == CONFIRM_ROWS:
-            episode = Missing(
-                stream=self._stream,
-                phase=Phase.GRADIENT,
-                first_step=self._first_step,
-                last_step=step,
-                n_rows=self._n_rows,
-                known_step=step,
-                table=self._table,
-                positions=tuple(np.flatnonzero(self._is_missing).tolist()),
-            )
-            self.episodes.append(episode)
         for episode in self.episodes:
             if episode.is_open:
-                episode.last_step, episode.n_rows = step, self._n_rows
+                if not self._is_missing[list(episode.positions)].any():
+                    episode.closed_step = step
+                else:
+                    episode.last_step, episode.n_rows = step, self._n_rows
+        left_out = self._table.is_left_out
+        if self._n_rows == CONFIRM_ROWS:
+            self._begin(step, self._is_missing & ~left_out)
+        if self._n_rows == LEFT_OUT_ROWS:
+            self._begin(step, self._is_missing & left_out)
+
+    def _begin(self, step: int, missing: Bool) -> None:
+        if missing.any():
+            positions = tuple(np.flatnonzero(missing).tolist())
+            self.episodes.append(
+                Missing(
+                    stream=self._stream,
+                    phase=Phase.GRADIENT,
+                    first_step=self._first_step,
+                    last_step=step,
+                    n_rows=self._n_rows,
+                    known_step=step,
+                    table=self._table,
+                    positions=positions,
+                    is_left_out=bool(self._table.is_left_out[positions[0]]),
+                )
+            )

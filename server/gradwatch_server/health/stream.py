@@ -129,6 +129,10 @@ class Stream:
         self.targets.feed(block)
         self._outliers.feed(block)
 
+    def reached(self) -> set[str]:
+        """The variables that have had a gradient under the present table."""
+        return set().union(*(rule.reached() for rule in self.rules if isinstance(rule, MissingRule)))
+
     def origins(self) -> list[Origin]:
         """What the hook found by computing bad steps again, those under earlier tables first."""
         return list(self._origins.values())

@@ -42,6 +42,7 @@ class TensorTable:
             about depth. Biases and scales are often zero at first, or by symmetry, in healthy models.
         weight_of: for every gradient position the column of its weight, or -1.
         update_of: for every gradient position the column of its update, or -1.
+        is_left_out: for every gradient position whether the training never gives it to the optimizer, bool.
         bias_of: for every gradient position the position of the bias that adds to the same units, or -1.
     """
 
@@ -62,6 +63,7 @@ class TensorTable:
     kernels: Index
     weight_of: Index
     update_of: Index
+    is_left_out: npt.NDArray[np.bool_]
     bias_of: Index
 
     @classmethod
@@ -86,6 +88,7 @@ class TensorTable:
             kernels=np.array([p for p, column in enumerate(gradient) if len(shapes[column]) >= 2], np.int64),
             weight_of=_partners(names, gradient, columns["weight"]),
             update_of=_partners(names, gradient, columns["update"]),
+            is_left_out=np.array([bool(tensors[column].get("left_out")) for column in gradient], bool),
             bias_of=_biases(layers, shapes, gradient),
         )
 

@@ -431,7 +431,7 @@ class CodeBook(layers.Layer):
     "missing_gradient",
     "zero_gradient",
     layer="enc_",
-    gap="the loop drops variables without a gradient, and what no optimizer is given is not known to be trained",
+    cause=("without a gradient",),
 )
 def small_code_book(watch: Watch, seed: int) -> None:
     """A vector-quantised autoencoder without the straight-through estimator: argmin has no gradient, so the

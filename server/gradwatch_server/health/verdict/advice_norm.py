@@ -77,6 +77,13 @@ missing = [v.path for v, g in zip(model.trainable_variables, gradients) if g is 
 
 layer.trainable = False                            # if the layer is meant to stay as it is, say so"""
 
+STRAIGHT_CODE = """\
+# straight-through: the value of the hard step, the gradient of what went into it
+hard = z + tf.stop_gradient(hard - z)
+
+# or a choice that has a slope, in place of tf.gather(codes, tf.argmin(distance, axis=-1))
+hard = tf.matmul(tf.nn.softmax(-distance / 0.1), codes)"""
+
 DEAD_CODE = """\
 tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_normal")   # a slope for negative inputs too
 optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
@@ -339,35 +346,60 @@ def advise_fade(ratio: float, scene: Scene, *, is_game: bool) -> list[Hypothesis
     return [*([game] if is_game else []), flat, *([] if is_game else [advise_rate(scene, 0.4)])]
 
 
-def advise_missing(n_missing: int, n_all: int) -> list[Hypothesis]:
-    """Causes of gradients that are None."""
-    most = n_missing > n_all / 2
-    return [
-        Hypothesis(
-            "The loss does not depend on these variables",
-            0.7 if not most else 0.45,
-            "A gradient is None only if no differentiable path leads from the variable to the loss. A layer that is "
-            "built and not called, or an output that the loss leaves out, is the usual reason.",
-            "Use the layer's output in the loss, or remove the layer.",
-            CONNECT_CODE,
-        ),
-        Hypothesis(
-            "The computation leaves TensorFlow or passes an operation without a gradient",
-            0.5 if most else 0.4,
+def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off: bool) -> list[Hypothesis]:
+    """Causes of gradients that are None.
+
+    Args:
+        n_missing: how many variables have none.
+        n_all: of how many.
+        is_left_out: whether the training drops them before the optimizer sees them.
+        is_cut_off: whether their layers gave something, before all layers that have gradients.
+    """
+    is_path = is_cut_off or n_missing > n_all / 2
+    unused = Hypothesis(
+        "The loss does not depend on these variables",
+        0.45 if is_path else 0.7,
+        "A gradient is None only if no differentiable path leads from the variable to the loss. A layer that is "
+        "built and not called, or an output that the loss leaves out, is the usual reason.",
+        "Use the layer's output in the loss, or remove the layer.",
+        CONNECT_CODE,
+    )
+    ended = Hypothesis(
+        "The computation leaves TensorFlow or passes an operation without a gradient",
+        (0.8 if is_cut_off else 0.5) if is_path else 0.4,
+        (
+            "Their layers computed something, and the layers after them do get a gradient, so the way back ends "
+            "between them: at `argmax`, `argmin`, `round`, an integer cast, a `gather` by computed indices, "
+            "`stop_gradient` or NumPy."
+        )
+        if is_cut_off
+        else (
             "NumPy calls, `.numpy()`, `argmax`, `round`, integer casts and `stop_gradient` end the path silently. In "
-            "eager mode even `numpy_array @ keras_variable` does.",
-            "Keep everything between variable and loss in TensorFlow operations that have a gradient.",
-            CONNECT_CODE,
+            "eager mode even `numpy_array @ keras_variable` does."
         ),
-        Hypothesis(
-            "The layer is meant to be frozen",
-            0.2,
-            "Variables that are frozen with `trainable = False` are not given to the optimizer, and would not be "
-            "listed here. These are.",
-            "Say so, before `compile`.",
-            CONNECT_CODE,
-        ),
-    ]
+        "Let the gradient pass where the operation has none (straight-through: the value of one, the gradient of the "
+        "other), or use a soft form of it, `softmax` in place of `argmax`."
+        if is_cut_off
+        else "Keep everything between variable and loss in TensorFlow operations that have a gradient.",
+        STRAIGHT_CODE if is_cut_off else CONNECT_CODE,
+    )
+    frozen = Hypothesis(
+        "The layer is meant to be frozen",
+        0.2,
+        "Variables that are frozen with `trainable = False` are no part of `trainable_variables`, and would not be "
+        "listed here. These are.",
+        "Say so, before `compile`.",
+        CONNECT_CODE,
+    )
+    taken = Hypothesis(
+        "Other data train them",
+        0.2,
+        "Where several tasks take turns, each batch reaches its own task's layers only. No batch has reached these.",
+        "Nothing, if their turn is still to come; keep `if gradient is not None` for that case alone.",
+        CONNECT_CODE,
+    )
+    causes = [unused, ended, taken if is_left_out else frozen]
+    return sorted(causes, key=lambda cause: -cause.confidence)
 
 
 def advise_zero(

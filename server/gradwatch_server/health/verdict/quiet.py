@@ -87,8 +87,9 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
     table = table_of(lead)
     names = [table.name_gradient(position) for position in lead.positions]
     n_all = len(table.gradient)
+    them = "it" if len(names) == 1 else "them"
     verb = "gets" if len(names) == 1 else "get"
-    title = f"{list_names(names)} {verb} no gradient: the loss does not reach {'it' if len(names) == 1 else 'them'}"
+    title = f"{list_names(names)} {verb} no gradient: the loss does not reach {them}"
     if not lead.is_open:
         title = f"{list_names(names)} got no gradient until {say_step(lead.last_step)}"
     return Finding(
@@ -101,13 +102,21 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
         tensor=names[0],
         evidence=scene.evidence(
             f"The gradient of {say_count(len(names), 'variable')} of {n_all:,} was None in every one of the first "
-            f"{say_count(lead.n_rows, 'step')} although the optimizer was given {'it' if len(names) == 1 else 'them'} "
-            "to train.",
+            f"{say_count(lead.n_rows, 'step')}"
+            + (
+                f"; the training leaves {them} out of what it gives the optimizer, and so nothing says so."
+                if lead.is_left_out
+                else f" although the optimizer was given {them} to train."
+            ),
             tensors=names[:NAMES_LIMIT],
             n_tensors=len(names),
             n_tensors_all=n_all,
         ),
-        hypotheses=tuple(advise_missing(len(names), n_all)),
+        hypotheses=tuple(
+            advise_missing(
+                len(names), n_all, is_left_out=lead.is_left_out, is_cut_off=_is_cut_off(table, lead.positions)
+            )
+        ),
     )
 
 
@@ -170,6 +179,16 @@ def _is_recurrent(lead: Vanishing, table: TensorTable) -> bool:
         and pair[1][1] in {n * pair[1][0] for n in (1, 3, 4)}
         for pair in shapes.values()
     )
+
+
+def _is_cut_off(table: TensorTable, positions: tuple[int, ...]) -> bool:
+    """Whether the layers of these variables gave something, before every layer whose variables have a gradient."""
+    order = {layer: place for place, layer in reversed([*enumerate(table.layers[c] for c in table.activation)])}
+    missing = {table.layer_of_gradient(position) for position in positions}
+    others = {table.layer_of_gradient(position) for position in range(len(table.gradient))} - missing
+    places = [order.get(layer) for layer in missing]
+    rest = [order[layer] for layer in others if layer in order]
+    return bool(rest) and all(place is not None and place < min(rest) for place in places)
 
 
 def _say_dead(layer: str) -> str:

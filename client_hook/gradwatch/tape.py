@@ -1,0 +1,75 @@
+"""What tapes were asked for before an ``apply``: whose gradient, with respect to what, and where there was none."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+import tensorflow as tf
+
+from gradwatch.probe import resource_of
+from gradwatch.tap import is_visible
+
+__all__ = ["TapeLog"]
+
+ASKED_MAX: Final = 8
+"""Calls of tapes that are kept; a step makes a few."""
+Tensor = Any  # tensorflow ships no types
+
+
+class _Asked(NamedTuple):
+    """One call of a tape's ``gradient``; variables by the ids of their `tf.Variable`.
+
+    Attributes:
+        target: what the gradient is of; None where it is no floating tensor of a graph.
+        sources: with respect to what.
+        unreached: those whose gradient was None.
+    """
+
+    target: Tensor | None
+    sources: frozenset[int]
+    unreached: frozenset[int]
+
+
+class TapeLog:
+    """Keeps what tapes were asked for in each thread until the variables are applied."""
+
+    def __init__(self) -> None:
+        self._thread = threading.local()
+
+    def note(self, target: Any, sources: Any, gradients: Any) -> None:
+        """A tape was asked for the gradients of a target with respect to some sources, and gave these."""
+        ids = [id(resource_of(source)) for source in tf.nest.flatten(sources)]
+        unreached = [one for one, gradient in zip(ids, tf.nest.flatten(gradients), strict=True) if gradient is None]
+        is_kept = tf.is_symbolic_tensor(target) and target.dtype.is_floating
+        self._thread.asked = [
+            *self._asked,
+            _Asked(target if is_kept else None, frozenset(ids), frozenset(unreached)),
+        ][-ASKED_MAX:]
+
+    def take(self, variables: Sequence[Any], trained: Callable[[], Sequence[Any]]) -> tuple[Tensor | None, list[Any]]:
+        """What a tape was asked for with respect to these variables, and forgets it.
+
+        Args:
+            variables: those that are about to be applied.
+            trained: gives all that the watched models train.
+
+        Returns:
+            What the gradients are of, where it can be used here, or None; and those of the trained that are not
+            applied although a tape was asked for their gradient together with that of others that are, and gave
+            none, as no other tape did.
+        """
+        applied = frozenset(id(resource_of(variable)) for variable in variables)
+        asked = self._asked
+        mine = [one for one in asked if applied & one.sources]
+        self._thread.asked = [one for one in asked if not applied & one.sources]
+        target = next((one.target for one in reversed(mine) if is_visible(one.target)), None)
+        unreached = frozenset().union(*(one.unreached for one in mine)) - applied
+        reached = frozenset().union(*(one.sources - one.unreached for one in asked))
+        left_out = unreached - reached
+        return target, [one for one in trained() if id(resource_of(one)) in left_out] if left_out else []
+
+    @property
+    def _asked(self) -> list[_Asked]:
+        return getattr(self._thread, "asked", [])
