@@ -1,7 +1,7 @@
 """The statistics of what enters a step, and the rings in which its columns and bad rows wait for the reader.
 
-Every step pays one read of each tensor, which tells whether all of it is finite. Where full statistics are due, or
-something is not finite, the columns are measured too, and a row of them is kept.
+Every step pays one read of each floating tensor, which tells whether all of it is finite. Where full statistics are
+due, or something is not finite, the columns are measured too, and a row of them is kept. Integers wait for that.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class ColumnLog:
         known = [entry for entry in entries if stream.find_tap(entry.tap) is not None]
         if not known:
             return {}
+        known.sort(key=lambda entry: entry.values.dtype.is_integer)
         columns = [self._columns_of(stream, entry) if entry.has_rows else None for entry in known]
         values = [entry.values for entry in known]
         if tf.executing_eagerly():
@@ -108,7 +109,9 @@ class ColumnLog:
     def _record(self, stream: Stream, columns: Sequence[_Columns | None], values: Sequence[Tensor]) -> Tensor:
         step = stream.read_next_step()
         is_due = self._cadence.is_due(step) & self._cadence.is_on("input")
-        square_sums = 2 * tf.stack([tf.nn.l2_loss(tf.cast(tensor, tf.float32)) for tensor in values])
+        floating = [tensor for tensor in values if tensor.dtype.is_floating]  # they come first
+        squares = [2 * tf.nn.l2_loss(tf.cast(tensor, tf.float32)) for tensor in floating]
+        square_sums = tf.stack(squares) if squares else tf.zeros([0])
         is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
         static_sizes = [tensor.shape.num_elements() for tensor in values]
         sizes = [tf.size(tensor) for tensor in values] if None in static_sizes else static_sizes
@@ -119,7 +122,11 @@ class ColumnLog:
                     one.ring.write(step, measure(tensor, one.n_columns))
             return statistic.full_block(values, sizes)
 
-        return statistic.where(is_full, look_closely, partial(statistic.light_rows, square_sums, sizes))
+        def glance() -> Tensor:
+            rest = np.tile(statistic.NOTHING, (len(values) - len(floating), 1))
+            return tf.concat([statistic.light_rows(square_sums, sizes[: len(floating)]), rest], 0)
+
+        return statistic.where(is_full, look_closely, glance)
 
 
 class _Columns:

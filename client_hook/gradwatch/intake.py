@@ -3,7 +3,7 @@
 Keras' own training hands them over when it computes the loss. In another loop the watched model's call tells its
 inputs, and a loss of Keras its targets; in a graph the walk back from the gradients ends at what was given to the
 function or taken off an iterator, whoever uses it. What depends on a weight has not entered, it was made here.
-Integers (labels, tokens) are left alone: they are always finite.
+Integers are always finite: of them only targets (labels) are looked at, for what they say of the batch.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class Entry(NamedTuple):
 
     Attributes:
         tap: its entry in the tensor table.
-        values: its values, dense and floating.
-        has_rows: whether the first axis is the batch; not so where a sparse tensor's values stand for it.
+        values: its values, dense; of a target they may be integers.
+        has_rows: whether its columns and rows are measured: its first axis is the batch, and it is floating. Not so
+            where a sparse tensor's values stand for it.
     """
 
     tap: Tap
@@ -97,7 +98,7 @@ class Intake:
         self._add(
             _Note(role, path, _hold(leaf), is_certain=True)
             for role, structure in zip(ROLES, (x, y, sample_weight), strict=True)
-            for path, leaf in _leaves(structure)
+            for path, leaf in _leaves(structure, has_integers=role == TARGET)
         )
 
     def note_call(self, model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
@@ -125,7 +126,7 @@ class Intake:
             self._add(
                 _Note(role, path, _hold(leaf), is_of_loss=True)
                 for role, structure in ((TARGET, y), (SAMPLE_WEIGHT, sample_weight))
-                for path, leaf in _leaves(structure)
+                for path, leaf in _leaves(structure, has_integers=role == TARGET)
                 if not _depends_on_weight_eagerly(leaf)
             )
 
@@ -269,18 +270,25 @@ def _depends_on_weight_eagerly(leaf: Any) -> bool:
     return tf.executing_eagerly() and bool(record.should_record_backprop(_parts(leaf)[:1]))
 
 
-def _leaves(structure: Any, path: str = "") -> list[tuple[str, Any]]:
-    """The floating tensors in a structure, each with its place in it: keys, and indices where there are several."""
+def _leaves(structure: Any, path: str = "", *, has_integers: bool = False) -> list[tuple[str, Any]]:
+    """The floating tensors in a structure, each with its place in it: keys, and indices where there are several.
+
+    Args:
+        structure: the tensors, in mappings and sequences.
+        path: the structure's own place in what it stands in.
+        has_integers: whether dense tensors of integers are wanted too.
+    """
     if isinstance(structure, Mapping):
         items = [(str(key), value) for key, value in structure.items()]
     elif isinstance(structure, (list, tuple)):
         names = getattr(structure, "_fields", range(len(structure)))
         items = [(str(name) if len(structure) > 1 else "", value) for name, value in zip(names, structure, strict=True)]
-    elif isinstance(structure, (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)) and structure.dtype.is_floating:
-        return [(path, structure)]
     else:
-        return []
-    return [leaf for key, value in items for leaf in _leaves(value, "/".join(filter(None, (path, key))))]
+        is_kept = isinstance(structure, (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)) and structure.dtype.is_floating
+        is_kept |= has_integers and isinstance(structure, tf.Tensor) and structure.dtype.is_integer
+        return [(path, structure)] if is_kept else []
+    places = [("/".join(filter(None, (path, key))), value) for key, value in items]
+    return [leaf for place, value in places for leaf in _leaves(value, place, has_integers=has_integers)]
 
 
 def _parts(leaf: Any) -> list[Tensor]:
@@ -321,7 +329,7 @@ def _name(found: Iterable[tuple[str, str, Tensor]]) -> list[Entry]:
         values = _parts(tensor)[0]
         shape = values.shape.as_list() if values.shape.rank is not None else []
         tap = Tap("input", name, "", (None, *shape[1:]) if shape else (), values.dtype.name)
-        entries.append(Entry(tap, values, has_rows=values is tensor))
+        entries.append(Entry(tap, values, has_rows=values is tensor and values.dtype.is_floating))
     return entries
 
 

@@ -130,7 +130,7 @@ class IngestServer:
         self._server: Server | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        assert self._is_up.wait(5)
+        assert self._is_up.wait(60)
 
     @property
     def url(self) -> str:
@@ -166,7 +166,9 @@ class IngestServer:
         self.port = next(iter(self._server.sockets)).getsockname()[1]
         self._is_up.set()
         await self._server.wait_closed()
-        # Hooks that were just being accepted are let go too; that takes a turn or two of the loop.
+        # Hooks that were just being accepted are let go too, once they are; that takes a turn or two of the loop.
+        if others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(others, timeout=1)
         for transport in transports:
             transport.abort()
         for _ in range(3):

@@ -261,6 +261,7 @@ class Engine:
             outliers={number: state.outliers() for number, state in self._streams.items()},
             newest_loss=self._book.newest_loss,
             starts={number: state.start for number, state in self._streams.items()},
+            orders={number: state.order for number, state in self._streams.items()},
             warnings={},
         )
         self._complete(self._questions)

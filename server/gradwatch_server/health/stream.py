@@ -29,7 +29,7 @@ from gradwatch_server.health.start import Start
 from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.still import StillRule
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.target import TargetSpread
+from gradwatch_server.health.target import TargetOrder, TargetSpread
 from gradwatch_server.health.unit import FlatRule
 from gradwatch_server.health.unreachable import UnreachableRule
 from gradwatch_server.health.vanishing import VanishingRule
@@ -96,6 +96,7 @@ class Stream:
         self.learning_rate = LearningRateRule(number, table)
         self.start: Start = earlier.start if earlier is not None else Start()
         self.targets = TargetSpread(table)
+        self.order = TargetOrder(table)
         self.rules = _make_rules(number, table, operations)
         self._outliers = Outliers(table)
         self.operation_rule = OperationRule(number, operations)
@@ -127,6 +128,7 @@ class Stream:
         self.operation_rule.feed(block)
         self.start.feed(block)
         self.targets.feed(block)
+        self.order.feed(block)
         self._outliers.feed(block)
 
     def reached(self) -> set[str]:

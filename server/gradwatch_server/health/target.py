@@ -1,4 +1,4 @@
-"""What a model is to give: the only target of a stream, beside the last layer's output. Judges nothing."""
+"""What a model is to give: its targets, beside the last layer's output, and from batch to batch. Judges nothing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ import numpy as np
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["TargetSpread", "find_target"]
+__all__ = ["TargetOrder", "TargetSpread", "find_target"]
 
 ROWS_MIN: Final = 8
 """Captured rows from which on the variance over all of them is known."""
 TWO_VALUES: Final = 1e-3
 """Labels of 0 and 1 have a variance of p (1 - p), to this share: what is learned of them is no mean."""
+
+ORDER_ROWS_MIN: Final = 20
+"""Captured rows from which on the share that lies between batches is known."""
+SAMPLES_MIN: Final = 4
+"""Targets in a batch below which it says nothing of the order: one is always like itself."""
 
 
 def find_target(table: TensorTable) -> tuple[int, int]:
@@ -67,3 +72,46 @@ class TargetSpread:
         if self._n_rows < ROWS_MIN or self._is_label:
             return math.nan
         return self._square / self._n_rows - (self._mean / self._n_rows) ** 2
+
+
+class TargetOrder:
+    """How much of what tells one stream's targets apart lies between batches, and not within them.
+
+    Of shuffled data that is one part in as many as a batch has samples, of data sorted by class nearly all. Targets of
+    which a batch has many columns (one of them 1) do not tell: their mean is the same in every batch.
+
+    Args:
+        table: the stream's tensor table.
+    """
+
+    def __init__(self, table: TensorTable) -> None:
+        targets = [c for c in table.input if table.names[c].partition("/")[0] == "target"]
+        self._columns = np.array(targets, np.int64)
+        self._dtypes = [table.dtypes[column] for column in targets]
+        self._n_rows = np.zeros(len(targets), np.int64)
+        self._sums = np.zeros((len(targets), 4))  # of the means, their squares, the variances, the elements
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those in which the targets were not looked at say nothing."""
+        if not len(self._columns):
+            return
+        names = [COLUMN[name] for name in ("mean", "std", "n_elements")]
+        found = block.statistics[:, self._columns][:, :, names].astype(np.float64)
+        is_known = np.isfinite(found).all(axis=2) & (found[:, :, 2] >= SAMPLES_MIN)
+        mean, std, n_elements = np.moveaxis(np.where(is_known[:, :, None], found, 0), 2, 0)
+        self._sums += np.stack([mean, np.square(mean), np.square(std), n_elements], axis=2).sum(axis=0)
+        self._n_rows += is_known.sum(axis=0)
+
+    def read(self) -> tuple[float, float, bool]:
+        """The largest share of any targets, in how many elements a batch, and whether those are integers.
+
+        NaN, 0 and False while nothing is known.
+        """
+        known = np.flatnonzero(self._n_rows >= ORDER_ROWS_MIN)
+        if not len(known):
+            return math.nan, 0.0, False
+        total, square, within, n_elements = (self._sums[known] / self._n_rows[known, None]).T
+        between = np.maximum(square - np.square(total), 0)
+        share = np.divide(between, between + within, out=np.zeros(len(known)), where=between + within > 0)
+        place = int(np.argmax(share))
+        return float(share[place]), float(n_elements[place]), "int" in self._dtypes[int(known[place])]

@@ -35,6 +35,7 @@ from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.misfit import tell_faint, tell_overclipped, tell_runaway, tell_unreachable
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
+from gradwatch_server.health.verdict.order import with_order
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import Facts, Scene
 from gradwatch_server.health.verdict.stall import tell_alike, tell_flat, tell_plateau, tell_still
@@ -68,7 +69,7 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
-    return _without_idle_causes(teller(lead, scene))
+    return _without_idle_causes(with_order(teller(lead, scene), lead, facts))
 
 
 def _without_idle_causes(finding: Finding) -> Finding:

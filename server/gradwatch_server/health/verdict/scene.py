@@ -42,6 +42,7 @@ from gradwatch_server.health.outlier import Outlier
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.target import TargetOrder
 from gradwatch_server.health.verdict.operation import say_link
 from gradwatch_server.health.verdict.prophecy import forecast_of, kind_of_trend, say_forecast, say_trend
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
@@ -71,6 +72,7 @@ class Facts:
         outliers: inputs out of all proportion to those before, of each stream.
         newest_loss: step and value of the newest loss, given a stream.
         starts: how each stream began.
+        orders: whether the targets of each stream come in order.
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
     """
 
@@ -84,6 +86,7 @@ class Facts:
     outliers: Mapping[int, Sequence[Outlier]]
     newest_loss: Callable[[int], tuple[int, float] | None]
     starts: Mapping[int, Start]
+    orders: Mapping[int, TargetOrder]
     warnings: dict[Trend, str]
 
 

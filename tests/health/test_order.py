@@ -1,0 +1,72 @@
+"""Data that come in order: how much of what tells targets apart lies between batches, and what is said of it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health.target import ORDER_ROWS_MIN
+from tests.health.streams import COLUMN, Run, dense
+from tests.numerics.reference import row
+
+BATCH = 16
+LABELS = np.repeat(np.arange(10), 200)
+
+
+def run_with(targets: np.ndarray, *, n_steps: int = 120, dtype: str = "int64") -> Run:
+    """A run whose units die, with targets ``[n_steps, n_samples]``."""
+    layers = [("dense_0", 64, "relu"), ("dense_1", 64, "relu"), ("dense_2", 10, None)]
+    run = Run(dense(3), n_steps=n_steps, layers=layers, inputs=[("input", 8), ("target", 1)])
+    run.tensors[-1] |= {"dtype": dtype, "shape": [None]}
+    run.statistics[:, -1] = [row(batch.astype(np.float64)) for batch in targets]
+    return run.flatten([0, 1], 0.95, start=20).set_loss(2.3)
+
+
+def batches(labels: np.ndarray, n_steps: int = 120, n_samples: int = BATCH) -> np.ndarray:
+    return np.resize(labels, n_steps * n_samples).reshape(n_steps, n_samples)
+
+
+def told(run: Run) -> list[tuple[str, float | None]]:
+    return [(f.hypotheses[0].cause, f.evidence.get("share_between_batches")) for f in run.feed().findings()]
+
+
+def test_sorted_labels_are_the_first_cause() -> None:
+    given = batches(LABELS)
+    ((cause, share),) = told(run_with(given))
+    assert "come in order" in cause
+    between, within = np.var(given.mean(axis=1)), given.var(axis=1).mean()
+    assert share == pytest.approx(between / (between + within), rel=1e-5)
+    assert share > 0.9
+
+
+@pytest.mark.parametrize("n_samples", [4, 16, 64])
+def test_shuffled_labels_are_none(n_samples: int) -> None:
+    shuffled = np.random.default_rng(0).permutation(LABELS)
+    ((cause, share),) = told(run_with(batches(shuffled, n_samples=n_samples)))
+    assert "come in order" not in cause
+    assert share is None
+
+
+def test_a_batch_of_one_says_nothing() -> None:
+    ((cause, _),) = told(run_with(batches(LABELS, n_samples=1)))
+    assert "come in order" not in cause
+
+
+def test_a_series_may_come_in_order_for_good_reason() -> None:
+    series = np.sin(np.arange(120 * BATCH) / 300)
+    labels, floats = (
+        run_with(batches(values), dtype=kind) for values, kind in ((LABELS, "int64"), (series, "float32"))
+    )
+    confidence = [run.feed().findings()[0].hypotheses[0].confidence for run in (labels, floats)]
+    assert confidence[0] > confidence[1]
+    assert "come in order" in floats.feed().findings()[0].hypotheses[0].cause
+
+
+def test_rows_that_were_not_captured_say_nothing() -> None:
+    given = batches(LABELS)
+    run = run_with(given)
+    keep = np.arange(0, 120, 120 // (ORDER_ROWS_MIN - 1))
+    run.statistics[np.setdiff1d(np.arange(120), keep[: ORDER_ROWS_MIN - 1]), -1] = math.nan
+    ((cause, _),) = told(run)
+    assert "come in order" not in cause
+    assert np.isfinite(run.statistics[:, -1, COLUMN["mean"]]).sum() == ORDER_ROWS_MIN - 1
