@@ -269,9 +269,8 @@ def _row(op: Any) -> Tensor:
     return _shared_row([*inputs, *outputs], len(inputs), op.type)
 
 
-def _row_of(*given: Any) -> Tensor:
-    """A row of `operation_block` from the floating inputs and outputs, the number of inputs and the type."""
-    *tensors, n_inputs, op_type = given
+def _row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str) -> Tensor:
+    """A row of `operation_block` from the floating inputs and, behind them, outputs."""
     inputs, outputs = tensors[:n_inputs], tensors[n_inputs:]
     nan = tf.constant(np.nan, tf.float32)
     n_out = _count_nonfinite(outputs)

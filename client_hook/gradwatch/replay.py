@@ -38,6 +38,19 @@ _READS: Final = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd
 """Operations with state that can be run twice: they only look at it."""
 _GIVEN: Final = frozenset({"Placeholder", "Const", *_READS})
 """What enters a step. It makes nothing non-finite: a batch, a weight or a mask may be so."""
+_EQUAL: Final = frozenset(
+    {
+        "Identity",
+        "Reshape",
+        "Squeeze",
+        "ExpandDims",
+        "Transpose",
+        "StopGradient",
+        "PreventGradient",
+        "Neg",
+    }
+)
+"""Operations whose output has as many NaN, Inf and elements as their first input: they need not be counted again."""
 _PASSING: Final = frozenset({"Identity", "IdentityN", "Reshape", "Cast", "Squeeze", "ExpandDims", "Transpose"})
 
 
@@ -103,13 +116,15 @@ class Replay:
     def _count(self) -> Tensor:
         """Repeats the step: float32 ``[3 n]``, of each operation's floating outputs counts of NaN, of Inf, of all."""
         copy = _Copy(self._ops)
-        places, counts = [], []
+        counts: dict[tuple[int, int], str] = {}
+        places = []
         for place, op in enumerate(self._ops):
-            for i, tensor in enumerate(op.outputs):
+            for tensor in op.outputs:
                 if tensor.dtype.is_floating and tensor.dtype.size > 1:
+                    equal = counts.get(_key(op.inputs[0])) if op.type in _EQUAL else None
+                    counts[_key(tensor)] = equal or copy.count(tensor)
                     places.append(place)
-                    counts.append(copy.count(op, i))
-        found = tf.math.unsorted_segment_sum(tf.stack(copy.add(counts)), places, len(self._ops))
+        found = tf.math.unsorted_segment_sum(tf.stack(copy.add([*counts.values()])), places, len(self._ops))
         return tf.reshape(tf.transpose(found), [-1])
 
     def _origin(self, step: int, counts: Counts, sizes: npt.NDArray[np.float32]) -> dict[str, Any] | None:
@@ -267,6 +282,7 @@ class _Copy:
     def __init__(self, ops: Sequence[Any]) -> None:
         self._graph = tf.compat.v1.get_default_graph()
         self._given: dict[str, Tensor] = {}
+        self._functions: set[Any] = set()
         self._copied = {id(op): f"op_{place}" for place, op in enumerate(ops) if _is_repeatable(op)}
         self._definition = tf.compat.v1.GraphDef()
         self._definition.versions.CopyFrom(self._graph.graph_def_versions)  # else defaults of old are assumed
@@ -274,16 +290,18 @@ class _Copy:
             if id(op) in self._copied:
                 self._define(self._copied[id(op)], op.node_def, op.inputs)
 
-    def count(self, op: Any, output: int) -> str:
+    def count(self, tensor: Tensor) -> str:
         """Counts NaN, Inf and elements of an output, float32 ``[3]``; the name of the result."""
-        function = _counter.trace([op.outputs[output]])
-        function.add_to_graph(self._graph)
+        function = _counter.trace([tensor])
+        if function.name not in self._functions:
+            self._functions.add(function.name)
+            function.add_to_graph(self._graph)
         name = f"count_{len(self._definition.node)}"
         definition = tf.compat.v1.NodeDef(op="PartitionedCall")
         definition.attr["f"].func.name = function.name
-        definition.attr["Tin"].list.type.append(op.outputs[output].dtype.as_datatype_enum)
+        definition.attr["Tin"].list.type.append(tensor.dtype.as_datatype_enum)
         definition.attr["Tout"].list.type.append(tf.float32.as_datatype_enum)
-        self._define(name, definition, [op.outputs[output]])
+        self._define(name, definition, [tensor])
         return f"{name}:0"
 
     def add(self, wanted: Sequence[str]) -> list[Tensor]:
@@ -311,7 +329,12 @@ class _Copy:
         return name
 
 
-def _count(tensor: Tensor) -> Tensor:
+def _key(tensor: Tensor) -> tuple[int, int]:
+    return id(tensor.op), tensor.value_index
+
+
+def _count(tensors: Sequence[Tensor]) -> Tensor:
+    (tensor,) = tensors
     found = (
         tf.math.count_nonzero(tf.math.is_nan(tensor)),
         tf.math.count_nonzero(tf.math.is_inf(tensor)),

@@ -25,7 +25,7 @@ Tensor = Any  # tensorflow ships no types
 
 
 class SharedFunction:
-    """A pure function ``(*tensors, *options) -> tensor`` that is traced once for each of its signatures.
+    """A pure function ``(tensors, *options) -> tensor`` that is traced once for each of its signatures.
 
     Args:
         function: the function. It must not look at the graph or the device that it is called in, for it is traced in
@@ -71,7 +71,7 @@ class SharedFunction:
 
     def _trace_anew(self, signature: tuple[tuple[Any, Any], ...], options: tuple[Hashable, ...]) -> Any:
         specs = [tf.TensorSpec(shape, dtype) for shape, dtype in signature]
-        return _traced(lambda *tensors: self._function(*tensors, *options), specs)
+        return _traced(lambda *tensors: self._function(tensors, *options), specs)
 
 
 @lru_cache(maxsize=TRACES_MAX)

@@ -106,10 +106,10 @@ def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
     if all(isinstance(n, int) for n in sizes) and all(tensor.shape.is_fully_defined() for tensor in tensors):
         # Gradients, weights and updates have the same shapes: one trace does for all of them.
         return _shared_block(tensors, sizes, is_under_xla())
-    return _block(tensors, sizes, is_fused=is_under_xla())
+    return _block(tensors, sizes, is_under_xla())
 
 
-def _block(tensors: Sequence[Tensor], n_elements: Sequence[Any], *, is_fused: bool) -> Tensor:
+def _block(tensors: Sequence[Tensor], n_elements: Sequence[Any], is_fused: bool) -> Tensor:
     groups = _groups(tensors)
     alone = [i for i in range(len(tensors)) if i not in {i for members in groups for i in members}]
     sums = [_group_sums([tensors[i] for i in members]) for members in groups]
@@ -122,7 +122,7 @@ def _block(tensors: Sequence[Tensor], n_elements: Sequence[Any], *, is_fused: bo
     return _rows(stacked, _totals(sizes), _totals(n_elements))
 
 
-_shared_block: Final = SharedFunction(lambda *given: _block(given[:-2], given[-2], is_fused=given[-1]), has_shapes=True)
+_shared_block: Final = SharedFunction(_block, has_shapes=True)
 
 
 def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Tensor) -> tuple[Tensor, Tensor]:
@@ -178,8 +178,9 @@ def _as_matrix(tensor: Tensor) -> Tensor:
     return tf.reshape(tensor, [-1, tf.shape(tensor)[-1] if n_units is None else n_units])
 
 
-def _row_of_layer(matrix: Tensor, activation: str | None, is_fused: bool) -> Tensor:
-    row = _block([matrix], [tf.size(matrix)], is_fused=is_fused)[0]
+def _row_of_layer(tensors: Sequence[Tensor], activation: str | None, is_fused: bool) -> Tensor:
+    (matrix,) = tensors
+    row = _block(tensors, [tf.size(matrix)], is_fused)[0]
     if activation is None:
         return row
     is_flat = tf.reduce_all(_FLAT[activation](tf.cast(matrix, tf.float32)), axis=0)
@@ -328,7 +329,12 @@ def _exact_sums(x: Tensor, mask: Tensor | None) -> Tensor:
     return tf.stack(columns, axis=1)
 
 
-_exact_vector_sums: Final = SharedFunction(lambda vector: _exact_sums(tf.cast(vector, tf.float64)[None, :], None))
+def _vector_sums(tensors: Sequence[Tensor]) -> Tensor:
+    (vector,) = tensors
+    return _exact_sums(tf.cast(vector, tf.float64)[None, :], None)
+
+
+_exact_vector_sums: Final = SharedFunction(_vector_sums)
 
 
 def _rows(sums: Tensor, sizes: Tensor, totals: Tensor) -> Tensor:

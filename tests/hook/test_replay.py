@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import gradwatch
-from gradwatch.replay import CHAIN_MAX, Node, find_origin
+from gradwatch.replay import CHAIN_MAX, Node, Replay, find_origin
 from gradwatch_server import messages
 from tests.hook.training import dense
 
@@ -227,6 +227,30 @@ def origin(nodes, root, *, nan=(), inf=()):
     counts = np.zeros((2, len(nodes)), np.float32)
     counts[0, list(nan)] = counts[1, list(inf)] = 1
     return find_origin(nodes, [root], counts)
+
+
+def test_what_only_passes_on_has_the_counts_of_what_it_passes_on():
+    made = {}
+
+    @tf.function
+    def step(x):
+        out = tf.transpose(tf.expand_dims(-tf.reshape(tf.stop_gradient(tf.math.log(x)), [3, 2]), 0))
+        made["replay"] = Replay([2.0 * tf.concat([out, out], 0)], None, [])
+        made["counts"] = tf.function(made["replay"]._count).get_concrete_function()
+        return made["counts"]()
+
+    x = np.float32([1, 0, -1, 2, 0, 3])
+    found = step(tf.constant(x)).numpy().reshape(3, -1)
+    ops = [node.op.type for node in made["replay"]._nodes]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bad = np.log(np.float64(x))
+    expected = [np.isnan(bad).sum(), np.isinf(bad).sum(), bad.size]
+    for kind in ("Log", "StopGradient", "Reshape", "Neg", "ExpandDims", "Transpose"):
+        assert found[:, ops.index(kind)].tolist() == expected, kind
+    for kind in ("ConcatV2", "Mul"):
+        assert found[:, ops.index(kind)].tolist() == [2 * n for n in expected]
+    calls = [op for op in made["counts"].graph.get_operations() if op.type == "PartitionedCall"]
+    assert len(calls) == len({"x", "the factor 2", "Log", "ConcatV2", "Mul"})
 
 
 def test_bad_values_that_lead_nowhere_are_no_origin():

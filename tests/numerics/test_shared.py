@@ -16,8 +16,9 @@ class Scaled:
         self.n_traces = 0
         self.shared = SharedFunction(self.compute, **options)
 
-    def compute(self, x, y, factor):
+    def compute(self, tensors, factor):
         self.n_traces += 1
+        x, y = tensors
         return tf.reduce_sum(x) * factor + tf.reduce_sum(y)
 
 
@@ -99,7 +100,7 @@ def test_two_constants_of_one_function_are_told_apart():
 def test_it_is_traced_outside_of_whatever_is_being_traced():
     """A tape, a device or a strategy around the first call is not in the trace that all others share."""
     graphs = []
-    shared = SharedFunction(lambda x: graphs.append(tf.compat.v1.get_default_graph()) or tf.reduce_sum(x))
+    shared = SharedFunction(lambda one: graphs.append(tf.compat.v1.get_default_graph()) or tf.reduce_sum(one[0]))
 
     @tf.function
     def step(x):
@@ -110,6 +111,6 @@ def test_it_is_traced_outside_of_whatever_is_being_traced():
 
 
 def test_an_error_of_the_function_reaches_the_caller():
-    shared = SharedFunction(lambda x: tf.reshape(x, [7]), has_shapes=True)
+    shared = SharedFunction(lambda one: tf.reshape(one[0], [7]), has_shapes=True)
     with pytest.raises(ValueError, match="Cannot reshape"):
         shared([tf.constant(X)])
