@@ -87,8 +87,9 @@ class Stream:
     Args:
         index: the stream's number in the run.
         optimizer: the optimizer's name, for people.
-        variables: the variables it applies to, in order of depth (Keras variables or `tf.Variable`).
-        names: their Keras paths, unique in the run, and then those of ``left_out``.
+        variables: the variables it applies to, in order of depth (Keras variables or `tf.Variable`), and those that
+            are left out.
+        names: their Keras paths, unique in the run.
         kinds: the kinds to capture, of ``gradient weight update``.
         clock: the run's clock.
         taps: the tensors tapped on the way, in the first trace; a later trace knows them by kind and name.
@@ -98,7 +99,7 @@ class Stream:
         operations: the risky operations found in the first trace; a later trace knows them by name.
         cadence: when full rows are due.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
-        left_out: variables for which a tape was asked with them, and that were not given to the optimizer since they
+        left_out: those for which a tape was asked with the others, and that are not given to the optimizer since they
             have no gradient.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
@@ -140,8 +141,8 @@ class Stream:
         self.optimizer = optimizer
         self.names = tuple(names)
         self.kinds = tuple(kinds)
-        self.variables = tuple(resource_of(variable) for variable in (*variables, *left_out))
-        self._n_given = len(variables)
+        self.variables = tuple(resource_of(variable) for variable in variables)
+        self._is_left_out = tuple(any(variable is one for one in left_out) for variable in variables)
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
         self._tap_slots = {(tap.kind, tap.tensor): i for i, tap in enumerate(taps)}
@@ -165,9 +166,9 @@ class Stream:
     def tensors_message(self, seq: int | None = None) -> Message:
         """The stream's tensor table as a ``tensors`` message of the protocol."""
         tensors = [
-            self._entry(kind, name, "", variable) | ({"left_out": True} if place >= self._n_given else {})
+            self._entry(kind, name, "", variable) | ({"left_out": True} if is_left_out else {})
             for kind in self.kinds
-            for place, (name, variable) in enumerate(zip(self.names, self.variables, strict=True))
+            for name, variable, is_left_out in zip(self.names, self.variables, self._is_left_out, strict=True)
         ]
         tensors += [self._entry("slot", self.names[slot.place], f"/{slot.name}", slot.variable) for slot in self.slots]
         tensors += [self._entry("weight", path, "", variable) for path, variable in self.states.items()]
@@ -216,8 +217,9 @@ class Stream:
         """
         run = self._before_eagerly if tf.executing_eagerly() else self._before
         with statistic.apart():
-            gradients = [*gradients, *[None] * (len(self.variables) - self._n_given)]
-            found: Before = run(gradients, scalars, self._tap_block(tapped))
+            given = iter(gradients)
+            all_of_them = [None if is_left_out else next(given) for is_left_out in self._is_left_out]
+            found: Before = run(all_of_them, scalars, self._tap_block(tapped))
         return found
 
     def after(self, before: Before) -> None:
@@ -246,7 +248,10 @@ class Stream:
         block = unscale(block, treatment.scale)
         operations = self._operation_block(gradients, scalars.loss, is_full)
         is_due = self._is_weight_due(step, is_full, treatment)
-        clipped = measure_clipping(treatment, gradients, block, is_finite=is_finite, is_due=is_due)
+        given = [place for place, is_left_out in enumerate(self._is_left_out) if not is_left_out]
+        known = block if len(given) == len(gradients) else tf.gather(block, given)
+        theirs = [gradients[place] for place in given]
+        clipped = measure_clipping(treatment, theirs, known, is_finite=is_finite, is_due=is_due)
         values, flags = self._scalars(scalars, is_finite, clipped)
         weights = self._weights_before(is_due)
         return Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags)

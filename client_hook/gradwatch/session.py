@@ -60,7 +60,7 @@ from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
 from gradwatch.tap import Tap, Taps, enclosing_graphs, is_visible
-from gradwatch.tape import TapeLog
+from gradwatch.tape import TapeLog, in_order
 from gradwatch.target import (
     describe_environment,
     describe_targets,
@@ -611,13 +611,14 @@ class Watch:
         with self._lock:
             if key not in self._stream_of:
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
+                found = in_order(variables, left_out, self._trained()) if left_out else variables
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
                 stream = Stream(
                     index=len(self._streams),
                     optimizer=self._label(key, optimizer, variables),
-                    variables=variables,
+                    variables=found,
                     left_out=left_out,
-                    names=self._names([*variables, *left_out]),
+                    names=self._names(found),
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
                     taken={(tap.kind, tap.tensor) for other in self._streams for tap in other.taps},
@@ -625,7 +626,7 @@ class Watch:
                     clock=self._clock,
                     cadence=self._cadence,
                     skips_nonfinite=skips,
-                    slots=find_slots(optimizer, variables) if "slot" in self._settings.capture else (),
+                    slots=find_slots(optimizer, found) if "slot" in self._settings.capture else (),
                     states=self._states(variables),
                     follows=_followed(key, self._stream_of),
                 )

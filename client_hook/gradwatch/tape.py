@@ -11,7 +11,7 @@ import tensorflow as tf
 from gradwatch.probe import resource_of
 from gradwatch.tap import is_visible
 
-__all__ = ["TapeLog"]
+__all__ = ["TapeLog", "in_order"]
 
 ASKED_MAX: Final = 8
 """Calls of tapes that are kept; a step makes a few."""
@@ -73,3 +73,14 @@ class TapeLog:
     @property
     def _asked(self) -> list[_Asked]:
         return getattr(self._thread, "asked", [])
+
+
+def in_order(variables: Sequence[Any], left_out: Sequence[Any], trained: Sequence[Any]) -> list[Any]:
+    """The variables with those that are left out among them, each before the first that comes later in ``trained``."""
+    rank = {id(resource_of(one)): place for place, one in enumerate(trained)}
+    found = list(variables)
+    for one in left_out:
+        own = rank[id(resource_of(one))]
+        places = (i for i, other in enumerate(found) if rank.get(id(resource_of(other)), -1) > own)
+        found.insert(next(places, len(found)), one)
+    return found

@@ -62,6 +62,8 @@ def test_what_a_loop_leaves_out_is_in_the_table(watch, read, compiler):
     assert list(recording.tables) == [0]
     for kind in ("gradient", "weight", "update"):
         assert entries(recording.tables[0], kind) == dict.fromkeys(given, False) | dict.fromkeys(left_out, True)
+    # In order of depth: they come before what stands behind them.
+    assert [name.rpartition("two_heads/")[2] for name in recording.tensors("gradient")] == [*left_out, *given]
     for path in left_out:
         name = f"two_heads/{path}"
         rows = recording.statistics("gradient", name)
@@ -110,3 +112,26 @@ def test_what_another_tape_of_the_step_reaches_is_not_left_out(watch, read):
     recording = read(watched)
     assert [len(entries(table, "gradient")) for table in recording.tables.values()] == [4, 4]
     assert not any(any(entries(table, "gradient").values()) for table in recording.tables.values())
+
+
+@pytest.mark.parametrize("n_micro_steps", [None, 2])
+def test_what_clipping_leaves_is_measured_of_what_is_given(watch, read, n_micro_steps):
+    model = TwoHeads()
+    model(X)
+    optimizer = keras.optimizers.SGD(0.1, global_clipnorm=0.01, gradient_accumulation_steps=n_micro_steps)
+    watched = watch(model)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            left, right = model(x)
+            loss = tf.reduce_mean(left**2 + 3 * right**2)
+        optimizer.apply_gradients(present(model, loss, tape))
+
+    for _ in range(4):
+        step(tf.constant(X))
+    recording = read(watched)
+    clipped = recording.scalar("clipped_norm")
+    assert list(clipped) == ([0, 1, 2, 3] if n_micro_steps is None else [1, 3])
+    np.testing.assert_allclose(list(clipped.values()), 0.01, rtol=1e-5)
+    assert set(recording.scalar("clipped_share").values()) == {1.0}

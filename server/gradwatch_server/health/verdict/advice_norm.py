@@ -77,7 +77,7 @@ missing = [v.path for v, g in zip(model.trainable_variables, gradients) if g is 
 
 layer.trainable = False                            # if the layer is meant to stay as it is, say so"""
 
-STRAIGHT_CODE = """\
+CHOICE_CODE = """\
 # straight-through: the value of the hard step, the gradient of what went into it
 hard = z + tf.stop_gradient(hard - z)
 
@@ -381,7 +381,7 @@ def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off:
         "other), or use a soft form of it, `softmax` in place of `argmax`."
         if is_cut_off
         else "Keep everything between variable and loss in TensorFlow operations that have a gradient.",
-        STRAIGHT_CODE if is_cut_off else CONNECT_CODE,
+        CHOICE_CODE if is_cut_off else CONNECT_CODE,
     )
     frozen = Hypothesis(
         "The layer is meant to be frozen",

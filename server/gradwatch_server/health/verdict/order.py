@@ -20,7 +20,8 @@ _TROUBLES: Final = (Flat, Plateau, Vanishing)
 
 _CODE: Final = """\
 data = tf.data.Dataset.from_tensor_slices((x, y))
-data = data.shuffle(len(x), reshuffle_each_iteration=True)   # a buffer as large as the data, and before batch
+# before batch, with a buffer as large as the data
+data = data.shuffle(len(x), reshuffle_each_iteration=True)
 data = data.batch(32)
 
 # of files: shuffle the list of all of them, and only then read
@@ -39,9 +40,9 @@ def with_order(finding: Finding, lead: Episode, facts: Facts) -> Finding:
         "The data come in order: each batch holds targets of nearly one kind",
         # Series come in order by their nature; labels do not.
         0.85 if is_label else 0.6,
-        f"Of what tells the targets apart {share:.0%} lies between batches and {1 - share:.0%} within them; of "
-        f"shuffled data with {n_samples:.0f} targets in a batch it would be {1 / n_samples:.0%} between them. A model "
-        "that sees one kind at a time learns to give it for every input, and forgets the kinds before.",
+        f"{share:.0%} of the targets' variance lies between batches, and {1 - share:.0%} within them; of shuffled data "
+        f"it would be {1 / n_samples:.0%} between batches of {n_samples:.0f}. A model that sees one kind at a time "
+        "learns to answer with it, whatever the input, and forgets the kinds before.",
         "Shuffle all of the data before they are put into batches, anew in each epoch; a buffer that is smaller than "
         "the data mixes neighbours only.",
         _CODE,
