@@ -199,6 +199,7 @@ const NAMES = {
   n_rows: "steps looked at",
   loss_before: "loss before",
   weights_finite_step: "weights last seen finite at step",
+  weights_lost_step: "weights lost since step",
   operation_step: "operations looked at in step",
   n_operations: "operations looked at",
   n_operations_broken: "operations with NaN or Inf",

@@ -417,3 +417,20 @@ def test_two_optimizers_share_one_incident() -> None:
     whats = [link["what"] for link in found.evidence["chain"]]
     assert whats[0] == "gradient (critic_adam)"
     assert whats[-2:] == ["gradient (generator_adam)", "weight (generator_adam)"]
+
+
+def test_from_which_step_on_the_weights_are_lost() -> None:
+    found = lead(broken_all(Run(D4), 200).feed())
+    assert found.evidence["weights_lost_step"] == 200
+    assert "The weights are lost since step 200" in found.evidence["summary"]
+    assert "one step before they were whole" in found.evidence["summary"]
+    seldom = lead(broken_all(Run(D4), 200).thin(9).feed())
+    assert "they were last seen whole at step 198" in seldom.evidence["summary"]
+
+
+def test_weights_that_stayed_whole_or_came_back_are_not_lost() -> None:
+    skipped = lead(Run(D4).break_("gradient", start=200, stop=203).feed())
+    assert "weights_lost_step" not in skipped.evidence
+    restored = lead(Run(D4).break_("gradient", start=100, stop=103).break_("weight", start=100, stop=103).feed())
+    assert "weights_lost_step" not in restored.evidence
+    assert "lost" not in restored.evidence["summary"]

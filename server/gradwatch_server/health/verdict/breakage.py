@@ -18,7 +18,7 @@ from gradwatch_server.health.verdict.advice_nonfinite import SUPERSEDED
 from gradwatch_server.health.verdict.advice_witness import advise_outlier, say_outlier
 from gradwatch_server.health.verdict.operation import describe_account, name_operation, operation_evidence
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_count, say_number
+from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
 __all__ = ["doubt", "make_finding", "say_counts", "say_outlying", "say_value", "say_word"]
 
@@ -48,6 +48,10 @@ def make_finding(
     if scene.account is not None:
         numbers |= operation_evidence(scene.account)
         summary += f" {describe_account(scene.account)}"
+    lost = scene.lost_weights
+    if lost is not None:
+        numbers["weights_lost_step"] = lost.first_step
+        summary += f" {_say_lost(lost)}" if lead.phase is not Phase.WEIGHT else ""
     if scene.outlier is not None and lead.phase is not Phase.INPUT:
         summary += f" {say_outlier(scene, scene.outlier)}."
         title += say_outlying(scene.outlier) if culprit is None else ""
@@ -73,6 +77,14 @@ def doubt(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
     kept = [hypothesis for hypothesis in hypotheses if hypothesis.cause not in SUPERSEDED]
     weighed = [replace(hypothesis, confidence=0.2 * hypothesis.confidence) for hypothesis in kept]
     return [hypothesis for hypothesis in weighed if hypothesis.confidence >= CONFIDENCE_MIN]
+
+
+def _say_lost(weights: NonFinite) -> str:
+    """From which step on what was saved is worth nothing."""
+    text = f"The weights are lost since {say_step(weights.first_step)}, and with them what was saved after it"
+    if weights.finite_step == weights.first_step - 1:
+        return f"{text}; one step before they were whole."
+    return f"{text}; they were last seen whole at {say_step(weights.finite_step)}."
 
 
 def say_outlying(outlier: Outlier) -> str:

@@ -153,6 +153,12 @@ class Scene:
         known = [step for step in steps if step is not None]
         return min(known) if known and len(known) == len(steps) else None
 
+    @cached_property
+    def lost_weights(self) -> NonFinite | None:
+        """The first of the incident's broken weights that were whole before, and did not come back."""
+        lost = [one for one in self.broken(Phase.WEIGHT) if one.is_open and 0 <= one.finite_step < one.first_step]
+        return min(lost, key=lambda one: one.first_step, default=None)
+
     def broken(self, phase: Phase) -> list[NonFinite]:
         """The incident's NaN and Inf of one phase."""
         return [m for m in self.incident.members if isinstance(m, NonFinite) and m.phase is phase]
