@@ -205,6 +205,33 @@ def test_two_optimizers_share_one_axis(server: Server) -> None:
     assert server.get(f"{path}/series", kind="scalar", tensor="loss@rmsprop")["steps"] == list(range(0, 16, 2))
 
 
+def test_what_one_stream_leaves_out_and_another_trains_is_not_missing(server: Server) -> None:
+    run = SyntheticRun("healthy", 2, 32, run_id="left-out")
+    log = list(run.log())
+    rows = run.rows(0, np.arange(16))
+    block = np.frombuffer(rows["statistics"], "<f4").reshape(16, len(run.tensors), len(STATISTICS)).copy()
+    block[:, [0, 3], N_ELEMENTS] = 0
+    block[:, [0, 3], NORM] = np.nan
+    places = {t["tensor"] for t in (run.tensors[0], run.tensors[3])}
+    left_out = [{**t, "left_out": t["tensor"] in places} for t in run.tensors]
+    with SyntheticHook(server.url, run) as hook:
+        hook.greet()
+        hook.send({**log[0], "tensors": left_out})
+        hook.send({**log[0], "seq": 1, "stream": 1, "optimizer": "other", "tensors": [run.tensors[0]]})
+        hook.send({**rows, "seq": 2, "statistics": block.tobytes()})
+        own = np.frombuffer(rows["statistics"], "<f4").reshape(16, -1, len(STATISTICS))[:8, :1]
+        other = run.rows(0, np.arange(8))
+        hook.send({**other, "seq": 3, "stream": 1, "statistics": own.tobytes()})
+        hook.wait_for_verdict(3)
+    heatmap = server.get(f"/api/runs/{run.run_id}/heatmap")
+    first, second = (heatmap["tensors"].index(run.tensors[place]["tensor"]) for place in (0, 3))
+    assert heatmap["missing"][first] == [0] * 8 + [1] * 8
+    assert [value is None for value in heatmap["values"][first]] == [False] * 8 + [True] * 8
+    assert heatmap["missing"][second] == [1] * 16
+    owners = {one["tensor"]: one["optimizer"] for one in server.get(f"/api/runs/{run.run_id}/tensors")["tensors"]}
+    assert [owners[run.tensors[place]["tensor"]] for place in (0, 3, 6)] == ["other", "adam", "adam"]
+
+
 def test_columns_follow_a_live_run_and_survive_a_small_cache(start_server) -> None:
     server = start_server(cache_limit_bytes=1)
     run = SyntheticRun("healthy", 3, 64)

@@ -142,8 +142,9 @@ def read_streams(connection: Connection, run_id: str) -> list[Json]:
 
 
 def read_tensors(connection: Connection, run_id: str) -> list[Json]:
-    """One entry a variable: its kinds, and its layer's place counted from the input."""
+    """One entry a variable: its kinds, its layer's place counted from the input, and the optimizer that is given it."""
     entries: dict[str, Json] = {}
+    given: dict[str, str] = {}
     depths: dict[str, int] = {}
     for stream in read_streams(connection, run_id):
         for tensor in stream["tensors"]:
@@ -164,7 +165,9 @@ def read_tensors(connection: Connection, run_id: str) -> list[Json]:
             )
             if tensor["kind"] not in entry["kinds"]:
                 entry["kinds"].append(tensor["kind"])
-    return list(entries.values())
+            if not tensor.get("left_out"):
+                given.setdefault(tensor["tensor"], stream["optimizer"])
+    return [entry | {"optimizer": given.get(name, entry["optimizer"])} for name, entry in entries.items()]
 
 
 def read_frames(connection: Connection, run_id: str, worker: int, after: int) -> Iterator[tuple[int, bytes]]:

@@ -144,7 +144,7 @@ class Numbers:
         rows = {name: row for row, name in enumerate(names)}
         shape = (len(names), len(buckets.keys))
         values, counts = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
-        missing = np.zeros(shape, np.uint8)
+        missing, reached = np.zeros((2, *shape), np.uint8)
         reduce = min_of if statistic == "min" else max_of
         for (stream, indices), cut, own in zip(parts, cuts, at, strict=True):
             hit, first = buckets.place(own)
@@ -155,6 +155,9 @@ class Numbers:
             if kind == "gradient":
                 is_missing = _missing(stream, indices, cut)
                 missing[cell] |= max_of(is_missing, first).astype(np.uint8).T
+                if len(parts) > 1:  # what one stream leaves out another may train
+                    has_gradient = stream.planes["n_elements"][cut][:, indices] > 0
+                    reached[cell] |= max_of(has_gradient, first).astype(np.uint8).T
         return {
             "kind": kind,
             "statistic": statistic,
@@ -163,7 +166,7 @@ class Numbers:
             "step_end": _end(buckets, at),
             "values": values,
             "n_nonfinite": _counts(counts),
-            "missing": missing,
+            "missing": missing & ~reached & 1,
             "downsampled_by": buckets.stride,
         }
 
