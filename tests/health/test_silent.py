@@ -160,9 +160,9 @@ def test_weights_broken_at_the_first_row(dtype: str, is_given: bool) -> None:
 # -- a loss that guesses among the samples of a batch ------------------------------------------------------------------
 
 
-def guessing(level: float, n: int = N) -> Run:
+def guessing(level: float, n: int = N, n_classes: int = 10) -> Run:
     noise = 0.01 * np.random.default_rng(1).standard_normal(n)
-    return Run(dense(4, 10), n_steps=n, inputs=[("input", 8)]).set_loss(level + noise)
+    return Run(dense(4, n_classes), n_steps=n, inputs=[("input", 8)]).set_loss(level + noise)
 
 
 @pytest.mark.parametrize("batch", [1, 64, N])
@@ -178,6 +178,11 @@ def test_another_level_or_one_that_is_come_to_is_none() -> None:
     late = guessing(float(np.log(64)))
     late.scalars[:30, 0] = 5.0
     assert not late.feed().findings()
+
+
+@pytest.mark.parametrize(("n_classes", "is_told"), [(64, False), (65, False), (60, False), (80, True)])
+def test_as_many_classes_as_samples_are_no_broadcast(n_classes: int, is_told: bool) -> None:
+    assert bool(guessing(float(np.log(64)), n_classes=n_classes).feed().findings()) == is_told
 
 
 def test_a_level_that_is_left_is_told_in_the_past() -> None:

@@ -203,5 +203,11 @@ def compare_level(episode: Plateau, n_samples: int, n_classes: int, targets: Tar
     episode.is_other_rank = targets.is_other_rank
     if episode.is_of_mean:
         episode.n_classes, episode.guess = 0, variance
-    elif episode.is_from_start and n_samples > 1 and n_samples != n_classes:
+    elif episode.is_from_start and n_samples > 1 and not _is_like(n_samples, n_classes):
         episode.n_classes, episode.guess = n_samples, math.log(n_samples)
+
+
+def _is_like(n_samples: int, n_classes: int) -> bool:
+    """Whether guessing among the one is as good as guessing among the other: a level does not tell which it is."""
+    guess = math.log(n_samples)
+    return n_classes > 0 and abs(guess - math.log(n_classes)) <= 2 * LEVEL_TOLERANCE * guess
