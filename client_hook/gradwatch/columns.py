@@ -46,7 +46,7 @@ class ColumnLog:
         self._cadence = cadence
         self._lock = threading.Lock()
         self._columns: dict[tuple[int, str], _Columns] = {}
-        self._run_eagerly: dict[tuple[int, tuple[str, ...]], Any] = {}
+        self._run_eagerly: dict[tuple[int, tuple[tuple[str, bool], ...]], Any] = {}
 
     def record(self, stream: Stream, entries: Sequence[Entry]) -> dict[tuple[str, str], Tensor]:
         """Takes the statistics of what enters the stream's next step, and keeps its columns where they are wanted.
@@ -62,10 +62,13 @@ class ColumnLog:
         if not known:
             return {}
         known.sort(key=lambda entry: entry.values.dtype.is_integer)
+        has_integers_alone = known[0].values.dtype.is_integer
+        if tf.executing_eagerly() and has_integers_alone and not bool(self._is_due(stream.read_next_step())):
+            return {}
         columns = [self._columns_of(stream, entry) if entry.has_rows else None for entry in known]
         values = [entry.values for entry in known]
         if tf.executing_eagerly():
-            key = (stream.index, tuple(entry.tap.tensor for entry in known))
+            key = (stream.index, tuple((entry.tap.tensor, entry.has_rows) for entry in known))
             if key not in self._run_eagerly:
                 # Traced once: what it closes over does not change, and the tensors come as arguments.
                 self._run_eagerly[key] = tf.function(
@@ -106,9 +109,12 @@ class ColumnLog:
                 self._columns[key] = _Columns(*key, count_columns(entry.values))
             return self._columns[key]
 
+    def _is_due(self, step: Tensor) -> Tensor:
+        return self._cadence.is_due(step) & self._cadence.is_on("input")
+
     def _record(self, stream: Stream, columns: Sequence[_Columns | None], values: Sequence[Tensor]) -> Tensor:
         step = stream.read_next_step()
-        is_due = self._cadence.is_due(step) & self._cadence.is_on("input")
+        is_due = self._is_due(step)
         floating = [tensor for tensor in values if tensor.dtype.is_floating]  # they come first
         squares = [2 * tf.nn.l2_loss(tf.cast(tensor, tf.float32)) for tensor in floating]
         square_sums = tf.stack(squares) if squares else tf.zeros([0])

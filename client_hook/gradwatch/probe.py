@@ -99,8 +99,8 @@ class Stream:
         operations: the risky operations found in the first trace; a later trace knows them by name.
         cadence: when full rows are due.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
-        left_out: those for which a tape was asked with the others, and that are not given to the optimizer since they
-            have no gradient.
+        is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
+            with that of the others gave none; None: all are given.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
     """
@@ -132,7 +132,7 @@ class Stream:
         skips_nonfinite: bool,
         slots: Sequence[Slot] = (),
         states: Mapping[str, Any] | None = None,
-        left_out: Sequence[Any] = (),
+        is_left_out: Sequence[bool] | None = None,
         follows: Stream | None = None,
         replica: int | None = None,
     ) -> None:
@@ -142,7 +142,7 @@ class Stream:
         self.names = tuple(names)
         self.kinds = tuple(kinds)
         self.variables = tuple(resource_of(variable) for variable in variables)
-        self._is_left_out = tuple(any(variable is one for one in left_out) for variable in variables)
+        self._is_left_out = tuple(is_left_out or [False] * len(self.variables))
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
         self._tap_slots = {(tap.kind, tap.tensor): i for i, tap in enumerate(taps)}

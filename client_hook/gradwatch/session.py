@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -60,7 +61,7 @@ from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
 from gradwatch.tap import Tap, Taps, enclosing_graphs, is_visible
-from gradwatch.tape import TapeLog, in_order
+from gradwatch.tape import TapeLog, insert_left_out
 from gradwatch.target import (
     describe_environment,
     describe_targets,
@@ -447,9 +448,11 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("looking at a tape's gradients", error)
 
-    def _trained(self) -> list[Any]:
-        """All that the watched models train now."""
-        return [variable for model in self._models for variable in trainable_variables(model)]
+    def _trained(self) -> dict[str, Any]:
+        """All that the watched models train now, by path; without what several variables are called."""
+        every = {id(one): one for model in self._models for one in trainable_variables(model)}
+        n_named = Counter(map(_path_of, every.values()))
+        return {path: one for one in every.values() if n_named[path := _path_of(one)] == 1}
 
     def note_gradients(self, sources: Sequence[tuple[Tap, Any]], gradients: Sequence[Any]) -> None:
         """The gradients of what `sources` gave, in its order; None where a tensor is not connected."""
@@ -511,7 +514,7 @@ class Watch:
         try:
             _build(optimizer, variables)
             scalars = self._step_scalars(optimizer, variables)
-            target, left_out = self._tapes.take(variables, self._trained)
+            target, left_out = self._tapes.take(variables)
             tapped = self._taps.take()
             self._layers.forget()
             entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
@@ -605,20 +608,21 @@ class Watch:
         scalars: StepScalars,
         *,
         taps: Sequence[Tap],
-        left_out: Sequence[Any],
+        left_out: Set[int],
     ) -> Stream:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
         with self._lock:
             if key not in self._stream_of:
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
-                found = in_order(variables, left_out, self._trained()) if left_out else variables
+                trained = self._trained() if left_out else {}
+                found, names, is_left_out = insert_left_out(variables, self._names(variables), left_out, trained)
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
                 stream = Stream(
                     index=len(self._streams),
                     optimizer=self._label(key, optimizer, variables),
                     variables=found,
-                    left_out=left_out,
-                    names=self._names(found),
+                    is_left_out=is_left_out,
+                    names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
                     taken={(tap.kind, tap.tensor) for other in self._streams for tap in other.taps},
@@ -682,7 +686,7 @@ class Watch:
     def _names(self, variables: Sequence[Any]) -> list[str]:
         names: list[str] = []
         for variable in variables:
-            path = str(getattr(variable, "path", None) or variable.name).split(":")[0]
+            path = _path_of(variable)
             n, unique = 1, path
             while unique in names:
                 n += 1
@@ -829,6 +833,10 @@ class Watch:
             "started_at": self._began_at,
             "environment": describe_environment(__version__),
         }
+
+
+def _path_of(variable: Any) -> str:
+    return str(getattr(variable, "path", None) or variable.name).split(":")[0]
 
 
 def _build(optimizer: Any, variables: Sequence[Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
@@ -11,7 +11,7 @@ import tensorflow as tf
 from gradwatch.probe import resource_of
 from gradwatch.tap import is_visible
 
-__all__ = ["TapeLog", "in_order"]
+__all__ = ["TapeLog", "insert_left_out"]
 
 ASKED_MAX: Final = 8
 """Calls of tapes that are kept; a step makes a few."""
@@ -48,16 +48,12 @@ class TapeLog:
             _Asked(target if is_kept else None, frozenset(ids), frozenset(unreached)),
         ][-ASKED_MAX:]
 
-    def take(self, variables: Sequence[Any], trained: Callable[[], Sequence[Any]]) -> tuple[Tensor | None, list[Any]]:
-        """What a tape was asked for with respect to these variables, and forgets it.
-
-        Args:
-            variables: those that are about to be applied.
-            trained: gives all that the watched models train.
+    def take(self, variables: Sequence[Any]) -> tuple[Tensor | None, frozenset[int]]:
+        """What a tape was asked for with respect to the variables that are about to be applied, and forgets it.
 
         Returns:
-            What the gradients are of, where it can be used here, or None; and those of the trained that are not
-            applied although a tape was asked for their gradient together with that of others that are, and gave
+            What the gradients are of, where it can be used here, or None; and the ids of the `tf.Variable` that are
+            not applied although a tape was asked for their gradient together with that of others that are, and gave
             none, as no other tape did.
         """
         applied = frozenset(id(resource_of(variable)) for variable in variables)
@@ -67,20 +63,32 @@ class TapeLog:
         target = next((one.target for one in reversed(mine) if is_visible(one.target)), None)
         unreached = frozenset().union(*(one.unreached for one in mine)) - applied
         reached = frozenset().union(*(one.sources - one.unreached for one in asked))
-        left_out = unreached - reached
-        return target, [one for one in trained() if id(resource_of(one)) in left_out] if left_out else []
+        return target, unreached - reached
 
     @property
     def _asked(self) -> list[_Asked]:
         return getattr(self._thread, "asked", [])
 
 
-def in_order(variables: Sequence[Any], left_out: Sequence[Any], trained: Sequence[Any]) -> list[Any]:
-    """The variables with those that are left out among them, each before the first that comes later in ``trained``."""
-    rank = {id(resource_of(one)): place for place, one in enumerate(trained)}
-    found = list(variables)
-    for one in left_out:
+def insert_left_out(
+    variables: Sequence[Any], names: Sequence[str], ids: Set[int], trained: Mapping[str, Any]
+) -> tuple[list[Any], list[str], list[bool]]:
+    """Puts variables that are left out among those that are applied, each before the first that the models have later.
+
+    Args:
+        variables: those that are applied.
+        names: their names.
+        ids: those of the `tf.Variable` that are left out.
+        trained: all that the watched models train, by path: a path that several have is not there.
+
+    Returns:
+        The variables, their names, and whether each is left out.
+    """
+    rank = {id(resource_of(one)): place for place, one in enumerate(trained.values())}
+    found = [(variable, name, False) for variable, name in zip(variables, names, strict=True)]
+    for name, one in trained.items():
         own = rank[id(resource_of(one))]
-        places = (i for i, other in enumerate(found) if rank.get(id(resource_of(other)), -1) > own)
-        found.insert(next(places, len(found)), one)
-    return found
+        if id(resource_of(one)) in ids and name not in names:
+            places = (i for i, (other, *_) in enumerate(found) if rank.get(id(resource_of(other)), -1) > own)
+            found.insert(next(places, len(found)), (one, name, True))
+    return [one for one, *_ in found], [name for _, name, _ in found], [is_left_out for *_, is_left_out in found]

@@ -185,6 +185,8 @@ class Run:
         """Makes gradients None, of variables that the training does not give to the optimizer."""
         paths = {self.variables[place][0] for place in which}
         self.tensors = [one | ({"left_out": True} if one["tensor"] in paths else {}) for one in self.tensors]
+        columns = self.columns("weight", which)
+        self.statistics[:, columns] = self.statistics[:1, columns]
         return self.miss(which)
 
     def thin(self, every: int, *, keep_bad: bool = True) -> Run:

@@ -59,7 +59,28 @@ def test_a_series_may_come_in_order_for_good_reason() -> None:
     )
     confidence = [run.feed().findings()[0].hypotheses[0].confidence for run in (labels, floats)]
     assert confidence[0] > confidence[1]
-    assert "come in order" in floats.feed().findings()[0].hypotheses[0].cause
+    causes = [hypothesis.cause for hypothesis in floats.feed().findings()[0].hypotheses]
+    assert any("come in order" in cause for cause in causes[1:])
+    assert not any("come in order" in cause for cause in causes[:1])
+
+
+def test_causes_stand_in_the_order_of_their_confidence() -> None:
+    for dtype in ("int64", "float32"):
+        (found,) = run_with(batches(LABELS), dtype=dtype).feed().findings()
+        confidence = [hypothesis.confidence for hypothesis in found.hypotheses]
+        assert confidence == sorted(confidence, reverse=True)
+
+
+def test_elements_of_one_sample_are_no_samples() -> None:
+    """Masks of mostly one class, one a batch, well shuffled."""
+    run = run_with(batches(LABELS))
+    run.tensors[-1] |= {"shape": [None, 16]}
+    assert all("come in order" not in cause for cause, _ in told(run))
+
+
+def test_real_and_false_in_turn_are_no_order() -> None:
+    given = np.tile(np.array([[0], [1]]), (60, BATCH))
+    assert all("come in order" not in cause for cause, _ in told(run_with(given)))
 
 
 def test_rows_that_were_not_captured_say_nothing() -> None:

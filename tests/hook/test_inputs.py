@@ -458,3 +458,22 @@ def test_from_the_training_to_rest_through_a_real_server(tmp_path):
         assert counts["max"] == [0, 0, 1, 0]
         leading = watched.findings()[0]
         assert (leading["kind"], leading["first_step"], leading["tensor"]) == ("nonfinite_input", 2, "input")
+
+
+def test_targets_that_are_whole_numbers_at_some_steps_only(watch, read):
+    """As where some batches are mixed with others, and their labels are shares."""
+    model = keras.Sequential([keras.Input((2,)), dense(3, "only")])
+    optimizer = keras.optimizers.SGD(0.1)
+    watched = watch(model)
+    x = np.ones((4, 2), "float32")
+    labels = np.array([0, 1, 2, 1])
+    shares = np.eye(3, dtype="float32")[labels]
+    losses = [keras.losses.CategoricalCrossentropy(from_logits=True), LOSS]
+    for step in range(4):
+        with tf.GradientTape() as tape:
+            given = [tf.constant(shares), tf.constant(labels)][step % 2]
+            loss = losses[step % 2](given, model(x, training=True))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+    recording = read(watched)
+    assert recording.steps() == [0, 1, 2, 3]
+    assert not watched._failures

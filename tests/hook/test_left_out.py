@@ -135,3 +135,47 @@ def test_what_clipping_leaves_is_measured_of_what_is_given(watch, read, n_micro_
     assert list(clipped) == ([0, 1, 2, 3] if n_micro_steps is None else [1, 3])
     np.testing.assert_allclose(list(clipped.values()), 0.01, rtol=1e-5)
     assert set(recording.scalar("clipped_share").values()) == {1.0}
+
+
+def test_a_variable_that_two_watched_models_share_is_left_out_once(watch, read):
+    model, optimizer = TwoHeads(), sgd()
+    model(X)
+    whole = keras.Sequential([keras.Input((3,)), model.body, keras.layers.Dense(1, name="other")], name="whole")
+    watched = watch(model, whole)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            left, right = model(x)
+            loss = tf.reduce_mean(left**2 + right**2)
+        optimizer.apply_gradients(present(model, loss, tape))
+
+    step(tf.constant(X))
+    table = read(watched).tables[0]
+    assert [name for name, is_left_out in entries(table, "gradient").items() if is_left_out] == [
+        "body/kernel",
+        "body/bias",
+    ]
+
+
+def test_what_cannot_be_told_apart_by_its_path_is_left_alone(watch, read):
+    """Two models of the same layers, of which one step trains one, and leaves the other out."""
+    models = [TwoHeads(), TwoHeads()]
+    for model in models:
+        model(X)
+    optimizer = sgd()
+    watched = watch(*models)
+    variables = [variable for model in models for variable in model.trainable_variables]
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            left, right = models[0](x, is_stopped=False)
+            loss = tf.reduce_mean(left**2 + right**2)
+        pairs = zip(tape.gradient(loss, variables), variables, strict=True)
+        optimizer.apply_gradients([pair for pair in pairs if pair[0] is not None])
+
+    step(tf.constant(X))
+    found = entries(read(watched).tables[0], "gradient")
+    assert len(found) == 6
+    assert not any(found.values())

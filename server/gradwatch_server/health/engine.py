@@ -284,9 +284,13 @@ class Engine:
             if isinstance(episode, Fade):
                 episode.is_game = is_game
             elif isinstance(episode, Missing) and episode.table is not None:
-                name = episode.table.name_gradient
-                reached = set().union(*(one.reached() for one in applied if one.number != episode.stream))
-                episode.positions = tuple(p for p in episode.positions if name(p) not in reached)
+                name, others = episode.table.name_gradient, [one for one in applied if one.number != episode.stream]
+                told = set().union(*(one.reached() for one in others))
+                if episode.is_left_out:  # the stream that is given it tells of it, or else the first that leaves it out
+                    told |= set().union(*(one.table.names_of_gradients(left_out=False) for one in others))
+                    earlier = [one.table for one in others if one.number < episode.stream]
+                    told |= set().union(*(table.names_of_gradients(left_out=True) for table in earlier))
+                episode.positions = tuple(p for p in episode.positions if name(p) not in told)
             elif isinstance(episode, Runaway):
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]

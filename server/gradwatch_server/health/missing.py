@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gradwatch_server.health.block import Block
+from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Missing, Phase
 from gradwatch_server.health.table import TensorTable
 
@@ -18,6 +18,8 @@ CONFIRM_ROWS: Final = 5
 or two; a disconnected variable is out in all."""
 LEFT_OUT_ROWS: Final = 100
 """The same for a variable whose None the training leaves out: it expects some, and tasks may take turns for long."""
+
+_MOVING: Final = [COLUMN[name] for name in ("norm", "min", "max", "mean")]
 
 Bool = npt.NDArray[np.bool_]
 
@@ -33,6 +35,9 @@ class MissingRule:
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
         self._is_missing = np.ones(len(table.gradient), bool)
+        self._weights = table.weight_of
+        self._first_weights = np.full((len(table.gradient), len(_MOVING)), np.nan)
+        self._is_moving = np.zeros(len(table.gradient), bool)
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Missing] = []
@@ -43,6 +48,7 @@ class MissingRule:
 
     def feed(self, block: Block) -> None:
         """Takes rows."""
+        self._look_for_moving(block)
         if not self._is_missing.any():
             return
         for row, step in enumerate(block.steps.tolist()):
@@ -67,7 +73,21 @@ class MissingRule:
         if self._n_rows == LEFT_OUT_ROWS:
             self._begin(step, self._is_missing & left_out)
 
+    def _look_for_moving(self, block: Block) -> None:
+        """Marks what is left out and moves all the same: a mean of other weights, a statistic."""
+        places = np.flatnonzero(self._table.is_left_out & (self._weights >= 0) & ~self._is_moving)
+        if not len(places):
+            return
+        found = block.statistics[:, self._weights[places]][:, :, _MOVING].astype(np.float64)
+        for row in np.flatnonzero(np.isfinite(found).all(axis=(1, 2))).tolist():
+            first = self._first_weights[places]
+            self._first_weights[places] = np.where(np.isnan(first), found[row], first)
+            self._is_moving[places] |= (self._first_weights[places] != found[row]).any(axis=1)
+        for episode in self.episodes:
+            episode.positions = tuple(p for p in episode.positions if not self._is_moving[p])
+
     def _begin(self, step: int, missing: Bool) -> None:
+        missing = missing & ~self._is_moving
         if missing.any():
             positions = tuple(np.flatnonzero(missing).tolist())
             self.episodes.append(

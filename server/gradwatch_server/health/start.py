@@ -42,7 +42,7 @@ class Start:
     def feed(self, block: Block) -> None:
         """Takes rows; the first that hold what is asked for count, and no later ones."""
         table = block.table
-        if np.isnan(self.largest_input) and len(table.input):
+        if not self.n_samples and np.isnan(self.largest_input) and len(table.input):
             seen = np.flatnonzero(block.is_captured[:, table.input].any(axis=1))
             if len(seen):
                 self.largest_input = largest_input(block, int(seen[0]), table)

@@ -38,8 +38,9 @@ class TensorTable:
         activation: columns of the layers' outputs, in order of depth.
         backprop: columns of the gradients with respect to them.
         input: columns of what enters the step.
-        kernels: positions of gradients of rank 2 or more (kernels, embeddings): the ones whose size says something
-            about depth. Biases and scales are often zero at first, or by symmetry, in healthy models.
+        kernels: positions of gradients of rank 2 or more (kernels, embeddings) that the optimizer is given: the ones
+            whose size says something about depth. Biases and scales are often zero at first, or by symmetry, in healthy
+            models.
         weight_of: for every gradient position the column of its weight, or -1.
         update_of: for every gradient position the column of its update, or -1.
         is_left_out: for every gradient position whether the training never gives it to the optimizer, bool.
@@ -85,7 +86,9 @@ class TensorTable:
             functions=tuple(tensor.get("activation") for tensor in tensors),
             replica=next((tensor.get("replica") for tensor in tensors), None),
             **columns,
-            kernels=np.array([p for p, column in enumerate(gradient) if len(shapes[column]) >= 2], np.int64),
+            kernels=np.array(
+                [p for p, c in enumerate(gradient) if len(shapes[c]) >= 2 and not tensors[c].get("left_out")], np.int64
+            ),
             weight_of=_partners(names, gradient, columns["weight"]),
             update_of=_partners(names, gradient, columns["update"]),
             is_left_out=np.array([bool(tensors[column].get("left_out")) for column in gradient], bool),
@@ -116,6 +119,10 @@ class TensorTable:
     def states(self) -> Index:
         """The columns of weights without a gradient: what layers keep beside what is trained (running statistics)."""
         return np.setdiff1d(self.weight, self.weight_of)
+
+    def names_of_gradients(self, *, left_out: bool) -> set[str]:
+        """The Keras paths of the variables that the optimizer is given, or of those that the training leaves out."""
+        return {self.names[c] for c, is_out in zip(self.gradient, self.is_left_out, strict=True) if is_out == left_out}
 
     def name_gradient(self, position: int) -> str:
         """The Keras path of the variable at a gradient position."""

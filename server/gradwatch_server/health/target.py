@@ -20,12 +20,13 @@ TWO_VALUES: Final = 1e-3
 ORDER_ROWS_MIN: Final = 20
 """Captured rows from which on the share that lies between batches is known."""
 SAMPLES_MIN: Final = 4
-"""Targets in a batch below which it says nothing of the order: one is always like itself."""
+"""Samples in a batch below which it says nothing of the order: one is always like itself."""
 
 
 def find_target(table: TensorTable) -> tuple[int, int]:
-    """The columns of the only target and of the last layer's output; -1 where there is none, or several."""
-    targets = [column for column in table.input if table.names[column].partition("/")[0] == "target"]
+    """The columns of the only target (that is floating, if any is) and of the last layer's output; -1 for none."""
+    every = [column for column in table.input if table.names[column].partition("/")[0] == "target"]
+    targets = [column for column in every if "int" not in table.dtypes[column]] or every
     output = int(table.activation[-1]) if len(table.activation) else -1
     return (targets[0] if len(targets) == 1 else -1), output
 
@@ -77,8 +78,9 @@ class TargetSpread:
 class TargetOrder:
     """How much of what tells one stream's targets apart lies between batches, and not within them.
 
-    Of shuffled data that is one part in as many as a batch has samples, of data sorted by class nearly all. Targets of
-    which a batch has many columns (one of them 1) do not tell: their mean is the same in every batch.
+    Of shuffled data that is at most one part in as many as a batch has samples, of data sorted by class nearly all.
+    Targets of which a batch has many columns (one of them 1) do not tell, for their mean is the same in every batch;
+    nor do those of which every batch has a single value: real ones and false ones in turn, as in a game of two.
 
     Args:
         table: the stream's tensor table.
@@ -88,8 +90,9 @@ class TargetOrder:
         targets = [c for c in table.input if table.names[c].partition("/")[0] == "target"]
         self._columns = np.array(targets, np.int64)
         self._dtypes = [table.dtypes[column] for column in targets]
+        self._sizes = np.array([math.prod(table.shapes[column][1:]) for column in targets])  # of a sample, 0: unknown
         self._n_rows = np.zeros(len(targets), np.int64)
-        self._sums = np.zeros((len(targets), 4))  # of the means, their squares, the variances, the elements
+        self._sums = np.zeros((len(targets), 4))  # of the means, their squares, the variances, the samples
 
     def feed(self, block: Block) -> None:
         """Takes rows; those in which the targets were not looked at say nothing."""
@@ -97,21 +100,22 @@ class TargetOrder:
             return
         names = [COLUMN[name] for name in ("mean", "std", "n_elements")]
         found = block.statistics[:, self._columns][:, :, names].astype(np.float64)
+        found[:, :, 2] /= np.where(self._sizes > 0, self._sizes, np.inf)
         is_known = np.isfinite(found).all(axis=2) & (found[:, :, 2] >= SAMPLES_MIN)
-        mean, std, n_elements = np.moveaxis(np.where(is_known[:, :, None], found, 0), 2, 0)
-        self._sums += np.stack([mean, np.square(mean), np.square(std), n_elements], axis=2).sum(axis=0)
+        mean, std, n_samples = np.moveaxis(np.where(is_known[:, :, None], found, 0), 2, 0)
+        self._sums += np.stack([mean, np.square(mean), np.square(std), n_samples], axis=2).sum(axis=0)
         self._n_rows += is_known.sum(axis=0)
 
     def read(self) -> tuple[float, float, bool]:
-        """The largest share of any targets, in how many elements a batch, and whether those are integers.
+        """The largest share of any targets, the samples in a batch of them, and whether they are integers.
 
         NaN, 0 and False while nothing is known.
         """
-        known = np.flatnonzero(self._n_rows >= ORDER_ROWS_MIN)
+        known = np.flatnonzero((self._n_rows >= ORDER_ROWS_MIN) & (self._sums[:, 2] > 0))
         if not len(known):
             return math.nan, 0.0, False
-        total, square, within, n_elements = (self._sums[known] / self._n_rows[known, None]).T
+        total, square, within, n_samples = (self._sums[known] / self._n_rows[known, None]).T
         between = np.maximum(square - np.square(total), 0)
         share = np.divide(between, between + within, out=np.zeros(len(known)), where=between + within > 0)
         place = int(np.argmax(share))
-        return float(share[place]), float(n_elements[place]), "int" in self._dtypes[int(known[place])]
+        return float(share[place]), float(n_samples[place]), "int" in self._dtypes[int(known[place])]

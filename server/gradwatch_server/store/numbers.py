@@ -144,7 +144,8 @@ class Numbers:
         rows = {name: row for row, name in enumerate(names)}
         shape = (len(names), len(buckets.keys))
         values, counts = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
-        missing, reached = np.zeros((2, *shape), np.uint8)
+        missing = np.zeros(shape, np.uint8)
+        given = {_name(stream, i) for stream, indices in parts for i in indices if not _is_left_out(stream, i)}
         reduce = min_of if statistic == "min" else max_of
         for (stream, indices), cut, own in zip(parts, cuts, at, strict=True):
             hit, first = buckets.place(own)
@@ -154,10 +155,9 @@ class Numbers:
             counts[cell] = np.fmax(counts[cell], max_of(stream.planes[NONFINITE][cut][:, indices], first).T)
             if kind == "gradient":
                 is_missing = _missing(stream, indices, cut)
+                # What one stream leaves out another may train: then that one tells.
+                is_missing[:, [_is_left_out(stream, i) and _name(stream, i) in given for i in indices]] = False
                 missing[cell] |= max_of(is_missing, first).astype(np.uint8).T
-                if len(parts) > 1:  # what one stream leaves out another may train
-                    has_gradient = stream.planes["n_elements"][cut][:, indices] > 0
-                    reached[cell] |= max_of(has_gradient, first).astype(np.uint8).T
         return {
             "kind": kind,
             "statistic": statistic,
@@ -166,7 +166,7 @@ class Numbers:
             "step_end": _end(buckets, at),
             "values": values,
             "n_nonfinite": _counts(counts),
-            "missing": missing & ~reached & 1,
+            "missing": missing,
             "downsampled_by": buckets.stride,
         }
 
@@ -277,6 +277,10 @@ def _values(stream: StreamColumns, indices: list[int], statistic: str) -> Array:
             # The ratio to a weight of zero is unknown, not infinite.
             np.divide(norms[:, index], norms[:, weight], out=ratios[:, place], where=norms[:, weight] > 0)
     return ratios
+
+
+def _is_left_out(stream: StreamColumns, index: int) -> bool:
+    return bool(stream.table.tensors[index].get("left_out"))
 
 
 def _missing(stream: StreamColumns, indices: list[int], cut: slice) -> Array:

@@ -69,7 +69,7 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
-    return _without_idle_causes(with_order(teller(lead, scene), lead, facts))
+    return with_order(_without_idle_causes(teller(lead, scene)), lead, facts)
 
 
 def _without_idle_causes(finding: Finding) -> Finding:

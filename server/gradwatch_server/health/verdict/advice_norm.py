@@ -353,42 +353,42 @@ def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off:
         n_missing: how many variables have none.
         n_all: of how many.
         is_left_out: whether the training drops them before the optimizer sees them.
-        is_cut_off: whether their layers gave something, before all layers that have gradients.
+        is_cut_off: whether their layers gave something, and were called before all layers that have gradients.
     """
-    is_path = is_cut_off or n_missing > n_all / 2
     unused = Hypothesis(
         "The loss does not depend on these variables",
-        0.45 if is_path else 0.7,
+        0.5 if is_cut_off else 0.45 if n_missing > n_all / 2 else 0.7,
         "A gradient is None only if no differentiable path leads from the variable to the loss. A layer that is "
         "built and not called, or an output that the loss leaves out, is the usual reason.",
         "Use the layer's output in the loss, or remove the layer.",
         CONNECT_CODE,
     )
-    ended = Hypothesis(
-        "The computation leaves TensorFlow or passes an operation without a gradient",
-        (0.8 if is_cut_off else 0.5) if is_path else 0.4,
-        (
-            "Their layers computed something, and the layers after them do get a gradient, so the way back ends "
-            "between them: at `argmax`, `argmin`, `round`, an integer cast, a `gather` by computed indices, "
-            "`stop_gradient` or NumPy."
+    if is_cut_off:
+        ended = Hypothesis(
+            "The way back ends at an operation without a gradient",
+            0.6,
+            "Their layers computed something, and are called before all layers that get a gradient. If those use what "
+            "these gave, the way back ends between them: at `argmax`, `argmin`, `round`, an integer cast, a `gather` "
+            "by computed indices, `stop_gradient` or NumPy.",
+            "Let the gradient pass where the operation has none (straight-through: the value of one, the gradient of "
+            "the other), or use a soft form of it, `softmax` in place of `argmax`.",
+            CHOICE_CODE,
         )
-        if is_cut_off
-        else (
+    else:
+        ended = Hypothesis(
+            "The computation leaves TensorFlow or passes an operation without a gradient",
+            0.5 if n_missing > n_all / 2 else 0.4,
             "NumPy calls, `.numpy()`, `argmax`, `round`, integer casts and `stop_gradient` end the path silently. In "
-            "eager mode even `numpy_array @ keras_variable` does."
-        ),
-        "Let the gradient pass where the operation has none (straight-through: the value of one, the gradient of the "
-        "other), or use a soft form of it, `softmax` in place of `argmax`."
-        if is_cut_off
-        else "Keep everything between variable and loss in TensorFlow operations that have a gradient.",
-        CHOICE_CODE if is_cut_off else CONNECT_CODE,
-    )
+            "eager mode even `numpy_array @ keras_variable` does.",
+            "Keep everything between variable and loss in TensorFlow operations that have a gradient.",
+            CONNECT_CODE,
+        )
     frozen = Hypothesis(
         "The layer is meant to be frozen",
-        0.2,
-        "Variables that are frozen with `trainable = False` are no part of `trainable_variables`, and would not be "
-        "listed here. These are.",
-        "Say so, before `compile`.",
+        0.3 if is_left_out else 0.2,
+        "Then it is not marked so: what has `trainable = False` is no part of `trainable_variables`, and these "
+        "variables are.",
+        "Say so, before `compile` or before the loop asks for gradients.",
         CONNECT_CODE,
     )
     taken = Hypothesis(
@@ -398,7 +398,7 @@ def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off:
         "Nothing, if their turn is still to come; keep `if gradient is not None` for that case alone.",
         CONNECT_CODE,
     )
-    causes = [unused, ended, taken if is_left_out else frozen]
+    causes = [unused, ended, frozen, *([taken] if is_left_out else [])]
     return sorted(causes, key=lambda cause: -cause.confidence)
 
 

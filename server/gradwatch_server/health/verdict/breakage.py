@@ -81,9 +81,10 @@ def doubt(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
 
 def _say_lost(weights: NonFinite) -> str:
     """From which step on what was saved is worth nothing."""
-    text = f"The weights are lost since {say_step(weights.first_step)}, and with them what was saved after it"
+    step = say_step(weights.first_step)
+    text = f"The weights have been broken since {step}, and so is every checkpoint saved from then on"
     if weights.finite_step == weights.first_step - 1:
-        return f"{text}; one step before they were whole."
+        return f"{text}; those of {say_step(weights.finite_step)} are whole."
     return f"{text}; they were last seen whole at {say_step(weights.finite_step)}."
 
 

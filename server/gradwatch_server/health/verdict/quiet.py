@@ -104,7 +104,7 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
             f"The gradient of {say_count(len(names), 'variable')} of {n_all:,} was None in every one of the first "
             f"{say_count(lead.n_rows, 'step')}"
             + (
-                f"; the training leaves {them} out of what it gives the optimizer, and so nothing says so."
+                f"; the training loop drops {them} before the optimizer is called, so that TensorFlow gives no warning."
                 if lead.is_left_out
                 else f" although the optimizer was given {them} to train."
             ),
@@ -182,7 +182,7 @@ def _is_recurrent(lead: Vanishing, table: TensorTable) -> bool:
 
 
 def _is_cut_off(table: TensorTable, positions: tuple[int, ...]) -> bool:
-    """Whether the layers of these variables gave something, before every layer whose variables have a gradient."""
+    """Whether the layers of these variables were called before every layer whose variables have a gradient."""
     order = {layer: place for place, layer in reversed([*enumerate(table.layers[c] for c in table.activation)])}
     missing = {table.layer_of_gradient(position) for position in positions}
     others = {table.layer_of_gradient(position) for position in range(len(table.gradient))} - missing

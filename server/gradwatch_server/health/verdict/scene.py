@@ -155,8 +155,18 @@ class Scene:
 
     @cached_property
     def lost_weights(self) -> NonFinite | None:
-        """The first of the incident's broken weights that were whole before, and did not come back."""
-        lost = [one for one in self.broken(Phase.WEIGHT) if one.is_open and 0 <= one.finite_step < one.first_step]
+        """The first of the incident's broken weights that were whole before, and did not come back.
+
+        Running statistics are no weights: training goes on without them.
+        """
+        lost = [
+            one
+            for one in self.broken(Phase.WEIGHT)
+            if one.is_open
+            and 0 <= one.finite_step < one.first_step
+            and one.table is not None
+            and (one.counts.sum(axis=1) > 0)[~np.isin(one.table.weight, one.table.states)].any()
+        ]
         return min(lost, key=lambda one: one.first_step, default=None)
 
     def broken(self, phase: Phase) -> list[NonFinite]:
