@@ -78,11 +78,12 @@ missing = [v.path for v, g in zip(model.trainable_variables, gradients) if g is 
 layer.trainable = False                            # if the layer is meant to stay as it is, say so"""
 
 CHOICE_CODE = """\
-# straight-through: the value of the hard step, the gradient of what went into it
-hard = z + tf.stop_gradient(hard - z)
+# straight-through, for the layers that come next only: the value of the hard choice, the gradient of z
+hard = tf.gather(codes, tf.argmin(distance, axis=-1))
+passed_on = z + tf.stop_gradient(hard - z)
 
-# or a choice that has a slope, in place of tf.gather(codes, tf.argmin(distance, axis=-1))
-hard = tf.matmul(tf.nn.softmax(-distance / 0.1), codes)"""
+# or a soft choice: a mixture, and the temperature (here 0.1) says how hard it is
+passed_on = tf.matmul(tf.nn.softmax(-distance / 0.1), codes)"""
 
 DEAD_CODE = """\
 tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_normal")   # a slope for negative inputs too
@@ -357,21 +358,22 @@ def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off:
     """
     unused = Hypothesis(
         "The loss does not depend on these variables",
-        0.5 if is_cut_off else 0.45 if n_missing > n_all / 2 else 0.7,
+        0.35 if is_cut_off else 0.45 if n_missing > n_all / 2 else 0.7,
         "A gradient is None only if no differentiable path leads from the variable to the loss. A layer that is "
         "built and not called, or an output that the loss leaves out, is the usual reason.",
-        "Use the layer's output in the loss, or remove the layer.",
+        "Use the layer's output in the loss; if nothing needs it, remove the layer.",
         CONNECT_CODE,
     )
     if is_cut_off:
         ended = Hypothesis(
             "The way back ends at an operation without a gradient",
             0.6,
-            "Their layers computed something, and are called before all layers that get a gradient. If those use what "
-            "these gave, the way back ends between them: at `argmax`, `argmin`, `round`, an integer cast, a `gather` "
-            "by computed indices, `stop_gradient` or NumPy.",
-            "Let the gradient pass where the operation has none (straight-through: the value of one, the gradient of "
-            "the other), or use a soft form of it, `softmax` in place of `argmax`.",
+            "The layers of these variables run before the layers that do get a gradient, so the gradient is probably "
+            "cut between the two: by `argmax`, `argmin`, `round`, an integer cast, a `gather` by computed indices, "
+            "NumPy, or a `stop_gradient` that was meant for another path.",
+            "Give the layers behind the cut a value whose gradient goes around it (straight-through), or use a soft "
+            "form of the operation, such as `softmax` in place of `argmax`. A term of the loss that trains the hard "
+            "value itself, such as the codes of a code book, keeps the hard value.",
             CHOICE_CODE,
         )
     else:
@@ -386,9 +388,9 @@ def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off:
     frozen = Hypothesis(
         "The layer is meant to be frozen",
         0.3 if is_left_out else 0.2,
-        "Then it is not marked so: what has `trainable = False` is no part of `trainable_variables`, and these "
-        "variables are.",
-        "Say so, before `compile` or before the loop asks for gradients.",
+        "If so, it is not marked: variables of a layer with `trainable = False` are not in `trainable_variables`, and "
+        "these are.",
+        "Set `trainable = False`, before `compile` or before the loop asks for gradients.",
         CONNECT_CODE,
     )
     taken = Hypothesis(

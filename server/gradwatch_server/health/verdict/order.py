@@ -1,4 +1,4 @@
-"""A cause that many findings may have: data that come in order, so that a batch holds targets of nearly one kind."""
+"""A cause that many findings may have: data that come in order, so that a batch holds targets that are alike."""
 
 from __future__ import annotations
 
@@ -20,12 +20,8 @@ _TROUBLES: Final = (Flat, Plateau, Vanishing)
 
 _CODE: Final = """\
 data = tf.data.Dataset.from_tensor_slices((x, y))
-# before batch, with a buffer as large as the data
-data = data.shuffle(len(x), reshuffle_each_iteration=True)
-data = data.batch(32)
-
-# of files: shuffle the list of all of them, and only then read
-files = tf.data.Dataset.list_files("data/*/*", shuffle=True)"""
+# in place of any other shuffle, and before batch: a buffer as large as the data
+data = data.shuffle(len(x)).batch({n_samples:.0f})"""
 
 
 def with_order(finding: Finding, lead: Episode, facts: Facts) -> Finding:
@@ -36,16 +32,17 @@ def with_order(finding: Finding, lead: Episode, facts: Facts) -> Finding:
     share, n_samples, is_label = order.read()
     if not share > ORDERED_SHARE:
         return finding
+    what, one = ("labels", "a single class") if is_label else ("targets", "targets of nearly one size")
     cause = Hypothesis(
-        "The data come in order: each batch holds targets of nearly one kind",
+        f"The data come in order: almost every batch holds {one}",
         # Series come in order by their nature, and what is learned of its own guesses drifts; labels do neither.
         0.85 if is_label else 0.3,
-        f"{share:.0%} of the targets' variance lies between batches, and {1 - share:.0%} within them; of shuffled data "
-        f"it would be at most {1 / n_samples:.0%} between batches of {n_samples:.0f}. A model that sees one kind at a "
-        "time learns to answer with it, whatever the input, and forgets the kinds before.",
-        "Shuffle all of the data before they are put into batches, anew in each epoch; a buffer that is smaller than "
-        "the data mixes neighbours only.",
-        _CODE,
+        f"The data are not shuffled, or not enough: almost every batch holds {one} ({share:.0%} of the {what}' "
+        f"variance lies between batches; with shuffled data it would be at most {1 / n_samples:.0%}). The model learns "
+        "what the present batches have in common and forgets the rest, and the trouble told above follows from that.",
+        "Shuffle all of the data before they are put into batches; a shuffle buffer that is smaller than the data "
+        "mixes neighbours only. Then train from the start.",
+        _CODE.format(n_samples=n_samples),
     )
     causes = sorted((cause, *finding.hypotheses), key=lambda one: -one.confidence)
     return replace(finding, hypotheses=tuple(causes), evidence=finding.evidence | {"share_between_batches": share})

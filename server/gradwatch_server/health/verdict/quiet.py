@@ -89,7 +89,7 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
     n_all = len(table.gradient)
     them = "it" if len(names) == 1 else "them"
     verb = "gets" if len(names) == 1 else "get"
-    title = f"{list_names(names)} {verb} no gradient: the loss does not reach {them}"
+    title = f"{list_names(names)} {verb} no gradient from the loss"
     if not lead.is_open:
         title = f"{list_names(names)} got no gradient until {say_step(lead.last_step)}"
     return Finding(
