@@ -185,6 +185,7 @@ function buildOthers(others) {
     "details",
     { "data-key": "others" },
     h("summary", {}, others.length === 1 ? "Another possible cause" : `${others.length} other possible causes`),
+    h("p", { class: "muted small-text" }, "A confidence is of its cause alone: they are no shares of a whole, and several causes may be true at once."),
     others.map((other) =>
       h(
         "div",
