@@ -57,7 +57,7 @@ class _Stack(keras.Model):
     """Layers in a row, called in a loop: Keras' own models of a thousand layers are too deep for its recursion."""
 
     def __init__(self, stack: list[Any]) -> None:
-        super().__init__()
+        super().__init__(name="stack")
         self.stack = stack
 
     def call(self, x: Any) -> Any:
