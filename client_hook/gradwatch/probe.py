@@ -143,6 +143,7 @@ class Stream:
         self.kinds = tuple(kinds)
         self.variables = tuple(resource_of(variable) for variable in variables)
         self._is_left_out = tuple(is_left_out or [False] * len(self.variables))
+        self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
         self._tap_slots = {(tap.kind, tap.tensor): i for i, tap in enumerate(taps)}
@@ -217,9 +218,7 @@ class Stream:
         """
         run = self._before_eagerly if tf.executing_eagerly() else self._before
         with statistic.apart():
-            given = iter(gradients)
-            all_of_them = [None if is_left_out else next(given) for is_left_out in self._is_left_out]
-            found: Before = run(all_of_them, scalars, self._tap_block(tapped))
+            found: Before = run(list(gradients), scalars, self._tap_block(tapped))
         return found
 
     def after(self, before: Before) -> None:
@@ -248,10 +247,8 @@ class Stream:
         block = unscale(block, treatment.scale)
         operations = self._operation_block(gradients, scalars.loss, is_full)
         is_due = self._is_weight_due(step, is_full, treatment)
-        given = [place for place, is_left_out in enumerate(self._is_left_out) if not is_left_out]
-        known = block if len(given) == len(gradients) else tf.gather(block, given)
-        theirs = [gradients[place] for place in given]
-        clipped = measure_clipping(treatment, theirs, known, is_finite=is_finite, is_due=is_due)
+        given = block if len(gradients) == len(self.variables) else tf.gather(block, self._given)
+        clipped = measure_clipping(treatment, gradients, given, is_finite=is_finite, is_due=is_due)
         values, flags = self._scalars(scalars, is_finite, clipped)
         weights = self._weights_before(is_due)
         return Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags)
@@ -273,11 +270,12 @@ class Stream:
 
     def _gradient_block(self, gradients: Sequence[Any], is_due: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The gradients' block, whether it is full, and whether every element is finite."""
-        present = [i for i, gradient in enumerate(gradients) if gradient is not None]
-        tensors = [statistic.dense_values(gradients[i]) for i in present]
+        given = {i: gradient for i, gradient in zip(self._given, gradients, strict=True) if gradient is not None}
+        present = list(given)
+        tensors = [statistic.dense_values(gradient) for gradient in given.values()]
         found, is_full = statistic.step_block(tensors, [self.sizes[i] for i in present], is_due)
         is_finite = tf.reduce_all(found[:, _COUNTS] == 0)
-        return _placed(found, present, _missing(len(gradients))), is_full, is_finite
+        return _placed(found, present, _missing(len(self.variables))), is_full, is_finite
 
     def _operation_block(self, gradients: Sequence[Any], loss: Tensor | None, is_due: Tensor) -> Tensor:
         nothing = np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)

@@ -613,9 +613,9 @@ class Watch:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
         with self._lock:
             if key not in self._stream_of:
-                # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 trained = self._trained() if left_out else {}
                 found, names, is_left_out = insert_left_out(variables, self._names(variables), left_out, trained)
+                # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
                 stream = Stream(
                     index=len(self._streams),

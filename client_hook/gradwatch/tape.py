@@ -84,11 +84,10 @@ def insert_left_out(
     Returns:
         The variables, their names, and whether each is left out.
     """
-    rank = {id(resource_of(one)): place for place, one in enumerate(trained.values())}
+    ranks = {id(resource_of(one)): rank for rank, one in enumerate(trained.values())}
     found = [(variable, name, False) for variable, name in zip(variables, names, strict=True)]
-    for name, one in trained.items():
-        own = rank[id(resource_of(one))]
-        if id(resource_of(one)) in ids and name not in names:
-            places = (i for i, (other, *_) in enumerate(found) if rank.get(id(resource_of(other)), -1) > own)
+    for (one_id, rank), (name, one) in zip(ranks.items(), trained.items(), strict=True):
+        if one_id in ids and name not in names:
+            places = (i for i, (other, *_) in enumerate(found) if ranks.get(id(resource_of(other)), -1) > rank)
             found.insert(next(places, len(found)), (one, name, True))
     return [one for one, *_ in found], [name for _, name, _ in found], [is_left_out for *_, is_left_out in found]

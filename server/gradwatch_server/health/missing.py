@@ -35,7 +35,6 @@ class MissingRule:
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
         self._is_missing = np.ones(len(table.gradient), bool)
-        self._weights = table.weight_of
         self._first_weights = np.full((len(table.gradient), len(_MOVING)), np.nan)
         self._is_moving = np.zeros(len(table.gradient), bool)
         self._n_rows = 0
@@ -75,10 +74,11 @@ class MissingRule:
 
     def _look_for_moving(self, block: Block) -> None:
         """Marks what is left out and moves all the same: a mean of other weights, a statistic."""
-        places = np.flatnonzero(self._table.is_left_out & (self._weights >= 0) & ~self._is_moving)
+        weight_of = self._table.weight_of
+        places = np.flatnonzero(self._table.is_left_out & (weight_of >= 0) & ~self._is_moving)
         if not len(places):
             return
-        found = block.statistics[:, self._weights[places]][:, :, _MOVING].astype(np.float64)
+        found = block.statistics[:, weight_of[places]][:, :, _MOVING].astype(np.float64)
         for row in np.flatnonzero(np.isfinite(found).all(axis=(1, 2))).tolist():
             first = self._first_weights[places]
             self._first_weights[places] = np.where(np.isnan(first), found[row], first)

@@ -42,7 +42,7 @@ class Outliers:
     """
 
     def __init__(self, table: TensorTable) -> None:
-        columns = [column for column in table.input if table.names[column].partition("/")[0] == "input"]
+        columns = table.entering("input")
         self._columns = np.array(columns, np.int64)
         self._names = [table.names[column] for column in columns]
         self._largest = np.zeros(len(columns))

@@ -120,6 +120,10 @@ class TensorTable:
         """The columns of weights without a gradient: what layers keep beside what is trained (running statistics)."""
         return np.setdiff1d(self.weight, self.weight_of)
 
+    def entering(self, role: str) -> list[int]:
+        """The columns of what enters the step as ``input``, ``target`` or ``sample_weight``."""
+        return [int(column) for column in self.input if self.names[column].partition("/")[0] == role]
+
     def names_of_gradients(self, *, left_out: bool) -> set[str]:
         """The Keras paths of the variables that the optimizer is given, or of those that the training leaves out."""
         return {self.names[c] for c, is_out in zip(self.gradient, self.is_left_out, strict=True) if is_out == left_out}

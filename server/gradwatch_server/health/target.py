@@ -25,7 +25,7 @@ SAMPLES_MIN: Final = 4
 
 def find_target(table: TensorTable) -> tuple[int, int]:
     """The columns of the only target (that is floating, if any is) and of the last layer's output; -1 for none."""
-    every = [column for column in table.input if table.names[column].partition("/")[0] == "target"]
+    every = table.entering("target")
     targets = [column for column in every if "int" not in table.dtypes[column]] or every
     output = int(table.activation[-1]) if len(table.activation) else -1
     return (targets[0] if len(targets) == 1 else -1), output
@@ -87,7 +87,7 @@ class TargetOrder:
     """
 
     def __init__(self, table: TensorTable) -> None:
-        targets = [c for c in table.input if table.names[c].partition("/")[0] == "target"]
+        targets = table.entering("target")
         self._columns = np.array(targets, np.int64)
         self._dtypes = [table.dtypes[column] for column in targets]
         self._sizes = np.array([math.prod(table.shapes[column][1:]) for column in targets])  # of a sample, 0: unknown

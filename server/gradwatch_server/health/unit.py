@@ -175,7 +175,7 @@ def is_dying(function: str | None) -> bool:
 
 def largest_input(block: Block, row: int, table: TensorTable) -> float:
     """The largest |value| that entered the model, NaN where it was not looked at."""
-    columns = [c for c in table.input if table.names[c].partition("/")[0] == "input"]
+    columns = table.entering("input")
     ends = np.abs(block.statistics[row, columns][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
     return float(np.nanmax(ends)) if ends.size and not np.isnan(ends).all() else float("nan")
 

@@ -14,7 +14,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_unreachable,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
-from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
+from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
 __all__ = ["tell_faint", "tell_overclipped", "tell_runaway", "tell_unreachable"]
 
@@ -54,7 +54,7 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
     layer, ratio = table.layers[lead.column] or table.names[lead.column], lead.after / lead.before
     names = list(dict.fromkeys(table.layers[column] or table.names[column] for column in sorted(lead.columns)))
     n_others = len(names) - 1
-    others = f" (and of {say_count(n_others, 'more layer')})" if n_others else ""
+    others = say_more_layers(n_others)
     subject, shrunk = f"The output of {layer}{others}", say_number(ratio)
     summary = (
         f"The standard deviation of the output of {layer} was about {say_number(lead.before)} in its first rows, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["list_names", "say_count", "say_number", "say_step"]
+__all__ = ["list_names", "say_count", "say_more_layers", "say_number", "say_step"]
 
 
 def say_number(value: float) -> str:
@@ -21,6 +21,11 @@ def say_number(value: float) -> str:
 def say_count(n: float, noun: str) -> str:
     """``1 tensor``, ``3 tensors``."""
     return f"{int(n):,} {noun}" + ("" if int(n) == 1 else "s")
+
+
+def say_more_layers(n: int) -> str:
+    """`` (and of 2 more layers)``, to follow the name of a layer; nothing for 0."""
+    return f" (and of {say_count(n, 'more layer')})" if n else ""
 
 
 def say_step(step: int) -> str:

@@ -18,7 +18,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_still,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
-from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
+from gradwatch_server.health.verdict.spelling import list_names, say_more_layers, say_number, say_step
 
 __all__ = ["tell_alike", "tell_flat", "tell_plateau", "tell_still"]
 
@@ -32,9 +32,9 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
     layer, n_layers = table.layers[lead.column] or table.names[lead.column], len(lead.columns)
     word = "dead" if lead.is_dead else "saturated"
     is_all = lead.share >= ALL_SHARE
-    subject = f"{'Every unit' if is_all else f'{lead.share:.0%} of the units'} of {layer}"
-    if n_layers > 1:
-        subject += f" (and of {say_count(n_layers - 1, 'more layer')})"
+    subject = (
+        f"{'Every unit' if is_all else f'{lead.share:.0%} of the units'} of {layer}{say_more_layers(n_layers - 1)}"
+    )
     verb = "is" if is_all else "are"
     if not lead.is_open:
         verb, since = "was" if is_all else "were", f"from {say_step(lead.first_step)} to {say_step(lead.last_step)}"
@@ -160,7 +160,7 @@ def tell_alike(lead: Alike, scene: Scene) -> Finding:
     names = [table.layer_of_gradient(position) for position in lead.positions]
     position, value = next(iter(lead.positions.items()))
     n_units = table.shapes[int(table.gradient[position])][-1]
-    others = f" (and of {say_count(len(names) - 1, 'more layer')})" if len(names) > 1 else ""
+    others = say_more_layers(len(names) - 1)
     title = f"All units of {names[0]}{others} are the same: its kernel started at {say_number(value)} throughout"
     if lead.closed_step is not None:
         title = f"All units of {names[0]}{others} were the same until {say_step(lead.closed_step)}"
