@@ -82,10 +82,10 @@ def _column_block(tensor: Tensor, is_bad: Tensor, n_columns: int) -> Tensor:
     if n_columns == 0 or count_columns(tensor) != n_columns:
         return tf.fill([n_columns, len(COLUMN_STATISTICS)], tf.constant(np.nan, tf.float32))
     x, bad = tf.reshape(tensor, [-1, n_columns]), tf.reshape(is_bad, [-1, n_columns])
-    n_nonfinite = tf.reduce_sum(tf.cast(bad, tf.int32), axis=0)
+    n_nonfinite = tf.reduce_sum(tf.cast(bad, tf.int64), axis=0)
     low = tf.reduce_min(tf.where(bad, tf.constant(np.inf, x.dtype), x), axis=0)
     high = tf.reduce_max(tf.where(bad, tf.constant(-np.inf, x.dtype), x), axis=0)
-    has_finite = n_nonfinite < tf.shape(x)[0]
+    has_finite = n_nonfinite < tf.shape(x, tf.int64)[0]
     limits = [tf.where(has_finite, _within_float32(value), np.nan) for value in (low, high)]
     return tf.stack([tf.cast(n_nonfinite, tf.float32), *limits], axis=1)
 
@@ -104,7 +104,7 @@ def _bad_rows(is_bad: Tensor) -> Tensor:
     # The k-th bad row is where the running count first reaches k: `tf.where` has no static shape, as XLA needs.
     count = tf.cumsum(tf.cast(is_bad_row, tf.int32))
     places = tf.searchsorted(count, tf.range(1, N_BAD_ROWS + 1))
-    n_bad = tf.reduce_sum(tf.cast(is_bad_row, tf.int32))
+    n_bad = tf.cast(tf.reduce_sum(tf.cast(is_bad_row, tf.int64)), tf.int32)
     places = tf.where(tf.range(N_BAD_ROWS) < n_bad, places, -1)
     numbers = tf.concat([places, n_bad[None]], 0)
     return tf.cast(tf.reshape(tf.stack([numbers // _SPLIT, numbers % _SPLIT], axis=1), [-1]), tf.float32)

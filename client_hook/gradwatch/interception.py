@@ -63,6 +63,8 @@ class Observer(Protocol):
         """Makes this a watch that does nothing, in a process forked from the one that is watched."""
 
 
+_lock = threading.RLock()
+"""Held while watches, and what is patched for them, change: one may end in its own thread while another begins."""
 _active: list[Observer] = []
 _recording = threading.local()
 _inner: list[Any] = []
@@ -80,46 +82,48 @@ def active_observers() -> list[Observer]:
 
 def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence[Any]) -> None:
     """Lets a watch see every ``apply`` and every ``compute_loss`` from now on; it knows which are its own."""
-    _active.append(observer)
-    old_models, new_models = _split(models, legacy.is_model)
-    old_optimizers, new_optimizers = _split(optimizers, legacy.is_optimizer)
-    for cls in {keras.optimizers.Optimizer, *map(type, new_optimizers)}:
-        _apply_patch.install(defining_classes(cls, "apply"))
-        _reduce_patch.install(defining_classes(cls, "_all_reduce_sum_gradients"))
-    if new_models:
-        _call_patch.install({keras.layers.Layer})
-        _gradient_patch.install({tf.GradientTape})
-        _loss_call_patch.install({keras.losses.Loss})
-    for cls in {keras.Model, *map(type, new_models)}:
-        _loss_patch.install(_defining_bases(cls, "compute_loss"))
-        _fit_patch.install(_defining_bases(cls, "fit"))
-    if not old_models and not old_optimizers:
-        return
-    for cls in {*legacy.optimizer_classes(), *map(type, old_optimizers)}:
-        _apply_gradients_patch.install(defining_classes(cls, "apply_gradients"))
-    for cls in {*legacy.model_classes(), *map(type, old_models)}:
-        _loss_patch.install(_defining_bases(cls, "compute_loss"))
-        _test_step_patch.install(_defining_bases(cls, "test_step"))
-        _fit_patch.install(_defining_bases(cls, "fit"))
+    with _lock:
+        _active.append(observer)
+        old_models, new_models = _split(models, legacy.is_model)
+        old_optimizers, new_optimizers = _split(optimizers, legacy.is_optimizer)
+        for cls in {keras.optimizers.Optimizer, *map(type, new_optimizers)}:
+            _apply_patch.install(defining_classes(cls, "apply"))
+            _reduce_patch.install(defining_classes(cls, "_all_reduce_sum_gradients"))
+        if new_models:
+            _call_patch.install({keras.layers.Layer})
+            _gradient_patch.install({tf.GradientTape})
+            _loss_call_patch.install({keras.losses.Loss})
+        for cls in {keras.Model, *map(type, new_models)}:
+            _loss_patch.install(_defining_bases(cls, "compute_loss"))
+            _fit_patch.install(_defining_bases(cls, "fit"))
+        if not old_models and not old_optimizers:
+            return
+        for cls in {*legacy.optimizer_classes(), *map(type, old_optimizers)}:
+            _apply_gradients_patch.install(defining_classes(cls, "apply_gradients"))
+        for cls in {*legacy.model_classes(), *map(type, old_models)}:
+            _loss_patch.install(_defining_bases(cls, "compute_loss"))
+            _test_step_patch.install(_defining_bases(cls, "test_step"))
+            _fit_patch.install(_defining_bases(cls, "fit"))
 
 
 def remove_observer(observer: Observer) -> None:
     """Undoes `add_observer`; with the last watch gone every class is as it was."""
-    if observer in _active:
-        _active.remove(observer)
-    if not _active:
-        for patch in (
-            _apply_patch,
-            _apply_gradients_patch,
-            _call_patch,
-            _fit_patch,
-            _gradient_patch,
-            _loss_call_patch,
-            _loss_patch,
-            _reduce_patch,
-            _test_step_patch,
-        ):
-            patch.restore()
+    with _lock:
+        if observer in _active:
+            _active.remove(observer)
+        if not _active:
+            for patch in (
+                _apply_patch,
+                _apply_gradients_patch,
+                _call_patch,
+                _fit_patch,
+                _gradient_patch,
+                _loss_call_patch,
+                _loss_patch,
+                _reduce_patch,
+                _test_step_patch,
+            ):
+                patch.restore()
 
 
 def find_fit(thread_id: int, models: Sequence[Any]) -> Any:
@@ -251,6 +255,8 @@ def _around_test_step(original: Any, model: Any, *args: Any, **kwargs: Any) -> A
 
 def _disown_all() -> None:
     """In a forked process (a data loader's worker): the parent goes on watching, the child has nothing to say."""
+    global _lock  # noqa: PLW0603 another thread may have held it when the process was forked
+    _lock = threading.RLock()
     for active in _active:
         active.disown()
     _active.clear()

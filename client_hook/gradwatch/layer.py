@@ -93,7 +93,7 @@ class LayerProbe:
         with statistic.apart():
             for (tap, _), gradient in zip(sources, gradients, strict=True):
                 if gradient is not None:
-                    self._add(tap, statistic.dense_values(gradient), None)
+                    self._add(tap, statistic.dense_values(gradient))
 
     def forget(self) -> None:
         """The step is applied: outputs seen before it have had their gradients."""
@@ -111,22 +111,20 @@ class LayerProbe:
         path = str(layer.path or layer.name)
         name = self._taps.name("activation", f"{path}:{place}" if place else path)
         shape = tuple(tensor.shape.as_list()) if tensor.shape.rank is not None else ()
-        function = _activation_of(layer)
-        tap = Tap("activation", name, path, shape, tensor.dtype.name, function)
-        self._add(tap, tensor, function)
+        tap = Tap("activation", name, path, shape, tensor.dtype.name, _activation_of(layer))
+        self._add(tap, tensor)
         if len(self._outputs) < OUTPUTS_MAX:
             self._outputs.append((tap._replace(kind="backprop", activation=None), weakref.ref(tensor)))
             if tf.executing_eagerly() and bool(self._is_due_now("backprop")):
                 self._held.append(tensor)  # nobody else may need it until the tape is asked for gradients
 
-    def _add(self, tap: Tap, tensor: Tensor, function: str | None) -> None:
+    def _add(self, tap: Tap, tensor: Tensor) -> None:
         if tap.kind not in self._kinds:
             return
-        if tf.executing_eagerly():
-            if bool(self._is_due_now(tap.kind)):
-                self._taps.add(tap, statistic.layer_row(tensor, function))
-            return
-        self._taps.add(tap, statistic.layer_row_where(self._is_due(tap.kind), tensor, function))
+        if not tf.executing_eagerly():
+            self._taps.add_where(self._is_due(tap.kind), tap, tensor)
+        elif bool(self._is_due_now(tap.kind)):
+            self._taps.add(tap, statistic.layer_row(tensor, tap.activation))
 
     def _is_due(self, kind: str) -> Tensor:
         """Whether rows of a kind are due; asked once in each graph."""

@@ -22,6 +22,7 @@ from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
 from gradwatch.replay import Replay
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.tap import Tap, unique_taps
+from gradwatch.weight import block_where, keep_where, updates_where
 
 __all__ = ["Before", "Clock", "StepScalars", "Stream", "resource_of"]
 
@@ -327,61 +328,30 @@ class Stream:
         return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.cast(flags, tf.float32)
 
     def _weights_before(self, is_due: Tensor) -> tuple[Tensor, ...]:
-        """Whether the weights are taken as they are before the step, a bool scalar, and then each of them."""
+        """Whether the weights are taken as they are before the step, a bool scalar, and then what keeps them."""
         if "update" not in self.kinds:
             return ()
-        if statistic.is_under_xla():
-            return (self._cadence.is_on("update"), *(variable.read_value() for variable in self.variables))
-        # Holding a variable's value across its assignment makes TensorFlow copy it: only where it is needed.
-        return tuple(
-            statistic.where(
-                is_due & self._cadence.is_on("update"),
-                lambda: (tf.constant(True), *(tf.identity(variable.read_value()) for variable in self.variables)),
-                # Their shape goes with any other: eagerly the updates are traced with what was not taken too.
-                lambda: (tf.constant(False), *(tf.zeros([1] * len(v.shape), v.dtype) for v in self.variables)),
-            )
-        )
+        is_taken = is_due & self._cadence.is_on("update")
+        return is_taken, *keep_where(is_taken, self.variables)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
         blocks = [before.gradients]
-        n = (len(self.kinds) - 1) * len(self.variables) + len(self.slots) + len(self.states)
-        if n:
-            blocks.append(
-                statistic.where(
-                    before.is_due,
-                    lambda: self._weight_blocks(before.weights),
-                    lambda: tf.constant(np.full((n, len(STATISTICS)), np.nan, np.float32)),
-                )
-            )
+        if "weight" in self.kinds:
+            blocks.append(self._block_of("weight", self.variables, before))
+        if "update" in self.kinds:
+            is_taken, *kept = before.weights
+            blocks.append(updates_where(is_taken, self.variables, kept))
+        if self.slots:
+            blocks.append(self._block_of("slot", [slot.variable for slot in self.slots], before))
+        if self.states:
+            blocks.append(self._block_of("weight", list(self.states.values()), before))
         blocks += [before.tapped, before.operations]
         values = [tf.reshape(block, [-1]) for block in blocks]
         self.ring.write(before.step, *values, before.scalars, before.present)
 
-    def _weight_blocks(self, weights_before: tuple[Tensor, ...]) -> Tensor:
-        """The blocks of weights, updates, slots and states, in this order; NaN for a kind that is switched off."""
-        blocks = []
-        if "weight" in self.kinds:
-            is_on = self._cadence.is_on("weight")
-            blocks.append(_block_if(is_on, lambda: [v.read_value() for v in self.variables], self.sizes))
-        if "update" in self.kinds:
-            is_taken, *taken = weights_before
-            blocks.append(_block_if(is_taken, lambda: self._updates(taken), self.sizes))
-        if self.slots:
-            kept = [slot.variable for slot in self.slots]
-            is_on = self._cadence.is_on("slot")
-            blocks.append(_block_if(is_on, lambda: [v.read_value() for v in kept], [*map(_size, kept)]))
-        if self.states:
-            states = list(self.states.values())
-            is_on = self._cadence.is_on("weight")
-            blocks.append(_block_if(is_on, lambda: [v.read_value() for v in states], [*map(_size, states)]))
-        return tf.concat(blocks, 0)
-
-    def _updates(self, weights_before: Sequence[Tensor]) -> list[Tensor]:
-        updates = [variable.read_value() - old for variable, old in zip(self.variables, weights_before, strict=True)]
-        for update, variable in zip(updates, self.variables, strict=True):
-            update.set_shape(variable.shape)
-        return updates
+    def _block_of(self, kind: str, variables: Sequence[Any], before: Before) -> Tensor:
+        return block_where(before.is_due & self._cadence.is_on(kind), variables)
 
 
 def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
@@ -391,12 +361,6 @@ def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
     order = np.arange(len(default))
     order[list(places)] = len(default) + np.arange(len(places))
     return tf.gather(tf.concat([tf.constant(default), found], 0), order)
-
-
-def _block_if(is_on: Tensor, tensors: Callable[[], Sequence[Tensor]], sizes: Sequence[int]) -> Tensor:
-    """The statistics of some tensors where they are wanted, NaN where not."""
-    nothing = np.full((len(sizes), len(STATISTICS)), np.nan, np.float32)
-    return tf.cond(is_on, lambda: statistic.full_block(tensors(), sizes), lambda: tf.constant(nothing))
 
 
 def _some(gradients: Sequence[Any]) -> list[Tensor]:

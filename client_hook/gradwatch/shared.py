@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import auto_control_deps_utils, ops
 from tensorflow.python.ops import control_flow_util_v2
 
 from gradwatch.ring import create_untraced
@@ -22,25 +23,26 @@ __all__ = ["SharedFunction"]
 TRACES_MAX: Final = 256
 """Traces of one function that are kept: new types or shapes make new ones."""
 Tensor = Any  # tensorflow ships no types
+Signature = tuple[tuple[Any, Any], ...]  # shape (None: any) and dtype of each tensor
 
 
 class SharedFunction:
-    """A pure function ``(tensors, *options) -> tensor`` that is traced once for each of its signatures.
+    """A pure function ``(tensors, *options) -> tensor``, or a list of them, that is traced once for each signature.
 
     Args:
         function: the function. It must not look at the graph or the device that it is called in, for it is traced in
             none: what depends on them is an option.
-        has_shapes: whether the trace knows the shapes of its arguments, and is made anew for others. Else it knows
+        has_shapes: whether the trace knows the shapes of its tensors, and is made anew for others. Else it knows
             their types only, and takes any shape.
     """
 
-    def __init__(self, function: Callable[..., Tensor], *, has_shapes: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], *, has_shapes: bool = False) -> None:
         self._function = function
         self._has_shapes = has_shapes
         self._traces = lru_cache(maxsize=TRACES_MAX)(self._trace_anew)
 
     def __call__(self, tensors: Sequence[Tensor], *options: Hashable) -> Tensor:
-        """The function's value: one op in a graph, whatever the function is made of."""
+        """The function's value, one tensor: one op in a graph, whatever the function is made of."""
         trace = self.trace(tensors, *options)
         if tf.executing_eagerly():
             return trace(*tensors)
@@ -48,42 +50,90 @@ class SharedFunction:
         found.set_shape(trace.outputs[0].shape)
         return found
 
-    def where(self, is_due: Tensor, otherwise: Any, tensors: Sequence[Tensor], *options: Hashable) -> Tensor:
-        """The function's value where it is due, else a constant of its type and shape; in a graph."""
-        trace = self.trace(tensors, *options)
-        constant = _constant(trace, otherwise.tobytes(), otherwise.dtype.name, otherwise.shape)
-        (found,) = tf.raw_ops.StatelessIf(
+    def where(
+        self,
+        is_due: Tensor,
+        otherwise: Sequence[Any],
+        tensors: Sequence[Tensor],
+        *options: Hashable,
+        variables: Sequence[Any] = (),
+    ) -> list[Tensor]:
+        """The function's values where they are due, else constants of their types; in a graph.
+
+        Args:
+            is_due: a bool scalar.
+            otherwise: arrays or numbers of NumPy, one for each value.
+            tensors: what the function is given.
+            options: what it is given beside tensors.
+            variables: their values are given behind the tensors; they are read only where it is due.
+        """
+        signature = self._signature(tensors)
+        read = tuple((tuple(variable.shape.as_list()), variable.dtype) for variable in variables)
+        trace = _called(self._traces(signature, read, options))
+        constant = _constants(
+            trace, *((one.tobytes(), one.dtype.name, one.shape) for one in map(np.asarray, otherwise))
+        )
+        found: list[Tensor] = (tf.raw_ops.If if variables else tf.raw_ops.StatelessIf)(
             cond=is_due,
-            input=tensors,
-            Tout=[trace.outputs[0].dtype],
+            input=[*tensors, *(variable.handle for variable in variables)],
+            Tout=[output.dtype for output in trace.outputs],
             then_branch=_added(trace),
             else_branch=_added(constant),
-            output_shapes=[otherwise.shape],
+            output_shapes=[_common(*pair) for pair in zip(trace.outputs, constant.outputs, strict=True)],
         )
+        op = found[0].op
         # As `tf.cond` does it: a branch that is not taken is then an op or two that are passed by.
-        control_flow_util_v2.maybe_set_lowering_attr(found.op)
+        control_flow_util_v2.maybe_set_lowering_attr(op)
+        if variables:  # and what only reads a variable need not wait for others who do
+            places = range(1 + len(tensors), 1 + len(tensors) + len(variables))
+            ops.set_int_list_attr(op, auto_control_deps_utils.READ_ONLY_RESOURCE_INPUTS_ATTR, list(places))
         return found
 
     def trace(self, tensors: Sequence[Tensor], *options: Hashable) -> Any:
         """The concrete function for such tensors and options."""
-        shapes = [tuple(tensor.shape.as_list()) if self._has_shapes else None for tensor in tensors]
-        return self._traces(tuple(zip(shapes, (tensor.dtype for tensor in tensors), strict=True)), options)
+        return self._traces(self._signature(tensors), (), options)
 
-    def _trace_anew(self, signature: tuple[tuple[Any, Any], ...], options: tuple[Hashable, ...]) -> Any:
-        specs = [tf.TensorSpec(shape, dtype) for shape, dtype in signature]
-        return _traced(lambda *tensors: self._function(tensors, *options), specs)
+    def _signature(self, tensors: Sequence[Tensor]) -> Signature:
+        return tuple((_static_shape(one) if self._has_shapes else None, one.dtype) for one in tensors)
+
+    def _trace_anew(self, given: Signature, read: Signature, options: tuple[Hashable, ...]) -> Any:
+        def function(*inputs: Tensor) -> Any:
+            handles = zip(inputs[len(given) :], read, strict=True)
+            return self._function([*inputs[: len(given)], *(_read(handle, *one) for handle, one in handles)], *options)
+
+        specs = [tf.TensorSpec(shape, dtype) for shape, dtype in given] + [tf.TensorSpec([], tf.resource)] * len(read)
+        # Not inlined, what is seldom due costs a step one op to pass by, not a hundred.
+        return _traced(function, specs, {"_noinline": True})
+
+
+def _static_shape(tensor: Tensor) -> tuple[int | None, ...] | None:
+    return None if tensor.shape.rank is None else tuple(tensor.shape.as_list())
+
+
+def _common(one: Tensor, other: Tensor) -> Any:
+    return one.shape.most_specific_compatible_shape(other.shape)
+
+
+def _read(handle: Tensor, shape: Sequence[int | None], dtype: Any) -> Tensor:
+    value = tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype)
+    value.set_shape(shape)
+    return value
 
 
 @lru_cache(maxsize=TRACES_MAX)
-def _constant(like: Any, content: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
-    """A trace with the arguments of another, and a constant value."""
-    value = np.frombuffer(content, dtype).reshape(shape)
-    return _traced(lambda *_: tf.constant(value), like.structured_input_signature[0], is_inlined=True)
+def _called(trace: Any) -> Any:
+    """A trace that calls another: inlined where a branch is, it leaves a call that TensorFlow places op by op."""
+    return _traced(trace, trace.structured_input_signature[0])
 
 
-def _traced(function: Callable[..., Tensor], specs: Sequence[Any], *, is_inlined: bool = False) -> Any:
-    # Not inlined, what is seldom due costs a step one op to pass by, not a hundred.
-    attributes = {} if is_inlined else {"_noinline": True}
+@lru_cache(maxsize=TRACES_MAX)
+def _constants(like: Any, *values: tuple[bytes, str, tuple[int, ...]]) -> Any:
+    """A trace with the arguments of another, and constant values."""
+    arrays = [np.frombuffer(content, dtype).reshape(shape) for content, dtype, shape in values]
+    return _traced(lambda *_: [tf.constant(array) for array in arrays], like.structured_input_signature[0])
+
+
+def _traced(function: Callable[..., Any], specs: Sequence[Any], attributes: dict[str, Any] | None = None) -> Any:
     as_one = tf.function(function, experimental_attributes=attributes, autograph=False)
     return create_untraced(lambda: as_one.get_concrete_function(*specs))
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -32,10 +31,12 @@ __all__ = [
     "apart",
     "dense_values",
     "full_block",
+    "has_gpu",
     "is_under_xla",
     "layer_row",
-    "layer_row_where",
+    "layer_rows_where",
     "light_rows",
+    "shared_block",
     "step_block",
     "where",
 ]
@@ -48,6 +49,9 @@ GROUP_RATIO: Final = 8
 
 SQUARE_SUM_MIN: Final = 1e-30
 """Below this, squares of float32 (smallest normal number 1.2e-38) may have underflowed."""
+
+ROW_LENGTH: Final = 128
+"""Zeros in a row, at most: a byte holds them."""
 
 ILL_CONDITIONED_VARIANCE: Final = 1e-2
 """If variance / mean square is smaller, E[x^2] - E[x]^2 loses two digits or more in float32."""
@@ -102,11 +106,9 @@ def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
     """
     if not tensors:
         return tf.zeros([0, len(STATISTICS)], tf.float32)
-    sizes = tuple(n_elements)
-    if all(isinstance(n, int) for n in sizes) and all(tensor.shape.is_fully_defined() for tensor in tensors):
-        # Gradients, weights and updates have the same shapes: one trace does for all of them.
-        return _shared_block(tensors, sizes, is_under_xla())
-    return _block(tensors, sizes, is_under_xla())
+    if all(isinstance(n, int) for n in n_elements) and all(tensor.shape.is_fully_defined() for tensor in tensors):
+        return shared_block(tensors, tuple(n_elements), is_under_xla())
+    return _block(tensors, n_elements, is_under_xla())
 
 
 def _block(tensors: Sequence[Tensor], n_elements: Sequence[Any], is_fused: bool) -> Tensor:
@@ -122,7 +124,9 @@ def _block(tensors: Sequence[Tensor], n_elements: Sequence[Any], is_fused: bool)
     return _rows(stacked, _totals(sizes), _totals(n_elements))
 
 
-_shared_block: Final = SharedFunction(_block, has_shapes=True)
+shared_block: Final = SharedFunction(_block, has_shapes=True)
+"""`full_block`, given the sizes as a tuple and whether XLA compiles it. Gradients, weights and updates have the same
+shapes: one trace does for all of them."""
 
 
 def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Tensor) -> tuple[Tensor, Tensor]:
@@ -142,8 +146,9 @@ def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Ten
         return full_block(tensors, n_elements), is_due
     square_sums = 2 * tf.stack([tf.nn.l2_loss(_cast(tensor, tf.float32)) for tensor in tensors])
     is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
-    light = partial(light_rows, square_sums, n_elements)
-    return where(is_full, lambda: full_block(tensors, n_elements), light), is_full
+    nothing = np.tile(NOTHING, (len(tensors), 1))
+    (full,) = shared_block.where(is_full, [nothing], tensors, tuple(n_elements), is_under_xla())
+    return tf.where(is_full, full, light_rows(square_sums, n_elements)), is_full
 
 
 def where(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> Any:
@@ -164,23 +169,23 @@ def layer_row(tensor: Tensor, activation: str | None) -> Tensor:
         activation: the name of the function that made it, for ``n_saturated``: the elements of units whose output is
             flat at every element of the batch. Another function, or None, has NaN there.
     """
-    return _layer_row([_as_matrix(tensor)], activation if activation in _FLAT else None, is_under_xla())
+    return _layer_row([tensor], *_layer_options(tensor, activation))
 
 
-def layer_row_where(is_due: Tensor, tensor: Tensor, activation: str | None) -> Tensor:
-    """`layer_row` where it is due, else NaN; in a graph."""
-    options = activation if activation in _FLAT else None, is_under_xla()
-    return _layer_row.where(is_due, NOTHING, [_as_matrix(tensor)], *options)
+def layer_rows_where(is_due: Tensor, tensors: Sequence[Tensor], activations: Sequence[str | None]) -> Tensor:
+    """`layer_row` of each of some tensors, float32 ``[n, 11]``, where they are due, else NaN; in a graph."""
+    options = tuple(_layer_options(*pair) for pair in zip(tensors, activations, strict=True))
+    (rows,) = _layer_rows.where(is_due, [np.tile(NOTHING, (len(tensors), 1))], tensors, options)
+    return rows
 
 
-def _as_matrix(tensor: Tensor) -> Tensor:
-    n_units = tensor.shape[-1] if tensor.shape.rank else 1
-    return tf.reshape(tensor, [-1, tf.shape(tensor)[-1] if n_units is None else n_units])
+def _layer_options(tensor: Tensor, activation: str | None) -> tuple[bool, str | None, bool]:
+    return tensor.shape.rank == 0, activation if activation in _FLAT else None, is_under_xla()
 
 
-def _row_of_layer(tensors: Sequence[Tensor], activation: str | None, is_fused: bool) -> Tensor:
-    (matrix,) = tensors
-    row = _block(tensors, [tf.size(matrix)], is_fused)[0]
+def _row_of_layer(tensors: Sequence[Tensor], is_scalar: bool, activation: str | None, is_fused: bool) -> Tensor:
+    matrix = tf.reshape(tensors[0], [-1, 1 if is_scalar else tf.shape(tensors[0])[-1]])
+    row = _block([matrix], [tf.size(matrix)], is_fused)[0]
     if activation is None:
         return row
     is_flat = tf.reduce_all(_FLAT[activation](tf.cast(matrix, tf.float32)), axis=0)
@@ -188,7 +193,12 @@ def _row_of_layer(tensors: Sequence[Tensor], activation: str | None, is_fused: b
     return tf.concat([row[:-1], [n_saturated]], 0)
 
 
+def _rows_of_layers(tensors: Sequence[Tensor], options: Sequence[tuple[bool, str | None, bool]]) -> Tensor:
+    return tf.stack([_layer_row([tensor], *some) for tensor, some in zip(tensors, options, strict=True)])
+
+
 _layer_row: Final = SharedFunction(_row_of_layer)
+_layer_rows: Final = SharedFunction(_rows_of_layers)
 
 
 def light_rows(square_sums: Tensor, n_elements: Sequence[Any]) -> Tensor:
@@ -299,12 +309,23 @@ def _square_sum(vector: Tensor) -> Tensor:
 
 
 def _zero_count(vector: Tensor) -> Tensor:
-    """How many elements are 0. Bytes summed in short rows first: an eighth of the time of `tf.math.count_nonzero`."""
-    is_zero = vector == 0
-    if (vector.shape.num_elements() or 1) % 128 == 0:
-        rows = tf.reduce_sum(tf.reshape(tf.cast(is_zero, tf.uint8), [-1, 128]), axis=1)
-        return tf.reduce_sum(tf.cast(rows, tf.int32))
-    return tf.reduce_sum(tf.cast(is_zero, tf.int32))
+    """How many elements are 0: an eighth of the time of `tf.math.count_nonzero`, for short rows are summed first."""
+    size = vector.shape.num_elements()
+    n_in_rows = (tf.size(vector) if size is None else size) // ROW_LENGTH * ROW_LENGTH
+    # A GPU has no kernel that sums bytes, nor int32 but on its host.
+    short = tf.float32 if has_gpu() else tf.uint8
+    rows = tf.reduce_sum(tf.reshape(tf.cast(vector[:n_in_rows] == 0, short), [-1, ROW_LENGTH]), axis=1)
+    n_zero = tf.reduce_sum(tf.cast(rows, tf.int64))
+    return (
+        n_zero
+        if size is not None and size == n_in_rows
+        else n_zero + tf.reduce_sum(tf.cast(vector[n_in_rows:] == 0, tf.int64))
+    )
+
+
+def has_gpu() -> bool:
+    """Whether the process has a GPU, so that what is traced may run there."""
+    return bool(tf.config.list_logical_devices("GPU"))
 
 
 def _exact_sums(x: Tensor, mask: Tensor | None) -> Tensor:

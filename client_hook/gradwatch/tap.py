@@ -1,17 +1,20 @@
 """Tensors seen on the way of a step, beside gradients and weights: what a layer gave, what entered. Owns their rows.
 
-A *tap* is an entry of the stream's tensor table; its row of statistics is computed where the tensor arises, so that the
-tensor itself is not kept. When the step is applied, the rows found since the last ``apply`` go into the ring's row.
+A *tap* is an entry of the stream's tensor table. Eagerly its row of statistics is computed where the tensor arises, so
+that the tensor itself is not kept; in a graph the rows of several, which arise one after another, are one branch. When
+the step is applied, the rows found since the last ``apply`` go into the ring's row.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
+from gradwatch import statistic
 from gradwatch.protocol import Message
 
 __all__ = ["Tap", "Taps", "enclosing_graphs", "is_visible", "unique_taps"]
@@ -19,6 +22,11 @@ __all__ = ["Tap", "Taps", "enclosing_graphs", "is_visible", "unique_taps"]
 GRAPHS_MAX: Final = 16
 """Graphs whose rows are kept: a forward pass that no ``apply`` follows in its graph must not be kept for ever."""
 ROWS_MAX: Final = 10_000
+TOGETHER_MAX: Final = 16
+"""Tensors whose rows are computed together: a branch for each would be most of what a step pays for them."""
+TOGETHER_ELEMENTS_MAX: Final = 1 << 22
+"""Their elements: where due, each tensor waits for the last of them. An unknown dimension counts as a batch."""
+USUAL_BATCH: Final = 32
 ORDER: Final = ("input", "activation", "backprop")
 Tensor = Any  # tensorflow ships no types
 
@@ -59,11 +67,18 @@ class Tap(NamedTuple):
         }
 
 
+class _Waiting(NamedTuple):
+    """A tensor in a graph whose row is not in it yet, and whether it is due, a bool scalar."""
+
+    tensor: Tensor
+    is_due: Tensor
+
+
 class Taps:
     """The rows of the step that is being traced, or run eagerly, graph by graph."""
 
     def __init__(self) -> None:
-        self._rows: OrderedDict[int, list[tuple[Any, Tap, Tensor]]] = OrderedDict()
+        self._rows: OrderedDict[int, list[tuple[Any, Tap, Tensor | _Waiting]]] = OrderedDict()
         self._names: dict[int, Counter[tuple[str, str]]] = {}
 
     def name(self, kind: str, name: str) -> str:
@@ -75,6 +90,13 @@ class Taps:
 
     def add(self, tap: Tap, row: Tensor) -> None:
         """Keeps a row, float32 ``[11]``, for the ``apply`` that follows."""
+        self._keep(tap, row)
+
+    def add_where(self, is_due: Tensor, tap: Tap, tensor: Tensor) -> None:
+        """Keeps a tensor of the graph being traced, whose row is wanted where it is due, a bool scalar."""
+        self._keep(tap, _Waiting(tensor, is_due))
+
+    def _keep(self, tap: Tap, row: Tensor | _Waiting) -> None:
         place = _place()
         rows = self._rows.setdefault(place, [])
         if len(rows) < ROWS_MAX:
@@ -92,10 +114,40 @@ class Taps:
         places = [id(graph) for graph in enclosing_graphs()] or [_EAGER]
         found: dict[Tap, Tensor] = {}
         for place in reversed(places):
-            found |= {tap: row for _, tap, row in self._rows.pop(place, ())}
+            found |= _measure(self._rows.pop(place, ()))
             self._names.pop(place, None)
         forward = {tap.tensor: i for i, tap in reversed(list(enumerate(found)))}  # where each name came first
         return dict(sorted(found.items(), key=lambda item: (ORDER.index(item[0].kind), forward[item[0].tensor])))
+
+
+def _measure(kept: Sequence[tuple[Any, Tap, Tensor | _Waiting]]) -> dict[Tap, Tensor]:
+    """The rows of one graph, those that wait put into it."""
+    found = {tap: row for _, tap, row in kept}
+    waiting = {tap: row for tap, row in found.items() if isinstance(row, _Waiting)}
+    for taps in _together(waiting):
+        some = [waiting[tap] for tap in taps]
+        with some[0].tensor.graph.as_default(), statistic.apart():
+            rows = statistic.layer_rows_where(
+                some[0].is_due, [one.tensor for one in some], [tap.activation for tap in taps]
+            )
+            found |= dict(zip(taps, tf.unstack(rows, num=len(taps)), strict=True))
+    return found
+
+
+def _together(waiting: dict[Tap, _Waiting]) -> Iterator[list[Tap]]:
+    """Those to be measured in one branch: few, not too large, and due together."""
+    group: list[Tap] = []
+    n_elements = 0
+    for tap, (_, is_due) in waiting.items():
+        n_own = math.prod(dimension or USUAL_BATCH for dimension in tap.shape)
+        is_full = len(group) == TOGETHER_MAX or n_elements + n_own > TOGETHER_ELEMENTS_MAX
+        if group and (is_full or waiting[group[0]].is_due is not is_due):
+            yield group
+            group, n_elements = [], 0
+        group.append(tap)
+        n_elements += n_own
+    if group:
+        yield group
 
 
 _EAGER: Final = 0

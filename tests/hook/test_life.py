@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from gradwatch import interception
 from gradwatch.errors import ConfigurationError
+from gradwatch.patch import MethodPatch
 from gradwatch.witness import INTERVAL_S, UNSEEN_MAX, Trained, Witness
 from tests.hook import training
 from tests.hook.recording import Recording
@@ -278,6 +279,30 @@ def classes():
         if str(cls.__module__).partition(".")[0] in ("keras", "tensorflow", "tf_keras")
         for name, value in body.items()
     }
+
+
+def test_a_watch_that_begins_while_another_ends_is_not_undone_with_it(watch, read, monkeypatch):
+    is_ending, may_go_on = threading.Event(), threading.Event()
+    restore = MethodPatch.restore
+
+    def restore_slowly(patch):
+        is_ending.set()
+        may_go_on.wait(30)
+        restore(patch)
+
+    first, model, begun = watch(compiled(training.sequential(), adam())), compiled(training.sequential(), adam()), []
+    monkeypatch.setattr(MethodPatch, "restore", restore_slowly)
+    ending = threading.Thread(target=first.close)
+    beginning = threading.Thread(target=lambda: begun.append(watch(model)))
+    ending.start()
+    assert is_ending.wait(30)
+    beginning.start()
+    beginning.join(0.5)  # it would be through by now
+    may_go_on.set()
+    for thread in (ending, beginning):
+        thread.join(30)
+    fit(model, epochs=1)
+    assert read(begun[0]).steps() == [0, 1, 2, 3]
 
 
 def test_close_restores_every_class_exactly(watch):

@@ -80,7 +80,7 @@ def test_where_it_is_not_due_the_constant_is_given(jit_compile):
 
     @tf.function(jit_compile=jit_compile)
     def step(is_due, x, y):
-        return scaled.shared.where(is_due, np.float32(np.nan), [x, y], 2.0)
+        return scaled.shared.where(is_due, [np.float32(np.nan)], [x, y], 2.0)[0]
 
     assert float(step(tf.constant(True), X, Y)) == expected(X, Y, 2)
     assert np.isnan(float(step(tf.constant(False), X, Y)))
@@ -91,7 +91,7 @@ def test_two_constants_of_one_function_are_told_apart():
 
     @tf.function
     def step(is_due, x, y):
-        return [scaled.shared.where(is_due, np.float32(value), [x, y], 2.0) for value in (-1, -2)]
+        return [scaled.shared.where(is_due, [np.float32(value)], [x, y], 2.0)[0] for value in (-1, -2)]
 
     assert [float(one) for one in step(tf.constant(False), X, Y)] == [-1, -2]
     assert scaled.n_traces == 1
