@@ -22,7 +22,7 @@ from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
 from gradwatch.replay import Replay
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.tap import Tap, unique_taps
-from gradwatch.weight import block_where, keep_where, updates_where
+from gradwatch.weight import Part, blocks_where, keep_where
 
 __all__ = ["Before", "Clock", "StepScalars", "Stream", "resource_of"]
 
@@ -337,21 +337,28 @@ class Stream:
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
         blocks = [before.gradients]
-        if "weight" in self.kinds:
-            blocks.append(self._block_of("weight", self.variables, before))
-        if "update" in self.kinds:
-            is_taken, *kept = before.weights
-            blocks.append(updates_where(is_taken, self.variables, kept))
-        if self.slots:
-            blocks.append(self._block_of("slot", [slot.variable for slot in self.slots], before))
-        if self.states:
-            blocks.append(self._block_of("weight", list(self.states.values()), before))
+        if parts := self._parts(before):
+            kept = [slot.variable for slot in self.slots] + list(self.states.values())
+            blocks.append(blocks_where(before.is_due, [*self.variables, *kept], parts))
         blocks += [before.tapped, before.operations]
         values = [tf.reshape(block, [-1]) for block in blocks]
         self.ring.write(before.step, *values, before.scalars, before.present)
 
-    def _block_of(self, kind: str, variables: Sequence[Any], before: Before) -> Tensor:
-        return block_where(before.is_due & self._cadence.is_on(kind), variables)
+    def _parts(self, before: Before) -> list[Part]:
+        """What is wanted of weights, of updates, of slots and of states, which lie one behind another."""
+        n, n_slots = len(self.variables), len(self.slots)
+        is_on = self._cadence.is_on
+        parts = []
+        if "weight" in self.kinds:
+            parts.append(Part(0, n, is_on("weight")))
+        if "update" in self.kinds:
+            is_taken, *kept = before.weights
+            parts.append(Part(0, n, is_taken, kept))
+        if self.slots:
+            parts.append(Part(n, n_slots, is_on("slot")))
+        if self.states:
+            parts.append(Part(n + n_slots, len(self.states), is_on("weight")))
+        return parts
 
 
 def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:

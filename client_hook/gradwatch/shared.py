@@ -23,6 +23,10 @@ __all__ = ["SharedFunction"]
 TRACES_MAX: Final = 256
 """Traces of one function that are kept: new types or shapes make new ones."""
 Tensor = Any  # tensorflow ships no types
+_AS_IT_IS: Final = tf.compat.v1.ConfigProto(
+    graph_options={"rewrite_options": {"disable_meta_optimizer": True}}
+).SerializeToString()
+"""Runs a function unoptimized: to optimize it takes as long as to trace it, for the few steps in which it is due."""
 Signature = tuple[tuple[Any, Any], ...]  # shape (None: any) and dtype of each tensor
 
 
@@ -46,9 +50,7 @@ class SharedFunction:
         trace = self.trace(tensors, *options)
         if tf.executing_eagerly():
             return trace(*tensors)
-        (found,) = tf.raw_ops.PartitionedCall(args=tensors, Tout=[trace.outputs[0].dtype], f=_added(trace))
-        found.set_shape(trace.outputs[0].shape)
-        return found
+        return _call(trace, tensors)[0]
 
     def where(
         self,
@@ -120,10 +122,25 @@ def _read(handle: Tensor, shape: Sequence[int | None], dtype: Any) -> Tensor:
     return value
 
 
+def _call(trace: Any, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """A trace's values, by one op that calls it."""
+    call = tf.raw_ops.StatefulPartitionedCall if _has_state(trace) else tf.raw_ops.PartitionedCall
+    found: list[Tensor] = call(
+        args=inputs, Tout=[output.dtype for output in trace.outputs], f=_added(trace), config_proto=_AS_IT_IS
+    )
+    for one, output in zip(found, trace.outputs, strict=True):
+        one.set_shape(output.shape)
+    return found
+
+
+def _has_state(trace: Any) -> bool:
+    return any(one.dtype == tf.resource for one in trace.inputs)
+
+
 @lru_cache(maxsize=TRACES_MAX)
 def _called(trace: Any) -> Any:
     """A trace that calls another: inlined where a branch is, it leaves a call that TensorFlow places op by op."""
-    return _traced(trace, trace.structured_input_signature[0])
+    return _traced(lambda *inputs: _call(trace, inputs), trace.structured_input_signature[0])
 
 
 @lru_cache(maxsize=TRACES_MAX)

@@ -9,27 +9,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.protocol import STATISTICS
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import NOTHING, SMALL_TENSOR_LIMIT, is_under_xla, shared_block
 
-__all__ = ["block_where", "keep_where", "updates_where"]
+__all__ = ["Part", "blocks_where", "keep_where"]
 
 Tensor = Any  # tensorflow ships no types
 
 
-def block_where(is_due: Tensor, variables: Sequence[Any]) -> Tensor:
-    """The statistics of variables as they are now where they are due, else NaN: float32 ``[n, 11]``."""
-    return _or_nothing(_values_block, is_due, [], variables)
+class Part(NamedTuple):
+    """Some of the variables, and what is wanted of them.
+
+    Attributes:
+        first: the place of the first of them.
+        n: how many they are.
+        is_wanted: a bool scalar: NaN stands for what is not.
+        kept: what `keep_where` gave before they were changed, for the statistics of the change; empty for those of the
+            values themselves.
+    """
+
+    first: int
+    n: int
+    is_wanted: Tensor
+    kept: Sequence[Tensor] = ()
 
 
 def keep_where(is_due: Tensor, variables: Sequence[Any]) -> list[Tensor]:
-    """The values of variables as they are now where they are due, for `updates_where`; else next to nothing."""
+    """The values of variables as they are now where they are due, for `blocks_where`; else next to nothing."""
     if is_under_xla():  # whose branches must be alike, and which reads what it needs when it is needed
         return [variable.read_value() for variable in variables]
     large, small = _sort(variables)
@@ -38,33 +49,39 @@ def keep_where(is_due: Tensor, variables: Sequence[Any]) -> list[Tensor]:
     return _kept.where(is_due, otherwise, [], variables=variables)
 
 
-def updates_where(is_due: Tensor, variables: Sequence[Any], kept: Sequence[Tensor]) -> Tensor:
-    """The statistics of what was added to variables since `keep_where`, which was due where this is; else NaN."""
-    return _or_nothing(_updates_block, is_due, kept, variables)
+def blocks_where(is_due: Tensor, variables: Sequence[Any], parts: Sequence[Part]) -> Tensor:
+    """The statistics of variables as they are now, or of what was added to them, where they are due, else NaN.
 
-
-def _or_nothing(block: SharedFunction, is_due: Tensor, tensors: Sequence[Tensor], variables: Sequence[Any]) -> Tensor:
-    nothing = np.tile(NOTHING, (len(variables), 1))
-    (found,) = block.where(is_due, [nothing], tensors, len(tensors), is_under_xla(), variables=variables)
-    found.set_shape([len(variables), len(STATISTICS)])
+    Returns:
+        float32 ``[n, 11]``, the parts one below another.
+    """
+    tensors = [part.is_wanted for part in parts] + [tensor for part in parts for tensor in part.kept]
+    layout = tuple((part.first, part.n, len(part.kept)) for part in parts)
+    nothing = np.tile(NOTHING, (sum(part.n for part in parts), 1))
+    (found,) = _blocks.where(is_due, [nothing], tensors, layout, is_under_xla(), variables=variables)
     return found
 
 
-def _block_of_values(values: Sequence[Tensor], _n_kept: int, is_fused: bool) -> Tensor:
-    return shared_block(values, _sizes(values), is_fused)
+def _blocks_of(tensors: Sequence[Tensor], layout: Sequence[tuple[int, int, int]], is_fused: bool) -> Tensor:
+    given = iter(tensors)
+    wanted = [next(given) for _ in layout]
+    kept = [[next(given) for _ in range(n_kept)] for _, _, n_kept in layout]
+    values = list(given)
+    blocks = []
+    for (first, n, n_kept), is_wanted, before in zip(layout, wanted, kept, strict=True):
+        some = values[first : first + n]
+        if n_kept:
+            old = before if is_fused else _unpack(before, some)
+            some = [value - tf.reshape(one, value.shape) for value, one in zip(some, old, strict=True)]
+        sizes = tuple(math.prod(value.shape) for value in some)
+        blocks += shared_block.where(is_wanted, [np.tile(NOTHING, (n, 1))], some, sizes, is_fused)
+    return tf.concat(blocks, 0)
 
 
 def _keep(values: Sequence[Tensor]) -> list[Tensor]:
     large, small = _sort(values)
     ends = [tf.concat([tf.reshape(values[i], [-1]) for i in places], 0) for places in small.values()]
     return [*(tf.identity(values[i]) for i in large), *ends]
-
-
-def _block_of_updates(tensors: Sequence[Tensor], n_kept: int, is_fused: bool) -> Tensor:
-    kept, values = tensors[:n_kept], tensors[n_kept:]
-    before = list(kept) if n_kept == len(values) and is_fused else _unpack(kept, values)
-    updates = [value - tf.reshape(old, value.shape) for value, old in zip(values, before, strict=True)]
-    return shared_block(updates, _sizes(values), is_fused)
 
 
 def _unpack(kept: Sequence[Tensor], values: Sequence[Tensor]) -> list[Tensor]:
@@ -87,10 +104,5 @@ def _sort(tensors: Sequence[Any]) -> tuple[list[int], dict[Any, list[int]]]:
     return large, small
 
 
-def _sizes(tensors: Sequence[Any]) -> tuple[int, ...]:
-    return tuple(math.prod(tensor.shape) for tensor in tensors)
-
-
-_values_block: Final = SharedFunction(_block_of_values)
 _kept: Final = SharedFunction(_keep)
-_updates_block: Final = SharedFunction(_block_of_updates)
+_blocks: Final = SharedFunction(_blocks_of)
