@@ -9,6 +9,7 @@ import pytest
 
 from gradwatch_server.health import Engine
 from tests.health.streams import COLUMN, Run, dense
+from tests.numerics.reference import row
 
 N = 300
 RELUS = [(f"dense_{i}", 32, "relu") for i in range(4)]
@@ -54,6 +55,31 @@ def test_gradients_that_come_back_close_the_finding_at_once(batch: int) -> None:
     (found,) = run(n_steps=600).scale("gradient", 0.0, start=100, stop=320).feed(batch=batch).findings()
     assert found.title == "Every kernel's gradient was exactly zero from step 100 to step 319"
     assert (found.severity, found.last_step) == ("warning", 319)
+
+
+def cancelled(share: float, places: list[int]) -> Run:
+    """Some kernels' gradients are next to nothing beside the whole."""
+    sick = run()
+    whole = np.sqrt((sick.statistics[:, sick.columns("gradient"), COLUMN["norm"]] ** 2).sum(axis=1))
+    for column in sick.columns("gradient", places):
+        sick.statistics[:, column, COLUMN["norm"]] = share * whole
+    return sick
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_what_rounding_leaves_of_a_gradient_is_none(batch: int) -> None:
+    (found,) = cancelled(3e-8, [2, 3, 4, 5]).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("zero_gradient", "warning", 0)
+    assert "nothing but rounding from the first step on" in found.title
+    assert 3e-8 <= found.evidence["rounding"] < 6e-8  # of what the others leave
+    assert "softmax or a normalisation over an axis of length one" in causes(found)[0]
+    assert found.evidence["fed_zeros"] is None, "the bias has as little"
+
+
+def test_a_small_gradient_is_one_and_so_is_one_that_fades_with_depth() -> None:
+    assert not cancelled(1e-6, [2, 3, 4, 5]).feed().findings()
+    told = {finding.kind for finding in cancelled(3e-8, [0, 1, 2, 3]).feed().findings()}
+    assert told == {"vanishing_gradient"}
 
 
 def unread(*, is_dead: bool) -> Run:
@@ -419,6 +445,61 @@ def test_a_loss_that_comes_back_or_was_large_from_the_start_does_not_run_away() 
     burst = np.where((np.arange(N) > 100) & (np.arange(N) < 130), 1e4, 2.0)
     assert not run().set_loss(burst).feed().findings()
     assert not run().set_loss(3e4 - 50.0 * np.arange(N)).feed().findings()
+
+
+# -- a loss that is back where it began -------------------------------------------------------------------------------
+
+
+def lost(after: float = 2.3, *, dtype: str = "int64", noise: float = 0.1) -> Run:
+    """A loss that falls from 2.3 to 0.2, and leaves it at step 120; trained on ten classes."""
+    random = np.random.default_rng(0)
+    loss = np.where(np.arange(N) < 120, 0.2 + 2.1 * np.exp(-np.arange(N) / 10.0), after)
+    inputs = [("input", 8), ("target", 1)]
+    sick = run(layers=RELUS, inputs=inputs).set_loss(loss * (1 + noise * random.uniform(-1, 1, N)))
+    sick.tensors[-1] |= {"dtype": dtype, "shape": [None]}
+    sick.statistics[:, -1] = [row(batch) for batch in random.integers(0, 10, (N, 16)).astype(np.float64)]
+    return sick
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_a_loss_that_is_back_where_it_began(batch: int) -> None:
+    (found,) = lost().feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 120)
+    assert found.title.startswith("What was learned is lost: the loss is back at 2.")
+    assert found.evidence["best_step"] < 120
+    assert found.evidence["best"] == pytest.approx(0.2, rel=0.2)
+    assert "The learning rate is too high" in causes(found)
+
+
+def test_a_loss_that_comes_half_way_back_or_falls_again_is_well() -> None:
+    assert not lost(after=1.2).feed().findings(), "harder data, or noise that is added"
+    falls_again = np.where(np.arange(N) < 120, lost().scalars[:, 0], 2.3 * np.exp(-(np.arange(N) - 120) / 60.0))
+    assert not lost().set_loss(falls_again).feed().findings()
+
+
+def test_noise_that_reaches_as_far_is_no_relapse() -> None:
+    noise = np.random.default_rng(0).gamma(0.5, 2.0, N)
+    assert not lost().set_loss(noise).feed().findings()
+
+
+def test_what_an_agent_learns_may_have_a_loss_that_grows() -> None:
+    """Without labels a loss has no scale of its own: values, and with them their errors, grow as rewards are found."""
+    assert not lost(dtype="float32").feed().findings()
+
+
+@pytest.mark.parametrize("is_moving", [True, False], ids=["weights move", "weights stand"])
+def test_gradients_that_never_change_are_not_those_of_the_batch(is_moving: bool) -> None:
+    sick = lost(dtype="float32")
+    for column in sick.columns("gradient"):
+        sick.statistics[120:, column] = sick.statistics[120, column]
+    if not is_moving:
+        sick.scale("update", 0.0, start=120)
+    found = sick.feed().findings()
+    assert [causes(one)[0].startswith("The gradients that are applied") for one in found if "lost" in one.title] == [
+        True
+    ] * is_moving
+    if is_moving:
+        assert found[0].evidence["stale_step"] == 120
 
 
 # -- why a gradient is zero --------------------------------------------------------------------------------------------

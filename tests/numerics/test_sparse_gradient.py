@@ -100,7 +100,6 @@ def test_light_block_sums_duplicates_first():
     indices = np.array([2, 2, 2])
     values = np.ones((3, WIDTH), np.float32)
 
-
     @tf.function
     def run(gradient):
         return statistic.step_block([statistic.dense_values(gradient)], [ROWS * WIDTH], tf.constant(False))[0]

@@ -17,6 +17,7 @@ from gradwatch_server.health.episode import (
     Overclipped,
     Plateau,
     Rate,
+    Relapse,
     Runaway,
     Still,
     Unreachable,
@@ -101,6 +102,10 @@ def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
     return episode.level > 0 or episode.gradient_factor >= GROWN_FACTOR
 
 
+def _is_relapse_credible(episode: Relapse, _: Testimony) -> bool:
+    return episode.is_judged
+
+
 _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Vanishing: _has_work_left,
     Cut: _has_work_left,
@@ -114,6 +119,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Plateau: _is_plateau_credible,
     Overclipped: _is_overclipped_credible,
     Unreachable: _has_work_left,
+    Relapse: _is_relapse_credible,
     Runaway: _is_runaway_credible,
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
 from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony, is_loss
 from gradwatch_server.health.credibility import is_credible
-from gradwatch_server.health.episode import Episode, Fade, Missing, NonFinite, Phase, Plateau, Runaway
+from gradwatch_server.health.episode import Episode, Fade, Missing, NonFinite, Phase, Plateau, Relapse, Runaway
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.input_column import InputColumns
@@ -21,7 +21,9 @@ from gradwatch_server.health.nonfinite import NonFiniteScalarRule
 from gradwatch_server.health.operation import find_account
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.plateau import PlateauRule, compare_level, count_classes
+from gradwatch_server.health.relapse import RelapseRule
 from gradwatch_server.health.runaway import RunawayRule
+from gradwatch_server.health.stale import STALE_ROWS
 from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict import Facts, limit_repeats, tell_all
@@ -38,6 +40,15 @@ Float32 = npt.NDArray[np.float32]
 Bool = npt.NDArray[np.bool_]
 
 
+class LossRules(NamedTuple):
+    """What watches one loss."""
+
+    plateau: PlateauRule
+    nonfinite: NonFiniteScalarRule
+    runaway: RunawayRule
+    relapse: RelapseRule
+
+
 class Engine:
     """The health of one run, or of one worker of it.
 
@@ -48,7 +59,7 @@ class Engine:
     def __init__(self) -> None:
         """Starts healthy."""
         self._streams: dict[int, Stream] = {}
-        self._scalar_rules: dict[tuple[int, str], tuple[PlateauRule, NonFiniteScalarRule, RunawayRule]] = {}
+        self._scalar_rules: dict[tuple[int, str], LossRules] = {}
         self._columns: dict[tuple[int, str], InputColumns] = {}
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
@@ -98,8 +109,8 @@ class Engine:
             known.scalars = tuple(scalars)
             return
         self._streams[stream] = Stream(stream, optimizer, table, tuple(scalars), operations=ops, earlier=known)
-        for (source, _), (plateau, *_) in self._scalar_rules.items():
-            plateau.n_classes = self._count_classes(source)
+        for (source, _), rules in self._scalar_rules.items():
+            rules.plateau.n_classes = self._count_classes(source)
 
     def feed_rows(
         self,
@@ -212,9 +223,13 @@ class Engine:
         if is_loss(name):
             rules = self._scalar_rules.get((stream, name))
             if rules is None:
-                makers = PlateauRule(stream, name), NonFiniteScalarRule(stream, name), RunawayRule(stream, name)
-                rules = self._scalar_rules[stream, name] = makers
-                rules[0].n_classes = self._count_classes(stream)
+                rules = self._scalar_rules[stream, name] = LossRules(
+                    PlateauRule(stream, name),
+                    NonFiniteScalarRule(stream, name),
+                    RunawayRule(stream, name),
+                    RelapseRule(stream, name),
+                )
+                rules.plateau.n_classes = self._count_classes(stream)
             for rule in rules:
                 rule.feed(steps, values)
 
@@ -262,6 +277,7 @@ class Engine:
             newest_loss=self._book.newest_loss,
             starts={number: state.start for number, state in self._streams.items()},
             orders={number: state.order for number, state in self._streams.items()},
+            stales={number: state.stale for number, state in self._streams.items()},
             warnings={},
         )
         self._complete(self._questions)
@@ -291,6 +307,10 @@ class Engine:
                     earlier = [one.table for one in others if one.number < episode.stream]
                     told |= set().union(*(table.names_of_gradients(left_out=True) for table in earlier))
                 episode.positions = tuple(p for p in episode.positions if name(p) not in told)
+            elif isinstance(episode, Relapse):
+                is_total = episode.name == "loss" or len(self._scalar_rules) == 1
+                has_scale = len(applied) == 1 and (applied[0].order.read()[2] or applied[0].stale.n_rows >= STALE_ROWS)
+                episode.is_judged = is_total and has_scale
             elif isinstance(episode, Runaway):
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]

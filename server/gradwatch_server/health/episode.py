@@ -29,6 +29,7 @@ __all__ = [
     "Phase",
     "Plateau",
     "Rate",
+    "Relapse",
     "Runaway",
     "Steep",
     "Still",
@@ -252,6 +253,27 @@ class Overclipped(Episode):
 
 
 @dataclass(eq=False)
+class Relapse(Episode):
+    """A loss that is back where it began.
+
+    Attributes:
+        name: the loss.
+        start: the median of its first values.
+        best: the lowest median since.
+        best_step: and the step up to which that was.
+        level: the newest median.
+        is_judged: whether it is the loss that is trained on, and what it is asked for has one scale throughout.
+    """
+
+    name: str = ""
+    start: float = float("nan")
+    best: float = float("nan")
+    best_step: int = -1
+    level: float = float("nan")
+    is_judged: bool = False
+
+
+@dataclass(eq=False)
 class Runaway(Episode):
     """A loss far beyond its start that does not come back.
 
@@ -283,7 +305,7 @@ class Missing(Episode):
 
 @dataclass(eq=False)
 class Zero(Episode):
-    """Gradients of kernels that stay exactly zero.
+    """Gradients of kernels that stay exactly zero, or next to it.
 
     Attributes:
         positions: gradient position -> the step since when it is zero.
@@ -291,6 +313,7 @@ class Zero(Episode):
         fed_zeros: a kernel among them whose bias does have a gradient: its layer's input is zero. -1 if there is none.
         share: the share of rows since its first step in which they were zero, when it was known.
         unread: those among them whose layer gave something, of which the loss took nothing.
+        rounding: the largest of their norms over that of the whole gradient: rounding where it is not 0.
     """
 
     positions: dict[int, int] = field(default_factory=dict)
@@ -298,6 +321,7 @@ class Zero(Episode):
     fed_zeros: int = -1
     share: float = 1.0
     unread: tuple[int, ...] = ()
+    rounding: float = 0.0
 
 
 @dataclass(eq=False)

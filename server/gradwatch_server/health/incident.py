@@ -21,6 +21,7 @@ from gradwatch_server.health.episode import (
     Phase,
     Plateau,
     Rate,
+    Relapse,
     Runaway,
     Steep,
     Still,
@@ -88,12 +89,28 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Alike: (Flat, Zero),
     Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped),
     Runaway: (Rate, Flat, Runaway),
-    Plateau: (Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped),
+    Relapse: (Rate, Flat, Zero, Runaway, Relapse),
+    Plateau: (
+        Rate,
+        Steep,
+        Unreachable,
+        Flat,
+        Cut,
+        Faint,
+        Missing,
+        Alike,
+        Vanishing,
+        Fade,
+        Zero,
+        Still,
+        Overclipped,
+        Relapse,
+    ),
 }
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
     Rate, Missing, Steep, Unreachable, Flat, Cut, Faint, Fade, Zero, Alike, Vanishing, Overclipped, Still, Runaway,
-    Plateau, Trend,
+    Relapse, Plateau, Trend,
 )  # fmt: skip
 
 
@@ -149,7 +166,9 @@ def _explains(cause: Episode, episode: Episode) -> bool:
     ):
         return False  # dead units make zeros, saturated ones make gradients fade
     # A loss is everybody's; and where one side of a game has won, both are left with nothing.
-    is_same = cause.stream == episode.stream or isinstance(episode, (Plateau, Runaway)) or isinstance(cause, Fade)
+    is_same = (
+        cause.stream == episode.stream or isinstance(episode, (Plateau, Runaway, Relapse)) or isinstance(cause, Fade)
+    )
     return is_same and cause.first_step <= _last(episode) and episode.first_step <= _last(cause)
 
 

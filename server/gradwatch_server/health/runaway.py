@@ -1,4 +1,4 @@
-"""The rule for a loss that runs away without ever becoming NaN. Owns the medians of one loss' last pieces.
+"""The rule for a loss that runs away without ever becoming NaN.
 
 A loss of training ends somewhere: at 0, at the noise of the data, at the entropy of what is predicted. One that is a
 hundred times its start, and stays beyond it, is being driven: up by steps that are too large or have the wrong sign,
@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Runaway
+from gradwatch_server.health.pieces import PIECE_VALUES, Pieces
 
 __all__ = ["RunawayRule"]
 
-PIECE_VALUES: Final = 20
-"""Values whose median is one look: a bad batch is none."""
 START_VALUES: Final = 3
 """The least of the first values is the start: what runs away does so within the first steps."""
 RUNAWAY_FACTOR: Final = 100.0
@@ -38,8 +37,7 @@ class RunawayRule:
 
     def __init__(self, stream: int, name: str) -> None:
         self._stream, self._name = stream, name
-        self._piece = np.zeros(PIECE_VALUES)
-        self._n = 0
+        self._pieces = Pieces()
         self._first: list[float] = []
         self._first_step = -1
         self._count = 0
@@ -51,15 +49,9 @@ class RunawayRule:
         wanted = START_VALUES - len(self._first)
         if wanted > 0:
             self._first += values[np.isfinite(values)][:wanted].tolist()
-        start = 0
-        while start < len(steps):
-            end = min(len(steps), start + PIECE_VALUES - self._n % PIECE_VALUES)
-            place = self._n % PIECE_VALUES
-            self._piece[place : place + end - start] = values[start:end]
-            self._n += end - start
-            start = end
-            if self._n % PIECE_VALUES == 0 and np.isfinite(self._piece).all():
-                self._look(int(steps[end - 1]), float(np.median(self._piece)))
+        for step, piece in self._pieces.feed(steps, values):
+            if np.isfinite(piece).all():
+                self._look(step, float(np.median(piece)))
 
     def _look(self, step: int, level: float) -> None:
         begun = min(self._first, key=abs)

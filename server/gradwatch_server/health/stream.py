@@ -25,6 +25,7 @@ from gradwatch_server.health.operation import OperationRecord, OperationRule, Or
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
+from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.still import StillRule
@@ -97,6 +98,7 @@ class Stream:
         self.start: Start = earlier.start if earlier is not None else Start()
         self.targets = TargetSpread(table)
         self.order = TargetOrder(table)
+        self.stale = Stale(table)
         self.rules = _make_rules(number, table, operations)
         self._outliers = Outliers(table)
         self.operation_rule = OperationRule(number, operations)
@@ -129,6 +131,7 @@ class Stream:
         self.start.feed(block)
         self.targets.feed(block)
         self.order.feed(block)
+        self.stale.feed(block)
         self._outliers.feed(block)
 
     def reached(self) -> set[str]:

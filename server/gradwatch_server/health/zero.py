@@ -1,4 +1,9 @@
-"""The rule for gradients that are exactly zero, row after row: units that died, or a path that is cut."""
+"""The rule for gradients that are exactly zero, row after row: units that died, or a path that is cut.
+
+Where what should come back cancels out, as behind a softmax over an axis of length one, rounding is left of it: in
+float32 a tenth of a millionth of the rest. That is nothing either, if what stands before it gets a gradient by another
+way; a signal that fades from layer to layer leaves nothing for those before.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +21,11 @@ __all__ = ["CONFIRM_ROWS", "ZeroRule"]
 CONFIRM_ROWS: Final = 100
 """Consecutive rows. An embedding of a rare feature is idle for some batches, hardly for a hundred; the finding is a
 warning. Of rows in which no kernel at all has a gradient, each other row takes one back."""
+
+ROUNDING_SHARE: Final = 1.2e-7
+"""Of the whole gradient: the distance between float32's 1 and the next number."""
+LIVE_SHARE: Final = 1e-3
+"""Of the whole gradient: a kernel with more is reached."""
 
 
 class ZeroRule:
@@ -48,7 +58,9 @@ class ZeroRule:
         if self._first_step is None and len(block.steps):
             self._first_step = int(block.steps[0])
         columns = self._table.gradient[self._table.kernels]
-        is_zero = block.statistics[:, columns, COLUMN["norm"]] == 0
+        norm, whole = block.statistics[:, columns, COLUMN["norm"]], block.global_norm[:, None]
+        is_live = np.maximum.accumulate(norm > LIVE_SHARE * whole, axis=1)
+        is_zero = (norm == 0) | (is_live & (norm < ROUNDING_SHARE * whole))
         is_zero &= ~block.is_nonfinite[:, columns] & ~block.is_missing[:, self._table.kernels]
         if self._current is None and not is_zero.any():
             self._run[:] = 0
@@ -57,7 +69,7 @@ class ZeroRule:
             return
         for row, step in enumerate(block.steps.tolist()):
             self._look_behind(block, row)
-            self._step(step, is_zero[row], block.gradient_norm[row])
+            self._step(step, is_zero[row], block.gradient_norm[row], float(block.global_norm[row]))
 
     def _look_behind(self, block: Block, row: int) -> None:
         """Notes of which layers' outputs nothing is read. A layer that gives only zeros died, and cuts others off."""
@@ -71,7 +83,7 @@ class ZeroRule:
         is_any_dead = bool((output == 0).any())
         self._is_unread = np.array([not is_any_dead and layer in silent for layer in self._layers])
 
-    def _step(self, step: int, is_zero: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64]) -> None:
+    def _step(self, step: int, is_zero: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64], whole: float) -> None:
         self._run_step[is_zero & (self._run == 0)] = step
         self._run = np.where(is_zero, self._run + 1, 0)
         is_dead = self._run >= CONFIRM_ROWS
@@ -88,7 +100,7 @@ class ZeroRule:
         if self._current is None:
             if len(self.episodes) >= EPISODES_LIMIT:
                 return
-            self._open(step, is_dead, norm)
+            self._open(step, is_dead, norm, whole)
         if self._current is not None:
             self._current.last_step = step
             self._current.n_rows += 1
@@ -103,10 +115,10 @@ class ZeroRule:
         self._n_idle += is_idle
         self._n_since += 1
 
-    def _open(self, step: int, is_dead: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64]) -> None:
+    def _open(self, step: int, is_dead: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64], whole: float) -> None:
         dead = self._table.kernels[is_dead]
         bias = self._table.bias_of[dead]
-        fed_zeros = dead[(bias >= 0) & (norm[bias] > 0)]
+        fed_zeros = dead[(norm[dead] == 0) & (bias >= 0) & (norm[bias] > 0)]
         share = 1.0 if len(dead) else self._n_idle / self._n_since
         positions = {} if len(dead) else dict.fromkeys(self._table.kernels.tolist(), self._idle_step)
         first_step = int(self._run_step[is_dead].min()) if len(dead) else self._idle_step
@@ -123,5 +135,6 @@ class ZeroRule:
             fed_zeros=int(fed_zeros[-1]) if len(fed_zeros) else -1,
             unread=tuple(self._table.kernels[is_dead & self._is_unread].tolist()),
             share=share,
+            rounding=float(norm[dead].max(initial=0.0)) / whole if whole > 0 else 0.0,
         )
         self.episodes.append(self._current)

@@ -20,6 +20,7 @@ from gradwatch_server.health.episode import (
     Phase,
     Plateau,
     Rate,
+    Relapse,
     Runaway,
     Steep,
     Still,
@@ -33,7 +34,13 @@ from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
-from gradwatch_server.health.verdict.misfit import tell_faint, tell_overclipped, tell_runaway, tell_unreachable
+from gradwatch_server.health.verdict.misfit import (
+    tell_faint,
+    tell_overclipped,
+    tell_relapse,
+    tell_runaway,
+    tell_unreachable,
+)
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import with_order
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
@@ -89,6 +96,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Faint: tell_faint,
     Unreachable: tell_unreachable,
     Overclipped: tell_overclipped,
+    Relapse: tell_relapse,
     Runaway: tell_runaway,
     Missing: tell_missing,
     Zero: tell_zero,

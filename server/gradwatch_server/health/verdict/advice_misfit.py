@@ -7,6 +7,7 @@ from typing import Final
 from gradwatch_server.health.episode import Faint, Overclipped, Runaway, Unreachable
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.stale import STALE_ROWS, Stale
 from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
@@ -41,6 +42,11 @@ optimizer = tf.keras.optimizers.SGD(0.05, global_clipnorm=1.0)"""
 SIGN_CODE: Final = """\
 loss = -tf.reduce_mean(log_likelihood)                           # minimised: a likelihood or a reward needs the minus
 variable.assign_sub(rate * gradient)                             # by hand: minus, not plus"""
+RESET_CODE: Final = """\
+optimizer.apply_gradients(zip(sums, model.trainable_variables))
+for one in sums:
+    one.assign(tf.zeros_like(one))                        # else the next step takes these gradients once more
+# or let Keras do it: tf.keras.optimizers.Adam(..., gradient_accumulation_steps=4)"""
 
 
 def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
@@ -100,6 +106,41 @@ def advise_overclipped(lead: Overclipped, scene: Scene) -> list[Hypothesis]:
             CLIP_CODE,
         )
     ]
+
+
+def find_stale(scene: Scene) -> Stale | None:
+    """A gradient that has been the same for long, or None."""
+    return next((one for one in scene.facts.stales.values() if one.n_rows >= STALE_ROWS), None)
+
+
+def advise_relapse(scene: Scene) -> list[Hypothesis]:
+    """Causes of a loss that comes back to where it began."""
+    ratio = scene.update_ratio
+    found = [
+        advise_rate(scene, 0.7 if ratio is not None and ratio > RATIO_LIMIT else 0.5),
+        Hypothesis(
+            "The steps do not follow the gradient of the batch",
+            0.4,
+            "Training that has found its way leaves it again where something else moves the weights: gradients that "
+            "are added up and never set back to zero, momentum near 1, averaged or older weights that are put into "
+            "the model, batches of another kind than before.",
+            "Look at what the script does with gradients, weights and data around the step at which the loss turned.",
+            RESET_CODE,
+        ),
+    ]
+    if stale := find_stale(scene):
+        found.append(
+            Hypothesis(
+                "The gradients that are applied are not those of the batch: sums that are never set back to zero",
+                0.95,
+                f"No two batches have the same gradient, and these have hardly changed for {stale.n_rows:,} steps "
+                "while the weights moved. Where gradients are added up over several batches and the sums are not "
+                "cleared after they were applied, old gradients drive every later step, ever faster.",
+                "Set the sums back to zero after each step, or let the optimizer add them up.",
+                RESET_CODE,
+            )
+        )
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
 def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypothesis]:

@@ -89,6 +89,9 @@ DEAD_CODE = """\
 tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_normal")   # a slope for negative inputs too
 optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
 
+SOFTMAX_AXIS_CODE = """\
+# scores: (batch, items, 1). Over the last axis there is nothing to choose from; over the items there is.
+weights = tf.nn.softmax(scores, axis=1)                   # or tf.keras.layers.Softmax(axis=1)"""
 CUT_CODE = """\
 # tf.clip_by_value has slope 0 outside its limits: bound without cutting the gradient off
 logits = 15.0 * tf.tanh(logits / 15.0)
@@ -412,9 +415,10 @@ def advise_zero(
     is_everything: bool,
     fed_zeros: str | None,
     unread: list[str],
+    cancelled: str | None,
     is_cut_off: bool,
 ) -> list[Hypothesis]:
-    """Causes of gradients that are exactly zero.
+    """Causes of gradients that are exactly zero, or rounding.
 
     Args:
         scene: the facts around it.
@@ -423,8 +427,11 @@ def advise_zero(
         is_everything: whether no kernel has a gradient.
         fed_zeros: a layer whose whole input is known to be zero.
         unread: layers whose outputs are not zero, and that the loss does not depend on.
+        cancelled: the last layer of which nothing but rounding is left, if they are no exact zeros.
         is_cut_off: whether these are all kernels from the input to some layer, and those behind it learn.
     """
+    if cancelled is not None:
+        return [_advise_cancelled(cancelled)]
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
     is_underflow = is_half and is_everything and not is_shown and not scene.is_loss_scaled
@@ -470,6 +477,20 @@ def advise_zero(
             )
         )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _advise_cancelled(layer: str) -> Hypothesis:
+    return Hypothesis(
+        f"What stands behind {layer} does not depend on it: a softmax or a normalisation over an axis of length one",
+        0.85,
+        f"A gradient did come back to {layer} and cancelled out, all but rounding errors. A softmax over one number is "
+        "always 1, one number less its own mean is always 0, and a softmax does not see what is added to all its "
+        "inputs alike: whatever the layer gives, the result is the same. Under Adam its weights move nevertheless, "
+        "at random.",
+        f"Print the shape of what {layer} gives and the axis of the softmax, norm or mean that follows: it must be the "
+        "axis of the things that compete.",
+        SOFTMAX_AXIS_CODE,
+    )
 
 
 def _advise_unread(layers: list[str]) -> Hypothesis:

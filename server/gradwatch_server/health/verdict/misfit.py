@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 
-from gradwatch_server.health.episode import Faint, Overclipped, Runaway, Unreachable
+from gradwatch_server.health.episode import Faint, Overclipped, Relapse, Runaway, Unreachable
 from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_faint,
     advise_overclipped,
+    advise_relapse,
     advise_runaway,
     advise_unreachable,
+    find_stale,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
@@ -115,6 +117,43 @@ def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
         ),
         hypotheses=tuple(advise_overclipped(lead, scene)),
         subject="clipping",
+    )
+
+
+def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
+    """The finding of a loss that is back where it began."""
+    name = "The loss" if lead.name == "loss" else lead.name
+    since = say_step(lead.first_step)
+    title = f"What was learned is lost: {name[0].lower() + name[1:]} is back at {say_number(lead.level)} since {since}"
+    if lead.closed_step is not None:
+        title = f"{name} was back where it began from {since} to {say_step(lead.closed_step)}"
+    stale = find_stale(scene)
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=None,
+        tensor=None,
+        evidence=scene.evidence(
+            f"{name} began at {say_number(lead.start)} and had fallen to {say_number(lead.best)} by "
+            f"{say_step(lead.best_step)}. Since {since} it is about {say_number(lead.level)}, more in every step than "
+            "it was in any then, and it no longer falls."
+            + (
+                f" Since {say_step(stale.first_step)} the gradients have been the same in nearly every step, to the "
+                "last digit."
+                if stale
+                else ""
+            ),
+            start=lead.start,
+            best=lead.best,
+            best_step=lead.best_step,
+            level=lead.level,
+            stale_step=None if stale is None else stale.first_step,
+        ),
+        hypotheses=tuple(advise_relapse(scene)),
+        subject=lead.name,
     )
 
 

@@ -132,7 +132,9 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     subject = "Every kernel's gradient" if is_everything else f"The gradient of {list_names(names)}"
     since = "from the first step on" if is_from_start else f"since {say_step(lead.first_step)}"
     how_often = f"in at least {CONFIRM_ROWS} steps in a row" if lead.share == 1 else f"in {lead.share:.0%} of the steps"
-    zero = "exactly zero" if lead.share == 1 else f"exactly zero in {lead.share:.0%} of the steps"
+    zero = "nothing but rounding" if lead.rounding else "exactly zero"
+    was_zero = f"{zero} ({say_number(lead.rounding)} of the whole gradient at most)" if lead.rounding else zero
+    zero += "" if lead.share == 1 else f" in {lead.share:.0%} of the steps"
     return Finding(
         kind="zero_gradient",
         severity=CRITICAL if is_everything and lead.is_open and lead.share == 1 else WARNING,
@@ -144,7 +146,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
         layer=table.layer_of_gradient(positions[0]),
         tensor=names[0],
         evidence=scene.evidence(
-            f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was exactly zero "
+            f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was {was_zero} "
             f"{how_often}, {since}{_say_unread(unread) if dead is None else f'; {_say_dead(dead)}'}.",
             tensors=names[:NAMES_LIMIT],
             n_tensors=len(names),
@@ -152,6 +154,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             zero_share=lead.share,
             fed_zeros=dead,
             unread=unread[:NAMES_LIMIT],
+            rounding=lead.rounding,
         ),
         hypotheses=tuple(
             advise_zero(
@@ -161,6 +164,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
                 is_everything=is_everything,
                 fed_zeros=dead,
                 unread=unread,
+                cancelled=table.layer_of_gradient(positions[-1]) if lead.rounding else None,
                 is_cut_off=positions == table.kernels[: len(positions)].tolist(),
             )
         ),

@@ -25,6 +25,7 @@ from gradwatch_server.health.episode import (
     Phase,
     Plateau,
     Rate,
+    Relapse,
     Runaway,
     Steep,
     Still,
@@ -40,6 +41,7 @@ from gradwatch_server.health.operation import Account, OperationRecord, Origin
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outlier import Outlier
 from gradwatch_server.health.series import Reading
+from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import TargetOrder
@@ -73,6 +75,7 @@ class Facts:
         newest_loss: step and value of the newest loss, given a stream.
         starts: how each stream began.
         orders: whether the targets of each stream come in order.
+        stales: for how long the gradient of each stream has been the same.
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
     """
 
@@ -87,6 +90,7 @@ class Facts:
     newest_loss: Callable[[int], tuple[int, float] | None]
     starts: Mapping[int, Start]
     orders: Mapping[int, TargetOrder]
+    stales: Mapping[int, Stale]
     warnings: dict[Trend, str]
 
 
@@ -381,6 +385,7 @@ def kind_of(episode: Episode) -> str:
         Unreachable: "saturated_activation",
         Overclipped: "vanishing_gradient",
         Runaway: "exploding_gradient",
+        Relapse: "loss_plateau",
         Missing: "missing_gradient",
         Zero: "zero_gradient",
         Steep: "steep_gradient",
@@ -437,6 +442,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Cut: "zeros in the gradient",
     Plateau: "loss",
     Runaway: "loss",
+    Relapse: "loss",
     Faint: "units",
     Unreachable: "units",
     Overclipped: "clipping",

@@ -1,0 +1,43 @@
+"""Whether the gradient is the same to the last bit row after row, though weights move: it is not that of the batch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["STALE_ROWS", "Stale"]
+
+STALE_ROWS: Final = 30
+"""Rows, of which each that does change takes half back. Two batches hardly ever give the same sum in float32."""
+
+
+class Stale:
+    """Counts the rows of one stream in which no kernel's gradient changed.
+
+    Args:
+        table: the stream's tensor table.
+    """
+
+    def __init__(self, table: TensorTable) -> None:
+        self._kernels = table.kernels
+        _, self._update = table.weights_and_updates()
+        self._last: npt.NDArray[np.float64] | None = None
+        self.n_rows = 0
+        self.first_step = -1
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those without a gradient, or in which no weight moved, begin anew."""
+        norms = block.gradient_norm[:, self._kernels]
+        update = block.statistics[:, self._update, COLUMN["norm"]]
+        has_stood = np.isfinite(update).any(axis=1) & (np.nan_to_num(update) == 0).all(axis=1)
+        is_seen = np.isfinite(norms).all(axis=1) & (norms > 0).any(axis=1) & ~has_stood
+        for row, step in enumerate(block.steps.tolist()):
+            is_same = is_seen[row] and self._last is not None and np.array_equal(norms[row], self._last)
+            self.n_rows = self.n_rows + 1 if is_same else self.n_rows // 2
+            self.first_step = self.first_step if self.n_rows else step
+            self._last = norms[row] if is_seen[row] else None
