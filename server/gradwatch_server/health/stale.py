@@ -21,6 +21,11 @@ class Stale:
 
     Args:
         table: the stream's tensor table.
+
+    Attributes:
+        n_rows: how many.
+        first_step: since when.
+        norm: the norm of the gradient that did not change.
     """
 
     def __init__(self, table: TensorTable) -> None:
@@ -29,6 +34,7 @@ class Stale:
         self._last: npt.NDArray[np.float64] | None = None
         self.n_rows = 0
         self.first_step = -1
+        self.norm = 0.0
 
     def feed(self, block: Block) -> None:
         """Takes rows; those without a gradient, or in which no weight moved, begin anew."""
@@ -41,3 +47,4 @@ class Stale:
             self.n_rows = self.n_rows + 1 if is_same else self.n_rows // 2
             self.first_step = self.first_step if self.n_rows else step
             self._last = norms[row] if is_seen[row] else None
+            self.norm = float(block.global_norm[row]) if is_same else self.norm

@@ -43,10 +43,11 @@ SIGN_CODE: Final = """\
 loss = -tf.reduce_mean(log_likelihood)                           # minimised: a likelihood or a reward needs the minus
 variable.assign_sub(rate * gradient)                             # by hand: minus, not plus"""
 RESET_CODE: Final = """\
+# sums: the variables in which your script adds gradients up
 optimizer.apply_gradients(zip(sums, model.trainable_variables))
 for one in sums:
-    one.assign(tf.zeros_like(one))                        # else the next step takes these gradients once more
-# or let Keras do it: tf.keras.optimizers.Adam(..., gradient_accumulation_steps=4)"""
+    one.assign(tf.zeros_like(one))                        # else the next step takes these gradients once more"""
+BEST_CODE: Final = 'best = tf.keras.callbacks.ModelCheckpoint("best.keras", monitor="loss", save_best_only=True)'
 
 
 def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
@@ -115,31 +116,31 @@ def find_stale(scene: Scene) -> Stale | None:
 
 def advise_relapse(scene: Scene) -> list[Hypothesis]:
     """Causes of a loss that comes back to where it began."""
+    if stale := find_stale(scene):
+        return [
+            Hypothesis(
+                "The gradients that are applied are not those of the batch: sums that are never set back to zero",
+                0.95,
+                f"Two batches hardly ever have the same gradient. These had for {stale.n_rows:,} steps, and it is not "
+                f"0: its norm is {say_number(stale.norm)}. Where gradients are added up, over batches or parts of one, "
+                "and the sums are not cleared once they are applied, old gradients go into every later step.",
+                "Set the sums back to zero after each step, and train from the start.",
+                RESET_CODE,
+            )
+        ]
     ratio = scene.update_ratio
     found = [
         advise_rate(scene, 0.7 if ratio is not None and ratio > RATIO_LIMIT else 0.5),
         Hypothesis(
-            "The steps do not follow the gradient of the batch",
+            "Something else than the gradient of the batch moves the weights",
             0.4,
-            "Training that has found its way leaves it again where something else moves the weights: gradients that "
-            "are added up and never set back to zero, momentum near 1, averaged or older weights that are put into "
-            "the model, batches of another kind than before.",
-            "Look at what the script does with gradients, weights and data around the step at which the loss turned.",
-            RESET_CODE,
+            "Gradients that are added up and never set back to zero, momentum near 1, or averaged or older weights "
+            "that are put into the model lead training away from what it has found.",
+            "Look at what the script does with gradients and weights beside `apply_gradients`, and at whether the data "
+            "change. Keep the best weights meanwhile.",
+            BEST_CODE,
         ),
     ]
-    if stale := find_stale(scene):
-        found.append(
-            Hypothesis(
-                "The gradients that are applied are not those of the batch: sums that are never set back to zero",
-                0.95,
-                f"No two batches have the same gradient, and these have hardly changed for {stale.n_rows:,} steps "
-                "while the weights moved. Where gradients are added up over several batches and the sums are not "
-                "cleared after they were applied, old gradients drive every later step, ever faster.",
-                "Set the sums back to zero after each step, or let the optimizer add them up.",
-                RESET_CODE,
-            )
-        )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 

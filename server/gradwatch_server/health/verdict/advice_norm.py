@@ -90,8 +90,8 @@ tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_norma
 optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
 
 SOFTMAX_AXIS_CODE = """\
-# scores: (batch, items, 1). Over the last axis there is nothing to choose from; over the items there is.
-weights = tf.nn.softmax(scores, axis=1)                   # or tf.keras.layers.Softmax(axis=1)"""
+# score: (batch, items, 1). By default a softmax goes over the last axis, in which there is nothing to choose from.
+weight = tf.keras.layers.Softmax(axis=1)(score)           # in a call() or a loss: tf.nn.softmax(score, axis=1)"""
 CUT_CODE = """\
 # tf.clip_by_value has slope 0 outside its limits: bound without cutting the gradient off
 logits = 15.0 * tf.tanh(logits / 15.0)
@@ -481,14 +481,13 @@ def advise_zero(
 
 def _advise_cancelled(layer: str) -> Hypothesis:
     return Hypothesis(
-        f"What stands behind {layer} does not depend on it: a softmax or a normalisation over an axis of length one",
+        f"What comes after {layer} is always the same, whatever {layer} gives: a softmax or a normalisation over an "
+        "axis of length one",
         0.85,
-        f"A gradient did come back to {layer} and cancelled out, all but rounding errors. A softmax over one number is "
-        "always 1, one number less its own mean is always 0, and a softmax does not see what is added to all its "
-        "inputs alike: whatever the layer gives, the result is the same. Under Adam its weights move nevertheless, "
-        "at random.",
-        f"Print the shape of what {layer} gives and the axis of the softmax, norm or mean that follows: it must be the "
-        "axis of the things that compete.",
+        "A softmax over one number is always 1, and one number less its own mean is always 0: each item gets the same "
+        "weight, however it scores. The gradient cancels out on its way back, all but rounding errors.",
+        f"Print the shape of what {layer} gives: the softmax, norm or mean after it must go over the axis of the "
+        "items, not over their one score.",
         SOFTMAX_AXIS_CODE,
     )
 

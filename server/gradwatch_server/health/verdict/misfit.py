@@ -138,11 +138,11 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
         tensor=None,
         evidence=scene.evidence(
             f"{name} began at {say_number(lead.start)} and had fallen to {say_number(lead.best)} by "
-            f"{say_step(lead.best_step)}. Since {since} it is about {say_number(lead.level)}, more in every step than "
-            "it was in any then, and it no longer falls."
+            f"{say_step(lead.best_step)}. Since {since} it is about {say_number(lead.level)}, in every step "
+            f"above all that it was around {say_step(lead.best_step)}, and it no longer falls."
             + (
-                f" Since {say_step(stale.first_step)} the gradients have been the same in nearly every step, to the "
-                "last digit."
+                f" From {say_step(stale.first_step)} on nearly every step applied the same gradients, to the last "
+                f"digit, with a norm of {say_number(stale.norm)}."
                 if stale
                 else ""
             ),
