@@ -57,9 +57,9 @@ def test_gradients_that_come_back_close_the_finding_at_once(batch: int) -> None:
     assert (found.severity, found.last_step) == ("warning", 319)
 
 
-def cancelled(share: float, places: list[int]) -> Run:
+def cancelled(share: float, places: list[int], variables: Any = None) -> Run:
     """Some kernels' gradients are next to nothing beside the whole."""
-    sick = run()
+    sick = Run(variables or dense(4), n_steps=N).set_loss(2.3)
     whole = np.sqrt((sick.statistics[:, sick.columns("gradient"), COLUMN["norm"]] ** 2).sum(axis=1))
     for column in sick.columns("gradient", places):
         sick.statistics[:, column, COLUMN["norm"]] = share * whole
@@ -74,6 +74,14 @@ def test_what_rounding_leaves_of_a_gradient_is_none(batch: int) -> None:
     assert 3e-8 <= found.evidence["rounding"] < 6e-8  # of what the others leave
     assert "softmax or a normalisation over an axis of length one" in causes(found)[0]
     assert found.evidence["fed_zeros"] is None, "the bias has as little"
+
+
+@pytest.mark.parametrize(("places", "n_found"), [([3], 0), ([2, 3], 1)], ids=["bias", "kernel and bias"])
+def test_a_layer_is_read_where_one_of_its_variables_has_a_gradient(places: list[int], n_found: int) -> None:
+    """Attention does not see what is added to all keys alike: their bias, of two axes, never has a gradient."""
+    variables = dense(4)
+    variables[3] = ("dense_1/bias", (4, 16), "float32")
+    assert len(cancelled(3e-8, places, variables).feed().findings()) == n_found
 
 
 def test_a_small_gradient_is_one_and_so_is_one_that_fades_with_depth() -> None:

@@ -58,9 +58,8 @@ class ZeroRule:
         if self._first_step is None and len(block.steps):
             self._first_step = int(block.steps[0])
         columns = self._table.gradient[self._table.kernels]
-        norm, whole = block.statistics[:, columns, COLUMN["norm"]], block.global_norm[:, None]
-        is_live = np.maximum.accumulate(norm > LIVE_SHARE * whole, axis=1)
-        is_zero = (norm == 0) | (is_live & (norm < ROUNDING_SHARE * whole))
+        norm = block.statistics[:, columns, COLUMN["norm"]]
+        is_zero = (norm == 0) | self._find_rounding(norm, block.global_norm[:, None])
         is_zero &= ~block.is_nonfinite[:, columns] & ~block.is_missing[:, self._table.kernels]
         if self._current is None and not is_zero.any():
             self._run[:] = 0
@@ -70,6 +69,20 @@ class ZeroRule:
         for row, step in enumerate(block.steps.tolist()):
             self._look_behind(block, row)
             self._step(step, is_zero[row], block.gradient_norm[row], float(block.global_norm[row]))
+
+    def _find_rounding(self, norm: npt.NDArray[np.float32], whole: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """``[n, n_kernels]`` whether rounding alone is left of all of a layer's kernels, and one before it is reached.
+
+        Where another kernel of the layer has a gradient, the layer is read: attention does not see what is added to
+        all its keys alike, so that their bias, which has two axes, never has a gradient.
+        """
+        is_left: npt.NDArray[np.bool_] = norm < ROUNDING_SHARE * whole
+        if not is_left.any():
+            return is_left
+        is_reached = np.maximum.accumulate(norm > LIVE_SHARE * whole, axis=1)
+        names, place = np.unique(self._layers, return_inverse=True)
+        is_read = ~is_left @ (place[:, None] == np.arange(len(names)))
+        return np.asarray(is_left & is_reached & ~is_read[:, place])
 
     def _look_behind(self, block: Block, row: int) -> None:
         """Notes of which layers' outputs nothing is read. A layer that gives only zeros died, and cuts others off."""
