@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
@@ -31,20 +30,26 @@ class Stale:
     def __init__(self, table: TensorTable) -> None:
         self._kernels = table.kernels
         _, self._update = table.weights_and_updates()
-        self._last: npt.NDArray[np.float64] | None = None
+        self._last = np.full(len(self._kernels), np.nan)
         self.n_rows = 0
         self.first_step = -1
         self.norm = 0.0
 
     def feed(self, block: Block) -> None:
         """Takes rows; those without a gradient, or in which no weight moved, begin anew."""
+        if not len(self._kernels):
+            return
         norms = block.gradient_norm[:, self._kernels]
         update = block.statistics[:, self._update, COLUMN["norm"]]
         has_stood = np.isfinite(update).any(axis=1) & (np.nan_to_num(update) == 0).all(axis=1)
         is_seen = np.isfinite(norms).all(axis=1) & (norms > 0).any(axis=1) & ~has_stood
+        norms = np.where(is_seen[:, None], norms, np.nan)
+        is_same = (norms == np.vstack([self._last, norms[:-1]])).all(axis=1)
+        self._last = norms[-1] if len(norms) else self._last
+        if not self.n_rows and not is_same.any():
+            return
         for row, step in enumerate(block.steps.tolist()):
-            is_same = is_seen[row] and self._last is not None and np.array_equal(norms[row], self._last)
-            self.n_rows = self.n_rows + 1 if is_same else self.n_rows // 2
-            self.first_step = self.first_step if self.n_rows else step
-            self._last = norms[row] if is_seen[row] else None
-            self.norm = float(block.global_norm[row]) if is_same else self.norm
+            if is_same[row] and not self.n_rows:
+                self.first_step = step - 1
+            self.n_rows = self.n_rows + 1 if is_same[row] else self.n_rows // 2
+            self.norm = float(block.global_norm[row]) if is_same[row] else self.norm
