@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
 from gradwatch.shared import SharedFunction
+from gradwatch.statistic import estimate_size
 
 __all__ = ["OPERATIONS_MAX", "Operation", "describe_operations", "find_operations", "operation_block"]
 
@@ -115,7 +116,6 @@ _CONSTANT_PLACES: Final = {"Add": (1, 0), "AddV2": (1, 0), "Maximum": (1, 0), "M
 LARGE_OUTPUT: Final = 65_536
 """Elements above which an operation without a margin is left alone: to hold large tensors until the end of a step costs
 more than a few per cent of it, and attention's softmax or a batch normalisation is hardly ever the culprit."""
-USUAL_BATCH: Final = 128
 
 CALLS: Final = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"})
 """Operations that call a function, which the walk cannot enter."""
@@ -327,7 +327,7 @@ def _estimate_size(op: Any) -> int:
     shapes = [tensor.shape for tensor in op.outputs if tensor.dtype.is_floating]
     if any(shape.rank is None for shape in shapes):
         return 0
-    return sum(math.prod(dimension or USUAL_BATCH for dimension in shape.as_list()) for shape in shapes)
+    return sum(estimate_size(shape.as_list()) for shape in shapes)
 
 
 def _is_gradient(op: Any) -> bool:

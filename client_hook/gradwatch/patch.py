@@ -7,7 +7,6 @@ wrapped method asks whether anybody watches this object and otherwise is the ori
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,7 +16,7 @@ Around = Callable[..., Any]
 
 
 class MethodPatch:
-    """One method name of some classes, wrapped while it is in use.
+    """One method name of some classes, wrapped while it is in use; one thread at a time changes that.
 
     Args:
         name: the method's name.
@@ -27,25 +26,22 @@ class MethodPatch:
     def __init__(self, name: str, around: Around) -> None:
         self._name = name
         self._around = around
-        self._lock = threading.Lock()
         self._originals: dict[type, Any] = {}
 
     def install(self, classes: Iterable[type]) -> None:
         """Wraps the method in each class whose own body defines it; a class already wrapped stays so."""
-        with self._lock:
-            for cls in classes:
-                if cls not in self._originals and self._name in cls.__dict__:
-                    original = cls.__dict__[self._name]
-                    self._originals[cls] = original
-                    setattr(cls, self._name, self._wrap(original))
+        for cls in classes:
+            if cls not in self._originals and self._name in cls.__dict__:
+                original = cls.__dict__[self._name]
+                self._originals[cls] = original
+                setattr(cls, self._name, self._wrap(original))
 
     def restore(self) -> None:
         """Puts every original back, unless somebody else has wrapped it since."""
-        with self._lock:
-            for cls, original in self._originals.items():
-                if getattr(cls.__dict__.get(self._name), "__gradwatch__", None) is self:
-                    setattr(cls, self._name, original)
-            self._originals.clear()
+        for cls, original in self._originals.items():
+            if getattr(cls.__dict__.get(self._name), "__gradwatch__", None) is self:
+                setattr(cls, self._name, original)
+        self._originals.clear()
 
     def _wrap(self, original: Any) -> Any:
         around = self._around

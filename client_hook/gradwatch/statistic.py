@@ -14,7 +14,7 @@ there they are taken at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ __all__ = [
     "NOTHING",
     "apart",
     "dense_values",
+    "estimate_size",
     "full_block",
     "has_gpu",
     "is_under_xla",
@@ -52,6 +53,8 @@ SQUARE_SUM_MIN: Final = 1e-30
 
 ROW_LENGTH: Final = 128
 """Zeros in a row, at most: a byte holds them."""
+
+USUAL_BATCH: Final = 128
 
 ILL_CONDITIONED_VARIANCE: Final = 1e-2
 """If variance / mean square is smaller, E[x^2] - E[x]^2 loses two digits or more in float32."""
@@ -315,12 +318,13 @@ def _zero_count(vector: Tensor) -> Tensor:
     # A GPU has no kernel that sums bytes, nor int32 but on its host.
     short = tf.float32 if has_gpu() else tf.uint8
     rows = tf.reduce_sum(tf.reshape(tf.cast(vector[:n_in_rows] == 0, short), [-1, ROW_LENGTH]), axis=1)
-    n_zero = tf.reduce_sum(tf.cast(rows, tf.int64))
-    return (
-        n_zero
-        if size is not None and size == n_in_rows
-        else n_zero + tf.reduce_sum(tf.cast(vector[n_in_rows:] == 0, tf.int64))
-    )
+    rest = tf.cast(vector[n_in_rows:] == 0, tf.int64)
+    return tf.reduce_sum(tf.cast(rows, tf.int64)) + tf.reduce_sum(rest)
+
+
+def estimate_size(shape: Iterable[int | None]) -> int:
+    """Elements of a tensor of some shape; an unknown dimension counts as a usual batch."""
+    return math.prod(dimension or USUAL_BATCH for dimension in shape)
 
 
 def has_gpu() -> bool:

@@ -7,7 +7,6 @@ the step is applied, the rows found since the last ``apply`` go into the ring's 
 
 from __future__ import annotations
 
-import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, Final, NamedTuple
@@ -26,7 +25,6 @@ TOGETHER_MAX: Final = 16
 """Tensors whose rows are computed together: a branch for each would be most of what a step pays for them."""
 TOGETHER_ELEMENTS_MAX: Final = 1 << 22
 """Their elements: where due, each tensor waits for the last of them. An unknown dimension counts as a batch."""
-USUAL_BATCH: Final = 32
 ORDER: Final = ("input", "activation", "backprop")
 Tensor = Any  # tensorflow ships no types
 
@@ -139,7 +137,7 @@ def _together(waiting: dict[Tap, _Waiting]) -> Iterator[list[Tap]]:
     group: list[Tap] = []
     n_elements = 0
     for tap, (_, is_due) in waiting.items():
-        n_own = math.prod(dimension or USUAL_BATCH for dimension in tap.shape)
+        n_own = statistic.estimate_size(tap.shape)
         is_full = len(group) == TOGETHER_MAX or n_elements + n_own > TOGETHER_ELEMENTS_MAX
         if group and (is_full or waiting[group[0]].is_due is not is_due):
             yield group

@@ -23,7 +23,6 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.plateau import PlateauRule, compare_level, count_classes
 from gradwatch_server.health.relapse import RelapseRule
 from gradwatch_server.health.runaway import RunawayRule
-from gradwatch_server.health.stale import STALE_ROWS
 from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict import Facts, limit_repeats, tell_all
@@ -309,7 +308,7 @@ class Engine:
                 episode.positions = tuple(p for p in episode.positions if name(p) not in told)
             elif isinstance(episode, Relapse):
                 is_total = episode.name == "loss" or len(self._scalar_rules) == 1
-                has_scale = len(applied) == 1 and (applied[0].order.read()[2] or applied[0].stale.n_rows >= STALE_ROWS)
+                has_scale = len(applied) == 1 and (applied[0].order.is_of_labels or applied[0].stale.is_long)
                 episode.is_judged = is_total and has_scale
             elif isinstance(episode, Runaway):
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]

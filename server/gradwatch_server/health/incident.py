@@ -91,22 +91,9 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Runaway: (Rate, Flat, Runaway),
     Relapse: (Rate, Flat, Zero, Runaway, Relapse),
     Plateau: (
-        Rate,
-        Steep,
-        Unreachable,
-        Flat,
-        Cut,
-        Faint,
-        Missing,
-        Alike,
-        Vanishing,
-        Fade,
-        Zero,
-        Still,
-        Overclipped,
-        Relapse,
+        Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
     ),
-}
+}  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
     Rate, Missing, Steep, Unreachable, Flat, Cut, Faint, Fade, Zero, Alike, Vanishing, Overclipped, Still, Runaway,

@@ -1,4 +1,4 @@
-"""Cuts the values of a loss into pieces of one length. Owns the piece that is not full yet."""
+"""Cuts the values of a loss into pieces of one length. Owns its first values, and the piece that is not full yet."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ import numpy.typing as npt
 
 __all__ = ["PIECE_VALUES", "Pieces"]
 
+START_VALUES: Final = 3
+"""The first values are the start: a loss runs away, or falls, within the first steps."""
+
 PIECE_VALUES: Final = 20
 """Values whose median is one look: a bad batch is none."""
 
 
 class Pieces:
-    """The pieces of one loss, however many values come at once."""
+    """The pieces of one loss, however many values come at once.
+
+    Attributes:
+        first: its first finite values, three at the most.
+    """
 
     def __init__(self) -> None:
+        self.first: list[float] = []
         self._piece = np.zeros(PIECE_VALUES)
         self._n = 0
 
@@ -25,6 +33,9 @@ class Pieces:
         self, steps: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
     ) -> Iterator[tuple[int, npt.NDArray[np.float64]]]:
         """Takes captured values, in order of steps; gives each piece that is full, and the step of its last value."""
+        wanted = START_VALUES - len(self.first)
+        if wanted > 0:
+            self.first += values[np.isfinite(values)][:wanted].tolist()
         start = 0
         while start < len(steps):
             place = self._n % PIECE_VALUES

@@ -18,11 +18,9 @@ from gradwatch_server.health.pieces import PIECE_VALUES, Pieces
 
 __all__ = ["RelapseRule"]
 
-START_VALUES: Final = 3
-"""The median of the first values is the start: what is learned well falls within tens of steps."""
 WON_SHARE: Final = 0.5
 BACK_SHARE: Final = 0.8
-"""Of the start: what it had fallen below, and what it is above again."""
+"""Of the start, the median of the first values: what it had fallen below, and what it is above again."""
 FALLING_SHARE: Final = 0.9
 """Of the last looks' median: a loss below it falls again."""
 CONFIRM_LOOKS: Final = 5
@@ -40,7 +38,6 @@ class RelapseRule:
     def __init__(self, stream: int, name: str) -> None:
         self._stream, self._name = stream, name
         self._pieces = Pieces()
-        self._first: list[float] = []
         self._best = self._best_high = np.inf
         self._best_step = -1
         self._levels: deque[float] = deque(maxlen=CONFIRM_LOOKS)
@@ -50,14 +47,11 @@ class RelapseRule:
 
     def feed(self, steps: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> None:
         """Takes captured values, in order of steps."""
-        wanted = START_VALUES - len(self._first)
-        if wanted > 0:
-            self._first += values[np.isfinite(values)][:wanted].tolist()
         for step, piece in self._pieces.feed(steps, values):
             self._look(step, piece)
 
     def _look(self, step: int, piece: npt.NDArray[np.float64]) -> None:
-        start, level = float(np.median(self._first)) if self._first else np.nan, float(np.median(piece))
+        start, level = float(np.median(self._pieces.first or np.nan)), float(np.median(piece))
         if level < self._best:
             self._best, self._best_high, self._best_step = level, float(piece.max()), step
         has_won = 0 < self._best <= WON_SHARE * start

@@ -17,10 +17,9 @@ from gradwatch_server.health.pieces import PIECE_VALUES, Pieces
 
 __all__ = ["RunawayRule"]
 
-START_VALUES: Final = 3
-"""The least of the first values is the start: what runs away does so within the first steps."""
 RUNAWAY_FACTOR: Final = 100.0
-"""Times the start, or times 1 where that is smaller: losses in bits, nats or squared units start within that."""
+"""Times the least of the first values, or times 1 where that is smaller: losses in bits, nats or squared units start
+within that."""
 CALM_FACTOR: Final = 10.0
 """Hysteresis: it is over below this."""
 CONFIRM_LOOKS: Final = 3
@@ -38,7 +37,6 @@ class RunawayRule:
     def __init__(self, stream: int, name: str) -> None:
         self._stream, self._name = stream, name
         self._pieces = Pieces()
-        self._first: list[float] = []
         self._first_step = -1
         self._count = 0
         self._current: Runaway | None = None
@@ -46,15 +44,12 @@ class RunawayRule:
 
     def feed(self, steps: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> None:
         """Takes captured values, in order of steps."""
-        wanted = START_VALUES - len(self._first)
-        if wanted > 0:
-            self._first += values[np.isfinite(values)][:wanted].tolist()
         for step, piece in self._pieces.feed(steps, values):
             if np.isfinite(piece).all():
                 self._look(step, float(np.median(piece)))
 
     def _look(self, step: int, level: float) -> None:
-        begun = min(self._first, key=abs)
+        begun = min(self._pieces.first, key=abs)
         times = abs(level) / max(abs(begun), 1.0)
         if self._current is not None:
             if times < CALM_FACTOR:

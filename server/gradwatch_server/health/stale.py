@@ -9,7 +9,7 @@ import numpy as np
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["STALE_ROWS", "Stale"]
+__all__ = ["Stale"]
 
 STALE_ROWS: Final = 30
 """Rows, of which each that does change takes half back. Two batches hardly ever give the same sum in float32."""
@@ -34,6 +34,11 @@ class Stale:
         self.n_rows = 0
         self.first_step = -1
         self.norm = 0.0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether that can be no chance."""
+        return self.n_rows >= STALE_ROWS
 
     def feed(self, block: Block) -> None:
         """Takes rows; those without a gradient, or in which no weight moved, begin anew."""

@@ -106,6 +106,11 @@ class TargetOrder:
         self._sums += np.stack([mean, np.square(mean), np.square(std), n_samples], axis=2).sum(axis=0)
         self._n_rows += is_known.sum(axis=0)
 
+    @property
+    def is_of_labels(self) -> bool:
+        """Whether the targets that come in order most are integers; False while nothing is known."""
+        return self.read()[2]
+
     def read(self) -> tuple[float, float, bool]:
         """The largest share of any targets, the samples in a batch of them, and whether they are integers.
 

@@ -47,6 +47,8 @@ class ZeroRule:
         self._first_step: int | None = None
         self._current: Zero | None = None
         self._layers = [table.layers[column] for column in table.gradient[table.kernels]]
+        names, self._layer_of = np.unique(self._layers, return_inverse=True)
+        self._is_in_layer = self._layer_of[:, None] == np.arange(len(names))
         self._is_unread = np.zeros(n, bool)
         """Whether the kernel's layer gave something, of which the loss took nothing, when that was last looked at."""
         self.episodes: list[Zero] = []
@@ -80,9 +82,8 @@ class ZeroRule:
         if not is_left.any():
             return is_left
         is_reached = np.maximum.accumulate(norm > LIVE_SHARE * whole, axis=1)
-        names, place = np.unique(self._layers, return_inverse=True)
-        is_read = ~is_left @ (place[:, None] == np.arange(len(names)))
-        return np.asarray(is_left & is_reached & ~is_read[:, place])
+        is_read = ~is_left @ self._is_in_layer
+        return np.asarray(is_left & is_reached & ~is_read[:, self._layer_of])
 
     def _look_behind(self, block: Block, row: int) -> None:
         """Notes of which layers' outputs nothing is read. A layer that gives only zeros died, and cuts others off."""

@@ -7,7 +7,7 @@ from typing import Final
 from gradwatch_server.health.episode import Faint, Overclipped, Runaway, Unreachable
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
-from gradwatch_server.health.stale import STALE_ROWS, Stale
+from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
@@ -109,14 +109,9 @@ def advise_overclipped(lead: Overclipped, scene: Scene) -> list[Hypothesis]:
     ]
 
 
-def find_stale(scene: Scene) -> Stale | None:
-    """A gradient that has been the same for long, or None."""
-    return next((one for one in scene.facts.stales.values() if one.n_rows >= STALE_ROWS), None)
-
-
-def advise_relapse(scene: Scene) -> list[Hypothesis]:
-    """Causes of a loss that comes back to where it began."""
-    if stale := find_stale(scene):
+def advise_relapse(scene: Scene, stale: Stale | None) -> list[Hypothesis]:
+    """Causes of a loss that comes back to where it began; ``stale``: a gradient that has been the same for long."""
+    if stale is not None:
         return [
             Hypothesis(
                 "The gradients that are applied are not those of the batch: sums that are never set back to zero",

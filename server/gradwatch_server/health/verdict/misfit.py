@@ -13,12 +13,11 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_relapse,
     advise_runaway,
     advise_unreachable,
-    find_stale,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
-__all__ = ["tell_faint", "tell_overclipped", "tell_runaway", "tell_unreachable"]
+__all__ = ["tell_faint", "tell_overclipped", "tell_relapse", "tell_runaway", "tell_unreachable"]
 
 
 def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
@@ -127,7 +126,7 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
     title = f"What was learned is lost: {name[0].lower() + name[1:]} is back at {say_number(lead.level)} since {since}"
     if lead.closed_step is not None:
         title = f"{name} was back where it began from {since} to {say_step(lead.closed_step)}"
-    stale = find_stale(scene)
+    stale = next((one for one in scene.facts.stales.values() if one.is_long), None)
     return Finding(
         kind=kind_of(lead),
         severity=WARNING,
@@ -152,7 +151,7 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
             level=lead.level,
             stale_step=None if stale is None else stale.first_step,
         ),
-        hypotheses=tuple(advise_relapse(scene)),
+        hypotheses=tuple(advise_relapse(scene, stale)),
         subject=lead.name,
     )
 

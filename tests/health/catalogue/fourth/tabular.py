@@ -4,10 +4,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 from keras import layers
-from sklearn.datasets import load_breast_cancer
 
 from tests.health.catalogue.fourth.common import batches
 from tests.health.catalogue.play import Watch
+from tests.health.catalogue.tools import CELLS, IS_BENIGN
 
 
 def applications(seed, n=6400):
@@ -46,8 +46,7 @@ def tumour_screening(watch: Watch, seed: int) -> None:
     (up to 4,254) reach the dense layers as they are: the loss explodes in four steps.
     """
     keras.utils.set_random_seed(seed)
-    d = load_breast_cancer()
-    x, y = d.data.astype("float32"), d.target.astype("float32")[:, None]
+    x, y = CELLS, IS_BENIGN[:, None]
     model = keras.Sequential(
         [
             keras.Input((30,)),
