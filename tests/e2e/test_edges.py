@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, WebSocketRoute, expect
 
 from tests.e2e.chromium import watch_page
 from tests.e2e.conftest import Open
@@ -62,6 +62,40 @@ def test_a_run_before_its_first_step_says_that_it_waits(open_page: Open, server:
             hook.send(message)
         hook.wait_for_verdict(messages[-1]["seq"])
     expect(page.get_by_role("heading", level=1)).to_have_text("Healthy to the end")
+
+
+def test_what_came_before_the_page_listened_is_not_lost(browser: Browser, server: Server) -> None:
+    """A run may say its last word between the page's first look at it and the moment when its messages are heard."""
+    run = SyntheticRun(layers=2, steps=80, run_id="quick")
+    held = []
+
+    def hold(line: WebSocketRoute) -> None:
+        to_server = line.connect_to_server()
+        line.on_message(lambda message: held.append(lambda: to_server.send(message)))
+
+    with SyntheticHook(server.url, run) as hook:
+        hook.greet()
+        detail, listing = browser.new_page(), browser.new_page()
+        for page, path in (detail, "/runs/quick"), (listing, "/"):
+            page.route_web_socket("**/ws/live", hold)
+            page.goto(server.url + path)
+        expect(detail.get_by_role("heading", level=1)).to_have_text("Waiting for the first step")
+        expect(listing.locator("tr[data-run=quick]")).to_contain_text("live")
+        messages = list(run.log())
+        for message in messages:
+            hook.send(message)
+        hook.wait_for_verdict(messages[-1]["seq"])
+        stream(server.url, SyntheticRun(layers=2, steps=8, run_id="quicker"))
+    expect(detail.get_by_role("heading", level=1)).to_have_text("Waiting for the first step")
+    assert len(held) == 2
+    for release in held:
+        release()
+    expect(detail.get_by_role("heading", level=1)).to_have_text("Healthy to the end")
+    expect(detail.locator(".run-chart [data-drawn]")).to_be_visible()
+    expect(listing.locator("tr[data-run=quick]")).to_contain_text("finished")
+    expect(listing.locator("tr[data-run=quicker]")).to_be_visible()
+    detail.close()
+    listing.close()
 
 
 def test_a_lost_connection_is_said_and_mended(browser: Browser, tmp_path: Path) -> None:

@@ -89,17 +89,17 @@ class ComparePage {
 
   #listen() {
     const { live } = this.context;
-    live.subscribe(this.ids);
     const timer = setInterval(() => {
       if (this.#isStale && !document.hidden) void this.refresh();
     }, REFRESH_MS);
     this.#ends.push(
       live.listen((message) => {
-        if (message.type === "progress" || message.type === "run" || message.type === "findings") this.#isStale = true;
+        if (message.type === "progress" || message.type === "run" || message.type === "findings" || message.type === "subscribed") this.#isStale = true;
       }),
       watchTheme(() => void this.#draw()),
       () => clearInterval(timer),
     );
+    live.subscribe(this.ids);
   }
 
   /** Fetches the comparison again. */

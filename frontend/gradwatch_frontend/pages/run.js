@@ -77,6 +77,8 @@ class RunPage {
   #isPaused = false;
   #isFollowing = false;
   #isClosed = false;
+  /** Messages that told more than progress. */
+  #nHeard = 0;
   /** The step up to which numbers were fetched. @type {number | null} */
   #shownStep = null;
   #followedAt = 0;
@@ -176,17 +178,9 @@ class RunPage {
 
   #listen() {
     const { live } = this.context;
-    live.subscribe([this.id]);
-    let wasLost = false;
     const timer = setInterval(() => void this.#follow(), FOLLOW_MS / 2);
-    this.#ends.push(
-      live.listen((message) => this.#hear(message)),
-      live.watch((state) => {
-        if (state === "open" && wasLost) void this.#refreshRun();
-        wasLost = state === "lost";
-      }),
-      () => clearInterval(timer),
-    );
+    this.#ends.push(live.listen((message) => this.#hear(message)), () => clearInterval(timer));
+    live.subscribe([this.id]);
     // Whoever changes the script and trains again comes back to this page to see whether it helped.
     const look = () => document.hidden || void this.#loadSequel();
     document.addEventListener("visibilitychange", look);
@@ -209,14 +203,17 @@ class RunPage {
   #hear(message) {
     const run = this.#run;
     if (run === null) return;
-    if (message.type === "progress" && message.run_id === this.id) {
+    if (message.type === "subscribed") void this.#refreshRun(); // what came before it was not heard
+    else if (message.type === "progress" && message.run_id === this.id) {
       Object.assign(run, { last_step: message.last_step, cost: message.cost ?? run.cost, n_rows_lost: message.n_rows_lost });
       this.#stepsPerS = message.steps_per_s;
       this.#draw();
     } else if (message.type === "run" && message.run.id === this.id) {
+      this.#nHeard += 1;
       this.#takeRun(message.run);
       if (message.run.state !== "live") void this.#refreshRun();
     } else if (message.type === "findings" && message.run_id === this.id) {
+      this.#nHeard += 1;
       this.#findings = message.findings;
       this.#draw();
       this.#drawCharts();
@@ -233,14 +230,20 @@ class RunPage {
     this.#draw();
   }
 
-  /** What only the run's own address says: its error, its streams, tensors that came since. */
+  /**
+   * Fetches what no message says (the run's error, its streams, tensors that came since), and what was said while nobody
+   * listened. An answer is older than what was heard while it was on its way.
+   */
   async #refreshRun() {
     try {
+      const nHeard = this.#nHeard;
       const [run, { findings }, tensors] = await this.#fetchRun();
       if (this.#isClosed) return;
+      if (nHeard !== this.#nHeard) return void this.#refreshRun();
       this.#findings = findings;
       this.#takeTensors(tensors);
-      this.#takeRun(run);
+      const heard = this.#run?.last_step ?? null;
+      this.#takeRun({ ...run, last_step: heard === null ? run.last_step : Math.max(heard, run.last_step ?? 0) });
     } catch (error) {
       report(error);
     }

@@ -85,8 +85,6 @@ class RunsPage {
 
   #listen() {
     const { live } = this.context;
-    live.subscribe("all");
-    let wasLost = false;
     const timer = setInterval(() => {
       if (document.hidden) return;
       if (this.#isStale || this.#runs.some((run) => run.state === "live")) void this.refresh();
@@ -94,13 +92,10 @@ class RunsPage {
     }, REFRESH_MS);
     this.#ends.push(
       live.listen((message) => this.#hear(message)),
-      live.watch((state) => {
-        if (state === "open" && wasLost) void this.refresh();
-        wasLost = state === "lost";
-      }),
       watchTheme(() => void this.#loadSpecification().then(() => this.#draw())),
       () => clearInterval(timer),
     );
+    live.subscribe("all");
   }
 
   #bind() {
@@ -127,6 +122,10 @@ class RunsPage {
 
   /** @param {import("../live.js").LiveMessage} message */
   #hear(message) {
+    if (message.type === "subscribed") {
+      void this.refresh(); // what came before it was not heard
+      return;
+    }
     if (message.type === "deleted") {
       this.#runs = this.#runs.filter((run) => run.id !== message.run_id);
       this.#picked.delete(message.run_id);
