@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from gradwatch import statistic
 from gradwatch.cadence import Cadence
+from gradwatch.memo import GraphMemo
 from gradwatch.operation import Operation, find_operations, operation_block
 from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
@@ -41,6 +42,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.step = _counter("gradwatch_step", -1)
+        self._memo = GraphMemo()
 
     def read(self) -> int:
         """The newest step that has begun; from any thread."""
@@ -48,14 +50,19 @@ class Clock:
 
     def peek(self, last: Any) -> Tensor:
         """The step that `tick` is going to give; updates nothing."""
-        now = self.step.read_value()
-        return now + tf.cast(last.read_value() == now, tf.int64)
+
+        def find() -> list[Tensor]:
+            now = self.step.read_value()
+            return [now + tf.cast(last.read_value() == now, tf.int64)]
+
+        return self._memo.get(id(last), find)[0]
 
     def tick(self, last: Any) -> Tensor:
         """The step of an ``apply`` to variables whose last step is in the variable ``last``; updates both."""
         step = self.peek(last)
         self.step.assign(step)
         last.assign(step)
+        self._memo.clear()
         return step
 
 

@@ -92,8 +92,11 @@ class Replay:
 
     def record(self, step: Tensor, is_bad: Tensor) -> None:
         """Adds the branch to the graph: where a step is bad its operations are repeated, and their counts kept."""
-        is_due = is_bad & (step >= self._not_before.read_value())
-        tf.cond(is_due, lambda: self._keep(step), lambda: tf.constant(0))
+
+        def repeat() -> Tensor:
+            return tf.cond(step >= self._not_before.read_value(), lambda: self._keep(step), lambda: tf.constant(0))
+
+        tf.cond(is_bad, repeat, lambda: tf.constant(0))
 
     def read(self) -> list[dict[str, Any]]:
         """The origins found since the last reading, as in the protocol's ``origins``."""
