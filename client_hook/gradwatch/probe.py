@@ -111,6 +111,9 @@ class Stream:
             with that of the others gave none; None: all are given.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
+
+    Attributes:
+        has_loss_of_tape: whether the loss is what a tape was asked to differentiate, for want of a better word.
     """
 
     SCALARS = (
@@ -146,6 +149,7 @@ class Stream:
     ) -> None:
         self.index = index
         self.replica = replica
+        self.has_loss_of_tape = False
         self.optimizer = optimizer
         self.names = tuple(names)
         self.kinds = tuple(kinds)

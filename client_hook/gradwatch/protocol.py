@@ -6,6 +6,7 @@ shape, so that a thousand tensors cost one ``memcpy``. ``docs/contract.md`` has 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ __all__ = [
     "decode_rows",
     "decode_scalars",
     "encode",
+    "is_loss",
     "rows_message",
     "scalars_message",
 ]
@@ -64,6 +66,12 @@ Message = dict[str, Any]
 Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
+
+
+def is_loss(name: str) -> bool:
+    """Whether a scalar is a loss of training, by its name: ``loss``, ``d_loss``, ``loss/critic``, not ``val_loss``."""
+    words = re.split(r"[^a-z]+", name.lower())
+    return "loss" in words and not {"val", "validation", "test", "scale"} & set(words)
 
 
 def encode(message: Message) -> bytes:

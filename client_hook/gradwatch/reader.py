@@ -16,7 +16,7 @@ from gradwatch.cadence import Cadence
 from gradwatch.columns import ColumnLog
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Stream
-from gradwatch.protocol import STATISTICS, Message, rows_message, scalars_message
+from gradwatch.protocol import STATISTICS, Message, is_loss, rows_message, scalars_message
 from gradwatch.ring import Ring, Rows
 
 __all__ = ["LoggedValue", "Reader", "ScalarLog", "global_norm"]
@@ -30,6 +30,7 @@ _LOSS: Final = Stream.SCALARS.index("loss")
 _GRADIENT_NORM: Final = Stream.SCALARS.index("gradient_norm")
 _SKIPPED: Final = Stream.SCALARS.index("skipped")
 _LOSS_SCALE: Final = Stream.SCALARS.index("loss_scale")
+LOGGED_WITHIN_S: Final = 0.5
 LOSS_SCALE_FLOOR: Final = 1.0
 """Gradients that overflow at this scale overflow without scaling too."""
 
@@ -52,10 +53,13 @@ class ScalarLog:
         self._values: list[LoggedValue] = []
         self._rings: dict[str, Ring] = {}
         self._offsets: dict[str, int] = {}
+        self.has_loss = False
+        """Whether the user logs a loss."""
 
     def ring(self, name: str) -> Ring:
         """The ring of the values that graphs log under a name."""
         with self._lock:
+            self.has_loss |= is_loss(name)
             if name not in self._rings:
                 self._rings[name] = Ring(1)
             return self._rings[name]
@@ -63,6 +67,7 @@ class ScalarLog:
     def add(self, value: LoggedValue) -> None:
         """Keeps a value logged from Python until the reader resolves it."""
         with self._lock:
+            self.has_loss |= is_loss(value.name)
             self._values.append(value)
 
     def take(self, now: float) -> list[Message]:
@@ -159,6 +164,8 @@ class Reader:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="gradwatch-reader", daemon=True)
         self._n_announced = 0
+        self._held: dict[int, list[tuple[float, dict[str, Any]]]] = {}
+        self._has_loss: dict[int, bool] = {}
         self._n_failures = 0
         self._read_at = time.monotonic()
         self._busy_s = 0.0
@@ -179,11 +186,11 @@ class Reader:
             self._thread.join(timeout=5)
         self.read()
 
-    def read(self) -> None:
-        """Takes everything off the rings now."""
+    def read(self, *, holds_back: bool = False) -> None:
+        """Takes everything off the rings now; ``holds_back``: what is not yet known whole may wait for another time."""
         with self._lock:
             try:
-                self._read()
+                self._read(holds_back=holds_back)
                 self._n_failures = 0
             except Exception as error:  # the boundary: whatever fails here must not reach training
                 self._n_failures += 1
@@ -198,11 +205,11 @@ class Reader:
     def _run(self) -> None:
         while not self._stop.wait(self._interval_s):
             began = time.thread_time()
-            self.read()
+            self.read(holds_back=not self._stop.is_set())
             self._look_around()
             self._busy_s += time.thread_time() - began
 
-    def _read(self) -> None:
+    def _read(self, *, holds_back: bool) -> None:
         now, elapsed_s = time.time(), time.monotonic() - self._read_at
         self._read_at += elapsed_s
         while self._n_announced < len(self._streams):
@@ -218,6 +225,7 @@ class Reader:
                 statistics, is_normal = self._send(stream, rows, now, elapsed_s)
                 sick += _find_nonfinite(stream, rows, statistics, is_normal)
                 fill = max(fill, (len(rows.steps) + rows.n_lost) / stream.ring.n_rows)
+            self._release(stream, is_last=not holds_back)
         if sick and self.first_nonfinite_step is None:
             # The earliest step; of one step a replica's own gradient, before what became of it.
             self.first_nonfinite_step, _, stream, name = min(sick, key=lambda one: one[:2])
@@ -260,6 +268,23 @@ class Reader:
             self._cadence.set_kinds(kinds)
         self._period, self._kinds = period, kinds
 
+    def _release(self, stream: Stream, *, is_last: bool) -> None:
+        """Sends the rows that wait to be told whether what a tape differentiated is the loss: not if the user logs one.
+
+        A loop that logs its loss from Python does so right after the step. That is waited for once.
+        """
+        held = self._held.get(stream.index, [])
+        if not held:
+            return
+        waited_s = time.monotonic() - held[0][0]
+        if stream.index not in self._has_loss and (self._log.has_loss or is_last or waited_s >= LOGGED_WITHIN_S):
+            self._has_loss[stream.index] = not self._log.has_loss
+        if stream.index in self._has_loss:
+            for _, numbers in held:
+                numbers["scalars_present"][:, _LOSS] *= self._has_loss[stream.index]
+                self._put(rows_message(**numbers))
+            held.clear()
+
     def _send(
         self, stream: Stream, rows: Rows, now: float, elapsed_s: float
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
@@ -274,21 +299,24 @@ class Reader:
         self.n_steps += n if stream.replica is None else 0
         self.n_lost += rows.n_lost
         self.last_step = max(self.last_step, int(rows.steps.max(initial=-1)))
-        message = rows_message(
-            seq=0,
-            stream=stream.index,
-            steps=rows.steps,
-            times=now - elapsed_s + elapsed_s * np.arange(1, n + 1) / max(n, 1),
-            statistics=statistics,
-            scalars=scalars,
-            scalars_present=present.astype(np.uint8),
-            n_lost=rows.n_lost,
-            cost=min(self._plan.cost_of_all, 1.0),
-            n_skipped=int((scalars[:, _SKIPPED] * present[:, _SKIPPED]).sum()) if stream.skips_nonfinite else 0,
-            operations=operations,
-            origins=[origin for replay in list(stream.replays) for origin in replay.read()],
-        )
-        self._put(message)
+        numbers: dict[str, Any] = {
+            "seq": 0,
+            "stream": stream.index,
+            "steps": rows.steps,
+            "times": now - elapsed_s + elapsed_s * np.arange(1, n + 1) / max(n, 1),
+            "statistics": statistics,
+            "scalars": scalars,
+            "scalars_present": present.astype(np.uint8),
+            "n_lost": rows.n_lost,
+            "cost": min(self._plan.cost_of_all, 1.0),
+            "n_skipped": int((scalars[:, _SKIPPED] * present[:, _SKIPPED]).sum()) if stream.skips_nonfinite else 0,
+            "operations": operations,
+            "origins": [origin for replay in list(stream.replays) for origin in replay.read()],
+        }
+        if stream.has_loss_of_tape:
+            self._held.setdefault(stream.index, []).append((time.monotonic(), numbers))
+        else:
+            self._put(rows_message(**numbers))
         is_normal = (scalars[:, _SKIPPED] > 0) & (scalars[:, _LOSS_SCALE] > LOSS_SCALE_FLOOR)
         return statistics, is_normal & (not stream.skips_nonfinite)
 

@@ -521,7 +521,8 @@ class Watch:
             taps = [*(entry.tap for entry in entries), *tapped]
             stream = self._stream(optimizer, variables, gradients, scalars, taps=taps, left_out=left_out)
             tapped_rows = _by_name(tapped) | self._columns.record(stream, entries)
-            before = stream.before(gradients, scalars, tapped_rows)
+            told = self._with_target(stream, scalars, target)
+            before = stream.before(gradients, told, tapped_rows)
             self._add_replay(stream, gradients, target if scalars.loss is None else scalars.loss, before)
         except WANTED_ERRORS:  # ours, which the user asked for, arriving while we are here
             raise
@@ -537,6 +538,14 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("reading the training step", error)
         return result
+
+    @staticmethod
+    def _with_target(stream: Stream, scalars: StepScalars, target: Any) -> StepScalars:
+        """A loop that says nothing of its loss has asked a tape for its gradients; scaled, it would be another's."""
+        if scalars.loss is not None or scalars.loss_scale is not None or target is None:
+            return scalars
+        stream.has_loss_of_tape = True
+        return scalars._replace(loss=target)
 
     def _record_replica(
         self,

@@ -22,7 +22,7 @@ class _Asked(NamedTuple):
     """One call of a tape's ``gradient``; variables by the ids of their `tf.Variable`.
 
     Attributes:
-        target: what the gradient is of; None where it is no floating tensor of a graph.
+        target: what the gradient is of; None where it is no floating tensor of a graph, nor a single number eagerly.
         sources: with respect to what.
         unreached: those whose gradient was None.
     """
@@ -42,7 +42,8 @@ class TapeLog:
         """A tape was asked for the gradients of a target with respect to some sources, and gave these."""
         ids = [id(resource_of(source)) for source in tf.nest.flatten(sources)]
         unreached = [one for one, gradient in zip(ids, tf.nest.flatten(gradients), strict=True) if gradient is None]
-        is_kept = tf.is_symbolic_tensor(target) and target.dtype.is_floating
+        is_kept = isinstance(target, tf.Tensor) and target.dtype.is_floating
+        is_kept = is_kept and (tf.is_symbolic_tensor(target) or target.shape.rank == 0)
         self._thread.asked = [
             *self._asked,
             _Asked(target if is_kept else None, frozenset(ids), frozenset(unreached)),

@@ -253,6 +253,82 @@ def test_log(watch, read, where, compiler):
     assert list(recording.logged["accuracy"].values()) == [0.5] * 8
 
 
+@pytest.mark.parametrize(
+    "compiler",
+    [tf.function, lambda step: step, lambda step: tf.function(step, jit_compile=True)],
+    ids=["tf.function", "eager loop", "xla"],
+)
+def test_the_loss_of_a_loop_that_logs_none_is_what_its_tape_differentiates(watch, read, compiler):
+    seen = reference_loop(training.sequential(), adam(), batches(X, Y))
+    model, optimizer = training.sequential(), adam()
+    watched = watch(model)
+    step = compiler(logging_step(model, optimizer, watched, where=None))
+    for x, y in batches(X, Y):
+        step(tf.constant(x), tf.constant(y))
+    recording = read(watched)
+    np.testing.assert_allclose(list(recording.scalar("loss").values()), seen["loss"], rtol=1e-4)
+    assert not recording.logged
+
+
+def test_a_loss_of_several_numbers_is_told_by_their_mean(watch, read):
+    model, optimizer = training.sequential(), sgd()
+    watched = watch(model)
+    losses = []
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            each = tf.square(tf.cast(y, tf.float32) - model(x)[:, 0])
+        optimizer.apply(tape.gradient(each, model.trainable_variables), model.trainable_variables)
+        return each
+
+    for x, y in batches(X, Y):
+        losses.append(float(np.mean(step(tf.constant(x), tf.constant(y)).numpy().astype(np.float64))))
+    np.testing.assert_allclose(list(read(watched).scalar("loss").values()), losses, rtol=1e-5)
+
+
+@pytest.mark.parametrize("compiler", [tf.function, lambda step: step], ids=["tf.function", "eager loop"])
+def test_each_of_two_players_has_the_loss_of_its_own_tape(watch, read, compiler):
+    players = TwoPlayers()
+    watched = watch(players.generator, players.critic)
+    players.play(5, compiler)
+    recording = read(watched)
+    losses = {table["optimizer"]: recording.scalar("loss", stream) for stream, table in recording.tables.items()}
+    assert [list(one) for one in losses.values()] == [list(range(5))] * 2
+    assert np.all(np.array([*losses["of_critic"].values()]) != [*losses["of_generator"].values()])
+
+
+@pytest.mark.parametrize("name", ["loss", "d_loss"])
+@pytest.mark.parametrize("compiler", [tf.function, lambda step: step], ids=["tf.function", "eager loop"])
+def test_a_loop_that_logs_a_loss_is_believed_and_not_its_tape(watch, read, compiler, name):
+    model, optimizer = training.sequential(), adam()
+    watched = watch(model)
+    step = compiler(logging_step(model, optimizer, watched, where=None))
+    for x, y in batches(X, Y):
+        loss = step(tf.constant(x), tf.constant(y))
+        watched.log(**{name: 2 * loss})
+    recording = read(watched)
+    assert not recording.scalar("loss")
+    assert list(recording.logged[name]) == list(range(8))
+
+
+def test_a_scaled_loss_is_not_taken_for_the_loss(watch, read):
+    model, optimizer = training.sequential(), keras.optimizers.LossScaleOptimizer(sgd())
+    watched = watch(model)
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = optimizer.scale_loss(LOSS(y, model(x)))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for x, y in batches(X, Y):
+        step(tf.constant(x), tf.constant(y))
+    recording = read(watched)
+    assert recording.steps() == list(range(8))
+    assert not recording.scalar("loss")
+
+
 def test_log_under_xla(watch, read):
     seen = reference_loop(training.sequential(), adam(), batches(X, Y))
     model, optimizer = training.sequential(), adam()
@@ -331,15 +407,15 @@ def test_log_of_what_is_no_number(watch, value):
 
 
 def test_eager_evaluation_leaves_no_loss_behind(watch, read):
-    """A custom loop after `evaluate`: its steps have no loss of their own, and get no other's."""
+    """A custom loop after `evaluate`: its steps have their own loss, and get no other's."""
     model = compiled(training.sequential(), adam(), run_eagerly=True)
     watched = watch(model)
     model.evaluate(X, Y, verbose=0)
     step = logging_step(model, model.optimizer, watched, where=None)
-    step(X[:16], Y[:16])
+    loss = float(step(X[:16], Y[:16]))
     recording = read(watched)
     assert recording.steps() == [0]
-    assert recording.scalar("loss") == {}
+    assert recording.scalar("loss") == {0: pytest.approx(loss)}
 
 
 def test_steps_under_own_train_step(watch, read):

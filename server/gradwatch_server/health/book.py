@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gradwatch.protocol import is_loss
 from gradwatch_server.health.series import Question, Reading, Series
 
-__all__ = ["LOGGED", "UPDATE_RATIO", "WEIGHTS_FINITE", "Book", "StepQuestion", "Testimony", "is_loss"]
+__all__ = ["LOGGED", "UPDATE_RATIO", "WEIGHTS_FINITE", "Book", "StepQuestion", "Testimony"]
 
 LOGGED: Final = -1
 """The stream number of scalars that the user logs."""
@@ -22,12 +22,6 @@ WEIGHTS_FINITE: Final = "gradwatch/weights_finite"
 """Scalars that the engine itself derives from the rows."""
 
 Key = tuple[int, str]
-
-
-def is_loss(name: str) -> bool:
-    """Whether a scalar is a loss of training, by its name: ``loss``, ``d_loss``, ``loss/critic``, not ``val_loss``."""
-    words = re.split(r"[^a-z]+", name.lower())
-    return "loss" in words and not {"val", "validation", "test", "scale"} & set(words)
 
 
 class StepQuestion:

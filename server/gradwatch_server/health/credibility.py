@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from gradwatch_server.health.book import UPDATE_RATIO, Testimony
@@ -35,13 +36,15 @@ LEARNED_SHARE: Final = 0.1
 FLAT_SHARE: Final = 0.9
 """From this share of dead or saturated units on a layer passes next to nothing on."""
 SPARE_SHARE: Final = 0.5
-"""A loss that fell below this part of its start while some units are left learns with those."""
+"""A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
 FALLEN_SHARE: Final = 0.9
 """A loss above this part of its start has not fallen."""
 SMALL_RATIO: Final = 0.1 * USUAL_RATIO
 """Updates this small against the weights are too small."""
 GROWN_FACTOR: Final = 3.0
 """A global gradient norm this many times that of the first 20 rows has grown: by then what runs away is on its way."""
+WARM_UP_FACTOR: Final = 2.0
+"""A rate that has grown by this since the start is on its way up."""
 DONE_LOSS: Final = 1e-6
 """A loss this small has nothing left to learn: its gradients may well be zero."""
 
@@ -71,8 +74,21 @@ def _is_flat_credible(episode: Flat, testimony: Testimony) -> bool:
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 
-def _is_rate_credible(_: Rate, testimony: Testimony) -> bool:
-    return _has_not_fallen(testimony.known.read_loss())
+def _is_still_credible(episode: Still, testimony: Testimony) -> bool:
+    if not episode.is_slow:
+        return _has_work_left(episode, testimony)
+    rate = testimony.known.read("learning_rate")
+    is_rising = rate.initial is not None and rate.recent is not None and rate.recent > WARM_UP_FACTOR * rate.initial
+    loss = testimony.known.read_loss()
+    return loss.initial is not None and not is_rising and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
+
+
+def _is_rate_credible(episode: Rate, testimony: Testimony) -> bool:
+    loss = testimony.known.read_loss()
+    if not episode.n_first:
+        return _has_not_fallen(loss)
+    # The first updates threw the loss up with the weights: it is compared with what it was before them.
+    return _has_not_fallen(replace(loss, initial=testimony.onset.read_loss().value))
 
 
 def _is_fade_credible(episode: Fade, testimony: Testimony) -> bool:
@@ -109,7 +125,7 @@ def _is_relapse_credible(episode: Relapse, _: Testimony) -> bool:
 _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Vanishing: _has_work_left,
     Cut: _has_work_left,
-    Still: _has_work_left,
+    Still: _is_still_credible,
     Alike: _has_work_left,
     Zero: _is_zero_credible,
     Flat: _is_flat_credible,

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
-from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony, is_loss
+from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, is_loss
+from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony
 from gradwatch_server.health.credibility import is_credible
 from gradwatch_server.health.episode import Episode, Fade, Missing, NonFinite, Phase, Plateau, Relapse, Runaway
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding

@@ -314,6 +314,8 @@ class Zero(Episode):
         share: the share of rows since its first step in which they were zero, when it was known.
         unread: those among them whose layer gave something, of which the loss took nothing.
         rounding: the largest of their norms over that of the whole gradient: rounding where it is not 0.
+        output: the smallest and the largest number that the last layer gave, where the loss does not depend on it: then
+            it is the loss that is flat. None where it does, or where that is not known.
     """
 
     positions: dict[int, int] = field(default_factory=dict)
@@ -322,13 +324,20 @@ class Zero(Episode):
     share: float = 1.0
     unread: tuple[int, ...] = ()
     rounding: float = 0.0
+    output: tuple[float, float] | None = None
 
 
 @dataclass(eq=False)
 class Rate(Episode):
-    """Updates large against the weights; ``ratio`` is the median over kernels and rows at the moment it was known."""
+    """Updates large against the weights.
+
+    Attributes:
+        ratio: the median over kernels and rows at the moment it was known.
+        n_first: where it was the run's first updates that were large: how many. ``ratio`` is then that of them all.
+    """
 
     ratio: float = float("nan")
+    n_first: int = 0
 
 
 @dataclass(eq=False)
@@ -439,17 +448,19 @@ class Plateau(Episode):
 
 @dataclass(eq=False)
 class Still(Episode):
-    """Weights that stand still: since the first step, or after they had moved.
+    """Weights that stand still, since the first step or after they had moved; or that have hardly moved from the first on.
 
     Attributes:
         ratio: the largest update norm / weight norm of a kernel until it was known.
         gradient_norm: the median of the global gradient norm until then, above 0.
         has_moved: whether they had moved before.
+        is_slow: whether they move, so slowly that it takes them tens of thousands of steps to get anywhere.
     """
 
     ratio: float = float("nan")
     gradient_norm: float = float("nan")
     has_moved: bool = False
+    is_slow: bool = False
 
 
 @dataclass(eq=False)

@@ -12,7 +12,7 @@ from gradwatch_server.health.episode import Phase, Rate
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.tally import Tally
 
-__all__ = ["RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
+__all__ = ["FIRST_RATIO", "RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
 
 USUAL_RATIO: Final = 1e-3
 """Update norm / weight norm of a well-set rate (Karpathy, CS231n notes, "Ratio of weights:updates")."""
@@ -25,6 +25,10 @@ CONFIRM_ROWS: Final = 20
 JUDGE_ROWS: Final = 100
 """Rows that the loss is given to fall in, whatever the updates: published rules of 10 steps mistake noise for
 standstill."""
+FIRST_ROWS: Final = 10
+FIRST_RATIO: Final = 1.0
+"""What a run's first updates may be of the weights, all together. Beyond that they put the weights somewhere else, where
+each further update is small against them: a high rate hides itself so. Small healthy networks reach 0.3 with Adam."""
 
 Float64 = npt.NDArray[np.float64]
 
@@ -44,6 +48,8 @@ class LearningRateRule:
         self._n_rows = 0
         self._start_row = -1
         self._ratios: list[float] = []
+        self._first: list[tuple[int, float]] = []
+        self._start: Rate | None = None
         self.episodes = self._tally.episodes
 
     def feed(self, block: Block) -> tuple[npt.NDArray[np.int64], Float64]:
@@ -55,12 +61,40 @@ class LearningRateRule:
         ratio = self._measure(block)
         known = np.isfinite(ratio)
         steps, values = block.steps[known], ratio[known]
+        self._take_first(steps, values)
         if self._tally.count or (values > RATIO_LIMIT).any():
             rows = self._n_rows + np.flatnonzero(known)
             for row, step, value in zip(rows.tolist(), steps.tolist(), values.tolist(), strict=True):
                 self._step(row, step, value)
         self._n_rows += len(block.steps)
+        self._judge_first(block)
         return steps, values
+
+    def _take_first(self, steps: npt.NDArray[np.int64], values: Float64) -> None:
+        n = FIRST_ROWS - len(self._first)
+        self._first += zip(steps[:n].tolist(), values[:n].tolist(), strict=True)
+
+    def _judge_first(self, block: Block) -> None:
+        """Once the loss has had its time: were the first updates so large that the weights began anew?"""
+        if self._start is not None:
+            self._start.last_step = int(block.steps[-1])
+        elif len(self._first) == FIRST_ROWS and self._n_rows - len(block.steps) < JUDGE_ROWS <= self._n_rows:
+            total = sum(value for _, value in self._first)
+            if total < FIRST_RATIO or self._tally.episodes:
+                return
+            known_step = int(block.steps[JUDGE_ROWS - self._n_rows - 1])
+            self._start = Rate(
+                stream=self._stream,
+                phase=Phase.UPDATE,
+                first_step=self._first[0][0],
+                last_step=known_step,
+                n_rows=FIRST_ROWS,
+                known_step=known_step,
+                table=self._table,
+                ratio=total,
+                n_first=FIRST_ROWS,
+            )
+            self.episodes.append(self._start)
 
     def _measure(self, block: Block) -> Float64:
         if not len(self._weight):

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gradwatch.protocol import is_loss
 from gradwatch_server.health.alike import AlikeRule
 from gradwatch_server.health.block import Block
-from gradwatch_server.health.book import is_loss
 from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
 from gradwatch_server.health.exploding import ExplodingRule

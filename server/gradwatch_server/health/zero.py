@@ -51,6 +51,7 @@ class ZeroRule:
         self._is_in_layer = self._layer_of[:, None] == np.arange(len(names))
         self._is_unread = np.zeros(n, bool)
         """Whether the kernel's layer gave something, of which the loss took nothing, when that was last looked at."""
+        self._output: tuple[float, float] | None = None
         self.episodes: list[Zero] = []
 
     def feed(self, block: Block) -> None:
@@ -96,6 +97,10 @@ class ZeroRule:
         silent = {table.layers[column] for column in table.backprop[signal == 0]} - read
         is_any_dead = bool((output == 0).any())
         self._is_unread = np.array([not is_any_dead and layer in silent for layer in self._layers])
+        self._output = None
+        if len(output) and output[-1] > 0 and signal[-1] == 0:
+            low, high = block.statistics[row, table.activation[-1], [COLUMN["min"], COLUMN["max"]]].tolist()
+            self._output = low, high
 
     def _step(self, step: int, is_zero: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64], whole: float) -> None:
         self._run_step[is_zero & (self._run == 0)] = step
@@ -150,5 +155,6 @@ class ZeroRule:
             unread=tuple(self._table.kernels[is_dead & self._is_unread].tolist()),
             share=share,
             rounding=float(norm[dead].max(initial=0.0)) / whole if whole > 0 else 0.0,
+            output=self._output,
         )
         self.episodes.append(self._current)

@@ -359,18 +359,23 @@ def _qualified(own: list[StreamColumns], stream: StreamColumns, name: str) -> st
 def _scalar(run: RunColumns, name: str, place: Place = EVERYWHERE) -> tuple[Array, Array, Array]:
     """Steps (ascending, once for each worker), times and values of one scalar.
 
-    The plain name means the first stream of each worker that has it.
+    The plain name means the first stream of each worker that has it. What the user logged for a step stands before what
+    the stream has of that name.
     """
     parts = []
+    logged: dict[int, Array] = {}
     if place.replica is None:
-        parts += [(one.steps, one.times, one.values) for one in run.scalars.get(name, ()) if place.has(one.worker)]
+        for one in run.scalars.get(name, ()):
+            if place.has(one.worker):
+                parts.append((one.steps, one.times, one.values))
+                logged[one.worker] = one.steps
     for own in _workers(place.of(run)):
         for stream in own:
             for index, plain in enumerate(stream.table.scalars):
                 owners = _owners(own, plain)
                 is_meant = name == plain and stream is owners[0]
                 if is_meant or (len(owners) > 1 and name == _qualified(own, stream, plain)):
-                    kept = stream.present[:, index]
+                    kept = stream.present[:, index] & ~np.isin(stream.steps, logged.get(stream.worker, ()))
                     parts.append((stream.steps[kept], stream.times[kept], stream.scalars[kept, index]))
     if not parts:
         return np.empty(0, np.int64), np.empty(0), np.empty(0, np.float32)

@@ -15,6 +15,7 @@ __all__ = [
     "CUT_CODE",
     "DEAD_CODE",
     "LARGE_INPUT",
+    "OUTPUT_CODE",
     "SCALE_CODE",
     "advise_fade",
     "advise_growth",
@@ -23,6 +24,7 @@ __all__ = [
     "advise_scale",
     "advise_vanishing",
     "advise_zero",
+    "better_rate",
 ]
 
 EARLY_STEPS: Final = 20
@@ -55,6 +57,15 @@ STEEP_CODE = """\
 log = tf.math.log(tf.maximum(x, 1e-3))
 norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-6)
 ratio = a / (tf.abs(b) + 1e-3)"""
+
+LOGITS_CODE: Final = """\
+scores = tf.keras.layers.Dense(n_classes)(x)             # no activation, and the loss is told so:
+model.compile(loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), optimizer=optimizer)"""
+
+OUTPUT_CODE: Final = """\
+# One output: a sigmoid, or none with from_logits=True. A softmax over one number is always 1.
+output = tf.keras.layers.Dense(1)(x)
+model.compile(loss=tf.keras.losses.BinaryCrossentropy(from_logits=True), optimizer=optimizer)"""
 
 INITIAL_CODE = """\
 # Variance-keeping starts: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
@@ -417,6 +428,8 @@ def advise_zero(
     unread: list[str],
     cancelled: str | None,
     is_cut_off: bool,
+    output: tuple[float, float] | None,
+    is_softmax_of_one: bool,
 ) -> list[Hypothesis]:
     """Causes of gradients that are exactly zero, or rounding.
 
@@ -429,9 +442,16 @@ def advise_zero(
         unread: layers whose outputs are not zero, and that the loss does not depend on.
         cancelled: the last layer of which nothing but rounding is left, if they are no exact zeros.
         is_cut_off: whether these are all kernels from the input to some layer, and those behind it learn.
+        output: the range of what the last layer gives, where no kernel has a gradient and the loss does not depend on
+            that output.
+        is_softmax_of_one: whether no kernel has a gradient, and the last layer puts a softmax on one number.
     """
     if cancelled is not None:
         return [_advise_cancelled(cancelled)]
+    if is_softmax_of_one:
+        return [_advise_softmax_of_one()]
+    if output is not None:
+        return _advise_flat_loss(*output)
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
     is_underflow = is_half and is_everything and not is_shown and not scene.is_loss_scaled
@@ -477,6 +497,41 @@ def advise_zero(
             )
         )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _advise_softmax_of_one() -> Hypothesis:
+    return Hypothesis(
+        "The last layer puts a softmax on a single number",
+        0.95,
+        "A softmax over one number is always 1, whatever the number is. So the output never changes, the loss cannot "
+        "tell one model from another, and no gradient is left.",
+        "Of two classes, give the one output a sigmoid, or no activation and `from_logits=True`.",
+        OUTPUT_CODE,
+    )
+
+
+def _advise_flat_loss(low: float, high: float) -> list[Hypothesis]:
+    """Causes of a loss that does not depend on what the model gives, which lies in this range."""
+    is_score = low < 0 or high > 1
+    given = f"The last layer gives numbers from {say_number(low)} to {say_number(high)}"
+    clipped = Hypothesis(
+        "The loss takes scores for probabilities, and clips them: `from_logits=True` is missing",
+        0.9 if is_score else 0.1,
+        f"{given}, and the gradient with respect to every one of them is exactly 0. A cross-entropy that expects "
+        "probabilities clips what it is given to between 0 and 1, and a clip has slope 0 outside its limits.",
+        "Tell the loss that it gets logits, or end the model in a softmax (a sigmoid, if classes do not exclude each "
+        "other).",
+        LOGITS_CODE,
+    )
+    constant = Hypothesis(
+        "The loss is constant, or cut off from the model's output",
+        0.5 if is_score else 0.7,
+        f"{given}, and the loss does not depend on them: a mask that is empty, a weight of 0, a rounding, an argmax or "
+        "`stop_gradient` between output and loss give that.",
+        "Check the loss's weights and masks, and look for operations without a slope.",
+        CUT_CODE,
+    )
+    return sorted([clipped, constant], key=lambda hypothesis: -hypothesis.confidence)
 
 
 def _advise_cancelled(layer: str) -> Hypothesis:
@@ -548,11 +603,12 @@ def _say_better_rate(scene: Scene) -> str:
         return "Lower the learning rate by a factor of ten."
     return (
         f"Lower the learning rate from {say_number(rate)}, tenfold at a time: about "
-        f"{say_number(_better_rate(rate, ratio))} makes updates of the usual size."
+        f"{say_number(better_rate(rate, ratio))} makes updates of the usual size."
     )
 
 
-def _better_rate(rate: float, ratio: float) -> float:
+def better_rate(rate: float, ratio: float) -> float:
+    """The rate that would bring the ratio of updates to weights to what is usual, to one digit."""
     # The ratio is in proportion to the rate; one digit is all that this knows.
     return float(f"{rate * USUAL_RATIO / ratio:.0e}")
 
@@ -560,7 +616,7 @@ def _better_rate(rate: float, ratio: float) -> float:
 def _rate_code(scene: Scene) -> str:
     rate, ratio = scene.learning_rate, scene.update_ratio
     is_known = rate is not None and ratio is not None and ratio > USUAL_RATIO
-    target = _better_rate(rate, ratio) if is_known and rate is not None and ratio is not None else 1e-4
+    target = better_rate(rate, ratio) if is_known and rate is not None and ratio is not None else 1e-4
     return (
         "n_steps = epochs * len(batches)                         # of the whole training\n"
         "schedule = tf.keras.optimizers.schedules.CosineDecay(\n"

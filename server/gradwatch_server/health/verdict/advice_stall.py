@@ -7,14 +7,31 @@ from typing import Final
 from gradwatch_server.health.cut import may_be_clipped
 from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
 from gradwatch_server.health.finding import Hypothesis
-from gradwatch_server.health.learning_rate import RATIO_LIMIT
+from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.operation_table import Operation
-from gradwatch_server.health.verdict.advice_norm import CUT_CODE, DEAD_CODE, LARGE_INPUT, SCALE_CODE, advise_rate
+from gradwatch_server.health.verdict.advice_norm import (
+    CUT_CODE,
+    DEAD_CODE,
+    LARGE_INPUT,
+    OUTPUT_CODE,
+    SCALE_CODE,
+    advise_rate,
+    better_rate,
+)
 from gradwatch_server.health.verdict.operation import say_noun, say_place
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
-__all__ = ["advise_alike", "advise_batch", "advise_cut", "advise_flat", "advise_mean", "advise_plateau", "advise_still"]
+__all__ = [
+    "advise_alike",
+    "advise_batch",
+    "advise_cut",
+    "advise_flat",
+    "advise_mean",
+    "advise_plateau",
+    "advise_slow",
+    "advise_still",
+]
 
 LOGIT_CODE: Final = """\
 # No activation on the layer that gives the logits: relu turns every negative one into 0.
@@ -198,11 +215,6 @@ def _rates(scene: Scene) -> list[Hypothesis]:
 SMALL_NORM: Final = 1e-5
 """A global gradient norm below which the loss hardly depends on the weights. Above it the rate is to blame."""
 
-OUTPUT_CODE: Final = """\
-# One output: a sigmoid, or none with from_logits=True. A softmax over one number is always 1.
-output = tf.keras.layers.Dense(1)(x)
-model.compile(loss=tf.keras.losses.BinaryCrossentropy(from_logits=True), optimizer=optimizer)"""
-
 
 def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
     """Causes of weights that stand still: no gradient to speak of, or no rate."""
@@ -228,6 +240,34 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         "optimizer = tf.keras.optimizers.Adam(1e-3)",
     )
     return sorted([output, small], key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
+    """Causes of weights that hardly move."""
+    rate = scene.learning_rate
+    said = "" if rate is None else f" of {say_number(rate)}"
+    better = None if rate is None else better_rate(rate, lead.ratio)
+    n_steps = 0.1 / lead.ratio
+    return [
+        Hypothesis(
+            "The learning rate is too small",
+            0.85,
+            f"With a rate{said} it takes some {n_steps:,.0f} steps to change the weights by a tenth, and a model that "
+            f"learns changes them by more. Updates are usually about {USUAL_RATIO:g} of the weights at a step.",
+            "Raise the learning rate"
+            + (", a factor of 10 at a time." if better is None else f" to about {say_number(better)}."),
+            f"optimizer.learning_rate = {1e-3 if better is None else better:g}",
+        ),
+        Hypothesis(
+            "The loss is scaled down",
+            0.3 if lead.gradient_norm < SMALL_NORM else 0.1,
+            f"The gradient of all weights together is {say_number(lead.gradient_norm)}. A loss that is multiplied by a "
+            "small weight, or divided by the number of all elements, has small gradients, and SGD takes small steps.",
+            "Take the mean over the batch and leave weights out, or use an optimizer that does not depend on the "
+            "gradient's size, such as Adam.",
+            "optimizer = tf.keras.optimizers.Adam(1e-3)",
+        ),
+    ]
 
 
 SCHEDULE_CODE: Final = """\

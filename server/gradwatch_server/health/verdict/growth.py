@@ -9,7 +9,7 @@ from typing import Final
 from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.exploding import HARM_FACTOR
 from gradwatch_server.health.finding import CRITICAL, Finding
-from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.learning_rate import FIRST_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.advice_norm import advise_growth, advise_rate
 from gradwatch_server.health.verdict.advice_operation import advise_operation, advise_steep
 from gradwatch_server.health.verdict.advice_witness import advise_outlier, say_outlier
@@ -100,6 +100,8 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
     title = f"Updates are {lead.ratio:.0%} of the weights and the loss does not fall: the learning rate looks too high"
     if scene.incident.has_nonfinite:
         title = f"Updates were {lead.ratio:.0%} of the weights{_say_end(scene)}: the learning rate is too high"
+    if lead.n_first:
+        return _tell_first(lead, scene)
     summary = (
         f"From {say_step(lead.first_step)} on the median update was {say_number(lead.ratio)} of the weights it "
         f"changed, where {USUAL_RATIO:g} is usual"
@@ -115,6 +117,32 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
         layer=None,
         tensor=None,
         evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
+        hypotheses=(advise_rate(scene, 0.8),),
+    )
+
+
+def _tell_first(lead: Rate, scene: Scene) -> Finding:
+    """The finding of first updates that threw the weights away."""
+    rate, loss = scene.learning_rate, scene.testimony.known.read_loss()
+    before = scene.testimony.onset.read_loss().value
+    end = _say_end(scene) if scene.incident.has_nonfinite else ""
+    summary = (
+        f"The first {lead.n_first} updates together were {say_number(lead.ratio)} times the weights they changed, "
+        f"where {lead.n_first * USUAL_RATIO:g} is usual. The loss was {say_number(before or 0.0)} before them, and "
+        f"{say_number(loss.recent or 0.0)} at {say_step(lead.known_step)}"
+    )
+    if rate is not None:
+        summary += f"; the learning rate was {say_number(rate)}"
+    return Finding(
+        kind="lr_too_high",
+        severity=scene.severity,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=f"The first {lead.n_first} updates replaced the weights{end}, and the loss has not come down since: the "
+        "learning rate looks too high",
+        layer=None,
+        tensor=None,
+        evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=FIRST_RATIO, usual_ratio=USUAL_RATIO),
         hypotheses=(advise_rate(scene, 0.8),),
     )
 

@@ -166,6 +166,8 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
                 unread=unread,
                 cancelled=table.layer_of_gradient(positions[-1]) if lead.rounding else None,
                 is_cut_off=positions == table.kernels[: len(positions)].tolist(),
+                output=lead.output if is_everything else None,
+                is_softmax_of_one=is_everything and _is_softmax_of_one(table, lead.output),
             )
         ),
     )
@@ -183,6 +185,13 @@ def _is_recurrent(lead: Vanishing, table: TensorTable) -> bool:
         and pair[1][1] in {n * pair[1][0] for n in (1, 3, 4)}
         for pair in shapes.values()
     )
+
+
+def _is_softmax_of_one(table: TensorTable, output: tuple[float, float] | None) -> bool:
+    """Whether the last layer gives one number, which a softmax makes 1."""
+    last = table.activation[-1:]
+    is_softmax = any(table.functions[column] == "softmax" for column in last) or output == (1.0, 1.0)
+    return is_softmax and any(table.shapes[column][-1:] == (1,) for column in last)
 
 
 def _is_cut_off(table: TensorTable, positions: tuple[int, ...]) -> bool:

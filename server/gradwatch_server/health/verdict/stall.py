@@ -15,6 +15,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_flat,
     advise_mean,
     advise_plateau,
+    advise_slow,
     advise_still,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
@@ -131,7 +132,9 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
 
 
 def tell_still(lead: Still, scene: Scene) -> Finding:
-    """The finding of weights that stand still."""
+    """The finding of weights that stand still, or as good as still."""
+    if lead.is_slow:
+        return _tell_slow(lead, scene)
     n_steps = lead.last_step - lead.first_step + 1
     first, rate = say_step(lead.first_step), scene.learning_rate
     how_long = f"since {first}" if lead.has_moved else f"in {n_steps:,} steps"
@@ -152,6 +155,25 @@ def tell_still(lead: Still, scene: Scene) -> Finding:
         gradient_norm=lead.gradient_norm,
     )
     return _tell_stand(lead, scene, title, evidence, advise_still(lead, scene), subject="weights")
+
+
+def _tell_slow(lead: Still, scene: Scene) -> Finding:
+    """The finding of weights that hardly move."""
+    n_steps, loss = lead.last_step - lead.first_step + 1, scene.testimony.known.read_loss()
+    hardly = "hardly move" if lead.is_open else f"hardly moved until {say_step(lead.closed_step or lead.last_step)}"
+    title = f"The weights {hardly}: no step changed a kernel by more than {say_number(lead.ratio)} of itself"
+    rate = scene.learning_rate
+    evidence = scene.evidence(
+        f"In {n_steps:,} steps no kernel's update was more than {say_number(lead.ratio)} of its weights, where "
+        f"{USUAL_RATIO:g} is usual. By then the loss had gone from {say_number(loss.initial or 0.0)} to "
+        f"{say_number(loss.recent or 0.0)}"
+        + (f"; the learning rate is {say_number(rate)}." if rate is not None else "."),
+        ratio=lead.ratio,
+        ratio_limit=USUAL_RATIO,
+        has_moved=True,
+        gradient_norm=lead.gradient_norm,
+    )
+    return _tell_stand(lead, scene, title, evidence, advise_slow(lead, scene), subject="weights")
 
 
 def tell_alike(lead: Alike, scene: Scene) -> Finding:
