@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.fourth import BROKEN
+from tests.health.catalogue.fifth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
 
 

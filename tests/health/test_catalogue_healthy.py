@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.health.catalogue.fourth import HEALTHY
+from tests.health.catalogue.fifth import HEALTHY
 from tests.health.catalogue.play import play
 
 

@@ -378,6 +378,7 @@ class Flat(Episode):
         is_first_row: whether it was so from the first rows on.
         largest_input: the largest |value| that entered the step at `known_step`, NaN if not captured.
         next_function: the activation function of the next layer, "" if there is no next layer, None if not known.
+        is_of_zeros: whether the layer's kernels hold nothing but zeros at `known_step`.
     """
 
     is_dead: bool = True
@@ -388,6 +389,7 @@ class Flat(Episode):
     is_first_row: bool = False
     largest_input: float = float("nan")
     next_function: str | None = None
+    is_of_zeros: bool = False
 
 
 @dataclass(eq=False)
@@ -448,7 +450,7 @@ class Plateau(Episode):
 
 @dataclass(eq=False)
 class Still(Episode):
-    """Weights that stand still, since the first step or after they had moved; or that have hardly moved from the first on.
+    """Weights that stand still, since the first step or after they had moved; or that hardly move at all.
 
     Attributes:
         ratio: the largest update norm / weight norm of a kernel until it was known.

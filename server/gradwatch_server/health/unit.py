@@ -164,8 +164,16 @@ class FlatRule:
             is_first_row=bool(self._before[first] >= START_LIMIT),
             largest_input=largest_input(block, row, self._table),
             next_function=_next_function(self._table, column),
+            is_of_zeros=_is_of_zeros(block, row, self._table, column),
         )
         self.episodes.append(self._current)
+
+
+def _is_of_zeros(block: Block, row: int, table: TensorTable, column: int) -> bool:
+    """Whether the kernels of an output's layer are known, and hold nothing but zeros."""
+    kernels = table.weight_of[table.kernels]
+    own = [c for c in kernels[kernels >= 0].tolist() if table.layers[c] == table.layers[column]]
+    return bool(own) and bool((block.statistics[row, own, COLUMN["norm"]] == 0).all())
 
 
 def is_dying(function: str | None) -> bool:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
+import runpy
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import keras
 import numpy as np
 
+import gradwatch
 from gradwatch import session
 from gradwatch.protocol import STATISTICS
 from gradwatch_server.health import Engine, Finding
@@ -106,6 +110,21 @@ def collected() -> Iterator[list[Collector]]:
         warnings.filterwarnings("ignore", message="Gradients do not exist")
         warnings.filterwarnings("ignore", message="You are using a softmax over axis -1")
         yield made
+
+
+def script(path: Path) -> Training:
+    """A training that is a script of its own, as its user wrote it, with the one line in it; its seed is ``SEED``."""
+
+    def train(watch: Watch, seed: int) -> None:
+        with (
+            mock.patch.object(gradwatch, "watch", watch),
+            mock.patch.dict(os.environ, {"SEED": str(seed)}),
+            redirect_stdout(io.StringIO()),
+        ):
+            runpy.run_path(str(path), run_name="__main__")
+
+    train.__name__ = path.stem
+    return train
 
 
 def play(train: Training, seed: int = 0) -> Played:

@@ -59,6 +59,8 @@ print(model.evaluate(x[:10], y[:10]))"""
 def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     """Causes of units that are dead or saturated."""
     ratio, function = scene.update_ratio, lead.next_function
+    if lead.is_dead and lead.is_of_zeros:
+        return [_zeros(lead)]
     found = []
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.85 if not lead.is_first_row else 0.5))
@@ -345,6 +347,21 @@ def _logits(*, is_last: bool) -> Hypothesis:
         "through the relu is 0.",
         "Give the output layer no activation, and let the loss take the logits.",
         LOGIT_CODE,
+    )
+
+
+def _zeros(lead: Flat) -> Hypothesis:
+    is_start = lead.is_first_row
+    return Hypothesis(
+        "The kernels start at 0" if is_start else "The kernels have become 0",
+        0.95,
+        "A layer whose kernel holds nothing but zeros gives 0 for every input. Behind a relu its slope is 0 too, so no "
+        "gradient comes back to change that"
+        + ("." if is_start else "; weight decay, a mask or an assignment has taken everything out."),
+        "Start the kernels from random numbers; only biases may start at 0."
+        if is_start
+        else "Look for what sets the kernels to 0: a mask, a penalty that is too strong, weights that were loaded.",
+        ALIKE_CODE,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gradwatch_server.health.episode import Fade, Missing, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
@@ -190,7 +192,8 @@ def _is_recurrent(lead: Vanishing, table: TensorTable) -> bool:
 def _is_softmax_of_one(table: TensorTable, output: tuple[float, float] | None) -> bool:
     """Whether the last layer gives one number, which a softmax makes 1."""
     last = table.activation[-1:]
-    is_softmax = any(table.functions[column] == "softmax" for column in last) or output == (1.0, 1.0)
+    is_one = output is not None and all(math.isclose(number, 1.0, rel_tol=1e-6) for number in output)
+    is_softmax = is_one or any(table.functions[column] == "softmax" for column in last)
     return is_softmax and any(table.shapes[column][-1:] == (1,) for column in last)
 
 

@@ -1,0 +1,119 @@
+"""Rates that throw the weights away in the first steps, rates that hardly move them, and losses that are flat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.health.streams import COLUMN, Run, dense
+
+N = 400
+FIRST = np.where(np.arange(N) < 10, 400.0 / (1 + np.arange(N)), 5.0)
+"""Updates of 0.4 of the weights, then less and less: the first ten are 1.2 times the weights."""
+
+
+def run(**options: Any) -> Run:
+    return Run(dense(4), n_steps=N, **options).set_loss(2.3)
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_first_updates_that_replace_the_weights(batch: int) -> None:
+    (found,) = run().scale("update", FIRST).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("lr_too_high", "warning", 0)
+    assert found.title.startswith("The first 10 updates replaced the weights, and the loss has not come down since")
+    assert found.hypotheses[0].cause == "The learning rate is too high"
+    assert 1.0 < found.evidence["ratio"] < 1.5
+
+
+def test_a_loss_that_was_thrown_up_is_compared_with_what_it_was_before() -> None:
+    loss = np.where(np.arange(N) < 60, 40.0, 2.3)
+    loss[0] = 2.3
+    assert [one.kind for one in run().set_loss(loss).scale("update", FIRST).feed().findings()] == ["lr_too_high"]
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        pytest.param(run().scale("update", FIRST).set_loss(np.geomspace(2.3, 0.3, N)), id="the loss falls"),
+        pytest.param(run().scale("update", FIRST / 2), id="half of that"),
+        pytest.param(run().scale("update", FIRST).set_loss(-2.3), id="a reward"),
+    ],
+)
+def test_first_updates_that_are_well(healthy: Run) -> None:
+    assert not healthy.feed().findings()
+
+
+@pytest.mark.parametrize("every", [1, 20])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_weights_that_hardly_move(batch: int, every: int) -> None:
+    (found,) = run().scale("update", 1e-3).thin(every).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
+    assert found.title.startswith("The weights hardly move: no step changed a kernel by more than")
+    assert found.hypotheses[0].cause == "The learning rate is too small"
+    assert 1e-6 <= found.evidence["ratio"] < 2e-5
+    rate = float(found.hypotheses[0].code.rpartition("=")[2])
+    assert rate == pytest.approx(1e-3 * 1e-3 / found.evidence["ratio"], rel=0.5)
+
+
+def test_weights_that_move_in_the_end_are_told_in_the_past() -> None:
+    (found,) = run().scale("update", 1e-3, stop=350).feed().findings()
+    assert found.title.startswith("The weights hardly moved until step 350:")
+
+
+def warming_up() -> Run:
+    slow = run().scale("update", 1e-3)
+    slow.scalars[:, 1] = np.geomspace(1e-6, 1e-3, N)
+    return slow
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        pytest.param(run().scale("update", 1e-3, stop=250), id="that is over before it counts"),
+        pytest.param(run().scale("update", 1e-3, start=1), id="after a first step of the usual size"),
+        pytest.param(warming_up(), id="a rate on its way up"),
+        pytest.param(run().scale("update", 1e-3).set_loss(np.geomspace(2.3, 0.3, N)), id="the loss falls all the same"),
+        pytest.param(run().scale("update", 0.1), id="a tenth of what is usual"),
+    ],
+)
+def test_small_updates_that_are_well(healthy: Run) -> None:
+    assert not healthy.feed().findings()
+
+
+def flat(output: tuple[float, float], units: int, function: str = "linear") -> Run:
+    """No kernel has a gradient, and the loss takes nothing of what the last layer gives."""
+    sick = run(layers=[("dense_0", 64, "relu"), ("dense_3", units, function)]).scale("gradient", 0.0)
+    for column in sick.columns("backprop"):
+        sick.statistics[:, column, : COLUMN["std"] + 1] = 0
+    last = sick.columns("activation")[-1]
+    sick.statistics[:, last, [COLUMN["min"], COLUMN["max"]]] = output
+    return sick
+
+
+@pytest.mark.parametrize(
+    ("sick", "cause"),
+    [
+        (flat((-4.0, 7.0), 10), "The loss takes scores for probabilities, and clips them"),
+        (flat((0.1, 0.9), 10), "The loss is constant, or cut off from the model's output"),
+        (flat((0.2, 0.9), 1), "The loss is constant, or cut off from the model's output"),
+        (flat((0.99999994, 0.99999994), 1), "The last layer puts a softmax on a single number"),
+        (flat((1.0, 1.0), 1, "softmax"), "The last layer puts a softmax on a single number"),
+    ],
+    ids=["logits", "probabilities", "one output", "a softmax of one", "a softmax of one by name"],
+)
+def test_a_loss_that_does_not_depend_on_the_output(sick: Run, cause: str) -> None:
+    (found,) = sick.feed().findings()
+    assert (found.kind, found.severity) == ("zero_gradient", "critical")
+    assert found.hypotheses[0].cause.startswith(cause)
+
+
+@pytest.mark.parametrize("is_zero", [True, False])
+def test_dead_units_behind_kernels_of_zeros(is_zero: bool) -> None:
+    sick = run(layers=[("dense_0", 64, "relu"), ("dense_1", 64, "relu")]).flatten([0], 1.0)
+    if is_zero:
+        sick.scale("weight", 0.0, which=[0])
+    found = sick.feed().findings()[0]
+    assert found.kind == "dead_units"
+    assert (found.hypotheses[0].cause == "The kernels start at 0") == is_zero
