@@ -109,6 +109,13 @@ def test_a_loss_that_does_not_depend_on_the_output(sick: Run, cause: str) -> Non
     assert found.hypotheses[0].cause.startswith(cause)
 
 
+def test_what_comes_back_to_a_float16_output_may_have_been_too_small() -> None:
+    sick = flat((-4.0, 7.0), 10)
+    for tensor in sick.tensors:
+        tensor["dtype"] = "float16" if tensor["kind"] in ("activation", "backprop") else tensor["dtype"]
+    assert sick.feed().findings()[0].hypotheses[0].cause == "Underflow in float16"
+
+
 @pytest.mark.parametrize("is_zero", [True, False])
 def test_dead_units_behind_kernels_of_zeros(is_zero: bool) -> None:
     sick = run(layers=[("dense_0", 64, "relu"), ("dense_1", 64, "relu")]).flatten([0], 1.0)

@@ -450,11 +450,11 @@ def advise_zero(
         return [_advise_cancelled(cancelled)]
     if is_softmax_of_one:
         return [_advise_softmax_of_one()]
-    if output is not None:
-        return _advise_flat_loss(*output)
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
     is_underflow = is_half and is_everything and not is_shown and not scene.is_loss_scaled
+    if output is not None and not is_underflow:
+        return _advise_flat_loss(*output)
     is_other = is_shown or is_underflow or bool(unread)
     shown = f"Everything that {fed_zeros} gets as input is exactly zero, so the layer before it is dead. "
     found = [
