@@ -22,9 +22,18 @@ def run(**options: Any) -> Run:
 def test_first_updates_that_replace_the_weights(batch: int) -> None:
     (found,) = run().scale("update", FIRST).feed(batch=batch).findings()
     assert (found.kind, found.severity, found.first_step) == ("lr_too_high", "warning", 0)
-    assert found.title.startswith("The first 10 updates replaced the weights, and the loss has not come down since")
+    assert found.title.startswith("The first updates replaced the weights, and the loss has not come down since")
+    assert found.evidence["summary"].startswith("The first 10 updates together were")
     assert found.hypotheses[0].cause == "The learning rate is too high"
     assert 1.0 < found.evidence["ratio"] < 1.5
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_first_updates_of_which_only_some_were_looked_at(batch: int) -> None:
+    sick = run().scale("update", np.geomspace(900.0, 5.0, N)).thin(15)
+    (found,) = sick.feed(batch=batch).findings()
+    assert (found.kind, found.first_step) == ("lr_too_high", 0)
+    assert found.evidence["summary"].startswith("10 of the first 136 updates together were")
 
 
 def test_a_loss_that_was_thrown_up_is_compared_with_what_it_was_before() -> None:

@@ -12,7 +12,7 @@ from gradwatch_server.health.episode import Phase, Rate
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.tally import Tally
 
-__all__ = ["FIRST_RATIO", "RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
+__all__ = ["FIRST_RATIO", "FIRST_ROWS", "RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
 
 USUAL_RATIO: Final = 1e-3
 """Update norm / weight norm of a well-set rate (Karpathy, CS231n notes, "Ratio of weights:updates")."""
@@ -50,6 +50,7 @@ class LearningRateRule:
         self._ratios: list[float] = []
         self._first: list[tuple[int, float]] = []
         self._start: Rate | None = None
+        self._judge_step, self._is_judged = -1, False
         self.episodes = self._tally.episodes
 
     def feed(self, block: Block) -> tuple[npt.NDArray[np.int64], Float64]:
@@ -76,13 +77,18 @@ class LearningRateRule:
 
     def _judge_first(self, block: Block) -> None:
         """Once the loss has had its time: were the first updates so large that the weights began anew?"""
+        if not len(block.steps):
+            return
         if self._start is not None:
             self._start.last_step = int(block.steps[-1])
-        elif len(self._first) == FIRST_ROWS and self._n_rows - len(block.steps) < JUDGE_ROWS <= self._n_rows:
-            total = sum(value for _, value in self._first)
-            if total < FIRST_RATIO or self._tally.episodes:
-                return
-            known_step = int(block.steps[JUDGE_ROWS - self._n_rows - 1])
+        if self._judge_step < 0 and self._n_rows >= JUDGE_ROWS:
+            self._judge_step = int(block.steps[JUDGE_ROWS - self._n_rows - 1])
+        if self._is_judged or self._judge_step < 0 or len(self._first) < FIRST_ROWS:
+            return
+        self._is_judged = True
+        total = sum(value for _, value in self._first)
+        if total >= FIRST_RATIO and not self._tally.episodes:
+            known_step = max(self._judge_step, self._first[-1][0])
             self._start = Rate(
                 stream=self._stream,
                 phase=Phase.UPDATE,
@@ -92,7 +98,7 @@ class LearningRateRule:
                 known_step=known_step,
                 table=self._table,
                 ratio=total,
-                n_first=FIRST_ROWS,
+                n_first=self._first[-1][0] - self._first[0][0] + 1,
             )
             self.episodes.append(self._start)
 

@@ -32,7 +32,7 @@ a decay to 0 is over by then, one whose decay counted epochs is not."""
 
 SLOW_RATIO: Final = 0.02 * USUAL_RATIO
 """At this ratio it takes 50,000 steps to move by as much as a weight is large; the largest of all kernels' counts, from
-the first step on, when gradients are largest. Fine-tuning at a rate of 1e-5 has ten times that."""
+the first step on, when gradients are largest. Adam at a rate of 1e-5 changes weights of 0.05 by ten times that."""
 SLOW_STEPS: Final = 300
 SLOW_ROWS: Final = 10
 
@@ -57,6 +57,7 @@ class StillRule:
         self._slow: Still | None = None
         self._is_slow, self._n_slow = True, 0
         self._slow_step, self._slow_ratio = -1, 0.0
+        self._slow_norms: list[float] = []
         self.episodes: list[Still] = []
 
     def feed(self, block: Block) -> None:
@@ -92,11 +93,14 @@ class StillRule:
             self._slow_step = step
         self._n_slow += 1
         self._slow_ratio = max(self._slow_ratio, ratio)
+        if len(self._slow_norms) < CONFIRM_STEPS:
+            self._slow_norms.append(norm)
         if self._slow is not None:
             self._slow.last_step = step
             self._slow.n_rows += 1
         elif self._n_slow >= SLOW_ROWS and step - self._slow_step >= SLOW_STEPS:
-            self._slow = self._open(self._slow_step, step, self._n_slow, self._slow_ratio, norm, is_slow=True)
+            usual = float(np.median(self._slow_norms))
+            self._slow = self._open(self._slow_step, step, self._n_slow, self._slow_ratio, usual, is_slow=True)
 
     def _step(self, step: int, ratio: float, norm: float) -> None:
         if ratio >= RATIO_LIMIT:

@@ -9,7 +9,7 @@ from typing import Final
 from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.exploding import HARM_FACTOR
 from gradwatch_server.health.finding import CRITICAL, Finding
-from gradwatch_server.health.learning_rate import FIRST_RATIO, RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.learning_rate import FIRST_RATIO, FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.advice_norm import advise_growth, advise_rate
 from gradwatch_server.health.verdict.advice_operation import advise_operation, advise_steep
 from gradwatch_server.health.verdict.advice_witness import advise_outlier, say_outlier
@@ -126,9 +126,10 @@ def _tell_first(lead: Rate, scene: Scene) -> Finding:
     rate, loss = scene.learning_rate, scene.testimony.known.read_loss()
     before = scene.testimony.onset.read_loss().value
     end = _say_end(scene) if scene.incident.has_nonfinite else ""
+    seen = f"{FIRST_ROWS} of the first {lead.n_first:,}" if lead.n_first > FIRST_ROWS else f"The first {FIRST_ROWS}"
     summary = (
-        f"The first {lead.n_first} updates together were {say_number(lead.ratio)} times the weights they changed, "
-        f"where {lead.n_first * USUAL_RATIO:g} is usual. The loss was {say_number(before or 0.0)} before them, and "
+        f"{seen} updates together were {say_number(lead.ratio)} times the weights they changed, where "
+        f"{FIRST_ROWS * USUAL_RATIO:g} is usual. The loss was {say_number(before or 0.0)} before them, and "
         f"{say_number(loss.recent or 0.0)} at {say_step(lead.known_step)}"
     )
     if rate is not None:
@@ -138,8 +139,8 @@ def _tell_first(lead: Rate, scene: Scene) -> Finding:
         severity=scene.severity,
         first_step=lead.first_step,
         last_step=scene.incident.last_step,
-        title=f"The first {lead.n_first} updates replaced the weights{end}, and the loss has not come down since: the "
-        "learning rate looks too high",
+        title=f"The first updates replaced the weights{end}, and the loss has not come down since: the learning rate "
+        "looks too high",
         layer=None,
         tensor=None,
         evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=FIRST_RATIO, usual_ratio=USUAL_RATIO),
