@@ -28,7 +28,7 @@ standstill."""
 FIRST_ROWS: Final = 10
 FIRST_RATIO: Final = 1.0
 """What a run's first updates may be of the weights, all together. Beyond that they put the weights somewhere else, and
-each further update is small against those: a high rate hides itself so. Small healthy networks reach 0.3 with Adam."""
+each further update is small against those: a high rate hides itself so."""
 
 Float64 = npt.NDArray[np.float64]
 
