@@ -122,31 +122,42 @@ def measure(model: str, arguments: argparse.Namespace) -> None:
         variant.train_for(0.5)
     n_steps = max(1, round(arguments.slice / variants["plain"].time_steps(10)))
     times: dict[str, list[float]] = {name: [] for name in variants}
+    cpu_times: dict[str, list[float]] = {name: [] for name in variants}
     order = list(variants.values())
     gc.disable()
     for _ in range(arguments.rounds):
         random.shuffle(order)
         for variant in order:
             variant.time_steps(1)  # the other variants' data leaves the caches
+            began = time.process_time()
             times[variant.name].append(variant.time_steps(n_steps))
+            cpu_times[variant.name].append((time.process_time() - began) / n_steps)
     gc.enable()
-    report(model, variants, times, arguments)
+    report(model, variants, times, cpu_times, arguments)
     for variant in variants.values():
         if variant.watch is not None:
             variant.watch.close()
     keras.backend.clear_session()
 
 
-def report(model: str, variants: dict[str, Variant], times: dict[str, list[float]], arguments: Any) -> None:
-    """Prints one model's table."""
+def report(
+    model: str,
+    variants: dict[str, Variant],
+    times: dict[str, list[float]],
+    cpu_times: dict[str, list[float]],
+    arguments: Any,
+) -> None:
+    """Prints one model's table: time by the clock, and the processors' over all threads, which others disturb less."""
     plain = times["plain"]
     print(f"\n{model}{' (XLA)' if arguments.jit else ''}: {statistics.median(plain) * 1e3:.2f} ms a step, plain")
-    print("| variant | step time / plain (median) | quartiles | first step, s |")
-    print("|---|---|---|---|")
+    print("| variant | step time / plain (median) | quartiles | processor time / plain (median) | first step, s |")
+    print("|---|---|---|---|---|")
     for name, found in times.items():
         ratios = [a / b for a, b in zip(found, plain, strict=True)]
         low, middle, high = statistics.quantiles(ratios, n=4)
-        print(f"| {name} | {middle:.3f} | {low:.3f} to {high:.3f} | {variants[name].first_step_s:.1f} |")
+        cpu = statistics.median(a / b for a, b in zip(cpu_times[name], cpu_times["plain"], strict=True))
+        first_step_s = variants[name].first_step_s
+        print(f"| {name} | {middle:.3f} | {low:.3f} to {high:.3f} | {cpu:.3f} | {first_step_s:.1f} |")
     for variant in variants.values():
         if variant.watch is not None:
             rings = sum(stream.ring.size_bytes for stream in variant.watch._streams)
