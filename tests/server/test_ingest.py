@@ -122,6 +122,22 @@ def test_logged_scalars_join_the_streams(server: Server) -> None:
     assert series["n_nonfinite"] == [0, 1, 1]
 
 
+def test_a_loss_that_is_logged_stands_before_the_streams_of_the_same_step(server: Server) -> None:
+    run = make_run(run_id="two-losses", steps=6)
+    tensors, rows, *_ = run.log()
+    steps, values = np.array([1, 4]), np.array([100.0, 400.0], np.float32)
+    with SyntheticHook(server.url, run) as hook:
+        hook.greet()
+        hook.send(tensors)
+        hook.send(rows)
+        hook.send(scalars_message(seq=2, name="loss", steps=steps, times=steps + 1.7e9, values=values))
+        hook.wait_for_verdict(2)
+    series = server.get(f"/api/runs/{run.run_id}/series", kind="scalar", tensor="loss")
+    assert series["steps"] == list(range(6))
+    assert [series["mean"][step] for step in (1, 4)] == [100.0, 400.0]
+    assert max(series["mean"][step] for step in (0, 2, 3, 5)) < 50
+
+
 RUN = make_run(run_id="errors")
 HELLO, TENSORS, ROWS, MORE_ROWS, *_ = [RUN.hello(), *RUN.log()]
 
