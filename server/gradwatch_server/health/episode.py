@@ -333,8 +333,8 @@ class Rate(Episode):
 
     Attributes:
         ratio: the median over kernels and rows at the moment it was known.
-        n_first: where it was the run's first updates that were large: in how many steps. ``ratio`` is then that of all
-            of them that were captured.
+        n_first: where it was the run's first updates that were large: in how many steps. ``ratio`` is then the mean of
+            those that were captured.
     """
 
     ratio: float = float("nan")

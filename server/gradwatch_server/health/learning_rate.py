@@ -12,7 +12,7 @@ from gradwatch_server.health.episode import Phase, Rate
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.tally import Tally
 
-__all__ = ["FIRST_RATIO", "FIRST_ROWS", "RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
+__all__ = ["FIRST_ROWS", "RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
 
 USUAL_RATIO: Final = 1e-3
 """Update norm / weight norm of a well-set rate (Karpathy, CS231n notes, "Ratio of weights:updates")."""
@@ -26,9 +26,8 @@ JUDGE_ROWS: Final = 100
 """Rows that the loss is given to fall in, whatever the updates: published rules of 10 steps mistake noise for
 standstill."""
 FIRST_ROWS: Final = 10
-FIRST_RATIO: Final = 1.0
-"""What a run's first updates may be of the weights, all together. Beyond that they put the weights somewhere else, and
-each further update is small against those: a high rate hides itself so."""
+"""A run's first updates. Where they are beyond the limit on average they put the weights somewhere else, and each
+further one is small against those: a high rate hides itself so."""
 
 Float64 = npt.NDArray[np.float64]
 
@@ -86,8 +85,8 @@ class LearningRateRule:
         if self._is_judged or self._judge_step < 0 or len(self._first) < FIRST_ROWS:
             return
         self._is_judged = True
-        total = sum(value for _, value in self._first)
-        if total >= FIRST_RATIO and not self._tally.episodes:
+        ratio = sum(value for _, value in self._first) / FIRST_ROWS
+        if ratio > RATIO_LIMIT and not self._tally.episodes:
             known_step = max(self._judge_step, self._first[-1][0])
             self._start = Rate(
                 stream=self._stream,
@@ -97,7 +96,7 @@ class LearningRateRule:
                 n_rows=FIRST_ROWS,
                 known_step=known_step,
                 table=self._table,
-                ratio=total,
+                ratio=ratio,
                 n_first=self._first[-1][0] - self._first[0][0] + 1,
             )
             self.episodes.append(self._start)

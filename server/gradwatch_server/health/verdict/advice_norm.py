@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gradwatch_server.health.episode import Growth
+from gradwatch_server.health.episode import Growth, Rate
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.start import Start
@@ -161,8 +161,9 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
     if ratio is None:
         why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
     else:
+        were = "Updates were" if isinstance(scene.incident.lead, Rate) else "Before that, updates were up to"
         why = (
-            f"Before that, updates were up to {say_number(100 * ratio)} % of the weights they changed; about "
+            f"{were} {say_number(100 * ratio)} % of the weights they changed; about "
             f"{100 * USUAL_RATIO:g} % is usual (Karpathy, CS231n). "
         )
         why += (

@@ -249,7 +249,7 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
     rate = scene.learning_rate
     said = "" if rate is None else f" of {say_number(rate)}"
     better = None if rate is None else better_rate(rate, lead.ratio)
-    n_steps = 0.1 / lead.ratio
+    n_steps = float(f"{0.1 / lead.ratio:.0e}")
     return [
         Hypothesis(
             "The learning rate is too small",

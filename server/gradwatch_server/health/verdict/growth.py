@@ -9,7 +9,7 @@ from typing import Final
 from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.exploding import HARM_FACTOR
 from gradwatch_server.health.finding import CRITICAL, Finding
-from gradwatch_server.health.learning_rate import FIRST_RATIO, FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.advice_norm import advise_growth, advise_rate
 from gradwatch_server.health.verdict.advice_operation import advise_operation, advise_steep
 from gradwatch_server.health.verdict.advice_witness import advise_outlier, say_outlier
@@ -128,7 +128,7 @@ def _tell_first(lead: Rate, scene: Scene) -> Finding:
     end = _say_end(scene) if scene.incident.has_nonfinite else ""
     seen = f"{FIRST_ROWS} of the first {lead.n_first:,}" if lead.n_first > FIRST_ROWS else f"The first {FIRST_ROWS}"
     summary = (
-        f"{seen} updates together were {say_number(lead.ratio)} times the weights they changed, where "
+        f"{seen} updates together were {say_number(FIRST_ROWS * lead.ratio)} times the weights they changed, where "
         f"{FIRST_ROWS * USUAL_RATIO:g} is usual. The loss was {say_number(before or 0.0)} before them, and "
         f"{say_number(loss.recent or 0.0)} at {say_step(lead.known_step)}"
     )
@@ -143,7 +143,7 @@ def _tell_first(lead: Rate, scene: Scene) -> Finding:
         "looks too high",
         layer=None,
         tensor=None,
-        evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=FIRST_RATIO, usual_ratio=USUAL_RATIO),
+        evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
         hypotheses=(advise_rate(scene, 0.8),),
     )
 
