@@ -249,7 +249,7 @@ def mean_guesser(level: float = 1.0, *, mean: float = 0.2, std: float = 1.0, n: 
 def test_a_loss_at_the_variance_of_the_targets(batch: int, every: int) -> None:
     (found,) = mean_guesser(std=3.0).thin(every).feed(batch=batch).findings()
     assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 100)
-    assert found.title.endswith("in 500 steps: that is the variance of the targets")
+    assert found.title.endswith("in 500 steps: that is about the variance of the targets")
     assert found.evidence["guess"] == pytest.approx(9.0, rel=0.1)
     assert causes(found)[0].startswith("The labels do not belong")
 

@@ -49,7 +49,7 @@ class LearningRateRule:
         self._ratios: list[float] = []
         self._first: list[tuple[int, float]] = []
         self._start: Rate | None = None
-        self._judge_step, self._is_judged = -1, False
+        self._judge_step, self._is_judged, self._n_high = -1, False, 0
         self.episodes = self._tally.episodes
 
     def feed(self, block: Block) -> tuple[npt.NDArray[np.int64], Float64]:
@@ -67,27 +67,34 @@ class LearningRateRule:
             for row, step, value in zip(rows.tolist(), steps.tolist(), values.tolist(), strict=True):
                 self._step(row, step, value)
         self._n_rows += len(block.steps)
-        self._judge_first(block)
+        self._judge_first(block, steps[values > RATIO_LIMIT])
         return steps, values
 
     def _take_first(self, steps: npt.NDArray[np.int64], values: Float64) -> None:
         n = FIRST_ROWS - len(self._first)
         self._first += zip(steps[:n].tolist(), values[:n].tolist(), strict=True)
 
-    def _judge_first(self, block: Block) -> None:
-        """Once the loss has had its time: were the first updates so large that the weights began anew?"""
-        if not len(block.steps):
+    def _judge_first(self, block: Block, high: npt.NDArray[np.int64]) -> None:
+        """Once the loss has had its time: were the first updates, and hardly any since, too large?
+
+        Args:
+            block: the newest rows.
+            high: the steps among them with a ratio beyond the limit. Where there are many, the tally tells of them.
+        """
+        if (self._is_judged and self._start is None) or not len(block.steps):
             return
         if self._start is not None:
             self._start.last_step = int(block.steps[-1])
         if self._judge_step < 0 and self._n_rows >= JUDGE_ROWS:
             self._judge_step = int(block.steps[JUDGE_ROWS - self._n_rows - 1])
         if self._is_judged or self._judge_step < 0 or len(self._first) < FIRST_ROWS:
+            self._n_high += len(high)
             return
         self._is_judged = True
+        known_step = max(self._judge_step, self._first[-1][0])
+        self._n_high += int((high <= known_step).sum())
         ratio = sum(value for _, value in self._first) / FIRST_ROWS
-        if ratio > RATIO_LIMIT and not self._tally.episodes:
-            known_step = max(self._judge_step, self._first[-1][0])
+        if ratio > RATIO_LIMIT and self._n_high < CONFIRM_ROWS:
             self._start = Rate(
                 stream=self._stream,
                 phase=Phase.UPDATE,

@@ -6,7 +6,7 @@ from typing import Final
 
 from gradwatch_server.health.episode import Growth, Rate
 from gradwatch_server.health.finding import Hypothesis
-from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
@@ -17,7 +17,9 @@ __all__ = [
     "LARGE_INPUT",
     "OUTPUT_CODE",
     "SCALE_CODE",
+    "ZEROS_CODE",
     "advise_fade",
+    "advise_first_rate",
     "advise_growth",
     "advise_missing",
     "advise_rate",
@@ -58,14 +60,23 @@ log = tf.math.log(tf.maximum(x, 1e-3))
 norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-6)
 ratio = a / (tf.abs(b) + 1e-3)"""
 
-LOGITS_CODE: Final = """\
-scores = tf.keras.layers.Dense(n_classes)(x)             # no activation, and the loss is told so:
-model.compile(loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), optimizer=optimizer)"""
+MISSING_LOGITS_CODE: Final = """\
+loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)   # the only change; Binary... for one output"""
 
 OUTPUT_CODE: Final = """\
-# One output: a sigmoid, or none with from_logits=True. A softmax over one number is always 1.
-output = tf.keras.layers.Dense(1)(x)
-model.compile(loss=tf.keras.losses.BinaryCrossentropy(from_logits=True), optimizer=optimizer)"""
+# One output: a sigmoid in place of the softmax, which over one number is always 1. `h` is what the layer before gives:
+probability = tf.keras.layers.Dense(1, activation="sigmoid")(h)
+# Or neither, and the loss is told so: tf.keras.losses.BinaryCrossentropy(from_logits=True)"""
+
+ZEROS_CODE: Final = """\
+layer = tf.keras.layers.Dense(units, activation="relu")  # without kernel_initializer: the default is random"""
+
+FLAT_LOSS_CODE: Final = """\
+with tf.GradientTape() as tape:
+    output = model(x, training=True)
+    tape.watch(output)
+    loss = loss_function(y, output)
+print(tape.gradient(loss, output))                       # all 0 (or None): take the loss apart from its end"""
 
 INITIAL_CODE = """\
 # Variance-keeping starts: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
@@ -177,6 +188,22 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
         why,
         _say_better_rate(scene) + " Warm it up over the first steps, and clip the global norm.",
         _rate_code(scene),
+    )
+
+
+def advise_first_rate(scene: Scene, ratio: float) -> Hypothesis:
+    """The learning rate is too high: the run's first updates, this large on average, threw the weights away."""
+    rate = scene.learning_rate
+    better = 1e-3 if rate is None else better_rate(rate, ratio)
+    lower = "Lower it tenfold" if rate is None else f"Lower it from {say_number(rate)} to about {say_number(better)}"
+    return Hypothesis(
+        "The learning rate is too high",
+        0.85,
+        f"Each of the first {FIRST_ROWS} updates was {100 * ratio:.0f} % of the weights it changed, on average; about "
+        f"{100 * USUAL_RATIO:g} % is usual. What the weights began as is gone, and where they are now units are often "
+        "dead or saturated.",
+        f"{lower}, and begin again with new weights.",
+        f"optimizer.learning_rate = {better:g}",
     )
 
 
@@ -502,37 +529,41 @@ def advise_zero(
 
 def _advise_softmax_of_one() -> Hypothesis:
     return Hypothesis(
-        "The last layer puts a softmax on a single number",
+        "A softmax on a single number",
         0.95,
-        "A softmax over one number is always 1, whatever the number is. So the output never changes, the loss cannot "
-        "tell one model from another, and no gradient is left.",
-        "Of two classes, give the one output a sigmoid, or no activation and `from_logits=True`.",
+        "The model gives one number for each sample, with a softmax on it, in the last layer or after it. A softmax "
+        "over one number is always 1. So the output never changes, the loss is the same whatever the weights are, and "
+        "no gradient is left.",
+        "Put a sigmoid in place of the softmax; for more than two classes give the last layer one output for each.",
         OUTPUT_CODE,
     )
 
 
 def _advise_flat_loss(low: float, high: float) -> list[Hypothesis]:
     """Causes of a loss that does not depend on what the model gives, which lies in this range."""
+    is_outside = high <= 0 or low >= 1
     is_score = low < 0 or high > 1
-    given = f"The last layer gives numbers from {say_number(low)} to {say_number(high)}"
+    given = f"The last layer gave numbers from {say_number(low)} to {say_number(high)}"
+    bound = "lower" if high <= 0 else "upper"
     clipped = Hypothesis(
-        "The loss takes scores for probabilities, and clips them: `from_logits=True` is missing",
-        0.9 if is_score else 0.1,
-        f"{given}, and the gradient with respect to every one of them is exactly 0. A cross-entropy that expects "
-        "probabilities clips what it is given to between 0 and 1, and a clip has slope 0 outside its limits.",
-        "Tell the loss that it gets logits, or end the model in a softmax (a sigmoid, if classes do not exclude each "
-        "other).",
-        LOGITS_CODE,
+        "`from_logits=True` is missing: the loss takes scores for probabilities, and clips them",
+        0.9 if is_outside else 0.6 if is_score else 0.1,
+        f"{given}"
+        + (f", all of them beyond the {bound} end of what a probability can be" if is_outside else "")
+        + ". A cross-entropy that expects probabilities clips what it is given to between 0 and 1, and a clip has "
+        "slope 0 outside its limits: no gradient comes back.",
+        "Tell the loss that it gets logits. Or end the model in a softmax; not both.",
+        MISSING_LOGITS_CODE,
     )
     constant = Hypothesis(
         "The loss is constant, or cut off from the model's output",
         0.5 if is_score else 0.7,
-        f"{given}, and the loss does not depend on them: a mask that is empty, a weight of 0, a rounding, an argmax or "
-        "`stop_gradient` between output and loss give that.",
+        f"{given}, and the gradient with respect to every one was exactly 0. An empty mask, a weight of 0, a rounding, "
+        "an argmax or `stop_gradient` between output and loss can cause that.",
         "Check the loss's weights and masks, and look for operations without a slope.",
-        CUT_CODE,
+        FLAT_LOSS_CODE,
     )
-    return sorted([clipped, constant], key=lambda hypothesis: -hypothesis.confidence)
+    return [clipped] if is_outside else sorted([clipped, constant], key=lambda hypothesis: -hypothesis.confidence)
 
 
 def _advise_cancelled(layer: str) -> Hypothesis:

@@ -15,6 +15,7 @@ from gradwatch_server.health.verdict.advice_norm import (
     LARGE_INPUT,
     OUTPUT_CODE,
     SCALE_CODE,
+    ZEROS_CODE,
     advise_rate,
     better_rate,
 )
@@ -146,8 +147,9 @@ distance = tf.reduce_sum(tf.square(a - b), axis=-1, keepdims=True)      # keeps 
 
 
 ERROR_CODE: Final = """\
+predictions = tf.squeeze(predictions, -1)                # [n, 1] -> [n]; or make the targets [n, 1]: targets[:, None]
 tf.debugging.assert_equal(tf.shape(predictions), tf.shape(targets))
-loss = tf.reduce_mean(tf.square(targets - tf.squeeze(predictions, -1)))  # or: targets[:, None] - predictions"""
+loss = tf.reduce_mean(tf.square(targets - predictions))"""
 
 
 def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
@@ -156,24 +158,24 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "A broadcast compares each prediction with every target",
             0.75 if lead.is_other_rank else 0.2,
-            "Predictions of shape [n, 1] minus targets of shape [n] are n by n differences, without a word: each "
-            "output is pulled to all targets of its batch, and their mean is the best that there is."
-            + (" Here the two differ in rank." if lead.is_other_rank else ""),
-            "Give both the same shape before they meet.",
+            ("Here targets and outputs differ in their number of dimensions. " if lead.is_other_rank else "")
+            + "Predictions of shape [n, 1] minus targets of shape [n] are n by n differences, without an error: each "
+            "output is pulled to all targets of its batch, and the best it can do is give their mean.",
+            "Give both the same shape before one is subtracted from the other.",
             ERROR_CODE,
         ),
-        _labels("the mean of its targets"),
+        _labels("the mean of its targets", 0.2 if lead.is_other_rank else 0.45),
         *_rates(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
-def _labels(settles_at: str) -> Hypothesis:
+def _labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
     return Hypothesis(
         "The labels do not belong to the inputs, or carry nothing that the model can learn",
-        0.45,
+        confidence,
         f"A model that cannot tell anything from its inputs settles at {settles_at}. Shuffling inputs and labels "
-        "apart, a wrong column or an input that is constant do that.",
+        "separately, a wrong column or an input that is constant do that.",
         "Look at a few samples with their labels as they enter `fit`, and try to overfit ten of them.",
         LEARN_CODE,
     )
@@ -250,26 +252,31 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
     said = "" if rate is None else f" of {say_number(rate)}"
     better = None if rate is None else better_rate(rate, lead.ratio)
     n_steps = float(f"{0.1 / lead.ratio:.0e}")
-    return [
+    found = [
         Hypothesis(
             "The learning rate is too small",
             0.85,
-            f"With a rate{said} it takes some {n_steps:,.0f} steps to change the weights by a tenth, and a model that "
-            f"learns changes them by more. Updates are usually about {USUAL_RATIO:g} of the weights at a step.",
+            f"With a rate{said} it takes at least {n_steps:,.0f} steps to change the weights by a tenth. Updates are "
+            f"usually about {USUAL_RATIO:g} of the weights, {USUAL_RATIO / lead.ratio:,.0f} times what they are here.",
             "Raise the learning rate"
-            + (", a factor of 10 at a time." if better is None else f" to about {say_number(better)}."),
+            + (", a factor of 10 at a time." if better is None else f", to about {say_number(better)} at first."),
             f"optimizer.learning_rate = {1e-3 if better is None else better:g}",
-        ),
-        Hypothesis(
-            "The loss is scaled down",
-            0.3 if lead.gradient_norm < SMALL_NORM else 0.1,
-            f"The gradient of all weights together is {say_number(lead.gradient_norm)}. A loss that is multiplied by a "
-            "small weight, or divided by the number of all elements, has small gradients, and SGD takes small steps.",
-            "Take the mean over the batch and leave weights out, or use an optimizer that does not depend on the "
-            "gradient's size, such as Adam.",
-            "optimizer = tf.keras.optimizers.Adam(1e-3)",
-        ),
+        )
     ]
+    if lead.gradient_norm < SMALL_NORM:
+        found.append(
+            Hypothesis(
+                "The loss is scaled down",
+                0.3,
+                f"The gradient of all weights together is {say_number(lead.gradient_norm)}. A loss that is "
+                "multiplied by a small factor has small gradients, and an optimizer whose steps follow them, such as "
+                "SGD, takes small steps.",
+                "Take the factor out of the loss (a loss weight, sample weights), or use an optimizer whose steps do "
+                "not depend on the gradient's size, such as Adam.",
+                "optimizer = tf.keras.optimizers.Adam(1e-3)",
+            )
+        )
+    return found
 
 
 SCHEDULE_CODE: Final = """\
@@ -355,13 +362,13 @@ def _zeros(lead: Flat) -> Hypothesis:
     return Hypothesis(
         "The kernels start at 0" if is_start else "The kernels have become 0",
         0.95,
-        "A layer whose kernel holds nothing but zeros gives 0 for every input. Behind a relu its slope is 0 too, so no "
-        "gradient comes back to change that"
-        + ("." if is_start else "; weight decay, a mask or an assignment has taken everything out."),
-        "Start the kernels from random numbers; only biases may start at 0."
+        "A layer whose kernel holds nothing but zeros gives 0 for every input. The slope of a relu at 0 is 0 too, so "
+        "no gradient comes back, and the kernel stays 0"
+        + ("." if is_start else ": weight decay, a mask or an assignment has taken everything out."),
+        'Leave `kernel_initializer` out, or write "he_normal": hidden layers must start from random numbers.'
         if is_start
         else "Look for what sets the kernels to 0: a mask, a penalty that is too strong, weights that were loaded.",
-        ALIKE_CODE,
+        ZEROS_CODE,
     )
 
 

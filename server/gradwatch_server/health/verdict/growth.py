@@ -10,7 +10,7 @@ from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.exploding import HARM_FACTOR
 from gradwatch_server.health.finding import CRITICAL, Finding
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
-from gradwatch_server.health.verdict.advice_norm import advise_growth, advise_rate
+from gradwatch_server.health.verdict.advice_norm import advise_first_rate, advise_growth, advise_rate
 from gradwatch_server.health.verdict.advice_operation import advise_operation, advise_steep
 from gradwatch_server.health.verdict.advice_witness import advise_outlier, say_outlier
 from gradwatch_server.health.verdict.breakage import doubt, say_outlying
@@ -128,9 +128,9 @@ def _tell_first(lead: Rate, scene: Scene) -> Finding:
     end = _say_end(scene) if scene.incident.has_nonfinite else ""
     seen = f"{FIRST_ROWS} of the first {lead.n_first:,}" if lead.n_first > FIRST_ROWS else f"The first {FIRST_ROWS}"
     summary = (
-        f"{seen} updates together were {say_number(FIRST_ROWS * lead.ratio)} times the weights they changed, where "
-        f"{FIRST_ROWS * USUAL_RATIO:g} is usual. The loss was {say_number(before or 0.0)} before them, and "
-        f"{say_number(loss.recent or 0.0)} at {say_step(lead.known_step)}"
+        f"{seen} updates were {100 * lead.ratio:.0f} % of the weights they changed, on average, where "
+        f"{100 * USUAL_RATIO:g} % is usual. The loss was {say_number(before or 0.0)} before them, and "
+        f"{say_number(loss.recent or 0.0)} (the median of 20) by {say_step(lead.known_step)}"
     )
     if rate is not None:
         summary += f"; the learning rate was {say_number(rate)}"
@@ -139,12 +139,12 @@ def _tell_first(lead: Rate, scene: Scene) -> Finding:
         severity=scene.severity,
         first_step=lead.first_step,
         last_step=scene.incident.last_step,
-        title=f"The first updates replaced the weights{end}, and the loss has not come down since: the learning rate "
-        "looks too high",
+        title=f"The first updates replaced the weights{end}, and the loss has hardly come down since: the learning "
+        "rate looks too high",
         layer=None,
         tensor=None,
         evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
-        hypotheses=(advise_rate(scene, 0.8),),
+        hypotheses=(advise_first_rate(scene, lead.ratio),),
     )
 
 

@@ -116,13 +116,13 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
 def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
     """The finding of a squared error that stays at what the mean of the targets gives."""
     n_steps, level = lead.last_step - lead.first_step + 1, say_number(lead.mean)
-    title = f"{name} has not left {level} in {n_steps:,} steps: that is the variance of the targets"
+    title = f"{name} has not left {level} in {n_steps:,} steps: that is about the variance of the targets"
     if not lead.is_open:
         title = f"{name} stood at {level}, the variance of the targets, until {say_step(lead.last_step)}"
     evidence = scene.evidence(
         f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average, "
         f"without falling, and the variance of the targets is {say_number(lead.guess)}. A model that gives the "
-        "mean of the targets for every input has just that squared error: nothing is learned of the inputs.",
+        "mean of the targets for every input has just that squared error: nothing is learned from the inputs.",
         level=lead.mean,
         spread=lead.spread,
         guess=lead.guess,
@@ -165,8 +165,8 @@ def _tell_slow(lead: Still, scene: Scene) -> Finding:
     rate = scene.learning_rate
     evidence = scene.evidence(
         f"In {n_steps:,} steps no kernel's update was more than {say_number(lead.ratio)} of its weights, where "
-        f"{USUAL_RATIO:g} is usual. By then the loss had gone from {say_number(loss.initial or 0.0)} to "
-        f"{say_number(loss.recent or 0.0)}"
+        f"{USUAL_RATIO:g} is usual. The loss (the median of 20 steps) was {say_number(loss.initial or 0.0)} at first, "
+        f"and {say_number(loss.recent or 0.0)} by {say_step(lead.known_step)}"
         + (f"; the learning rate is {say_number(rate)}." if rate is not None else "."),
         ratio=lead.ratio,
         ratio_limit=USUAL_RATIO,
