@@ -191,15 +191,20 @@ class IngestServer:
         self._end(abort=True)
 
     def _end(self, *, abort: bool) -> None:
-        def end() -> None:
+        async def end() -> None:
             assert self._server is not None
+            # Nobody new; who is just being accepted is let in first: asyncio forgets whom a closing server accepts.
+            for listener in self._server.sockets:
+                self._loop.remove_reader(listener.fileno())
+            for _ in range(3):
+                await asyncio.sleep(0)
             if abort:
                 for connection in self._server.connections:
                     connection.transport.abort()
             self._server.close()
 
         if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(end)
+            asyncio.run_coroutine_threadsafe(end(), self._loop)
             self._thread.join(5)
         assert not self._thread.is_alive()
         assert self.failures == []
