@@ -27,7 +27,8 @@ JUDGE_ROWS: Final = 100
 standstill."""
 FIRST_ROWS: Final = 10
 """A run's first updates. Where they are beyond the limit on average they put the weights somewhere else, and each
-further one is small against those: a high rate hides itself so."""
+further one is small against those: a high rate hides itself so. Of the catalogue's 80 healthy trainings four are
+beyond it, the highest at 0.25; their loss falls."""
 
 Float64 = npt.NDArray[np.float64]
 
