@@ -100,14 +100,14 @@ class LearningRateRule:
                 stream=self._stream,
                 phase=Phase.UPDATE,
                 first_step=self._first[0][0],
-                last_step=known_step,
+                last_step=int(block.steps[-1]),
                 n_rows=FIRST_ROWS,
                 known_step=known_step,
                 table=self._table,
                 ratio=ratio,
                 n_first=self._first[-1][0] - self._first[0][0] + 1,
             )
-            self.episodes.append(self._start)
+            self.episodes.insert(0, self._start)  # as if it had been told when it was known, whatever the batch
 
     def _measure(self, block: Block) -> Float64:
         if not len(self._weight):
