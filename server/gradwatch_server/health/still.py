@@ -72,7 +72,7 @@ class StillRule:
         if not len(rows):
             return
         ratio = np.divide(update, weight, out=np.zeros_like(update), where=weight > 0)[rows].max(axis=1)
-        if self._is_slow or self._slow is not None:
+        if self._is_slow:
             for row, value in zip(rows.tolist(), ratio.tolist(), strict=True):
                 self._crawl(int(block.steps[row]), value, float(norm[row]))
         if self._n_rows == 0 and (ratio >= RATIO_LIMIT).all():

@@ -97,15 +97,7 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
 def tell_rate(lead: Rate, scene: Scene) -> Finding:
     """The finding of updates that are too large while the loss does not fall."""
     rate = scene.learning_rate
-    title = f"Updates are {lead.ratio:.0%} of the weights and the loss does not fall: the learning rate looks too high"
-    if scene.incident.has_nonfinite:
-        title = f"Updates were {lead.ratio:.0%} of the weights{_say_end(scene)}: the learning rate is too high"
-    if lead.n_first:
-        return _tell_first(lead, scene)
-    summary = (
-        f"From {say_step(lead.first_step)} on the median update was {say_number(lead.ratio)} of the weights it "
-        f"changed, where {USUAL_RATIO:g} is usual"
-    )
+    title, summary = _say_first(lead, scene) if lead.n_first else _say_large(lead, scene)
     if rate is not None:
         summary += f"; the learning rate was {say_number(rate)}"
     return Finding(
@@ -117,35 +109,37 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
         layer=None,
         tensor=None,
         evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
-        hypotheses=(advise_rate(scene, 0.8),),
+        hypotheses=(advise_first_rate(scene, lead.ratio) if lead.n_first else advise_rate(scene, 0.8),),
     )
 
 
-def _tell_first(lead: Rate, scene: Scene) -> Finding:
-    """The finding of first updates that threw the weights away."""
-    rate, loss = scene.learning_rate, scene.testimony.known.read_loss()
-    before = scene.testimony.onset.read_loss().value
+def _say_large(lead: Rate, scene: Scene) -> tuple[str, str]:
+    """Title and summary of updates that have been too large for long."""
+    title = f"Updates are {lead.ratio:.0%} of the weights and the loss does not fall: the learning rate looks too high"
+    if scene.incident.has_nonfinite:
+        title = f"Updates were {lead.ratio:.0%} of the weights{_say_end(scene)}: the learning rate is too high"
+    summary = (
+        f"From {say_step(lead.first_step)} on the median update was {say_number(lead.ratio)} of the weights it "
+        f"changed, where {USUAL_RATIO:g} is usual"
+    )
+    return title, summary
+
+
+def _say_first(lead: Rate, scene: Scene) -> tuple[str, str]:
+    """Title and summary of first updates that threw the weights away."""
+    before, loss = scene.testimony.onset.read_loss().value, scene.testimony.known.read_loss()
     end = _say_end(scene) if scene.incident.has_nonfinite else ""
     seen = f"{FIRST_ROWS} of the first {lead.n_first:,}" if lead.n_first > FIRST_ROWS else f"The first {FIRST_ROWS}"
+    title = (
+        f"The first updates replaced the weights{end}, and the loss has hardly come down since: the learning rate "
+        "looks too high"
+    )
     summary = (
         f"{seen} updates were {100 * lead.ratio:.0f} % of the weights they changed, on average, where "
         f"{100 * USUAL_RATIO:g} % is usual. The loss was {say_number(before or 0.0)} before them, and "
         f"{say_number(loss.recent or 0.0)} (the median of 20) by {say_step(lead.known_step)}"
     )
-    if rate is not None:
-        summary += f"; the learning rate was {say_number(rate)}"
-    return Finding(
-        kind="lr_too_high",
-        severity=scene.severity,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
-        title=f"The first updates replaced the weights{end}, and the loss has hardly come down since: the learning "
-        "rate looks too high",
-        layer=None,
-        tensor=None,
-        evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
-        hypotheses=(advise_first_rate(scene, lead.ratio),),
-    )
+    return title, summary
 
 
 def _say_end(scene: Scene) -> str:
