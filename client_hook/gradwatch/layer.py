@@ -18,6 +18,7 @@ from tensorflow.python.eager import record
 
 from gradwatch import statistic
 from gradwatch.cadence import Cadence
+from gradwatch.memo import GraphMemo
 from gradwatch.probe import Clock
 from gradwatch.tap import Tap, Taps
 
@@ -57,7 +58,7 @@ class LayerProbe:
         self._calls = threading.local()
         self._outputs: list[tuple[Tap, weakref.ref[Any]]] = []
         self._held: list[Tensor] = []
-        self._due: tuple[Any, dict[str, Tensor]] = (None, {})
+        self._due = GraphMemo()
 
     def enter(self, layer: Any) -> Any:
         """Called before a layer is; returns what `leave` needs."""
@@ -128,12 +129,7 @@ class LayerProbe:
 
     def _is_due(self, kind: str) -> Tensor:
         """Whether rows of a kind are due; asked once in each graph."""
-        graph = _graph()
-        if self._due[0] is not graph:
-            self._due = graph, {}
-        if kind not in self._due[1]:
-            self._due[1][kind] = self._is_due_now(kind)
-        return self._due[1][kind]
+        return self._due.get(kind, lambda: [self._is_due_now(kind)])[0]
 
     def _is_due_now(self, kind: str) -> Tensor:
         return self._cadence.is_due_around(self._clock.step.read_value()) & self._cadence.is_on(kind)
