@@ -14,7 +14,7 @@ for name in [name for name in os.environ if name.startswith("GRADWATCH_")]:
 
 
 TRACES_MAX = 20
-"""Custom gradients that may be left: a collection of garbage takes a third of a second."""
+"""Custom gradients that may be left."""
 
 
 @pytest.fixture(autouse=True)
@@ -23,18 +23,20 @@ def _forgotten_traces():
 
     TensorFlow registers each custom gradient (a cross-entropy has one) for the life of the process, and with it the
     graph in which it stands. After a thousand trainings a process holds gigabytes of them, and a collection of garbage
-    stops it for half a minute, wherever a test happens to wait.
+    stops it for half a minute, wherever a test happens to wait. What survives here is frozen, so that a collection
+    within a test looks through what was made since; else it takes seconds still, of a million objects that stay
+    (imports, and what Keras, TensorFlow and the hook keep of traced functions).
     """
     yield
     ops = sys.modules.get("tensorflow.python.framework.ops")
     if ops is None:
         return
-    if not gc.get_freeze_count():  # what was imported stays: it need not be looked through each time
-        gc.collect()
-        gc.freeze()
     registered = ops.gradient_registry._registry
     left = [name for name in registered if name.startswith("CustomGradient-")]
     if len(left) >= TRACES_MAX:
         for name in left:
             del registered[name]
+    if len(left) >= TRACES_MAX or not gc.get_freeze_count():
+        gc.unfreeze()
         gc.collect()
+        gc.freeze()

@@ -16,14 +16,18 @@ from typing import Any
 
 import httpx
 import uvicorn
+from websockets.sync.client import ClientConnection
+from websockets.sync.client import connect as dial
 
 from gradwatch_server.app import create_app
 from gradwatch_server.serving import make_config
 from gradwatch_server.settings import Settings, read_settings
 
-__all__ = ["Server", "ServerProcess", "free_port", "wait_until"]
+__all__ = ["PATIENCE_S", "Server", "ServerProcess", "connect", "free_port", "wait_until"]
 
-START_TIMEOUT_S = 30.0
+PATIENCE_S = 120.0
+"""How long something that should happen at once is waited for: a busy machine, or a collection of garbage, may stop a
+process for many seconds."""
 
 
 def free_port() -> int:
@@ -33,7 +37,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_until(condition: Callable[[], Any], timeout_s: float = 60.0, what: str = "the condition") -> Any:
+def connect(address: str, **options: Any) -> ClientConnection:
+    """A websocket to a server of this machine."""
+    return dial(address, proxy=None, open_timeout=PATIENCE_S, **options)
+
+
+def wait_until(condition: Callable[[], Any], timeout_s: float = PATIENCE_S, what: str = "the condition") -> Any:
     """Waits for a condition to hold, and returns its value."""
     end = time.monotonic() + timeout_s
     while True:
@@ -61,7 +70,7 @@ class _Client:
 
     def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         options["headers"] = {**self.headers, **options.get("headers", {})}
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=30) as client:
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=PATIENCE_S) as client:
             return client.request(method, path, **options)
 
     def get(self, path: str, **query: Any) -> Any:
@@ -95,7 +104,7 @@ class Server(_Client):
 
     def start(self) -> Server:
         self._thread.start()
-        end = time.monotonic() + START_TIMEOUT_S
+        end = time.monotonic() + PATIENCE_S
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > end:
                 raise AssertionError("the server did not start; see its log above")
@@ -105,7 +114,7 @@ class Server(_Client):
     def stop(self) -> None:
         """Stops in order: what was received is committed."""
         self._server.should_exit = True
-        self._thread.join(30)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive(), "the server did not stop"
 
     def __enter__(self) -> Server:
@@ -137,7 +146,7 @@ class ServerProcess(_Client):
         command = [sys.executable, "-m", "gradwatch_server", "serve", "--port", str(self.port)]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
-        wait_until(self._is_up, START_TIMEOUT_S, f"the server on {self.url}")
+        wait_until(self._is_up, PATIENCE_S, f"the server on {self.url}")
         return self
 
     def _is_up(self) -> bool:
@@ -160,7 +169,7 @@ class ServerProcess(_Client):
     def _end(self, how: signal.Signals) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(how)
-            self._process.wait(30)
+            self._process.wait(PATIENCE_S)
         self._process = None
 
     def __enter__(self) -> ServerProcess:

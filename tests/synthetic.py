@@ -19,19 +19,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from gradwatch.protocol import PROTOCOL_VERSION, STATISTICS, decode, encode, rows_message
+from tests.serving import PATIENCE_S, connect
 
 __all__ = ["SyntheticHook", "SyntheticRun", "stream"]
 
 Message = dict[str, Any]
 Float32 = npt.NDArray[np.float32]
-NORM, MIN, MAX, MEAN, STD, N_NAN, N_POS_INF, N_NEG_INF, N_ZERO, N_ELEMENTS, N_SATURATED = range(len(STATISTICS))
+NORM, MIN, MAX, MEAN, STD, N_NAN, N_POS_INF, N_NEG_INF, N_ZERO, N_ELEMENTS, N_SATURATED, COSINE_DISTANCE = range(
+    len(STATISTICS)
+)
 KINDS = ("gradient", "weight", "update")
 SCALARS = ["loss", "learning_rate", "gradient_norm"]
 LEARNING_RATE = 1e-3
-PATIENCE_S = 120.0
 """Of a hook: a server on a machine that is busy with other things may say nothing for a while."""
 
 
@@ -154,7 +156,7 @@ class SyntheticRun:
         block[..., NORM], block[..., STD] = norm, rms
         block[..., MIN], block[..., MAX], block[..., MEAN] = -3.1 * rms, 3.0 * rms, 0.01 * rms
         block[..., N_ELEMENTS] = self._sizes
-        block[..., N_SATURATED] = np.nan
+        block[..., N_SATURATED] = block[..., COSINE_DISTANCE] = np.nan
         if self.kind == "sick":
             self._poison(block, steps)
         return block
@@ -216,7 +218,7 @@ class SyntheticHook:
         self.run = run
         self._open = ExitStack()
         self.socket: ClientConnection = self._open.enter_context(
-            connect(address, additional_headers=headers, max_size=None, proxy=None)
+            connect(address, additional_headers=headers, max_size=None)
         )
         self.acked = -1
         self.findings: list[Message] = []

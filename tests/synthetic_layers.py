@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gradwatch.protocol import STATISTICS
 from tests.synthetic import (
+    COSINE_DISTANCE,
     KINDS,
     MAX,
     MEAN,
@@ -42,6 +43,7 @@ BAD_COLUMNS = (4, 17)
 """The input's columns that hold NaN in a ``dirty`` run from the onset on: one at every step, the other at some."""
 N_BAD_ROWS = 8
 BUDGET_COST = 0.017
+COLLAPSED_DEPTH = 0.6
 MEASURED_STEPS = 40
 """Steps before the hook knows what it costs, and thins."""
 
@@ -53,15 +55,23 @@ class LayeredRun(SyntheticRun):
     Attributes:
         period: full rows at every so many steps, from `MEASURED_STEPS` on.
         is_dead: whether one layer's units die.
+        is_collapsed: whether the last third of the layers comes to give the same for every sample.
     """
 
     period: int = 1
     is_dead: bool = False
+    is_collapsed: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.layer_names = list(dict.fromkeys(tensor["layer"] for tensor in self.tensors))
         self.tensors = [*self.tensors, *self._make_layers(), *self._make_inputs()]
+
+    @property
+    def collapsed_layer(self) -> str:
+        """The first layer that comes to give the same for every sample in a run that `is_collapsed`."""
+        depth = np.linspace(0, 1, len(self.layer_names))
+        return self.layer_names[int(np.argmax(depth >= COLLAPSED_DEPTH))]
 
     @property
     def dead_layer(self) -> str:
@@ -174,6 +184,9 @@ class LayeredRun(SyntheticRun):
             place = self.layer_names.index(self.dead_layer)
             dead_share[:, place] = np.round((0.05 + 0.8 * progress[:, 0] ** 2) * UNITS) / UNITS
             zero_share[:, place] = np.maximum(zero_share[:, place], dead_share[:, place] + 0.1)
+        distance = (0.55 - 0.2 * depth) * noise
+        if self.is_collapsed:
+            distance[:, depth >= COLLAPSED_DEPTH] *= np.maximum(np.exp(-12 * progress), 1e-4)
         block = np.zeros((len(steps), 2 * n_layers, len(STATISTICS)), np.float32)
         rms = {0: (0.6 + 0.5 * depth) * noise, 1: (1e-4 + 3e-3 * depth**2) * (1 - 0.6 * progress) * noise}
         for offset, size_of in rms.items():
@@ -183,6 +196,7 @@ class LayeredRun(SyntheticRun):
             part[..., N_ELEMENTS] = size
             part[..., N_SATURATED] = np.nan if offset else np.round(dead_share * UNITS) * BATCH
             part[..., N_ZERO] = np.round(zero_share * size)
+            part[..., COSINE_DISTANCE] = np.nan if offset else distance
         if self.kind == "sick":
             self._flood(block, steps > self.onset)
         return block
@@ -192,7 +206,7 @@ class LayeredRun(SyntheticRun):
         block[:, 0, NORM : STD + 1] = np.sqrt(BATCH * FEATURES) * 2.4, -7, 7.4, 0.1, 2.4
         block[:, 1, NORM : STD + 1] = np.sqrt(BATCH) * 5.3, 0, 9, 4.5, 2.9
         block[:, 0, N_ELEMENTS], block[:, 1, N_ELEMENTS] = BATCH * FEATURES, BATCH
-        block[..., N_SATURATED] = np.nan
+        block[..., N_SATURATED] = block[..., COSINE_DISTANCE] = np.nan
         block[:, 0, N_NAN] = [sum(self._count_bad(int(step))) for step in steps]
         return block
 

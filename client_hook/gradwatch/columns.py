@@ -56,7 +56,7 @@ class ColumnLog:
             entries: what enters.
 
         Returns:
-            The rows, float32 ``[11]``, by kind and name of the tap, for those in the stream's table.
+            The rows, float32 ``[12]``, by kind and name of the tap, for those in the stream's table.
         """
         known = [entry for entry in entries if stream.find_tap(entry.tap) is not None]
         if not known:

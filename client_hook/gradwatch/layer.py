@@ -125,7 +125,7 @@ class LayerProbe:
         if not tf.executing_eagerly():
             self._taps.add_where(self._is_due(tap.kind), tap, tensor)
         elif bool(self._is_due_now(tap.kind)):
-            self._taps.add(tap, statistic.layer_row(tensor, tap.activation))
+            self._taps.add(tap, statistic.layer_row(tensor, tap.output))
 
     def _is_due(self, kind: str) -> Tensor:
         """Whether rows of a kind are due; asked once in each graph."""

@@ -105,7 +105,7 @@ def read_treatment(optimizer: Any, variables: Sequence[Any]) -> Treatment:
 
 
 def unscale(block: Tensor, scale: Tensor | None) -> Tensor:
-    """The statistics ``[n, 11]`` of gradients without the factor ``scale`` on them; counts stay."""
+    """The statistics ``[n, 12]`` of gradients without the factor ``scale`` on them; counts stay."""
     if scale is None:
         return block
     is_magnitude = tf.constant([name in _MAGNITUDES for name in STATISTICS])
@@ -124,7 +124,7 @@ def measure_clipping(
     Args:
         treatment: what the optimizer does.
         gradients: as given to it, with the scale; None where there is none.
-        block: their statistics without the scale, ``[n, 11]``.
+        block: their statistics without the scale, ``[n, 12]``.
         is_finite: whether all of them are finite.
         is_due: whether a reading is due.
 

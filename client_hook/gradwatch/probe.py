@@ -226,7 +226,7 @@ class Stream:
         Args:
             gradients: one for each variable that is given to the optimizer, in their order; None where there is none.
             scalars: what else is known of the step.
-            tapped: the rows, float32 ``[11]``, of tensors tapped in this step, by kind and name.
+            tapped: the rows, float32 ``[12]``, of tensors tapped in this step, by kind and name.
         """
         run = self._before_eagerly if tf.executing_eagerly() else self._before
         with statistic.apart():
@@ -272,7 +272,7 @@ class Stream:
         return treatment.is_update & (is_full | self._cadence.is_due(step, within=treatment.n_micro_steps))
 
     def _tap_block(self, tapped: Mapping[tuple[str, str], Tensor]) -> Tensor:
-        """The rows in the order of the table, ``[n_taps, 11]``; NaN for what was not seen in this step."""
+        """The rows in the order of the table, ``[n_taps, 12]``; NaN for what was not seen in this step."""
         nothing = np.tile(statistic.NOTHING, (len(self.taps), 1))
         found = {self._tap_slots[key]: row for key, row in tapped.items() if key in self._tap_slots}
         if not found:

@@ -49,6 +49,7 @@ STATISTICS: Final = (
     "n_zero",
     "n_elements",
     "n_saturated",
+    "cosine_distance",
 )
 FIRST_STATISTICS: Final = STATISTICS[:10]
 """What a tensor table means that does not name its statistics: those of the first hooks."""
@@ -138,7 +139,7 @@ def rows_message(
         stream: the optimizer's stream.
         steps: ``[n_rows]`` int64.
         times: ``[n_rows]`` float64, unix seconds.
-        statistics: ``[n_rows, n_tensors, 11]`` float32, in the order of `STATISTICS`; NaN is "not captured".
+        statistics: ``[n_rows, n_tensors, 12]`` float32, in the order of `STATISTICS`; NaN is "not captured".
         scalars: ``[n_rows, n_scalars]`` float32, possibly non-finite.
         scalars_present: ``[n_rows, n_scalars]`` uint8, 1 where a scalar was captured.
         n_lost: rows overwritten before they could be read, since the last message.
@@ -244,7 +245,7 @@ def decode_rows(
         statistics: the names of the message's statistics, as the stream's tensor table gives them.
 
     Returns:
-        A copy with ``steps`` ``[n]`` int64, ``times`` ``[n]`` float64, ``statistics`` ``[n, n_tensors, 11]`` float32
+        A copy with ``steps`` ``[n]`` int64, ``times`` ``[n]`` float64, ``statistics`` ``[n, n_tensors, 12]`` float32
         in the order of `STATISTICS` (NaN for those that the message does not have),
         ``scalars`` ``[n, n_scalars]`` float32, ``scalars_present`` ``[n, n_scalars]`` bool and ``operations``
         ``[n, n_operations, 6]`` float32.

@@ -96,7 +96,7 @@ class ScalarLog:
 
 
 def global_norm(gradients: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """sqrt(sum_i n_i^2) over the norms in ``[n, n_gradients, 11]``: ``[n]``, at most float32's largest number.
+    """sqrt(sum_i n_i^2) over the norms in ``[n, n_gradients, 12]``: ``[n]``, at most float32's largest number.
 
     A gradient that is missing counts as 0.
     """

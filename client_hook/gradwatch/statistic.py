@@ -1,6 +1,6 @@
 """Statistics of tensors, in the graph: pure functions, tensors -> numbers. Owns no state.
 
-A *row block* is float32 ``[n_tensors, 11]`` in the order of `gradwatch.protocol.STATISTICS`. NaN in a block means "not
+A *row block* is float32 ``[n_tensors, 12]`` in the order of `gradwatch.protocol.STATISTICS`. NaN in a block means "not
 captured, or undefined", never "the tensor held a NaN": that is what ``n_nan`` says.
 
 On a CPU the cost of a statistic is memory passes over large tensors and op launches over small ones. So small tensors
@@ -16,18 +16,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
-from gradwatch.protocol import STATISTICS
+from gradwatch.protocol import FIRST_STATISTICS, STATISTICS
 from gradwatch.shared import SharedFunction
 
 __all__ = [
     "NOTHING",
+    "LayerOutput",
     "apart",
     "dense_values",
     "estimate_size",
@@ -59,6 +60,9 @@ USUAL_BATCH: Final = 128
 ILL_CONDITIONED_VARIANCE: Final = 1e-2
 """If variance / mean square is smaller, E[x^2] - E[x]^2 loses two digits or more in float32."""
 
+N_OF_LAYERS: Final = len(STATISTICS) - len(FIRST_STATISTICS)
+"""The last statistics, which only layers' tensors have."""
+
 _NAN: Final = float("nan")
 NOTHING: Final = np.full(len(STATISTICS), np.nan, np.float32)
 """The row of a tensor that was not captured."""
@@ -67,6 +71,9 @@ _LIGHT_MIDDLE: Final = np.array([_NAN, _NAN, _NAN, _NAN, 0, 0, 0, _NAN], np.floa
 
 FLAT_WITHIN: Final = 1e-6
 """How near its limit a sigmoid or tanh counts as flat: its slope is below 2e-6 there, so that nothing is learned."""
+
+SAMPLES_MAX: Final = 16
+"""Samples of a batch that are compared with one another: 120 pairs tell whether all are alike, at a bounded cost."""
 Tensor = Any  # tensorflow ships no types
 
 _FLAT: Final[dict[str, Callable[[Tensor], Tensor]]] = {
@@ -103,7 +110,7 @@ def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
             sparse gradient's rows), the rest counts as exact zeros.
 
     Returns:
-        float32 ``[n, 11]``. Sums of large, well-scaled tensors are accumulated in float32, all others in float64. A
+        float32 ``[n, 12]``. Sums of large, well-scaled tensors are accumulated in float32, all others in float64. A
         tensor without finite elements has norm 0 and NaN for min, max, mean, std; an empty one too. A statistic beyond
         float32 is float32's largest number. Subnormal elements count as zero where TensorFlow's kernels flush them.
     """
@@ -141,7 +148,7 @@ def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Ten
         is_due: a bool scalar, whether all statistics are wanted at this step.
 
     Returns:
-        The block, float32 ``[n, 11]``, and whether it is full. One that is not has norms and counts (of zero
+        The block, float32 ``[n, 12]``, and whether it is full. One that is not has norms and counts (of zero
         non-finite elements), and NaN for what was not captured. Its norms below 1e-15 are rounded down, possibly to
         0: squares underflow there.
     """
@@ -164,40 +171,84 @@ def where(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> 
     return tf.cond(is_due, as_one, cheap)
 
 
-def layer_row(tensor: Tensor, activation: str | None) -> Tensor:
-    """The statistics of what a layer gave, or of its gradient: float32 ``[11]``.
+class LayerOutput(NamedTuple):
+    """What is to be known of a tensor that a layer gave, or of the gradient that came back to it.
+
+    Attributes:
+        activation: the name of the function that made it, for ``n_saturated``: the elements of units whose output is
+            flat at every element of the batch. Another function, or None, has NaN there.
+        has_samples: whether its first axis are the samples of a batch, for ``cosine_distance``: the mean of
+            1 - cos(x_i, x_j) over the pairs of (the first 16) samples, each flattened, that are not 0 throughout. NaN
+            for fewer than two of them, and for samples of one number, which have no direction.
+    """
+
+    activation: str | None = None
+    has_samples: bool = False
+
+
+class _LayerOptions(NamedTuple):
+    """How a trace for layers' tensors is made."""
+
+    is_scalar: bool
+    activation: str | None
+    has_samples: bool
+    is_fused: bool
+
+
+def layer_row(tensor: Tensor, output: LayerOutput) -> Tensor:
+    """The statistics of a layer's tensor: float32 ``[12]``.
 
     Args:
         tensor: ``[..., n_units]`` of any floating dtype; its other dimensions may be unknown.
-        activation: the name of the function that made it, for ``n_saturated``: the elements of units whose output is
-            flat at every element of the batch. Another function, or None, has NaN there.
+        output: what is to be known of it beside the usual.
     """
-    return _layer_row([tensor], *_layer_options(tensor, activation))
+    return _layer_row([tensor], _layer_options(tensor, output))
 
 
-def layer_rows_where(is_due: Tensor, tensors: Sequence[Tensor], activations: Sequence[str | None]) -> Tensor:
-    """`layer_row` of each of some tensors, float32 ``[n, 11]``, where they are due, else NaN; in a graph."""
-    options = tuple(_layer_options(*pair) for pair in zip(tensors, activations, strict=True))
+def layer_rows_where(is_due: Tensor, tensors: Sequence[Tensor], outputs: Sequence[LayerOutput]) -> Tensor:
+    """`layer_row` of each of some tensors, float32 ``[n, 12]``, where they are due, else NaN; in a graph."""
+    options = tuple(_layer_options(*pair) for pair in zip(tensors, outputs, strict=True))
     (rows,) = _layer_rows.where(is_due, [np.tile(NOTHING, (len(tensors), 1))], tensors, options)
     return rows
 
 
-def _layer_options(tensor: Tensor, activation: str | None) -> tuple[bool, str | None, bool]:
-    return tensor.shape.rank == 0, activation if activation in _FLAT else None, is_under_xla()
+def _layer_options(tensor: Tensor, output: LayerOutput) -> _LayerOptions:
+    rank = tensor.shape.rank
+    is_compared = output.has_samples and rank is not None and rank >= 2 and tensor.shape[1:].num_elements() != 1
+    return _LayerOptions(
+        rank == 0, output.activation if output.activation in _FLAT else None, is_compared, is_under_xla()
+    )
 
 
-def _row_of_layer(tensors: Sequence[Tensor], is_scalar: bool, activation: str | None, is_fused: bool) -> Tensor:
-    matrix = tf.reshape(tensors[0], [-1, 1 if is_scalar else tf.shape(tensors[0])[-1]])
-    row = _block([matrix], [tf.size(matrix)], is_fused)[0]
-    if activation is None:
+def _row_of_layer(tensors: Sequence[Tensor], options: _LayerOptions) -> Tensor:
+    matrix = tf.reshape(tensors[0], [-1, 1 if options.is_scalar else tf.shape(tensors[0])[-1]])
+    row = _block([matrix], [tf.size(matrix)], options.is_fused)[0]
+    if options.activation is None and not options.has_samples:
         return row
-    is_flat = tf.reduce_all(_FLAT[activation](tf.cast(matrix, tf.float32)), axis=0)
-    n_saturated = tf.math.count_nonzero(is_flat, dtype=tf.float32) * tf.cast(tf.shape(matrix)[0], tf.float32)
-    return tf.concat([row[:-1], [n_saturated]], 0)
+    n_saturated, distance = row[-2], row[-1]
+    if options.activation is not None:
+        is_flat = tf.reduce_all(_FLAT[options.activation](tf.cast(matrix, tf.float32)), axis=0)
+        n_saturated = tf.math.count_nonzero(is_flat, dtype=tf.float32) * tf.cast(tf.shape(matrix)[0], tf.float32)
+    if options.has_samples:
+        distance = _cosine_distance(tensors[0])
+    return tf.concat([row[:-2], [n_saturated, distance]], 0)
 
 
-def _rows_of_layers(tensors: Sequence[Tensor], options: Sequence[tuple[bool, str | None, bool]]) -> Tensor:
-    return tf.stack([_layer_row([tensor], *some) for tensor, some in zip(tensors, options, strict=True)])
+def _cosine_distance(tensor: Tensor) -> Tensor:
+    """The mean cosine distance between samples, as `LayerOutput` says: a float32 scalar."""
+    some = _cast(tensor[:SAMPLES_MAX], tf.float32)
+    flat = tf.reshape(some, [tf.shape(some)[0], tf.reduce_prod(tf.shape(some)[1:])])
+    products = tf.linalg.matmul(flat, flat, transpose_b=True)
+    lengths = tf.sqrt(tf.linalg.diag_part(products))
+    cosines = tf.math.divide_no_nan(products, lengths[:, None] * lengths[None, :])
+    n = tf.math.count_nonzero(lengths, dtype=tf.float32)
+    # Summed over all pairs, those of a sample with itself too: their cosine is 1.
+    total, n_pairs = tf.abs(tf.square(n) - tf.reduce_sum(cosines)), n * (n - 1)
+    return tf.where(n_pairs > 0, total / tf.maximum(n_pairs, 1), _NAN)
+
+
+def _rows_of_layers(tensors: Sequence[Tensor], options: Sequence[_LayerOptions]) -> Tensor:
+    return tf.stack([_layer_row([tensor], some) for tensor, some in zip(tensors, options, strict=True)])
 
 
 _layer_row: Final = SharedFunction(_row_of_layer)
@@ -205,7 +256,7 @@ _layer_rows: Final = SharedFunction(_rows_of_layers)
 
 
 def light_rows(square_sums: Tensor, n_elements: Sequence[Any]) -> Tensor:
-    """The rows of tensors without a non-finite element, of which no more is wanted: float32 ``[n, 11]``.
+    """The rows of tensors without a non-finite element, of which no more is wanted: float32 ``[n, 12]``.
 
     Args:
         square_sums: float32 ``[n]``, finite.
@@ -214,7 +265,8 @@ def light_rows(square_sums: Tensor, n_elements: Sequence[Any]) -> Tensor:
     n = len(n_elements)
     middle = np.tile(_LIGHT_MIDDLE, (n, 1))
     sizes = tf.reshape(tf.cast(_totals(n_elements), tf.float32), [n, 1])
-    return tf.concat([tf.reshape(tf.sqrt(square_sums), [n, 1]), middle, sizes, np.full((n, 1), _NAN, np.float32)], 1)
+    last = np.full((n, N_OF_LAYERS), _NAN, np.float32)
+    return tf.concat([tf.reshape(tf.sqrt(square_sums), [n, 1]), middle, sizes, last], 1)
 
 
 def dense_values(gradient: Tensor) -> Tensor:
@@ -363,7 +415,7 @@ _exact_vector_sums: Final = SharedFunction(_vector_sums)
 
 
 def _rows(sums: Tensor, sizes: Tensor, totals: Tensor) -> Tensor:
-    """The statistics float32 ``[n, 11]`` from sums ``[n, 8]``, the tensors' own sizes and what they stand for."""
+    """The statistics float32 ``[n, 12]`` from sums ``[n, 8]``, the tensors' own sizes and what they stand for."""
     square_sum, total, low, high, n_nan, n_pos_inf, n_neg_inf, n_zero = tf.unstack(sums, axis=1)
     n_left_out = totals - sizes  # exact zeros that a sparse gradient does not store
     n_finite = totals - n_nan - n_pos_inf - n_neg_inf
@@ -376,7 +428,7 @@ def _rows(sums: Tensor, sizes: Tensor, totals: Tensor) -> Tensor:
     std = tf.where(low == high, tf.zeros_like(variance), tf.sqrt(variance))
     low, high, mean, std = (tf.where(n_finite > 0, value, _NAN) for value in (low, high, mean, std))
     columns = [tf.sqrt(square_sum), low, high, mean, std, n_nan, n_pos_inf, n_neg_inf, n_zero + n_left_out, totals]
-    columns.append(tf.fill(tf.shape(totals), tf.constant(_NAN, tf.float64)))
+    columns += [tf.fill(tf.shape(totals), tf.constant(_NAN, tf.float64))] * N_OF_LAYERS
     rows = tf.stack(columns, axis=1)
     limit = tf.constant(tf.float32.max, tf.float64)
     return tf.cast(tf.where(tf.abs(rows) > limit, tf.sign(rows) * limit, rows), tf.float32)

@@ -48,6 +48,11 @@ class Tap(NamedTuple):
     dtype: str
     activation: str | None = None
 
+    @property
+    def output(self) -> statistic.LayerOutput:
+        """What is to be known of a layer's tensor."""
+        return statistic.LayerOutput(self.activation, has_samples=self.kind == "activation")
+
     def to_message(self) -> Message:
         """The entry in a ``tensors`` message."""
         n_elements = 1
@@ -87,7 +92,7 @@ class Taps:
         return name if n == 1 else f"{name} ({n})"
 
     def add(self, tap: Tap, row: Tensor) -> None:
-        """Keeps a row, float32 ``[11]``, for the ``apply`` that follows."""
+        """Keeps a row, float32 ``[12]``, for the ``apply`` that follows."""
         self._keep(tap, row)
 
     def add_where(self, is_due: Tensor, tap: Tap, tensor: Tensor) -> None:
@@ -125,9 +130,8 @@ def _measure(kept: Sequence[tuple[Any, Tap, Tensor | _Waiting]]) -> dict[Tap, Te
     for taps in _together(waiting):
         some = [waiting[tap] for tap in taps]
         with some[0].tensor.graph.as_default(), statistic.apart():
-            rows = statistic.layer_rows_where(
-                some[0].is_due, [one.tensor for one in some], [tap.activation for tap in taps]
-            )
+            tensors, outputs = [one.tensor for one in some], [tap.output for tap in taps]
+            rows = statistic.layer_rows_where(some[0].is_due, tensors, outputs)
             found |= dict(zip(taps, tf.unstack(rows, num=len(taps)), strict=True))
     return found
 

@@ -53,7 +53,7 @@ def blocks_where(is_due: Tensor, variables: Sequence[Any], parts: Sequence[Part]
     """The statistics of variables as they are now, or of what was added to them, where they are due, else NaN.
 
     Returns:
-        float32 ``[n, 11]``, the parts one below another.
+        float32 ``[n, 12]``, the parts one below another.
     """
     tensors = [part.is_wanted for part in parts] + [tensor for part in parts for tensor in part.kept]
     layout = tuple((part.first, part.n, len(part.kept)) for part in parts)

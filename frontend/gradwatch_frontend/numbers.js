@@ -158,6 +158,7 @@ export class RunNumbers {
  * @property {Series} mean
  * @property {Series} zeros share of exact zeros
  * @property {Series | null} saturated share of elements in saturated units
+ * @property {Series | null} distance cosine distance between samples
  * @property {Series | null} ratio
  */
 /** @typedef {{from: number | null, to: number | null} & Part} Range */
@@ -173,7 +174,7 @@ export class RunNumbers {
 export async function fetchTensorNumbers(id, { tensor, kind, hasUpdate, from, to, worker, replica }, signal) {
   const fetch = async (/** @type {string} */ statistic, asKind = kind) =>
     keepCaptured(await fetchSeries(id, { tensor, kind: asKind, statistic, from, to, points: PANEL_POINTS, worker, replica }, signal));
-  const [norm, min, max, mean, sizes, zeros, saturated, ratio] = await Promise.all([
+  const [norm, min, max, mean, sizes, zeros, saturated, distance, ratio] = await Promise.all([
     fetch("norm"),
     fetch("min"),
     fetch("max"),
@@ -181,9 +182,10 @@ export async function fetchTensorNumbers(id, { tensor, kind, hasUpdate, from, to
     fetch("n_elements"),
     fetch("n_zero"),
     kind === "activation" ? fetch("n_saturated") : null,
+    kind === "activation" ? fetch("cosine_distance") : null,
     hasUpdate && HAS_RATIO.has(kind) ? fetch("update_ratio", "update") : null,
   ]);
-  return { tensor, kind, norm, min, max, mean, zeros: divideSeries(zeros, sizes), saturated: saturated && divideSeries(saturated, sizes), ratio };
+  return { tensor, kind, norm, min, max, mean, zeros: divideSeries(zeros, sizes), saturated: saturated && divideSeries(saturated, sizes), distance, ratio };
 }
 
 /**

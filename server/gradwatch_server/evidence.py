@@ -22,12 +22,14 @@ SHOWN_BY: Final = {
 
 SHOWN_WITH: Final = {
     "std_before": ("activation", "std"),
+    "distance_before": ("activation", "cosine_distance"),
     "n_units": ("weight", "std"),
     "target_max": ("activation", "max"),
     "left": ("update", "update_ratio"),
 }
-"""Where evidence of this name tells that another kind of numbers shows it: outputs that shrank, units that are
-all the same, outputs that are pressed against their end, and updates that clipping left small."""
+"""Where evidence of this name tells that another kind of numbers shows it: outputs that shrank, outputs that are alike
+for all samples, units that are all the same, outputs that are pressed against their end, and updates that clipping left
+small."""
 
 SLOW: Final = frozenset(
     {"dead_units", "saturated_activation", "vanishing_gradient", "loss_plateau", "loss_scale_floor"}

@@ -52,7 +52,7 @@ OPERATIONS = [
         },
     }
 ]
-STATISTICS = np.arange(44, dtype=np.float32).reshape(2, 2, 11)
+STATISTICS = np.arange(48, dtype=np.float32).reshape(2, 2, 12)
 STATISTICS[1, 0, :5] = np.nan
 STEPS, TIMES = np.array([0, 1]), np.array([1.79e9, 1.79e9 + 0.025])
 

@@ -19,11 +19,12 @@ from tests.synthetic_layers import BAD_COLUMNS, FEATURES, LayeredRun
 SICK = LayeredRun(kind="sick", layers=8, steps=240, run_id="sick", name="thinned", period=8)
 DIRTY = LayeredRun(kind="dirty", layers=4, steps=160, run_id="dirty", name="dirty input")
 DEAD = LayeredRun(kind="healthy", layers=6, steps=120, run_id="dead", name="dead units", is_dead=True)
+COLLAPSED = LayeredRun(kind="healthy", layers=6, steps=160, run_id="collapsed", name="all alike", is_collapsed=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def runs(server: Server) -> None:
-    for run in (SICK, DIRTY, DEAD):
+    for run in (SICK, DIRTY, DEAD, COLLAPSED):
         stream(server.url, run)
 
 
@@ -81,6 +82,22 @@ def test_saturated_units_are_a_share_from_0_to_1(open_page: Open) -> None:
     page.wait_for_url(re.compile("statistic=zero_share"))
     page.reload()
     expect(page.get_by_label("Statistic")).to_have_value("zero_share")
+
+
+def test_a_collapse_is_shown_by_the_distance_between_samples(open_page: Open) -> None:
+    page = open_page("/runs/collapsed")
+    wait_for_chart(page)
+    finding = page.locator(".findings").get_by_text("nearly the same for every sample since step")
+    expect(finding.first).to_contain_text(COLLAPSED.collapsed_layer)
+    page = open_page("/runs/collapsed?kind=activation&statistic=cosine_distance")
+    wait_for_chart(page)
+    expect(page.get_by_label("Statistic")).to_have_value("cosine_distance")
+    row = COLLAPSED.layer_names.index(COLLAPSED.collapsed_layer)
+    x, y = find_cell(page, 155, row)
+    page.locator(".run-chart .plot").hover(position={"x": x, "y": y})
+    expect(page.locator(".tip")).to_contain_text(re.compile(r"0\.000\d|\de-0?[45]"))
+    page.get_by_role("button", name="gradient", exact=True).click()
+    expect(page.get_by_label("Statistic").locator("option", has_text="distance between samples")).to_have_count(0)
 
 
 def test_a_layer_is_told_in_one_place(open_page: Open) -> None:

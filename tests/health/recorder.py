@@ -16,7 +16,7 @@ from tests.health.streams import KINDS
 def measure(x: np.ndarray | None) -> list[float]:
     """The statistics of an array, in float64."""
     if x is None:
-        return [np.nan] * 9 + [0, np.nan]
+        return [np.nan] * 9 + [0] + [np.nan] * 2
     x = np.asarray(x, np.float64).ravel()
     finite = x[np.isfinite(x)]
     ends = [finite.min(), finite.max(), finite.mean(), finite.std()] if len(finite) else [np.nan] * 4

@@ -109,7 +109,7 @@ class Run:
         spread = np.where(np.repeat(np.array(KINDS) == "weight", n_variables), 0.01, self.noise)
         together = self.noise * random.standard_normal((n, 1))
         norm = usual * np.exp(spread * random.standard_normal((n, len(usual))) + np.where(spread > 0.01, together, 0))
-        self.statistics[:, :, COLUMN["n_saturated"]] = np.nan
+        self.statistics[:, :, [COLUMN["n_saturated"], COLUMN["cosine_distance"]]] = np.nan
         self.statistics[:, :n_of_variables, COLUMN["n_elements"]] = sizes
         self._set_norm(slice(None), np.arange(n_of_variables), norm)
         self._fill_layers(random, n_of_variables)
@@ -178,7 +178,7 @@ class Run:
     def miss(self, which: Sequence[int], *, start: int = 0, stop: int | None = None) -> Run:
         """Makes gradients None."""
         for column in self.columns("gradient", which):
-            self.statistics[self.rows(max(start, self.first_step), stop), column] = [np.nan] * 9 + [0, np.nan]
+            self.statistics[self.rows(max(start, self.first_step), stop), column] = [np.nan] * 9 + [0] + [np.nan] * 2
         return self
 
     def leave_out(self, which: Sequence[int]) -> Run:
@@ -233,6 +233,14 @@ class Run:
             self.statistics[rows, column, COLUMN["n_saturated"]] = flat
             if self.tensors[column]["activation"] == "relu":
                 self.statistics[rows, column, COLUMN["n_zero"]] = flat + 0.5 * (n_elements - flat)
+        return self
+
+    def draw_together(self, which: Sequence[int], factor: Any, *, start: int = 0, stop: int | None = None) -> Run:
+        """Multiplies the cosine distance between samples in some layers' outputs by a number, or one for each row."""
+        rows = self.rows(start, stop)
+        for column in self.columns("activation", which):
+            factors = np.broadcast_to(np.asarray(factor), self.steps.shape)[rows]
+            self.statistics[rows, column, COLUMN["cosine_distance"]] *= factors
         return self
 
     def cut(self, kind: str, which: Sequence[int], share: Any, *, start: int = 0, stop: int | None = None) -> Run:
@@ -339,6 +347,9 @@ class Run:
             self.statistics[:, column, COLUMN["n_elements"]] = n_elements
             norm = np.sqrt(n_elements) * np.exp(0.1 * random.standard_normal(self.n_steps))
             self._set_norm(slice(None), [column], norm[:, None])
+            if tensor["kind"] == "activation" and tensor["shape"][-1] > 1:
+                apart = 0.4 * np.exp(0.2 * random.standard_normal(self.n_steps))
+                self.statistics[:, column, COLUMN["cosine_distance"]] = apart
             if tensor["kind"] == "activation" and tensor["activation"] is not None:
                 idle = random.binomial(tensor["shape"][-1], 0.03, self.n_steps) * BATCH
                 self.statistics[:, column, COLUMN["n_saturated"]] = idle

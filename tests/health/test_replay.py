@@ -35,7 +35,7 @@ def feed_in(run: Run, sizes: list[int]) -> Engine:
 ALL = CASES | OPERATION_CASES | LAYER_CASES
 REPLAYED = {name: (case.run, tell(case.run.feed(batch=10_000))) for name, case in ALL.items()}
 TROUBLES = ["break", "loss", "grow", "zero", "miss", "large", "scaled", "operation", "steep", "flat", "cut", "input",
-            "origin"]  # fmt: skip
+            "origin", "collapse"]  # fmt: skip
 WITNESSES = ["activation", "backprop", "input"]
 LOG = forward("Log", "Log", code="loss = -tf.reduce_mean(y * tf.math.log(p))")
 
@@ -98,6 +98,8 @@ def wild_runs(draw: Any) -> Run:
             run.break_input([draw(st.integers(0, 29))], start=start, stop=stop, value=value)
         elif trouble == "origin":
             run.name_origin(MUL, start, n_in=draw(st.integers(0, 1)))
+        elif trouble == "collapse":
+            run.draw_together([draw(st.integers(0, 1))], 1e-4, start=max(start, 8), stop=stop)
         else:
             run.scale_loss(1024.0)
     if draw(st.booleans()):
@@ -183,7 +185,7 @@ def test_unknown_stream_says_what_to_do() -> None:
 
 def test_wrong_shape_says_what_was_expected() -> None:
     engine = Run(dense(2)).announce(Engine())
-    with pytest.raises(ValueError, match=r"expected \(\(1, 12, 11\), \(1, 6\)\)"):
+    with pytest.raises(ValueError, match=r"expected \(\(1, 12, 12\), \(1, 6\)\)"):
         engine.feed_rows(
             0, np.array([0]), np.zeros((1, 3, len(STATISTICS)), np.float32), np.zeros((1, len(SCALARS)), np.float32),
             np.zeros((1, len(SCALARS)), bool),

@@ -15,6 +15,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 from gradwatch.protocol import decode, encode
+from tests.serving import PATIENCE_S
 
 Behaviour = Callable[[ServerConnection, "Database"], Awaitable[None]]
 
@@ -130,7 +131,7 @@ class IngestServer:
         self._server: Server | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        assert self._is_up.wait(60)
+        assert self._is_up.wait(PATIENCE_S)
 
     @property
     def url(self) -> str:
@@ -205,7 +206,7 @@ class IngestServer:
 
         if self._thread.is_alive():
             asyncio.run_coroutine_threadsafe(end(), self._loop)
-            self._thread.join(5)
+            self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
         assert self.failures == []
 
@@ -215,7 +216,7 @@ def raw_server(reply: bytes) -> Iterator[tuple[str, list[int]]]:
     """Something that is no web server: answers these bytes and hangs up."""
     n_connections = [0]
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(5)
+        listener.settimeout(PATIENCE_S)
 
         def run() -> None:
             with contextlib.suppress(OSError):
@@ -230,7 +231,7 @@ def raw_server(reply: bytes) -> Iterator[tuple[str, list[int]]]:
         thread.start()
         yield f"http://127.0.0.1:{listener.getsockname()[1]}", n_connections
         listener.shutdown(socket.SHUT_RDWR)
-    thread.join(5)
+    thread.join(PATIENCE_S)
 
 
 def free_port() -> int:

@@ -87,7 +87,7 @@ class Recording:
         return [tensor["tensor"] for tensor in table["tensors"] if tensor["kind"] == kind]
 
     def statistics(self, kind, tensor, stream=None):
-        """The rows of one tensor: float32 ``[n_steps, 11]``."""
+        """The rows of one tensor: float32 ``[n_steps, 12]``."""
         stream = self.stream if stream is None else stream
         keys = [(one["kind"], one["tensor"]) for one in self.tables[stream]["tensors"]]
         blocks = [message["statistics"][:, keys.index((kind, tensor))] for message in self.rows[stream]]

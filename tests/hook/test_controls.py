@@ -14,9 +14,8 @@ from tests.hook import training
 from tests.hook.recording import Recording
 from tests.hook.test_capture import FIRST, FITS, LOOPS, X, Y, adam, compiled
 from tests.hook.training import LOSS
-from tests.serving import Server, wait_until
+from tests.serving import PATIENCE_S, Server, wait_until
 
-PATIENCE_S = 120.0
 KINDS = ["gradient", "weight", "update"]
 REASON = "loss is NaN since step 812"
 

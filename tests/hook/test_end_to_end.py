@@ -67,7 +67,7 @@ def test_rest_gives_the_numbers_of_the_reference_loop(server, seen, make, option
     model, train = make(option)
     with gradwatch.watch(model, url=server.url, name="end to end", budget=0) as watch:
         train(watch)
-        findings = watch.findings(timeout_s=20)
+        findings = watch.findings(timeout_s=60)
     run = server.get(f"/api/runs/{watch.run_id}")
     assert (run["state"], run["last_step"], run["n_rows_lost"]) == ("finished", 7, 0)
     assert findings == server.get(f"/api/runs/{watch.run_id}/findings")["findings"] == []
@@ -93,7 +93,7 @@ def test_a_server_killed_mid_run_and_started_again(tmp_path):
         fit(model, epochs=50)
         server.start()
         fit(model, epochs=50)
-        watch.findings(timeout_s=30)
+        watch.findings(timeout_s=60)
         watch.close()
         run = server.get(f"/api/runs/{watch.run_id}")
         assert (run["state"], run["last_step"], run["n_rows_lost"]) == ("finished", 999, 0)

@@ -287,7 +287,7 @@ def test_a_watch_that_begins_while_another_ends_is_not_undone_with_it(watch, rea
 
     def restore_slowly(patch):
         is_ending.set()
-        may_go_on.wait(30)
+        may_go_on.wait(60)
         restore(patch)
 
     first, model, begun = watch(compiled(training.sequential(), adam())), compiled(training.sequential(), adam()), []
@@ -295,12 +295,12 @@ def test_a_watch_that_begins_while_another_ends_is_not_undone_with_it(watch, rea
     ending = threading.Thread(target=first.close)
     beginning = threading.Thread(target=lambda: begun.append(watch(model)))
     ending.start()
-    assert is_ending.wait(30)
+    assert is_ending.wait(60)
     beginning.start()
     beginning.join(0.5)  # it would be through by now
     may_go_on.set()
     for thread in (ending, beginning):
-        thread.join(30)
+        thread.join(60)
     fit(model, epochs=1)
     assert read(begun[0]).steps() == [0, 1, 2, 3]
 

@@ -9,9 +9,7 @@ import tensorflow as tf
 
 import gradwatch
 from gradwatch.errors import ConfigurationError
-from tests.serving import Server
-
-PATIENCE_S = 60.0
+from tests.serving import PATIENCE_S, Server
 
 
 @pytest.fixture(scope="module")

@@ -47,6 +47,7 @@ from tests.hook.ingest_server import (
     raw_server,
     wait_until,
 )
+from tests.serving import PATIENCE_S
 
 RUN = {"run_id": "run", "name": "a run", "project": "default", "tags": [], "config": {}, "started_at": 0.0}
 TABLE = {"type": "tensors", "stream": 0, "optimizer": "adam", "tensors": [], "scalars": []}
@@ -64,7 +65,7 @@ def rows(n_rows: int = 2, n_tensors: int = 2) -> dict[str, Any]:
         stream=0,
         steps=np.arange(n_rows),
         times=np.zeros(n_rows),
-        statistics=np.ones((n_rows, n_tensors, 11), np.float32),
+        statistics=np.ones((n_rows, n_tensors, 12), np.float32),
         scalars=np.zeros((n_rows, 0), np.float32),
         scalars_present=np.zeros((n_rows, 0), np.uint8),
         n_lost=0,
@@ -124,7 +125,7 @@ def start(tmp_path: Path, serve: Serve) -> Iterator[Callable[..., Hook]]:
     yield start
     for hook in hooks:
         hook.sender.close(0.05)
-        hook.sender._thread.join(5.0)
+        hook.sender._thread.join(PATIENCE_S)
         assert not hook.sender._thread.is_alive()
 
 
@@ -579,7 +580,7 @@ def test_a_sender_that_was_never_started_leaves_its_messages(tmp_path: Path, ser
     hook.put(3)
     assert hook.sender.close(1.0) is False
     server = serve()
-    assert deliver(spool_path(tmp_path, "run"), server.url, None, timeout_s=2.0) == 3
+    assert deliver(spool_path(tmp_path, "run"), server.url, None, timeout_s=PATIENCE_S) == 3
 
 
 @pytest.mark.parametrize(
@@ -645,14 +646,16 @@ def test_deliver_brings_what_a_killed_process_left(tmp_path: Path, serve: Serve)
             time.sleep(0.005)
         os.kill(os.getpid(), signal.SIGKILL)
     """
-    killed = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False, capture_output=True, timeout=30)
+    killed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], check=False, capture_output=True, timeout=PATIENCE_S
+    )
     assert killed.returncode == -signal.SIGKILL
     assert spools(tmp_path) == [path]
     with pytest.raises(ServerError, match="no server answers at") as caught:
         deliver(path, f"http://127.0.0.1:{free_port()}", None, timeout_s=1.0)
     assert caught.value.code == "absent"
     server = serve()
-    assert deliver(path, server.url, None, timeout_s=2.0) == 101
+    assert deliver(path, server.url, None, timeout_s=PATIENCE_S) == 101
     assert server.database.seqs == list(range(101))
     assert server.database.hello["run"] == RUN
     assert spools(tmp_path) == []
@@ -672,7 +675,7 @@ def test_deliver_what_the_server_has_already(tmp_path: Path, serve: Serve) -> No
     database = Database()
     database.log = [{"type": "rows", "seq": seq} for seq in range(50)]
     server = serve(behave, database)
-    assert deliver(leave(tmp_path, 9), server.url, None, timeout_s=1.0) == 10
+    assert deliver(leave(tmp_path, 9), server.url, None, timeout_s=PATIENCE_S) == 10
     assert (database.n_repeated, len(database.log)) == (0, 50)
     assert spools(tmp_path) == []
 
@@ -692,7 +695,7 @@ def test_deliver_keeps_what_it_could_not_bring(
     path = leave(tmp_path, 3)
     with pytest.raises(error, match=words):
         deliver(path, server.url, None, timeout_s=0.2)
-    assert deliver(path, serve().url, None, timeout_s=2.0) == 4
+    assert deliver(path, serve().url, None, timeout_s=PATIENCE_S) == 4
 
 
 def test_deliver_does_not_touch_a_run_that_goes_on(start: Start, serve: Serve, tmp_path: Path) -> None:
@@ -753,7 +756,7 @@ def test_the_end_of_the_process_is_quiet(
         check=False,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
     )
     assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
     if has_server and is_closed_at_exit:

@@ -40,7 +40,7 @@ def rows(n_rows: int = 2, stream: int = 0, n_tensors: int = 5) -> dict[str, Any]
         stream=stream,
         steps=np.arange(n_rows),
         times=np.arange(n_rows, dtype=np.float64),
-        statistics=np.ones((n_rows, n_tensors, 11), np.float32),
+        statistics=np.ones((n_rows, n_tensors, 12), np.float32),
         scalars=np.ones((n_rows, 1), np.float32),
         scalars_present=np.ones((n_rows, 1), np.uint8),
         n_lost=0,
@@ -215,7 +215,7 @@ def test_stand_ins_are_messages_that_a_server_can_read(path: Path) -> None:
     for message in read_all(spool):
         if message["type"] == "rows" and not message["n_rows"]:
             arrays = decode_rows(message, n_tensors=5, n_scalars=1)
-            assert arrays["statistics"].shape == (0, 5, 11)
+            assert arrays["statistics"].shape == (0, 5, 12)
         elif message["type"] == "scalars":
             assert message["name"] == "loss"
             decode_scalars(message)

@@ -66,7 +66,7 @@ def test_without_a_server(capsys, plain_weights, tmp_path):
     assert any("`gradwatch sync`" in line for line in lines)
     (path,) = spools(tmp_path / "gradwatch")
     server = IngestServer(behave)
-    deliver(path, server.url, None, timeout_s=5)
+    deliver(path, server.url, None, timeout_s=60)
     server.stop()
     recording = Recording(server.database.log)
     assert recording.steps() == list(range(8))
@@ -116,7 +116,7 @@ def test_a_server_killed_and_started_again_gets_every_row_once():
     second = IngestServer(behave, server.database, port=server.port)
     fit(model)
     # Findings of a server of another version may lack what we look for: the end of a run is no place to fail.
-    assert watch.findings(timeout_s=20)[0].keys() == {"kind", "n_messages"}
+    assert watch.findings(timeout_s=60)[0].keys() == {"kind", "n_messages"}
     watch.close()
     second.stop()
     recording = Recording(server.database.log)

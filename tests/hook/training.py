@@ -103,7 +103,7 @@ def reference_loop(model, optimizer, given, *, loss_fn=LOSS, scale_loss=False):
         seen["gradient_norm"].append(float(np.sqrt(np.square(norms).sum())))
         for variable, gradient, old in zip(variables, dense_ones, before, strict=True):
             new = variable.numpy()
-            missing = np.array([np.nan] * 9 + [0.0, np.nan])
+            missing = np.array([np.nan] * 9 + [0.0, np.nan, np.nan])
             numbers = {
                 "gradient": missing if gradient is None else row(gradient),
                 "weight": row(new),

@@ -4,7 +4,20 @@ import math
 
 import numpy as np
 
-NAMES = ("norm", "min", "max", "mean", "std", "n_nan", "n_pos_inf", "n_neg_inf", "n_zero", "n_elements", "n_saturated")
+NAMES = (
+    "norm",
+    "min",
+    "max",
+    "mean",
+    "std",
+    "n_nan",
+    "n_pos_inf",
+    "n_neg_inf",
+    "n_zero",
+    "n_elements",
+    "n_saturated",
+    "cosine_distance",
+)
 COUNTS = NAMES[5:10]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 FLOAT32_TINY = float(np.finfo(np.float32).tiny)  # results below it may be flushed to zero by TensorFlow's kernels
@@ -22,6 +35,7 @@ def statistics(x):
         "n_zero": int((flat == 0).sum()),
         "n_elements": flat.size,
         "n_saturated": math.nan,
+        "cosine_distance": math.nan,
     }
     if not finite.size:
         return found | dict.fromkeys(("min", "max", "mean", "std"), math.nan)
@@ -31,6 +45,14 @@ def statistics(x):
     return found | {"min": float(finite.min()), "max": float(finite.max()), "mean": mean * scale, "std": std}
 
 
+def cosine_distance(x):
+    """The mean of 1 - cos(x_i, x_j) over all pairs of the samples ``[n, ...]`` that are not 0 throughout."""
+    samples = [sample.astype(np.float64).ravel() for sample in np.asarray(x) if sample.any()]
+    directions = [sample / scaled_norm(sample) for sample in samples]
+    pairs = [1 - a @ b for i, a in enumerate(directions) for b in directions[:i]]
+    return float(np.mean(pairs)) if pairs else math.nan
+
+
 def scaled_norm(x):
     """sqrt(sum x^2) in float64, without overflow or underflow on the way."""
     largest = float(np.abs(x).max(initial=0.0))
@@ -38,14 +60,14 @@ def scaled_norm(x):
 
 
 def row(x):
-    """The statistics in the order of the wire, float64 ``[11]``."""
+    """The statistics in the order of the wire, float64 ``[12]``."""
     found = statistics(x)
     return np.array([found[name] for name in NAMES], np.float64)
 
 
 def block(*tensors):
-    """The rows of several tensors, float64 ``[n, 11]``; None is a missing tensor."""
-    missing = np.array([math.nan] * 9 + [0.0, math.nan])
+    """The rows of several tensors, float64 ``[n, 12]``; None is a missing tensor."""
+    missing = np.array([math.nan] * 9 + [0.0, math.nan, math.nan])
     return np.stack([missing if x is None else row(x) for x in tensors])
 
 

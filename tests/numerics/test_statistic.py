@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gradwatch import statistic
 from gradwatch.reader import global_norm
-from tests.numerics.reference import NAMES, assert_block_equal, block, row
+from tests.numerics.reference import NAMES, assert_block_equal, block, cosine_distance, row
 from tests.numerics.tensors import TENSORS, TINY
 
 CASES = list(TENSORS.items())
@@ -146,8 +146,8 @@ def test_unknown_static_shape(size, sick):
 
 
 def test_no_tensors():
-    assert compute(statistic.full_block, []).shape == (0, 11)
-    assert compute(light_block, []).shape == (0, 11)
+    assert compute(statistic.full_block, []).shape == (0, 12)
+    assert compute(light_block, []).shape == (0, 12)
 
 
 def test_complex_tensors_are_read_by_their_modulus():
@@ -219,3 +219,55 @@ def test_order_of_elements_does_not_matter(x, random):
     shuffled = list(x)
     random.shuffle(shuffled)
     assert_block_equal(full_block_of(np.array(shuffled, np.float32)).numpy(), block(x), rtol=1e-4, mean_rtol=1e-5)
+
+
+LIKENESS = np.random.default_rng(5)
+SAMPLES = {
+    "apart": LIKENESS.normal(size=(9, 7)),
+    "of a picture": LIKENESS.normal(size=(5, 4, 3, 2)),
+    "almost alike": 1 + 1e-3 * LIKENESS.normal(size=(8, 64)),
+    "alike but for their length": np.outer(LIKENESS.uniform(0.1, 10, 6), LIKENESS.normal(size=20)),
+    "opposed": np.array([[1.0, 2.0], [-1.0, -2.0]]),
+    "some are 0": np.concatenate([np.zeros((2, 5)), LIKENESS.normal(size=(3, 5))]),
+    "all but one are 0": np.eye(4)[[0]] * np.array([[1.0], [0], [0]]),
+    "all are 0": np.zeros((3, 4)),
+    "one": LIKENESS.normal(size=(1, 4)),
+    "none": np.zeros((0, 4)),
+}
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["shape known", "shape unknown"])
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_how_far_apart_samples_are(name, jit_compile, is_known):
+    x = SAMPLES[name].astype(np.float32)
+    spec = tf.TensorSpec(x.shape if is_known else [None] * x.ndim, tf.float32)
+
+    @tf.function(jit_compile=jit_compile, input_signature=[spec])
+    def run(given):
+        return statistic.layer_row(given, statistic.LayerOutput(has_samples=True))
+
+    found = run(x).numpy()[NAMES.index("cosine_distance")]
+    np.testing.assert_allclose(found, cosine_distance(x), atol=2e-6, rtol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float64], ids=lambda dtype: dtype.name)
+def test_how_far_apart_samples_of_another_type_are(dtype):
+    x = tf.cast(SAMPLES["of a picture"], dtype)
+    found = statistic.layer_row(x, statistic.LayerOutput(has_samples=True)).numpy()[NAMES.index("cosine_distance")]
+    np.testing.assert_allclose(found, cosine_distance(tf.cast(x, tf.float64).numpy()), rtol=1e-4)
+
+
+def test_only_the_first_samples_are_compared():
+    x = np.concatenate([np.ones((16, 3), np.float32), -np.ones((50, 3), np.float32)])
+    found = statistic.layer_row(tf.constant(x), statistic.LayerOutput(has_samples=True)).numpy()
+    assert found[NAMES.index("cosine_distance")] < 1e-6
+    assert found[NAMES.index("n_elements")] == 66 * 3
+
+
+@pytest.mark.parametrize(
+    "x", [np.ones((4, 1)), np.ones(4), np.ones(()), [[1.0, np.nan], [1.0, 2.0]], [[np.inf, 1.0]] * 2]
+)
+def test_samples_that_have_no_direction(x):
+    found = statistic.layer_row(tf.constant(x, tf.float32), statistic.LayerOutput(has_samples=True)).numpy()
+    assert np.isnan(found[NAMES.index("cosine_distance")])

@@ -4,11 +4,10 @@ import httpx
 import orjson
 import pytest
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
 
 from gradwatch.protocol import decode
 from gradwatch_server.access import COOKIE
-from tests.serving import Server
+from tests.serving import Server, connect
 from tests.synthetic import SyntheticHook, SyntheticRun, stream
 
 TOKEN = "open sesame"
@@ -28,7 +27,7 @@ def stranger(guarded: Server):
 
 def first_word(server: Server, path: str, **headers: str) -> tuple[dict, int]:
     """What a socket is told before it says anything, and with which code it is closed."""
-    with connect(server.ws_url + path, additional_headers=headers, proxy=None) as socket:
+    with connect(server.ws_url + path, additional_headers=headers) as socket:
         data = socket.recv(timeout=60)
         word = decode(data) if isinstance(data, bytes) else orjson.loads(data)
         with pytest.raises(ConnectionClosed) as closed:
@@ -92,7 +91,7 @@ def test_a_browser_needs_the_cookie(guarded: Server, stranger: httpx.Client) -> 
     assert (word["code"], code) == ("unauthorized", 1008)
     stranger.post("/login", json={"token": TOKEN})
     cookie = f"{COOKIE}={stranger.cookies[COOKIE]}"
-    with connect(guarded.ws_url + "/ws/live", additional_headers={"Cookie": cookie}, proxy=None) as socket:
+    with connect(guarded.ws_url + "/ws/live", additional_headers={"Cookie": cookie}) as socket:
         socket.send('{"type": "subscribe", "runs": "all"}')
         assert orjson.loads(socket.recv(timeout=60))["type"] == "subscribed"
 
@@ -107,7 +106,7 @@ def test_a_foreign_page_is_sent_away(server: Server, path: str) -> None:
 def test_the_own_page_and_an_allowed_one_are_let_in(start_server) -> None:
     server = start_server(allowed_origins=("https://board.example",))
     for origin in (server.url, "https://board.example"):
-        with connect(server.ws_url + "/ws/live", origin=origin, proxy=None) as socket:
+        with connect(server.ws_url + "/ws/live", origin=origin) as socket:
             socket.send('{"type": "subscribe", "runs": []}')
             assert orjson.loads(socket.recv(timeout=60)) == {"type": "subscribed", "runs": []}
 

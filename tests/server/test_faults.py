@@ -78,7 +78,7 @@ def test_a_slow_engine_delays_its_own_run_alone(start_server, monkeypatch) -> No
     def wait(self: Engine, stream_: int, optimizer: str, tensors, scalars, *rest, **named) -> None:
         if optimizer == "slow":
             entered.set()
-            assert release.wait(20)
+            assert release.wait(60)
         real(self, stream_, optimizer, tensors, scalars, *rest, **named)
 
     monkeypatch.setattr(Engine, "add_stream", wait)
@@ -86,7 +86,7 @@ def test_a_slow_engine_delays_its_own_run_alone(start_server, monkeypatch) -> No
     with SyntheticHook(server.url, slow) as hook:
         hook.greet()
         hook.send(log[0] | {"optimizer": "slow"})
-        assert entered.wait(10)
+        assert entered.wait(60)
         # The slow run's own commit does not wait for its engine, nor does anything of the other run.
         hook.wait_for_ack(0)
         assert stream(server.url, other) == []

@@ -5,11 +5,11 @@ import time
 
 import orjson
 import pytest
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from gradwatch_server.errors import MessageError
 from gradwatch_server.live import Hub, Pace, Subscriber, read_subscription
-from tests.serving import Server
+from tests.serving import Server, connect
 from tests.synthetic import SyntheticHook, SyntheticRun, stream
 
 
@@ -37,7 +37,7 @@ def test_a_run_is_seen_from_its_appearance_to_its_end(server: Server) -> None:
         summary = message.get("run", {})
         return summary.get("state") == "finished" and summary["health"]["level"] == "critical"
 
-    with connect(server.ws_url + "/ws/live", proxy=None) as socket:
+    with connect(server.ws_url + "/ws/live") as socket:
         subscribe(socket, "all")
         stream(server.url, run)
         messages = collect(socket, is_over)
@@ -64,7 +64,7 @@ def test_findings_reach_the_page_within_a_second(server: Server) -> None:
     run = SyntheticRun("sick", 3, 200)
     log = list(run.log())
     onset = next(i for i, one in enumerate(log) if one["type"] == "rows" and run.onset < i * run.rows_per_message)
-    with connect(server.ws_url + "/ws/live", proxy=None) as socket, SyntheticHook(server.url, run) as hook:
+    with connect(server.ws_url + "/ws/live") as socket, SyntheticHook(server.url, run) as hook:
         hook.greet()
         subscribe(socket, [run.run_id])
         for message in log[: onset - 1]:
@@ -80,7 +80,7 @@ def test_findings_reach_the_page_within_a_second(server: Server) -> None:
 
 def test_only_what_was_asked_for_is_sent_and_a_deletion_too(server: Server) -> None:
     wanted, other = SyntheticRun("healthy", 2, 16), SyntheticRun("healthy", 2, 16)
-    with connect(server.ws_url + "/ws/live", proxy=None) as socket:
+    with connect(server.ws_url + "/ws/live") as socket:
         subscribe(socket, [wanted.run_id])
         stream(server.url, other)
         stream(server.url, wanted)
@@ -102,7 +102,7 @@ def test_only_what_was_asked_for_is_sent_and_a_deletion_too(server: Server) -> N
     ],
 )
 def test_a_mistake_is_told_and_the_socket_stays(server: Server, message: str | bytes, code: str) -> None:
-    with connect(server.ws_url + "/ws/live", proxy=None) as socket:
+    with connect(server.ws_url + "/ws/live") as socket:
         socket.send(message)
         error = receive(socket)
         assert (error["type"], error["code"]) == ("error", code)
@@ -112,9 +112,9 @@ def test_a_mistake_is_told_and_the_socket_stays(server: Server, message: str | b
 
 def test_no_more_browsers_than_allowed(start_server) -> None:
     server = start_server(live_client_limit=1)
-    with connect(server.ws_url + "/ws/live", proxy=None) as first:
+    with connect(server.ws_url + "/ws/live") as first:
         subscribe(first, "all")
-        with connect(server.ws_url + "/ws/live", proxy=None) as second:
+        with connect(server.ws_url + "/ws/live") as second:
             assert receive(second)["code"] == "too_many_browsers"
 
 

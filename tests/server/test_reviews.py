@@ -6,13 +6,12 @@ import sys
 
 import orjson
 import pytest
-from websockets.sync.client import connect
 
 from gradwatch_server import cli
 from gradwatch_server.api import models
 from gradwatch_server.store import Store
 from gradwatch_server.store.findings import read_findings, replace_findings, review_finding
-from tests.serving import Server, wait_until
+from tests.serving import Server, connect, wait_until
 from tests.synthetic import SyntheticHook, SyntheticRun, stream
 
 
@@ -92,7 +91,7 @@ def test_a_mistake_is_said_and_changes_nothing(server: Server, sick: str, path, 
 
 def test_open_pages_hear_of_it(server: Server, sick: str) -> None:
     (finding,) = findings_of(server, sick)
-    with connect(server.ws_url + "/ws/live", proxy=None) as page:
+    with connect(server.ws_url + "/ws/live") as page:
         page.send(orjson.dumps({"type": "subscribe", "runs": [sick]}).decode())
         assert orjson.loads(page.recv(10))["type"] == "subscribed"
         put(server, sick, finding["id"], {"state": "dismissed", "note": "meant"})

@@ -82,10 +82,10 @@ def test_what_arrives_while_committing_is_committed_together(store: Store) -> No
 
     def hold(connection) -> None:
         entered.set()
-        release.wait(10)
+        release.wait(60)
 
     first = store.writer.submit(hold)
-    assert entered.wait(10)
+    assert entered.wait(60)
     transactions: list[Future] = [
         store.writer.submit(lambda connection: id(connection.get_transaction())) for _ in range(20)
     ]
@@ -96,8 +96,8 @@ def test_what_arrives_while_committing_is_committed_together(store: Store) -> No
 
 def test_a_bad_job_fails_alone(store: Store) -> None:
     entered, release = threading.Event(), threading.Event()
-    store.writer.submit(lambda connection: (entered.set(), release.wait(10)))
-    assert entered.wait(10)
+    store.writer.submit(lambda connection: (entered.set(), release.wait(60)))
+    assert entered.wait(60)
     insert = "insert into workers (run_id, worker, last_seq) values ('nobody', 0, 0)"
     good = store.writer.submit(lambda connection: connection.execute(text("select 1")).scalar())
     bad = store.writer.submit(lambda connection: connection.execute(text(insert)))

@@ -112,4 +112,4 @@ def test_a_function_may_close(callbacks):
 
     callbacks.add(close)
     callbacks.take([finding()])
-    assert closed.wait(10)
+    assert closed.wait(60)

@@ -40,7 +40,7 @@ def rows(draw: st.DrawFn) -> dict[str, Any]:
         "stream": draw(st.integers(0, 100)),
         "steps": draw(blocks(dtype=np.int64, shape=(n,), elements=st.integers(0, 2**63 - 1))),
         "times": draw(blocks(dtype=np.float64, shape=(n,), elements=st.floats())),
-        "statistics": draw(blocks(dtype=np.float32, shape=(n, n_tensors, 11), elements=ANY_FLOAT32)),
+        "statistics": draw(blocks(dtype=np.float32, shape=(n, n_tensors, 12), elements=ANY_FLOAT32)),
         "scalars": draw(blocks(dtype=np.float32, shape=(n, n_scalars), elements=ANY_FLOAT32)),
         "scalars_present": draw(blocks(dtype=np.uint8, shape=(n, n_scalars), elements=st.integers(0, 1))),
         "n_lost": draw(st.integers(0, 2**53)),
@@ -55,7 +55,7 @@ def one_row(**changes: Any) -> dict[str, Any]:
         stream=0,
         steps=np.array([7]),
         times=np.array([1.5]),
-        statistics=np.zeros((1, 2, 11), np.float32),
+        statistics=np.zeros((1, 2, 12), np.float32),
         scalars=np.zeros((1, 1), np.float32),
         scalars_present=np.ones((1, 1), np.uint8),
         n_lost=0,
@@ -101,7 +101,7 @@ def test_scalars_come_out_as_they_went_in(data: st.DataObject, n: int, name: str
 
 
 def test_blocks_are_little_endian_and_contiguous_whatever_came() -> None:
-    statistics = np.arange(44, dtype=">f8").reshape(2, 11, 2).transpose(0, 2, 1)
+    statistics = np.arange(48, dtype=">f8").reshape(2, 12, 2).transpose(0, 2, 1)
     message = rows_message(
         seq=0,
         stream=0,
@@ -190,7 +190,7 @@ def test_a_block_that_is_missing_or_of_another_type_or_size(name: str) -> None:
 
 
 def test_rows_of_another_table_are_refused() -> None:
-    with pytest.raises(ProtocolError, match=r"expected statistics \[1, 3, 11\] to be 132 bytes, got 88"):
+    with pytest.raises(ProtocolError, match=r"expected statistics \[1, 3, 12\] to be 144 bytes, got 96"):
         decode_rows(one_row(), n_tensors=3, n_scalars=1)
     with pytest.raises(ProtocolError, match=r"expected scalars \[1, 2\] to be 8 bytes, got 4"):
         decode_rows(one_row(), n_tensors=2, n_scalars=2)
@@ -218,7 +218,7 @@ def test_decoding_leaves_the_message_as_it_was() -> None:
 def test_the_names_of_the_contract() -> None:
     assert protocol.STATISTICS == (
         "norm", "min", "max", "mean", "std", "n_nan", "n_pos_inf", "n_neg_inf", "n_zero", "n_elements",
-        "n_saturated",
+        "n_saturated", "cosine_distance",
     )  # fmt: skip
     assert protocol.KINDS == ("gradient", "weight", "update", "activation", "backprop", "input", "slot", "operation")
     assert all(hasattr(protocol, name) for name in protocol.__all__)

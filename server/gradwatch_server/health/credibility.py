@@ -10,6 +10,7 @@ from typing import Any, Final
 from gradwatch_server.health.book import UPDATE_RATIO, Testimony
 from gradwatch_server.health.episode import (
     Alike,
+    Collapsed,
     Cut,
     Episode,
     Fade,
@@ -25,6 +26,7 @@ from gradwatch_server.health.episode import (
     Vanishing,
     Zero,
 )
+from gradwatch_server.health.incident import BLOCKING_SHARE
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.plateau import LEVEL_TOLERANCE
 from gradwatch_server.health.series import Reading
@@ -33,8 +35,6 @@ __all__ = ["is_credible"]
 
 LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""
-FLAT_SHARE: Final = 0.9
-"""From this share of dead or saturated units on a layer passes next to nothing on."""
 SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
 FALLEN_SHARE: Final = 0.9
@@ -68,7 +68,7 @@ def _is_zero_credible(_: Zero, testimony: Testimony) -> bool:
 
 def _is_flat_credible(episode: Flat, testimony: Testimony) -> bool:
     loss = testimony.known.read_loss()
-    if episode.share >= FLAT_SHARE:
+    if episode.share >= BLOCKING_SHARE:
         return not _has_learned(loss.initial, loss.recent)
     # With units to spare a model may learn well; without a loss nobody can say.
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
@@ -94,6 +94,13 @@ def _is_rate_credible(episode: Rate, testimony: Testimony) -> bool:
 def _is_fade_credible(episode: Fade, testimony: Testimony) -> bool:
     # In a game a loss near its end is one side's success only.
     return episode.is_game or _has_not_fallen(testimony.known.read_loss())
+
+
+def _is_collapse_credible(episode: Collapsed, testimony: Testimony) -> bool:
+    # Who learned to give what is asked for gives the same where the same is asked for. Without targets the loss that
+    # led there is no witness.
+    is_asked = episode.table is not None and bool(episode.table.entering("target"))
+    return not is_asked or _has_work_left(episode, testimony)
 
 
 def _is_overclipped_credible(_: Overclipped, testimony: Testimony) -> bool:
@@ -127,6 +134,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Cut: _has_work_left,
     Still: _is_still_credible,
     Alike: _has_work_left,
+    Collapsed: _is_collapse_credible,
     Zero: _is_zero_credible,
     Flat: _is_flat_credible,
     Rate: _is_rate_credible,

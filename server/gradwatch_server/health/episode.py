@@ -17,6 +17,7 @@ __all__ = [
     "RECOVERY_ROWS",
     "WITNESSES",
     "Alike",
+    "Collapsed",
     "Cut",
     "Episode",
     "Fade",
@@ -218,6 +219,23 @@ class Faint(Episode):
     after: float = float("nan")
     weight_factor: float = float("nan")
     is_of_weights: bool = False
+
+
+@dataclass(eq=False)
+class Collapsed(Episode):
+    """Layers that came to give (nearly) the same for every sample, up to its length.
+
+    Attributes:
+        columns: column of the layer's output -> the step since when.
+        column: the one nearest to the input.
+        before: the largest mean cosine distance between samples of its first rows.
+        after: that at `known_step`.
+    """
+
+    columns: dict[int, int] = field(default_factory=dict)
+    column: int = -1
+    before: float = float("nan")
+    after: float = float("nan")
 
 
 @dataclass(eq=False)

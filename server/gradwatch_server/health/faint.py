@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Faint, Phase
+from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import is_dying
 
@@ -24,9 +25,6 @@ FAINT_FACTOR: Final = 0.03
 """Of its past. Weight decay and learning change a layer's output by a few times, not thirtyfold."""
 SHRUNK_FACTOR: Final = 1e-2
 """Of the kernels' norm in the first row."""
-CONFIRM_ROWS: Final = 10
-CONFIRM_STEPS: Final = 50
-"""Captured rows, and steps, in which nothing came back."""
 
 Float = npt.NDArray[np.float64]
 
@@ -45,8 +43,7 @@ class FaintRule:
         n = len(self._columns)
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._before = np.full(n, np.nan)
-        self._run = np.zeros(n, np.int64)
-        self._run_step = np.full(n, -1, np.int64)
+        self._streaks = Streaks(n)
         self._may_die = np.array([is_dying(table.functions[column]) for column in self._columns], bool)
         layers = [table.layers[column] for column in self._columns]
         self._weights = [
@@ -73,7 +70,7 @@ class FaintRule:
         for row in rows.tolist():
             self._read_weights(block, row)
             is_settled = not np.isnan(self._before).any()
-            is_quiet = is_settled and self._current is None and not self._run.any()
+            is_quiet = is_settled and self._current is None and not self._streaks.is_any
             if not is_quiet or self._is_low(spread[row]).any():
                 self._step(block, row, spread[row])
 
@@ -89,20 +86,18 @@ class FaintRule:
             if len(early) == EARLY_ROWS:
                 self._before[place] = max(early)
         is_low, is_seen = self._is_low(spread), np.isfinite(spread)
-        self._run_step[is_low & (self._run == 0)] = step
         # What went on to be exactly 0 did not come back; a sigmoid may just be at its end.
         is_back = is_seen & ~is_low & ((spread > 0) | ~self._may_die)
-        self._run = np.where(is_back, 0, self._run + (is_seen & (is_low | (self._run > 0))))
-        is_sure = (self._run >= CONFIRM_ROWS) & (step - self._run_step >= CONFIRM_STEPS)
+        is_sure = self._streaks.add(step, is_in=is_seen & (is_low | (self._streaks.n_rows > 0)), is_out=is_back)
         if self._current is not None:
-            if not self._run.any():
+            if not self._streaks.is_any:
                 self._current.closed_step = step
                 self._current = None
                 return
             self._current.last_step = step
             self._current.n_rows += 1
             for place in np.flatnonzero(is_sure).tolist():
-                self._current.columns.setdefault(int(self._columns[place]), int(self._run_step[place]))
+                self._current.columns.setdefault(int(self._columns[place]), int(self._streaks.first_step[place]))
         elif is_sure.any() and len(self.episodes) < EPISODES_LIMIT:
             self._open(step, np.flatnonzero(is_sure), spread)
 
@@ -116,17 +111,18 @@ class FaintRule:
                     self._first_weight[place] = self._weight[place]
 
     def _open(self, step: int, places: npt.NDArray[np.int64], spread: Float) -> None:
-        first = int(places[np.argmin(self._run_step[places])])
+        first_step = self._streaks.first_step
+        first = int(places[np.argmin(first_step[places])])
         known = self._first_weight[first]
         self._current = Faint(
             stream=self._stream,
             phase=Phase.ACTIVATION,
-            first_step=int(self._run_step[first]),
+            first_step=int(first_step[first]),
             last_step=step,
-            n_rows=int(self._run[first]),
+            n_rows=int(self._streaks.n_rows[first]),
             known_step=step,
             table=self._table,
-            columns={int(self._columns[place]): int(self._run_step[place]) for place in places},
+            columns={int(self._columns[place]): int(first_step[place]) for place in places},
             column=int(self._columns[first]),
             before=float(self._before[first]),
             after=float(spread[first]),

@@ -9,6 +9,7 @@ from typing import Final
 
 from gradwatch_server.health.episode import (
     Alike,
+    Collapsed,
     Cut,
     Episode,
     Fade,
@@ -31,7 +32,10 @@ from gradwatch_server.health.episode import (
     Zero,
 )
 
-__all__ = ["Incident", "assemble"]
+__all__ = ["BLOCKING_SHARE", "Incident", "assemble"]
+
+BLOCKING_SHARE: Final = 0.9
+"""From this share of dead or saturated units on a layer passes next to nothing on."""
 
 
 @dataclass(frozen=True)
@@ -83,21 +87,23 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Trend: (Steep, Trend),
     Flat: (Unreachable,),
     Faint: (Flat, Zero),
-    Vanishing: (Flat, Faint, Alike),
-    Fade: (Unreachable, Flat, Cut, Faint, Fade),
+    Collapsed: (Rate, Unreachable, Flat, Cut, Faint, Zero),
+    Vanishing: (Flat, Faint, Alike, Collapsed),
+    Fade: (Unreachable, Flat, Cut, Faint, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade),
     Alike: (Flat, Zero),
-    Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped),
+    Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Runaway: (Rate, Flat, Runaway),
-    Relapse: (Rate, Flat, Zero, Runaway, Relapse),
+    Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Relapse),
     Plateau: (
         Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
+        Collapsed,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Steep, Unreachable, Flat, Cut, Faint, Fade, Zero, Alike, Vanishing, Overclipped, Still, Runaway,
-    Relapse, Plateau, Trend,
+    Rate, Missing, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike, Vanishing, Overclipped, Still,
+    Runaway, Relapse, Plateau, Trend,
 )  # fmt: skip
 
 
@@ -138,25 +144,28 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
 
 
 def _explains(cause: Episode, episode: Episode) -> bool:
-    if not isinstance(cause, _CAUSES.get(type(episode), ())):
-        return False
-    if isinstance(cause, Steep) and isinstance(episode, (Cut, Trend)) and cause.operation != episode.operation:
+    if not isinstance(cause, _CAUSES.get(type(episode), ())) or _is_of_another_kind(cause, episode):
         return False
     if isinstance(cause, Steep) and isinstance(episode, Cut):
         return True
-    if isinstance(cause, Trend) and (cause.operation is None or getattr(episode, "operation", None) is not None):
-        return False  # an operation explains what grows, not the other way round
-    if (
-        isinstance(cause, Flat)
-        and isinstance(episode, (Vanishing, Zero))
-        and cause.is_dead == isinstance(episode, Vanishing)
-    ):
-        return False  # dead units make zeros, saturated ones make gradients fade
     # A loss is everybody's; and where one side of a game has won, both are left with nothing.
     is_same = (
         cause.stream == episode.stream or isinstance(episode, (Plateau, Runaway, Relapse)) or isinstance(cause, Fade)
     )
     return is_same and cause.first_step <= _last(episode) and episode.first_step <= _last(cause)
+
+
+def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
+    """Whether a trouble that might be the cause of another is one that cannot."""
+    if isinstance(cause, Steep) and isinstance(episode, (Cut, Trend)):
+        return cause.operation != episode.operation
+    if isinstance(cause, Trend):  # an operation explains what grows, not the other way round
+        return cause.operation is None or getattr(episode, "operation", None) is not None
+    if isinstance(cause, Flat) and isinstance(episode, (Vanishing, Zero)):
+        # Dead units make zeros, saturated ones make gradients fade.
+        return cause.is_dead == isinstance(episode, Vanishing)
+    # The units that are left could tell samples apart.
+    return isinstance(cause, Flat) and isinstance(episode, Collapsed) and cause.share < BLOCKING_SHARE
 
 
 def _is_before(lead: Episode, episode: Episode) -> bool:

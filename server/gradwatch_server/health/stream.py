@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gradwatch.protocol import is_loss
 from gradwatch_server.health.alike import AlikeRule
 from gradwatch_server.health.block import Block
+from gradwatch_server.health.collapse import CollapseRule
 from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
 from gradwatch_server.health.exploding import ExplodingRule
@@ -221,6 +222,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         VanishingRule(number, table),
         FadeRule(number, table),
         FaintRule(number, table),
+        CollapseRule(number, table),
         UnreachableRule(number, table),
         OverclippedRule(number, table),
         StillRule(number, table),

@@ -35,6 +35,7 @@ PANEL_POINTS: Final = 300
 SHARES: Final = {"zero_share": "n_zero", "saturated_share": "n_saturated"}
 """Statistics of the page that are counts over the number of elements."""
 LINES: Final = ("norm", "min", "max", "mean", "n_elements", "n_zero")
+LINES_OF_OUTPUTS: Final = ("n_saturated", "cosine_distance")
 FIGURES_DRAWN: Final = ("run", "lines")
 
 
@@ -145,7 +146,7 @@ class _Archive:
         """What is drawn of one tensor."""
         tensor, kind = view["tensor"], view["kind"]
         kinds = next(entry["kinds"] for entry in self.tensors if entry["tensor"] == tensor)
-        for statistic in (*LINES, *(("n_saturated",) if kind == "activation" else ())):
+        for statistic in (*LINES, *(LINES_OF_OUTPUTS if kind == "activation" else ())):
             self._add_series(steps, asked, kind=kind, tensor=tensor, statistic=statistic)
         if "update" in kinds:
             self._add_series(steps, asked, kind="update", tensor=tensor, statistic=UPDATE_RATIO)

@@ -142,7 +142,7 @@ def read_table(row: Row[Any]) -> StreamTable:
 
 
 def plane_of(statistics: Array, name: str) -> Array:
-    """Takes one plane ``[n, n_tensors]`` out of ``[n, n_tensors, 11]`` statistics."""
+    """Takes one plane ``[n, n_tensors]`` out of ``[n, n_tensors, 12]`` statistics."""
     if name == NONFINITE:
         return np.asarray(statistics[:, :, _NONFINITE_PARTS].sum(axis=2))
     return np.asarray(statistics[:, :, protocol.STATISTICS.index(name)])

@@ -23,6 +23,8 @@ SCALAR = "scalar"
 UPDATE_RATIO = "update_ratio"
 _STATES = np.array([None, "-inf", "+inf", "nan"], dtype=object)
 LANE_KINDS = ("gradient", "weight", "update")
+LOW_IS_FAR = ("min", "cosine_distance")
+"""Statistics whose smallest value is the farthest from calm."""
 
 Array = npt.NDArray[Any]
 Json = dict[str, Any]
@@ -146,7 +148,7 @@ class Numbers:
         values, counts = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
         missing = np.zeros(shape, np.uint8)
         given = {_name(stream, i) for stream, indices in parts for i in indices if not _is_left_out(stream, i)}
-        reduce = min_of if statistic == "min" else max_of
+        reduce = min_of if statistic in LOW_IS_FAR else max_of
         for (stream, indices), cut, own in zip(parts, cuts, at, strict=True):
             hit, first = buckets.place(own)
             cell = np.ix_(np.array([rows[_name(stream, i)] for i in indices]), hit)
@@ -289,7 +291,7 @@ def _missing(stream: StreamColumns, indices: list[int], cut: slice) -> Array:
 
 
 def _meet(old: Array, new: Array, statistic: str) -> Array:
-    return np.fmin(old, new) if statistic == "min" else np.fmax(old, new)
+    return np.fmin(old, new) if statistic in LOW_IS_FAR else np.fmax(old, new)
 
 
 def _union(at: list[Array]) -> Array:

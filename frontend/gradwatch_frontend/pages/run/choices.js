@@ -42,7 +42,10 @@ const STATISTICS = [
   ["std", "std"],
   ["zero_share", "zero share"],
   ["saturated_share", "saturated units"],
+  ["cosine_distance", "distance between samples"],
 ];
+/** Statistics that only outputs of layers have. */
+const OF_OUTPUTS = new Set(["saturated_share", "cosine_distance"]);
 
 export class Choices {
   /** @type {ChoiceState} */
@@ -77,8 +80,8 @@ export class Choices {
   get query() {
     const { kind, statistic, worker, replica } = this.state;
     if (kind === "update_ratio") return { kind: "update", statistic: "update_ratio", worker, replica };
-    const isSaturation = statistic === "saturated_share" && kind !== "activation"; // only activations have units
-    return { kind, statistic: isSaturation ? "norm" : statistic, worker, replica };
+    const isUnknown = OF_OUTPUTS.has(statistic) && kind !== "activation";
+    return { kind, statistic: isUnknown ? "norm" : statistic, worker, replica };
   }
 
   /** Whether the heatmap shows shares from 0 to 1. */
@@ -151,7 +154,7 @@ export class Choices {
     // Of a replica only its own gradients are known.
     const offered = replica === null ? this.#offered : new Set(["gradient"]);
     const kinds = KINDS.filter(([name]) => offered.has(name) || (name === "update_ratio" && offered.has("update")));
-    const statistics = STATISTICS.filter(([name]) => name !== "saturated_share" || kind === "activation");
+    const statistics = STATISTICS.filter(([name]) => !OF_OUTPUTS.has(name) || kind === "activation");
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.choice;
     this.element.replaceChildren(
       ...this.#buildParts(),
@@ -217,6 +220,7 @@ export class Choices {
 export function nameQuantity({ kind, statistic }) {
   if (statistic === "update_ratio") return "update ÷ weight";
   if (statistic === "zero_share") return `exact zeros in the ${kind}`;
+  if (statistic === "cosine_distance") return "cosine distance between the outputs for two samples";
   return statistic === "saturated_share" ? "units that are flat for the whole batch" : `${kind} ${statistic}`;
 }
 

@@ -159,7 +159,7 @@ export class LayerCard {
    * @param {TensorNumbers} numbers
    * @param {Tensor | null} info
    */
-  #drawFacts({ kind, norm, min, max, zeros, saturated, ratio }, info) {
+  #drawFacts({ kind, norm, min, max, zeros, saturated, distance, ratio }, info) {
     const n = info?.n_elements ?? 0;
     const bad = Math.max(0, ...norm.n_nonfinite.map((count) => count ?? 0));
     const zero = lastNumber(zeros.mean);
@@ -171,6 +171,7 @@ export class LayerCard {
       ratio !== null && ["update ÷ weight", describeCourse(ratio)],
       !isMissing && zero !== null && ["exact zeros", formatShare(zero)],
       flat !== null && [`saturated units${info?.activation ? ` (${info.activation})` : ""}`, formatShare(flat)],
+      distance !== null && lastNumber(distance.mean) !== null && ["distance between samples", describeCourse(distance)],
       bad > 0 && ["NaN or Inf", `${formatCount(bad)}${n ? ` of ${formatCount(n)}` : ""}`, "bad"],
       info !== null && ["shape", describeShape(info)],
     ];

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.episode import (
     Alike,
+    Collapsed,
     Cut,
     Episode,
     Fade,
@@ -35,6 +36,7 @@ from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.misfit import (
+    tell_collapsed,
     tell_faint,
     tell_overclipped,
     tell_relapse,
@@ -94,6 +96,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Vanishing: tell_vanishing,
     Fade: tell_fade,
     Faint: tell_faint,
+    Collapsed: tell_collapsed,
     Unreachable: tell_unreachable,
     Overclipped: tell_overclipped,
     Relapse: tell_relapse,

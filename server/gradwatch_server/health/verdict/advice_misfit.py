@@ -12,7 +12,7 @@ from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, 
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
 
-__all__ = ["advise_faint", "advise_overclipped", "advise_runaway", "advise_unreachable"]
+__all__ = ["advise_collapsed", "advise_faint", "advise_overclipped", "advise_runaway", "advise_unreachable"]
 
 SHRUNK: Final = 0.1
 """A norm of the weights below this part of its start: they were made small, and with them the output."""
@@ -47,6 +47,17 @@ RESET_CODE: Final = """\
 optimizer.apply_gradients(zip(sums, model.trainable_variables))
 for one in sums:
     one.assign(tf.zeros_like(one))                        # else the next step takes these gradients once more"""
+APART_CODE: Final = """\
+# Two views of each sample. The one side is predicted and learns, the other stands still (SimSiam):
+p_1, p_2 = predictor(encoder(view_1)), predictor(encoder(view_2))
+z_1, z_2 = tf.stop_gradient(encoder(view_1)), tf.stop_gradient(encoder(view_2))
+loss = (tf.keras.losses.cosine_similarity(z_2, p_1) + tf.keras.losses.cosine_similarity(z_1, p_2)) / 2
+# Or keep the samples of a batch apart by a term of the loss, whatever else it asks for (VICReg; z: [batch, units]):
+loss += tf.reduce_mean(tf.nn.relu(1.0 - tf.sqrt(tf.math.reduce_variance(z, axis=0) + 1e-4)))"""
+VARIETY_CODE: Final = """\
+# The discriminator sees how much the samples of a batch differ, as one more feature (x: [batch, features]):
+spread = tf.reduce_mean(tf.sqrt(tf.math.reduce_variance(x, axis=0) + 1e-8))
+x = tf.concat([x, tf.fill([tf.shape(x)[0], 1], spread)], axis=1)"""
 BEST_CODE: Final = 'best = tf.keras.callbacks.ModelCheckpoint("best.keras", monitor="loss", save_best_only=True)'
 
 
@@ -89,6 +100,54 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         ),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
     ]
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
+    """Causes of a layer that gives the same for every sample."""
+    loss, ratio = scene.testimony.known.read_loss(), scene.update_ratio
+    is_lower = loss.initial is not None and loss.recent is not None and loss.recent < loss.initial
+    is_game = len(scene.facts.optimizers) - len(scene.facts.replicas) > 1
+    went = (
+        ""
+        if not is_lower
+        else (
+            f"The loss went from {say_number(loss.initial or 0.0)} to {say_number(loss.recent or 0.0)} as it happened. "
+        )
+    )
+    found = [
+        Hypothesis(
+            "The outputs collapse: nothing in the loss holds different samples apart",
+            0.85 if is_lower and not is_game else 0.4,
+            f"{went}A loss that only draws pairs together is smallest when everything is the same point: two views of "
+            "a sample agree, and so does everything else.",
+            "Let one side learn only (`tf.stop_gradient` on the other, and a predictor before the first), add pairs "
+            "that must differ, or a term for the variance over the batch.",
+            APART_CODE,
+        ),
+        Hypothesis(
+            "A penalty outweighs what tells samples apart",
+            0.2 if is_lower else 0.45,
+            f"What {layer} makes of the input is smaller than what it gives for any input (its biases): a penalty on "
+            "weights or outputs takes the one and leaves the other.",
+            "Lower the penalty until it is a small part of the loss.",
+            DECAY_CODE,
+        ),
+    ]
+    if is_game:
+        found.append(
+            Hypothesis(
+                "Mode collapse: the generator makes one sample, whatever noise it is given",
+                0.7,
+                "Several optimizers train here. A generator that fools the discriminator with one sample has no reason "
+                "to make others, unless the discriminator sees that all of a batch are alike.",
+                "Show the discriminator how much a batch varies, or use a loss that measures the distance between the "
+                "distributions (Wasserstein with a gradient penalty).",
+                VARIETY_CODE,
+            )
+        )
+    if ratio is not None and ratio > RATIO_LIMIT:
+        found.append(advise_rate(scene, 0.6))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from gradwatch_server.health.episode import Faint, Overclipped, Relapse, Runaway, Unreachable
+from gradwatch_server.health.episode import Collapsed, Faint, Overclipped, Relapse, Runaway, Unreachable
 from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.verdict.advice_misfit import (
+    advise_collapsed,
     advise_faint,
     advise_overclipped,
     advise_relapse,
@@ -17,7 +18,14 @@ from gradwatch_server.health.verdict.advice_misfit import (
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
-__all__ = ["tell_faint", "tell_overclipped", "tell_relapse", "tell_runaway", "tell_unreachable"]
+__all__ = [
+    "tell_collapsed",
+    "tell_faint",
+    "tell_overclipped",
+    "tell_relapse",
+    "tell_runaway",
+    "tell_unreachable",
+]
 
 
 def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
@@ -88,6 +96,37 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
             n_layers=len(names),
         ),
         hypotheses=tuple(advise_faint(lead, layer, scene)),
+    )
+
+
+def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
+    """The finding of layers that came to give the same for every sample."""
+    table = table_of(lead)
+    names = list(dict.fromkeys(table.layers[column] or table.names[column] for column in sorted(lead.columns)))
+    layer, n_others = table.layers[lead.column] or table.names[lead.column], len(names) - 1
+    subject, since = f"The output of {layer}{say_more_layers(n_others)}", say_step(lead.first_step)
+    title = f"{subject} has been nearly the same for every sample since {since}"
+    if lead.closed_step is not None:
+        title = f"{subject} was nearly the same for every sample from {since} to {say_step(lead.closed_step)}"
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            f"The mean cosine distance between what {layer} gives for two samples of a batch (0: the same direction, "
+            f"1: nothing in common) was up to {say_number(lead.before)} in its first rows, and "
+            f"{say_number(lead.after)} at {say_step(lead.known_step)}: whatever comes in, the same goes out"
+            + (f". It is so of {list_names(names)}." if n_others else "."),
+            distance_before=lead.before,
+            distance=lead.after,
+            layers=names[:NAMES_LIMIT],
+            n_layers=len(names),
+        ),
+        hypotheses=tuple(advise_collapsed(layer, scene)),
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from gradwatch_server.health.book import UPDATE_RATIO, WEIGHTS_FINITE, Testimony
 from gradwatch_server.health.episode import (
     Alike,
+    Collapsed,
     Cut,
     Episode,
     Fade,
@@ -393,6 +394,7 @@ def kind_of(episode: Episode) -> str:
         Plateau: "loss_plateau",
         Still: "loss_plateau",
         Alike: "dead_units",
+        Collapsed: "dead_units",
     }
     if isinstance(episode, Trend):
         return kind_of_trend(episode)
@@ -448,6 +450,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Overclipped: "clipping",
     Still: "weights that stand still",
     Alike: "units",
+    Collapsed: "outputs that are alike",
     Trend: "trend",
 }
 
@@ -464,6 +467,6 @@ def _n_all(episode: Episode) -> int:
         return 1 if episode.phase is Phase.LOSS else int((episode.first_steps >= 0).sum())
     if isinstance(episode, (Missing, Zero, Alike)):
         return len(episode.positions)
-    if isinstance(episode, Flat):
+    if isinstance(episode, (Flat, Collapsed)):
         return len(episode.columns)
     return max(1, getattr(episode, "n_tensors", 1))

@@ -1,0 +1,115 @@
+"""The rule for layers that come to give the same for every sample: a representation that collapses.
+
+Chen and He (SimSiam, 2021) tell a collapse by the standard deviation of normalised outputs over the samples of a batch;
+the mean cosine distance between samples is the same thing. It knows no length: a network without bias may give one
+direction for everything, long for some samples and short for others. Outputs may well be nearly parallel from the start
+(a mean far from 0), or become so by what they have to give (prices of about 2,000): there the part in which samples
+differ grows. Layers with few units have few directions, and are not judged.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import EPISODES_LIMIT, Collapsed, Phase
+from gradwatch_server.health.streak import CONFIRM_ROWS, Streaks
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["CollapseRule"]
+
+EARLY_ROWS: Final = 5
+"""Captured rows of which the largest is a layer's own past."""
+DISTANCE_LIMIT: Final = 4e-3
+"""Cosine distance below which samples are as good as parallel: an angle of 5 degrees. Over 80 healthy trainings the
+least that a layer fell to was 2e-2."""
+FALLEN_FACTOR: Final = 0.05
+"""Of a layer's own past."""
+WIDTH_MIN: Final = 4
+"""Numbers in a sample."""
+
+Float = npt.NDArray[np.float64]
+
+
+class CollapseRule:
+    """Watches the cosine distance between samples in the outputs of one stream's layers.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        wide = [column for column in table.activation.tolist() if _width(table.shapes[column]) >= WIDTH_MIN]
+        self._columns = np.array(wide, np.int64)
+        n = len(wide)
+        self._early: list[list[tuple[float, float]]] = [[] for _ in range(n)]
+        self._before = np.full((n, 2), np.nan)
+        """Of each layer its past distance, and its past variance between samples."""
+        self._streaks = Streaks(n)
+        self._current: Collapsed | None = None
+        self.episodes: list[Collapsed] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; one in which no samples were compared changes nothing."""
+        if not len(self._columns):
+            return
+        distance = block.statistics[:, self._columns, COLUMN["cosine_distance"]].astype(np.float64)
+        rows = np.flatnonzero(np.isfinite(distance).any(axis=1))
+        if not len(rows):
+            return
+        norm = block.statistics[:, self._columns, COLUMN["norm"]].astype(np.float64)
+        variance = distance * norm**2 / np.maximum(block.statistics[:, self._columns, COLUMN["n_elements"]], 1.0)
+        for row in rows.tolist():
+            self._step(int(block.steps[row]), distance[row], variance[row])
+
+    def _step(self, step: int, distance: Float, variance: Float) -> None:
+        is_seen = np.isfinite(distance) & np.isfinite(variance)
+        for place in np.flatnonzero(np.isnan(self._before[:, 0]) & is_seen).tolist():
+            early = self._early[place]
+            early.append((float(distance[place]), float(variance[place])))
+            if len(early) == EARLY_ROWS:
+                self._before[place] = np.max(early, axis=0)
+        limit = np.minimum(DISTANCE_LIMIT, FALLEN_FACTOR * self._before[:, 0])
+        is_low = is_seen & (distance < limit) & (variance < self._before[:, 1])
+        if self._current is None and not is_low.any() and not self._streaks.is_any:
+            return
+        is_sure = self._streaks.add(step, is_in=is_low, is_out=is_seen & ~is_low)
+        if self._current is not None:
+            if not self._streaks.is_any:
+                self._current.closed_step = step
+                self._current = None
+                return
+            self._current.last_step = step
+            self._current.n_rows += 1
+            for place in np.flatnonzero(is_sure).tolist():
+                self._current.columns.setdefault(int(self._columns[place]), int(self._streaks.first_step[place]))
+        elif is_sure.any() and len(self.episodes) < EPISODES_LIMIT:
+            # Others are as good as sure: the nearest to the input leads, for behind it nothing tells samples apart.
+            self._open(step, np.flatnonzero(self._streaks.n_rows >= CONFIRM_ROWS), distance)
+
+    def _open(self, step: int, places: npt.NDArray[np.int64], distance: Float) -> None:
+        first = int(places[0])
+        self._current = Collapsed(
+            stream=self._stream,
+            phase=Phase.ACTIVATION,
+            first_step=int(self._streaks.first_step[first]),
+            last_step=step,
+            n_rows=int(self._streaks.n_rows[first]),
+            known_step=step,
+            table=self._table,
+            columns={int(self._columns[place]): int(self._streaks.first_step[place]) for place in places},
+            column=int(self._columns[first]),
+            before=float(self._before[first, 0]),
+            after=float(distance[first]),
+        )
+        self.episodes.append(self._current)
+
+
+def _width(shape: tuple[int, ...]) -> int:
+    """Numbers in a sample; a dimension that varies counts as one."""
+    return int(np.prod([max(size, 1) for size in shape[1:]])) if len(shape) > 1 else 0

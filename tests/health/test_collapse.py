@@ -1,0 +1,84 @@
+"""Layers that come to give the same for every sample: told where samples were apart before, and only there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.health.streams import COLUMN, Run, dense
+
+N = 240
+LAYERS = [(f"dense_{i}", 64, None) for i in range(3)]
+TOGETHER = np.maximum(np.exp(-np.arange(N) / 8.0), 1e-4)
+"""From one to the next step an eighth nearer: below 4e-3 by about step 40."""
+
+
+def run(*, layers: list[tuple[str, int, str | None]] = LAYERS, **options: object) -> Run:
+    return Run(dense(3), n_steps=N, layers=layers, **options).set_loss(-np.linspace(0.8, 1.0, N))
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_outputs_that_come_to_be_alike(batch: int) -> None:
+    (found,) = run().draw_together([1, 2], TOGETHER).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.layer, found.tensor) == ("dead_units", "warning", "dense_1", "dense_1")
+    assert 25 <= found.first_step <= 50
+    assert found.title.startswith("The output of dense_1 (and of 1 more layer) has been nearly the same for every")
+    assert found.evidence["layers"] == ["dense_1", "dense_2"]
+    assert found.evidence["distance_before"] > 0.2
+    assert found.evidence["distance"] < 4e-3
+    assert found.hypotheses[0].cause.startswith("The outputs collapse")
+    assert "-0.8" in found.hypotheses[0].why
+
+
+def test_seldom_looked_at() -> None:
+    (found,) = run().draw_together([2], TOGETHER).thin(5).feed().findings()
+    assert found.layer == "dense_2"
+
+
+def test_two_that_play_against_each_other_may_have_a_generator_that_makes_one_sample() -> None:
+    generator = run(optimizer="generator").draw_together([2], TOGETHER)
+    engine = generator.feed()
+    run(stream=1, optimizer="critic").feed(engine)
+    (found,) = engine.findings()
+    assert found.hypotheses[0].cause.startswith("Mode collapse")
+
+
+def test_what_was_always_alike_has_not_collapsed() -> None:
+    assert not run().draw_together([0, 1, 2], 1e-3).feed().findings()
+
+
+def test_outputs_that_differ_more_than_ever_beside_a_large_mean_have_not_collapsed() -> None:
+    """Prices of about 2,000: their directions are alike, and the samples are told apart all the same."""
+    well = run().draw_together([2], TOGETHER)
+    column = well.columns("activation", [2])[0]
+    well.statistics[:, column, COLUMN["norm"]] *= TOGETHER**-0.7
+    assert not well.feed().findings()
+
+
+def test_few_units_have_few_directions() -> None:
+    narrow = run(layers=[("dense_0", 64, None), ("dense_1", 3, None)]).draw_together([1], TOGETHER)
+    assert not narrow.feed().findings()
+
+
+def test_samples_that_come_apart_again() -> None:
+    (found,) = run().draw_together([2], TOGETHER, stop=150).feed().findings()
+    assert "was nearly the same for every sample from step" in found.title
+    assert found.title.endswith("to step 150")
+
+
+def test_not_for_long() -> None:
+    assert not run().draw_together([2], TOGETHER, stop=70).feed().findings()
+
+
+def test_one_that_learned_to_give_the_same_target_to_all() -> None:
+    well = run(inputs=[("input", 8), ("target", 64)]).draw_together([2], TOGETHER)
+    assert not well.set_loss(2.3 * np.exp(-np.arange(N) / 20.0)).feed().findings()
+    sick = run(inputs=[("input", 8), ("target", 64)]).draw_together([2], TOGETHER)
+    assert [found.kind for found in sick.set_loss(2.3).feed().findings()] == ["dead_units"]
+
+
+def test_dead_layers_give_the_same_for_every_sample() -> None:
+    relus = run(layers=[(name, units, "relu") for name, units, _ in LAYERS]).set_loss(2.3)
+    (found,) = relus.flatten([0], 1.0, start=20).draw_together([1, 2], TOGETHER).feed().findings()
+    assert (found.kind, found.layer) == ("dead_units", "dense_0")
+    assert "dead" in found.title
