@@ -23,9 +23,9 @@ def _forgotten_traces():
 
     TensorFlow registers each custom gradient (a cross-entropy has one) for the life of the process, and with it the
     graph in which it stands. After a thousand trainings a process holds gigabytes of them, and a collection of garbage
-    stops it for half a minute, wherever a test happens to wait. What survives here is frozen, so that a collection
-    within a test looks through what was made since; else it takes seconds still, of a million objects that stay
-    (imports, and what Keras, TensorFlow and the hook keep of traced functions).
+    stops it for half a minute, wherever a test happens to wait. What survives here is frozen (imports, and what Keras,
+    TensorFlow and the hook keep of traced functions, a million objects by the end): a collection within a test looks
+    through what was made since, which takes a moment.
     """
     yield
     ops = sys.modules.get("tensorflow.python.framework.ops")
@@ -37,6 +37,5 @@ def _forgotten_traces():
         for name in left:
             del registered[name]
     if len(left) >= TRACES_MAX or not gc.get_freeze_count():
-        gc.unfreeze()
         gc.collect()
         gc.freeze()
