@@ -174,6 +174,9 @@ export const fetchFindings = (id, signal) => request(`${path(id)}/findings`, sch
 /** @param {string} id @param {AbortSignal} [signal] */
 export const fetchNext = (id, signal) => request(`${path(id)}/next`, schema.sequel, { signal });
 
+/** @param {string} id @param {AbortSignal} [signal] */
+export const fetchBaseline = (id, signal) => request(`${path(id)}/baseline`, schema.baseline, { signal });
+
 /** @param {string} id */
 export const reportPath = (id) => `${path(id)}/report`;
 

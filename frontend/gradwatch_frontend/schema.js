@@ -186,6 +186,14 @@ export const sequel = object({
   ),
 });
 
+/** The last healthy run before a run, and what is not the same there. */
+export const baseline = object({
+  run: nullable(runSummary),
+  config: list(object({ key: string, there: unknown, here: unknown })),
+  step: nullable(number),
+  values: list(object({ name: string, there: number, here: number })),
+});
+
 export const findings = object({ findings: list(finding) });
 
 /** How many of the engine's forecasts came true. */
@@ -243,6 +251,7 @@ export const report = object({
   run: runDetail,
   findings: list(finding),
   next: sequel,
+  baseline,
   tensors,
   scalars: list(string),
   views: list(object({ ...view, finding: nullable(string), tensor: nullable(string) })),
@@ -297,6 +306,7 @@ export function liveMessage(value) {
 /** @typedef {Finding["hypotheses"][number]} Hypothesis */
 /** @typedef {ReturnType<typeof sequel>} Sequel */
 /** @typedef {Sequel["findings"][number]} Outcome */
+/** @typedef {ReturnType<typeof baseline>} Baseline */
 /** @typedef {ReturnType<typeof report>} Report */
 /** @typedef {Report["views"][number]} ReportView */
 /** @typedef {ReturnType<typeof alert>} Alert */

@@ -1,7 +1,7 @@
 /** The verdict on a run, in words: what to say at the top of its page. Pure: run and findings in, texts out. */
 
 import { evidence } from "./schema.js";
-import { formatCount, formatEvidence, formatPlural, formatShare, formatStep, shortenPath } from "./format.js";
+import { formatCount, formatEvidence, formatNumber, formatPlural, formatShare, formatStep, formatValue, shortenPath } from "./format.js";
 
 /** @typedef {import("./schema.js").Finding} Finding */
 /** @typedef {import("./schema.js").Hypothesis} Hypothesis */
@@ -179,6 +179,25 @@ export function describeSequel({ run, findings }, finding) {
   }
   if (outcome === "not_seen") return { outcome, text: `Not seen in ${steps} of the next run, ${run.name}.` };
   return { outcome, text: `Too early to say: the next run, ${run.name}, has ${steps}; here it began at step ${formatStep(finding.first_step)}.` };
+}
+
+/** More rows than these are no summary; the two runs side by side show all. */
+const MOST_SETTINGS = 6;
+
+/**
+ * What is not the same in the last healthy run: how it was set, and its numbers before the same step.
+ * @param {import("./schema.js").Baseline} baseline
+ * @returns {{name: string, rows: [string, string, string][], nMore: number} | null} each row what, there and here; null where there is no such run, or nothing to say
+ */
+export function describeBaseline({ run, config, step, values }) {
+  if (run === null) return null;
+  const settings = config.slice(0, MOST_SETTINGS).map(({ key, there, here }) => /** @type {[string, string, string]} */ ([key, formatValue(there), formatValue(here)]));
+  const told = new Set(config.map(({ key }) => key.split(".").at(-1)));
+  const numbers = values
+    .filter(({ name, there, here }) => name !== "learning_rate" || (there !== here && !told.has(name)))
+    .map(({ name, there, here }) => /** @type {[string, string, string]} */ ([`${name.replaceAll("_", " ")} before step ${formatStep(step ?? 0)}`, formatNumber(there), formatNumber(here)]));
+  const rows = [...settings, ...numbers];
+  return rows.length === 0 ? null : { name: run.name, rows, nMore: config.length - settings.length };
 }
 
 /**

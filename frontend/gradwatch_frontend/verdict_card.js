@@ -3,11 +3,12 @@
 import { copyButton, h, prose } from "./dom.js";
 import { formatPlural, formatStep, shortenPath } from "./format.js";
 import { buildReviewButtons, buildReviewLine } from "./review.js";
-import { describeConfidence, describeSequel, readDiff, readFix } from "./verdict.js";
+import { describeBaseline, describeConfidence, describeSequel, readDiff, readFix } from "./verdict.js";
 
 /** @typedef {import("./verdict.js").Verdict} Verdict */
 /** @typedef {import("./schema.js").Hypothesis} Hypothesis */
 /** @typedef {import("./schema.js").Sequel} Sequel */
+/** @typedef {import("./schema.js").Baseline} Baseline */
 /** @typedef {{ask: (state: import("./schema.js").Review["state"]) => void, undo: () => void}} Reviewing */
 
 /** A longer way is folded in the middle. */
@@ -18,11 +19,11 @@ const LAST_OPERATIONS = 2;
 /**
  * Builds the card.
  * @param {Verdict} verdict
- * @param {{inputs?: HTMLElement | null, showOnset?: (() => void) | null, sequel?: Sequel | null, comparePath?: string | null, reviewing?: Reviewing | null}} [more]
- *   tables beside the finding, how its onset is shown, what came of it in the next run, where the two runs stand side by side, and how a person says what it is
+ * @param {{inputs?: HTMLElement | null, showOnset?: (() => void) | null, sequel?: Sequel | null, comparePath?: string | null, baseline?: Baseline | null, baselinePath?: string | null, reviewing?: Reviewing | null}} [more]
+ *   tables beside the finding, how its onset is shown, what came of it in the next run, where the two runs stand side by side, the last healthy run before it and where it stands beside this one, and how a person says what it is
  * @returns {HTMLElement}
  */
-export function buildVerdictCard(verdict, { inputs = null, showOnset = null, sequel = null, comparePath = null, reviewing = null } = {}) {
+export function buildVerdictCard(verdict, { inputs = null, showOnset = null, sequel = null, comparePath = null, baseline = null, baselinePath = null, reviewing = null } = {}) {
   const [best, ...others] = verdict.hypotheses;
   const { finding } = verdict;
   return h(
@@ -39,6 +40,7 @@ export function buildVerdictCard(verdict, { inputs = null, showOnset = null, seq
       buildOperations(verdict),
       inputs,
       verdict.error !== null && buildError(verdict.error, verdict.isStopped),
+      finding !== null && baseline !== null && buildBaseline(baseline, baselinePath),
       buildEvidence(verdict),
       others.length > 0 && buildOthers(others),
     ),
@@ -117,6 +119,22 @@ function buildFix(hypothesis, source, sequel) {
     code !== null && code !== "" && buildCode(code),
     sequel,
   );
+}
+
+/**
+ * What is not the same in the last healthy run.
+ * @param {Baseline} baseline
+ * @param {string | null} path
+ */
+function buildBaseline(baseline, path) {
+  const told = describeBaseline(baseline);
+  if (told === null) return null;
+  return h("div", { class: "baseline" },
+    h("h2", {}, "Against the last healthy run, ", path === null ? told.name : h("a", { href: path, title: "Compare the two runs" }, told.name)),
+    h("table", { class: "small-table" },
+      h("thead", {}, h("tr", {}, h("th", {}), h("th", { scope: "col" }, "there"), h("th", { scope: "col" }, "here"))),
+      h("tbody", {}, told.rows.map(([what, there, here]) => h("tr", {}, h("th", { scope: "row" }, what), h("td", { class: "number" }, there), h("td", { class: "number" }, here))))),
+    told.nMore > 0 && h("p", { class: "muted small-text" }, `${formatPlural(told.nMore, "more setting")} differ.`));
 }
 
 /**

@@ -13,6 +13,7 @@ const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
 const VALIDATORS = {
   alert: schema.alert,
   alerts: schema.alertList,
+  baseline: schema.baseline,
   capture: schema.captureHistory,
   columns: schema.inputColumns,
   compare: schema.comparison,

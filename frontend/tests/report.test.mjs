@@ -7,7 +7,7 @@ import { fetchHeatmap, takeAnswersFrom } from "../gradwatch_frontend/api.js";
 import { Archive } from "../gradwatch_frontend/archive.js";
 import { RunNumbers, fetchTensorNumbers } from "../gradwatch_frontend/numbers.js";
 import * as schema from "../gradwatch_frontend/schema.js";
-import { describeSequel } from "../gradwatch_frontend/verdict.js";
+import { describeBaseline, describeSequel } from "../gradwatch_frontend/verdict.js";
 
 const load = (name) => JSON.parse(readFileSync(new URL(`../../tests/contract/snapshots/${name}.json`, import.meta.url), "utf8"));
 const report = schema.report(load("report"));
@@ -55,4 +55,18 @@ test("whether it helped is said in words", () => {
   assert.match(say({ outcome: "came_back", again: { ...again, kind: "other" } }), /the next run, cured: NaN\.$/);
   assert.match(say({ outcome: "too_short", n_steps: 9 }), /^Too early to say: the next run, cured, has 9 steps; here it began at step \d+\.$/);
   assert.match(describeSequel({ run: null, findings: [] }, finding).text, /^Change it and run again/);
+});
+
+test("what is not the same in the last healthy run is a short table", () => {
+  const baseline = load("baseline");
+  const told = describeBaseline(baseline);
+  assert.equal(told.name, "mlp-digits");
+  assert.deepEqual(told.rows[0], ["optimizer.learning_rate", "5e-4", "1e-3"]);
+  const norm = told.rows.find(([name]) => name.startsWith("gradient norm before step"));
+  assert.ok(norm !== undefined && norm[1] !== norm[2], String(norm));
+  assert.ok(!told.rows.some(([name]) => name.startsWith("learning rate before")), "it is said among the settings");
+  const many = { ...baseline, config: Array.from({ length: 9 }, (_, i) => ({ key: `k${i}`, there: i, here: null })) };
+  assert.equal(describeBaseline(many).nMore, 3);
+  assert.equal(describeBaseline(load("baseline_none")), null);
+  assert.equal(describeBaseline({ ...baseline, config: [], values: [] }), null);
 });

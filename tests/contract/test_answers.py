@@ -29,6 +29,15 @@ def server(tmp_path_factory):
             config={"optimizer": {"name": "adam", "learning_rate": 0.0005}, "clipnorm": 1.0},
             **shared,
         )
+        before = SyntheticRun(
+            "healthy",
+            run_id="20260921-131320-before",
+            started_at=STARTED_AT - 3600,
+            seed=2,
+            config={"optimizer": {"name": "adam", "learning_rate": 0.0005}},
+            **shared,
+        )
+        stream(running.url, before)
         stream(running.url, sick, crash=True)
         stream(running.url, healthy)
         yield running
@@ -44,6 +53,8 @@ ANSWERS = {
     "findings_healthy": "/api/runs/20260921-151320-cured/findings",
     "forecasts": "/api/forecasts",
     "next": f"{RUN}/next",
+    "baseline": f"{RUN}/baseline",
+    "baseline_none": "/api/runs/20260921-131320-before/baseline",
     "next_none": "/api/runs/20260921-151320-cured/next",
     "series_gradient": f"{RUN}/series?kind=gradient&statistic=norm&tensor=mlp/dense_1/kernel&points=40",
     "series_loss": f"{RUN}/series?kind=scalar&tensor=loss&points=40",

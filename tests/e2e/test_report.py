@@ -182,3 +182,20 @@ def test_the_page_says_whether_it_helped_and_leads_to_the_comparison(open_page: 
     stream(server.url, LayeredRun(kind="dirty", layers=4, steps=200, run_id="dirty-2", name="gaps", project="g"))
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # the reader comes back
     expect(page.locator(".sequel")).to_contain_text("It came back at step 140 of the next run, gaps.")
+
+
+def test_a_sick_run_is_held_against_the_last_healthy_one(open_page: Open, server: Server) -> None:
+    shared = {"layers": 3, "steps": 160, "name": "held", "project": "held"}
+    config = {"optimizer": {"name": "adam", "learning_rate": 3e-4}}
+    stream(server.url, SyntheticRun("healthy", run_id="well", started_at=1.7e9, config=config, **shared))
+    stream(server.url, SyntheticRun("sick", run_id="unwell", started_at=1.7e9 + 60, **shared))
+    page = open_page("/runs/unwell")
+    table = page.locator(".baseline")
+    expect(table).to_contain_text("Against the last healthy run, held")
+    expect(table.locator("tbody tr").first).to_have_text(re.compile(r"optimizer.learning_rate\s*3e-4\s*0\.001"))
+    expect(table).to_contain_text("gradient norm before step")
+    table.get_by_role("link").click()
+    page.wait_for_url(re.compile(r"/compare\?run=unwell&run=well"))
+    page = open_page("/runs/well")
+    wait_for_chart(page)
+    expect(page.locator(".baseline")).to_have_count(0)

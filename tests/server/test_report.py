@@ -9,6 +9,7 @@ import stat
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gradwatch_server import cli
@@ -64,6 +65,7 @@ def test_a_report_is_what_openapi_says_and_holds_what_rest_answers(server: Serve
     assert report["findings"] == server.get(f"/api/runs/{run_id}/findings")["findings"]
     assert report["tensors"] == server.get(f"/api/runs/{run_id}/tensors")["tensors"]
     assert report["next"] == server.get(f"/api/runs/{run_id}/next")
+    assert report["baseline"] == server.get(f"/api/runs/{run_id}/baseline")
     for address, found in report["answers"].items():
         finer = "columns=400" if "heatmap" in address or "nonfinite" in address else "points=600"
         assert found == server.get(f"{address}&{finer}"), address
@@ -116,7 +118,8 @@ def test_a_name_cannot_break_out_of_the_file(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "code"), [("nobody/report", 404), ("ill/report?format=pdf", 422), ("nobody/next", 404)]
+    ("path", "code"),
+    [("nobody/report", 404), ("ill/report?format=pdf", 422), ("nobody/next", 404), ("nobody/baseline", 404)],
 )
 def test_what_cannot_be_made_is_told(server: Server, path: str, code: int) -> None:
     answer = server.request("GET", f"/api/runs/{path}")
@@ -152,6 +155,47 @@ def test_another_script_of_the_default_project_is_no_sequel(server: Server) -> N
         run = SyntheticRun("healthy", 2, 16, run_id=name, name=name, project="default", started_at=1.7e9 + minute)
         stream(server.url, run)
     assert server.get("/api/runs/first/next")["run"] is None
+
+
+def test_the_last_healthy_run_before_a_sick_one(start_server) -> None:
+    server = start_server()
+    config = {"optimizer": {"learning_rate": 3e-4}, "shuffle": True}
+    stream(server.url, make("healthy", "first", 0, name="other"))
+    stream(server.url, make("healthy", "old", 1, name="mine", config=config))
+    stream(server.url, make("healthy", "new", 2, name="mine", config=config, seed=1))
+    stream(server.url, make("sick", "sick-before", 3, name="mine"))
+    stream(server.url, make("healthy", "another", 4, name="another"))
+    changed = {"optimizer": {"learning_rate": 1e-2}, "shuffle": True, "batch_size": 8}
+    stream(server.url, make("sick", "sick", 5, name="mine", config=changed))
+    stream(server.url, make("healthy", "after", 6, name="mine"))
+    found = server.get("/api/runs/sick/baseline")
+    models.Baseline.model_validate(found)
+    assert found["run"]["id"] == "new"
+    assert found["config"] == [
+        {"key": "optimizer.learning_rate", "there": 3e-4, "here": 1e-2},
+        {"key": "batch_size", "there": None, "here": 8},
+    ]
+    assert found["step"] == server.get("/api/runs/sick/findings")["findings"][0]["first_step"]
+    for value in found["values"]:
+        for run_id, side in (("new", "there"), ("sick", "here")):
+            query = {"kind": "scalar", "tensor": value["name"], "from_": found["step"] - 20, "to": found["step"]}
+            series = server.get(f"/api/runs/{run_id}/series", **query)
+            assert value[side] == pytest.approx(np.median(series["mean"])), value["name"]
+    assert {value["name"] for value in found["values"]} == {"loss", "gradient_norm", "learning_rate"}
+    # Of a project with a name another script's stands in, where there is none of its own.
+    assert server.get("/api/runs/another/baseline")["run"]["id"] == "new"
+    assert server.get("/api/runs/first/baseline") == {"run": None, "config": [], "step": None, "values": []}
+
+
+def test_a_run_without_steps_has_settings_to_compare(start_server) -> None:
+    server = start_server()
+    stream(server.url, make("healthy", "one", 0, name="mine"))
+    with SyntheticHook(server.url, make("healthy", "two", 1, name="mine", config={"a": 1})) as hook:
+        hook.greet()
+        found = server.get("/api/runs/two/baseline")
+    assert found["run"]["id"] == "one"
+    assert {"key": "a", "there": None, "here": 1} in found["config"]
+    assert found["values"] == []
 
 
 @pytest.mark.parametrize(

@@ -57,11 +57,11 @@ function buildTop({ run, made_at }) {
  * @param {Report} report
  * @param {Finding | null} finding
  */
-function buildVerdict({ run, next, findings }, finding, inputs = /** @type {HTMLElement | null} */ (null)) {
+function buildVerdict({ run, next, baseline, findings }, finding, inputs = /** @type {HTMLElement | null} */ (null)) {
   const isLeading = finding === null || finding === findings[0];
   // What the script died of is said once, at the top.
   const verdict = describeVerdict({ ...run, error: isLeading ? run.error : null }, finding === null ? [] : [finding]);
-  return h("div", { class: "verdict-place", "data-tone": verdict.tone }, buildVerdictCard(verdict, { inputs, sequel: next }));
+  return h("div", { class: "verdict-place", "data-tone": verdict.tone }, buildVerdictCard(verdict, { inputs, sequel: next, baseline: isLeading ? baseline : null }));
 }
 
 /** @param {Finding[]} findings */

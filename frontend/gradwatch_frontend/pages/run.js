@@ -3,7 +3,7 @@
  * pages/run/. State in the query: kind, statistic, order, scale, worker, replica, tensor, from, to, finding.
  */
 
-import { ApiError, fetchColumns, fetchFindings, fetchNext, fetchRun, fetchRuns, fetchTensors } from "../api.js";
+import { ApiError, fetchBaseline, fetchColumns, fetchFindings, fetchNext, fetchRun, fetchRuns, fetchTensors } from "../api.js";
 import { RunChart } from "../charts/run_chart.js";
 import { OWN_SCALE, SHARE_SCALE, chooseScale } from "../charts/scale.js";
 import { holdRow, orderByTrouble } from "../columns.js";
@@ -60,6 +60,8 @@ class RunPage {
   #told;
   /** The run after this one, and what became there of the findings. @type {import("../schema.js").Sequel | null} */
   #sequel = null;
+  /** The last healthy run before this one. @type {import("../schema.js").Baseline | null} */
+  #baseline = null;
   /** @type {TensorTable} */
   #tensors = { tensors: [], scalars: [] };
   /** @type {Map<string, number | null>} */
@@ -131,7 +133,7 @@ class RunPage {
     this.#bind();
     this.#draw();
     void this.top.cost.refresh(true);
-    void this.#loadSequel();
+    void this.#loadNeighbours();
     await this.#reload();
     await this.#loadInputs();
   }
@@ -182,7 +184,7 @@ class RunPage {
     this.#ends.push(live.listen((message) => this.#hear(message)), () => clearInterval(timer));
     live.subscribe([this.id]);
     // Whoever changes the script and trains again comes back to this page to see whether it helped.
-    const look = () => document.hidden || void this.#loadSequel();
+    const look = () => document.hidden || void this.#loadNeighbours();
     document.addEventListener("visibilitychange", look);
     this.#ends.push(() => document.removeEventListener("visibilitychange", look));
   }
@@ -410,9 +412,9 @@ class RunPage {
     this.verdict.scrollIntoView({ block: "nearest" });
   }
 
-  async #loadSequel() {
+  async #loadNeighbours() {
     try {
-      this.#sequel = await fetchNext(this.id);
+      [this.#sequel, this.#baseline] = await Promise.all([fetchNext(this.id), fetchBaseline(this.id)]);
       if (!this.#isClosed) this.#draw();
     } catch (error) {
       report(error, "panel");
@@ -514,6 +516,7 @@ class RunPage {
       showOnset: run.last_step === null ? null : () => verdict.finding && this.#open(verdict.finding.id),
       reviewing: leading === null ? null : this.#buildReviewing(leading.id),
       sequel: this.#sequel, comparePath: this.#sequel?.run ? comparePath([this.id, this.#sequel.run.id]) : null,
+      baseline: this.#baseline, baselinePath: this.#baseline?.run ? comparePath([this.id, this.#baseline.run.id]) : null,
     }));
     this.findings.draw(this.#findings, leading?.id ?? null, this.#parts.workers.length > 1);
     this.facts.draw(run);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -10,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 from gradwatch_server.answers import Answer
 from gradwatch_server.api.models import Comparison
 from gradwatch_server.api.query import Here, shape
+from gradwatch_server.config import compare_configs
 from gradwatch_server.errors import InvalidQueryError
 from gradwatch_server.store.catalogue import read_run, read_tensors
 
@@ -46,28 +46,6 @@ def get_comparison(
             },
         }
     )
-
-
-def compare_configs(configs: list[Json]) -> list[Json]:
-    """One row for each setting of any run, what differs first; nested settings are joined by dots."""
-    flat = [_flatten(config) for config in configs]
-    rows = []
-    for key in dict.fromkeys(key for config in flat for key in config):
-        values = [config.get(key) for config in flat]
-        # True == 1 in Python, but not in a config.
-        differs = any(repr(value) != repr(values[0]) for value in values)
-        rows.append({"key": key, "values": values, "differs": differs})
-    return sorted(rows, key=lambda row: not row["differs"])
-
-
-def _flatten(config: Mapping[str, Any], prefix: str = "") -> Json:
-    flat: Json = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping) and value:
-            flat |= _flatten(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
 
 
 def _without_detail(detail: Json) -> Json:

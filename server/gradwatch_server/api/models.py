@@ -436,6 +436,31 @@ class Sequel(_Shape):
     findings: list[Outcome]
 
 
+class OtherSetting(_Shape):
+    """A setting that is not the same in two runs; null where a run has none."""
+
+    key: str = Field(examples=["optimizer.learning_rate"])
+    there: Any
+    here: Any
+
+
+class OtherValue(_Shape):
+    """A scalar of two runs: the median over the 20 steps before a step."""
+
+    name: str = Field(examples=["gradient_norm"])
+    there: float
+    here: float
+
+
+class Baseline(_Shape):
+    """The last healthy run before a run, by the same script or name, else of a named project; null: there is none."""
+
+    run: RunSummary | None
+    config: list[OtherSetting] = Field(description="What was set otherwise there.")
+    step: int | None = Field(description="The first step of the leading finding, or the last step that both have.")
+    values: list[OtherValue] = Field(description="The loss, the gradient norm and the learning rate before that step.")
+
+
 class ReportView(View):
     """What a report draws: the whole run, or a finding."""
 
@@ -452,6 +477,7 @@ class Report(_Shape):
     run: RunDetail
     findings: list[Finding]
     next: Sequel
+    baseline: Baseline
     capture: list[Cadence]
     tensors: list[Tensor]
     scalars: list[str]

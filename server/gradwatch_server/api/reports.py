@@ -1,4 +1,4 @@
-"""A run to hand on, and the run that came after it."""
+"""A run to hand on, the run that came after it, and the last healthy one before it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 
 from gradwatch_server.answers import Answer
-from gradwatch_server.api.models import Report, Sequel
+from gradwatch_server.api.models import Baseline, Report, Sequel
 from gradwatch_server.api.query import ERRORS, Here, shape
+from gradwatch_server.store.baseline import read_baseline
 from gradwatch_server.store.sequel import read_sequel
 
 __all__ = ["router"]
@@ -51,3 +52,9 @@ def get_next(services: Here, run_id: str) -> Response:
     """The next run of the same project, and whether this run's findings came back there."""
     with services.store.read() as connection:
         return Answer(read_sequel(connection, run_id))
+
+
+@router.get("/baseline", responses=shape(Baseline))
+def get_baseline(services: Here, run_id: str) -> Response:
+    """The last healthy run before this one, what was set otherwise there, and its numbers at the same step."""
+    return Answer(read_baseline(services.store, run_id))

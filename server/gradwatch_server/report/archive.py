@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 from gradwatch_server import __version__
 from gradwatch_server.figures import THEMES, specify
 from gradwatch_server.store import SCALAR, UPDATE_RATIO, StepRange, Store
+from gradwatch_server.store.baseline import read_baseline
 from gradwatch_server.store.captures import read_captures
 from gradwatch_server.store.catalogue import iso, read_run, read_tensors
 from gradwatch_server.store.findings import read_findings
@@ -88,6 +89,7 @@ class _Archive:
             "run": self.run,
             "findings": self.findings,
             "next": sequel,
+            "baseline": read_baseline(self.store, self.run_id),
             "capture": capture,
             "tensors": self.tensors,
             "scalars": self.scalars,

@@ -11,7 +11,7 @@ from gradwatch_server.store.catalogue import read_run, summarize
 from gradwatch_server.store.findings import is_dismissed, read_findings
 from gradwatch_server.store.schema import runs
 
-__all__ = ["read_sequel"]
+__all__ = ["CANDIDATES_LIMIT", "UNNAMED_PROJECT", "is_alike", "read_sequel"]
 
 Json = dict[str, Any]
 UNNAMED_PROJECT: Final = "default"
@@ -69,12 +69,16 @@ def _find_next(connection: Connection, run: Json) -> Json | None:
         .limit(CANDIDATES_LIMIT)
     )
     later = [summarize(dict(row)) for row in connection.execute(query).mappings()]
-    script = _script(run)
-    alike = (one for one in later if one["name"] == run["name"] or (script is not None and _script(one) == script))
-    found = next(alike, None)
+    found = next((one for one in later if is_alike(run, one)), None)
     if found is None and later and run["project"] != UNNAMED_PROJECT:
         found = later[0]
     return found
+
+
+def is_alike(run: Json, other: Json) -> bool:
+    """Whether two runs are of the same name or script."""
+    script = _script(run)
+    return other["name"] == run["name"] or (script is not None and _script(other) == script)
 
 
 def _script(run: Json) -> str | None:
