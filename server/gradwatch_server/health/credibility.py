@@ -22,6 +22,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     Still,
+    Undone,
     Unreachable,
     Vanishing,
     Zero,
@@ -83,6 +84,11 @@ def _is_still_credible(episode: Still, testimony: Testimony) -> bool:
     return loss.initial is not None and not is_rising and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 
+def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
+    loss = testimony.known.read_loss()
+    return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
+
+
 def _is_rate_credible(episode: Rate, testimony: Testimony) -> bool:
     loss = testimony.known.read_loss()
     if not episode.n_first:
@@ -133,6 +139,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Vanishing: _has_work_left,
     Cut: _has_work_left,
     Still: _is_still_credible,
+    Undone: _is_undone_credible,
     Alike: _has_work_left,
     Collapsed: _is_collapse_credible,
     Zero: _is_zero_credible,

@@ -35,6 +35,7 @@ __all__ = [
     "Steep",
     "Still",
     "Trend",
+    "Undone",
     "Unreachable",
     "Vanishing",
     "Zero",
@@ -482,6 +483,19 @@ class Still(Episode):
     gradient_norm: float = float("nan")
     has_moved: bool = False
     is_slow: bool = False
+
+
+@dataclass(eq=False)
+class Undone(Episode):
+    """Weights that something else puts back between steps, again and again; `n_rows` counts how often.
+
+    Attributes:
+        left: the part of what the optimizer did in between that was left, the median of all times.
+        period: steps from one time to the next, the median.
+    """
+
+    left: float = float("nan")
+    period: int = 0
 
 
 @dataclass(eq=False)

@@ -27,6 +27,7 @@ from gradwatch_server.health.episode import (
     Steep,
     Still,
     Trend,
+    Undone,
     Unreachable,
     Vanishing,
     Zero,
@@ -94,16 +95,16 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Alike: (Flat, Zero),
     Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Runaway: (Rate, Flat, Runaway),
-    Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Relapse),
+    Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Relapse),
     Plateau: (
         Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
-        Collapsed,
+        Collapsed, Undone,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike, Vanishing, Overclipped, Still,
-    Runaway, Relapse, Plateau, Trend,
+    Rate, Missing, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike, Vanishing, Overclipped,
+    Still, Runaway, Relapse, Plateau, Trend,
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.still import StillRule
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import TargetOrder, TargetSpread
+from gradwatch_server.health.undone import UndoneRule
 from gradwatch_server.health.unit import FlatRule
 from gradwatch_server.health.unreachable import UnreachableRule
 from gradwatch_server.health.vanishing import VanishingRule
@@ -227,6 +228,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         OverclippedRule(number, table),
         StillRule(number, table),
         AlikeRule(number, table),
+        UndoneRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),
         SteepRule(number, table, operations),

@@ -574,7 +574,7 @@ def hashing_by_sign(watch: Watch, seed: int) -> None:
     "vanishing_gradient",
     "dead_units",
     layer="projection",
-    gap="outputs that are alike for all samples: no statistic is taken sample by sample, and the loss looks perfect",
+    cause=("collapse",),
 )
 def siamese_collapse(watch: Watch, seed: int) -> None:
     """Two views are drawn together with nothing to hold them apart (no negatives, no predictor, no stop-

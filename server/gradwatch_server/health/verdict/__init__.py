@@ -26,6 +26,7 @@ from gradwatch_server.health.episode import (
     Steep,
     Still,
     Trend,
+    Undone,
     Unreachable,
     Vanishing,
     Zero,
@@ -47,7 +48,7 @@ from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import with_order
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import Facts, Scene
-from gradwatch_server.health.verdict.stall import tell_alike, tell_flat, tell_plateau, tell_still
+from gradwatch_server.health.verdict.stall import tell_alike, tell_flat, tell_plateau, tell_still, tell_undone
 from gradwatch_server.health.verdict.steep import tell_cut, tell_steep
 
 __all__ = ["Facts", "limit_repeats", "tell_all"]
@@ -107,6 +108,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Cut: tell_cut,
     Plateau: tell_plateau,
     Still: tell_still,
+    Undone: tell_undone,
     Alike: tell_alike,
     Trend: tell_forecast,
 }

@@ -32,6 +32,7 @@ __all__ = [
     "advise_plateau",
     "advise_slow",
     "advise_still",
+    "advise_undone",
 ]
 
 LOGIT_CODE: Final = """\
@@ -244,6 +245,29 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         "optimizer = tf.keras.optimizers.Adam(1e-3)",
     )
     return sorted([output, small], key=lambda hypothesis: -hypothesis.confidence)
+
+
+UNDONE_CODE: Final = """\
+# Which line writes into the model that is trained? Look for assign, set_weights and load_weights.
+# An average for evaluation: into a second model, or put the trained weights back afterwards
+average_model.set_weights(average)
+# A target network: from the model that is trained into the other, not the other way round
+target_model.set_weights(model.get_weights())"""
+
+
+def advise_undone(often: str) -> list[Hypothesis]:
+    """Causes of weights that are put back between steps."""
+    return [
+        Hypothesis(
+            "Something else writes older weights into the model while it is trained",
+            0.9,
+            f"The optimizer's updates are there, and {often} they are gone again. That is what a copy in the wrong "
+            "direction does (target network into the trained one), an average that is written into the model and left "
+            "there, or a checkpoint that is loaded in the loop.",
+            "Find the line that writes the weights, and write into another model, or put the trained ones back.",
+            UNDONE_CODE,
+        )
+    ]
 
 
 def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:

@@ -31,6 +31,7 @@ from gradwatch_server.health.episode import (
     Steep,
     Still,
     Trend,
+    Undone,
     Unreachable,
     Vanishing,
     Zero,
@@ -393,6 +394,7 @@ def kind_of(episode: Episode) -> str:
         Cut: "zero_gradient",
         Plateau: "loss_plateau",
         Still: "loss_plateau",
+        Undone: "loss_plateau",
         Alike: "dead_units",
         Collapsed: "dead_units",
     }
@@ -449,6 +451,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Unreachable: "units",
     Overclipped: "clipping",
     Still: "weights that stand still",
+    Undone: "weights that are put back",
     Alike: "units",
     Collapsed: "outputs that are alike",
     Trend: "trend",

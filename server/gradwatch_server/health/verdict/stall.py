@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch_server.health.episode import Alike, Flat, Plateau, Still
+from gradwatch_server.health.episode import Alike, Flat, Plateau, Still, Undone
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
@@ -17,11 +17,12 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_plateau,
     advise_slow,
     advise_still,
+    advise_undone,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
-from gradwatch_server.health.verdict.spelling import list_names, say_more_layers, say_number, say_step
+from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
-__all__ = ["tell_alike", "tell_flat", "tell_plateau", "tell_still"]
+__all__ = ["tell_alike", "tell_flat", "tell_plateau", "tell_still", "tell_undone"]
 
 ALL_SHARE: Final = 0.995
 """From this share on all units are said to be meant."""
@@ -176,6 +177,23 @@ def _tell_slow(lead: Still, scene: Scene) -> Finding:
     return _tell_stand(lead, scene, title, evidence, advise_slow(lead, scene), subject="weights")
 
 
+def tell_undone(lead: Undone, scene: Scene) -> Finding:
+    """The finding of weights that something puts back between steps."""
+    often = "before every step" if lead.period == 1 else f"every {lead.period:,} steps"
+    title = f"What the optimizer does is undone {often}: something puts the weights back"
+    if lead.closed_step is not None:
+        title = f"What the optimizer did was undone {often} until {say_step(lead.closed_step)}"
+    evidence = scene.evidence(
+        f"Between two steps the kernels changed without an update, {say_count(lead.n_rows, 'time')} since "
+        f"{say_step(lead.first_step)}. Each time that took back what the updates since the last time had done, all but "
+        f"{say_number(100 * lead.left)} % of it (by the means of the kernels).",
+        left_over=lead.left,
+        period=lead.period,
+        n_times=lead.n_rows,
+    )
+    return _tell_stand(lead, scene, title, evidence, advise_undone(often), subject="weights put back")
+
+
 def tell_alike(lead: Alike, scene: Scene) -> Finding:
     """The finding of layers whose units are copies of one another."""
     table = table_of(lead)
@@ -209,7 +227,7 @@ def tell_alike(lead: Alike, scene: Scene) -> Finding:
 
 
 def _tell_stand(
-    lead: Plateau | Still,
+    lead: Plateau | Still | Undone,
     scene: Scene,
     title: str,
     evidence: dict[str, Any],

@@ -96,13 +96,14 @@ broken(
     "collapsed representation",
     FOURTH,
     "dead_units",
-    gap="outputs that become alike for all samples keep their lengths; their directions are not looked at",
+    layer="head",
+    cause=("collapse",),
 )(images.digits_two_views)
 broken(
     "weights that are put back",
     FOURTH,
     "loss_plateau",
-    gap="that weights change between steps is not seen: what is compared is a step's own before and after",
+    cause=("writes older weights",),
 )(images.digits_averaged)
 
 # -- healthy ----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,129 @@
+"""The rule for weights that are put back between steps: what the optimizer does is undone by something else.
+
+A mean is linear: of a weight after a step it is that after the step before, plus that of the update. Where it is not,
+something else has changed the weight in between: a copy that is assigned, weights that are loaded, a limit kept by
+hand. Many do that on purpose. It is a trouble where it takes back what the optimizer did since the last time, again and
+again, and the loss does not come down; the loss is asked later. Only rows of steps that follow each other can tell.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Undone
+from gradwatch_server.health.still import CONFIRM_STEPS
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["UndoneRule"]
+
+ROUNDING: Final = 1e-5
+"""Of the root mean square of a weight: what float32 may make of a sum of means."""
+UPDATE_ROUNDING: Final = 1e-3
+"""Of the mean of the update."""
+LEFT_LIMIT: Final = 0.2
+"""The part of what the optimizer did that a change which undoes it leaves; an average over many steps leaves some."""
+TIMES_MIN: Final = 3
+"""Changes that undo it, nearly all of those seen: one is a checkpoint that is loaded."""
+TIMES_SHARE: Final = 0.8
+TIMES_KEPT: Final = 64
+"""Of which the median is told."""
+
+Float = npt.NDArray[np.float64]
+
+
+class UndoneRule:
+    """Watches the means of one stream's kernels from one step to the next.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._weight, self._update = table.weights_and_updates()
+        self._stream, self._table = stream, table
+        self._step = -1
+        self._mean = np.zeros(len(self._weight))
+        self._moved: Float | None = None
+        """What updates have added to each mean since the last change from outside, None after a gap."""
+        self._n_changes = self._n_undone = 0
+        self._first_step = self._last_step = -1
+        self._left: list[float] = []
+        self._periods: list[int] = []
+        self._current: Undone | None = None
+        self.episodes: list[Undone] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those in which weights or updates were not looked at are a gap."""
+        if not len(self._weight):
+            return
+        mean = block.statistics[:, self._weight, COLUMN["mean"]].astype(np.float64)
+        update = block.statistics[:, self._update, COLUMN["mean"]].astype(np.float64)
+        norm = block.statistics[:, self._weight, COLUMN["norm"]].astype(np.float64)
+        size = np.maximum(block.statistics[:, self._weight, COLUMN["n_elements"]].astype(np.float64), 1.0)
+        is_known = np.isfinite(mean + update + norm + size).all(axis=1)
+        for row in np.flatnonzero(is_known).tolist():
+            self._take(int(block.steps[row]), mean[row], update[row], norm[row] / np.sqrt(size[row]))
+
+    def _take(self, step: int, mean: Float, update: Float, scale: Float) -> None:
+        is_next = step == self._step + 1
+        change = mean - self._mean - update
+        self._step, self._mean = step, mean
+        if not is_next:
+            self._moved = update.copy() if step == 0 else None
+            return
+        is_changed = np.abs(change) > ROUNDING * scale + UPDATE_ROUNDING * np.abs(update)
+        if is_changed.any():
+            self._note(step, change, scale)
+            self._moved = update.copy()
+        elif self._moved is not None:
+            self._moved = self._moved + update
+
+    def _note(self, step: int, change: Float, scale: Float) -> None:
+        """Something else has changed weights before this step."""
+        if self._moved is None:
+            return
+        safe = np.where(scale > 0, scale, 1.0)
+        moved = float(np.abs(self._moved / safe).sum())
+        if moved <= len(scale) * ROUNDING:
+            return  # nothing to undo
+        left = float(np.abs((self._moved + change) / safe).sum()) / moved
+        self._n_changes += 1
+        if left <= LEFT_LIMIT:
+            self._n_undone += 1
+            if self._n_undone == 1:
+                self._first_step = step
+            elif len(self._left) < TIMES_KEPT:
+                self._periods.append(step - self._last_step)
+            if len(self._left) < TIMES_KEPT:
+                self._left.append(left)
+            self._last_step = step
+        is_so = (
+            self._n_undone >= TIMES_MIN
+            and self._n_undone >= TIMES_SHARE * self._n_changes
+            and step - self._first_step >= CONFIRM_STEPS  # by then a loss that comes down all the same has done so
+        )
+        if self._current is not None:
+            if self._n_undone < TIMES_SHARE * self._n_changes:
+                self._current.closed_step = step
+                self._current = None
+                return
+            self._current.last_step = step
+            self._current.n_rows = self._n_undone
+        elif is_so and len(self.episodes) < EPISODES_LIMIT:
+            self._current = Undone(
+                stream=self._stream,
+                phase=Phase.WEIGHT,
+                first_step=self._first_step,
+                last_step=step,
+                n_rows=self._n_undone,
+                known_step=step,
+                table=self._table,
+                left=float(np.median(self._left)),
+                period=int(np.median(self._periods)),
+            )
+            self.episodes.append(self._current)
