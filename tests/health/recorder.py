@@ -21,7 +21,7 @@ def measure(x: np.ndarray | None) -> list[float]:
     finite = x[np.isfinite(x)]
     ends = [finite.min(), finite.max(), finite.mean(), finite.std()] if len(finite) else [np.nan] * 4
     counts = [np.isnan(x).sum(), (x == np.inf).sum(), (x == -np.inf).sum(), (x == 0).sum(), x.size]
-    return [float(np.sqrt((finite**2).sum())), *ends, *counts, np.nan]
+    return [float(np.sqrt((finite**2).sum())), *ends, *counts, np.nan, np.nan]
 
 
 def train(

@@ -64,8 +64,20 @@ class CollapseRule:
             return
         norm = block.statistics[:, self._columns, COLUMN["norm"]].astype(np.float64)
         variance = distance * norm**2 / np.maximum(block.statistics[:, self._columns, COLUMN["n_elements"]], 1.0)
+        is_settled = not np.isnan(self._before).any()
+        if (
+            is_settled
+            and self._current is None
+            and not self._streaks.is_any
+            and not self._is_low(distance, variance).any()
+        ):
+            return
         for row in rows.tolist():
             self._step(int(block.steps[row]), distance[row], variance[row])
+
+    def _is_low(self, distance: Float, variance: Float) -> npt.NDArray[np.bool_]:
+        limit = np.minimum(DISTANCE_LIMIT, FALLEN_FACTOR * self._before[:, 0])
+        return np.asarray((distance < limit) & (variance < self._before[:, 1]))  # never of what is NaN
 
     def _step(self, step: int, distance: Float, variance: Float) -> None:
         is_seen = np.isfinite(distance) & np.isfinite(variance)
@@ -74,8 +86,7 @@ class CollapseRule:
             early.append((float(distance[place]), float(variance[place])))
             if len(early) == EARLY_ROWS:
                 self._before[place] = np.max(early, axis=0)
-        limit = np.minimum(DISTANCE_LIMIT, FALLEN_FACTOR * self._before[:, 0])
-        is_low = is_seen & (distance < limit) & (variance < self._before[:, 1])
+        is_low = self._is_low(distance, variance)
         if self._current is None and not is_low.any() and not self._streaks.is_any:
             return
         is_sure = self._streaks.add(step, is_in=is_low, is_out=is_seen & ~is_low)

@@ -65,9 +65,25 @@ class UndoneRule:
         update = block.statistics[:, self._update, COLUMN["mean"]].astype(np.float64)
         norm = block.statistics[:, self._weight, COLUMN["norm"]].astype(np.float64)
         size = np.maximum(block.statistics[:, self._weight, COLUMN["n_elements"]].astype(np.float64), 1.0)
-        is_known = np.isfinite(mean + update + norm + size).all(axis=1)
-        for row in np.flatnonzero(is_known).tolist():
-            self._take(int(block.steps[row]), mean[row], update[row], norm[row] / np.sqrt(size[row]))
+        rows = np.flatnonzero(np.isfinite(mean + update + norm + size).all(axis=1))
+        if not len(rows):
+            return
+        steps, mean, update, scale = block.steps[rows], mean[rows], update[rows], (norm / np.sqrt(size))[rows]
+        before = np.concatenate([self._mean[None], mean[:-1]])
+        is_next = np.diff(steps, prepend=self._step) == 1
+        is_changed = self._is_changed(mean - before - update, update, scale)
+        if is_next.all() and not is_changed.any():  # nobody but the optimizer, and row by row as below
+            if self._moved is not None:
+                self._moved = np.cumsum(np.concatenate([self._moved[None], update]), axis=0)[-1]
+            self._step, self._mean = int(steps[-1]), mean[-1]
+            return
+        for step, *row in zip(steps.tolist(), mean, update, scale, strict=True):
+            self._take(step, *row)
+
+    @staticmethod
+    def _is_changed(change: Float, update: Float, scale: Float) -> npt.NDArray[np.bool_]:
+        """Whether something else has changed weights, row by row."""
+        return np.asarray((np.abs(change) > ROUNDING * scale + UPDATE_ROUNDING * np.abs(update)).any(axis=-1))
 
     def _take(self, step: int, mean: Float, update: Float, scale: Float) -> None:
         is_next = step == self._step + 1
@@ -76,8 +92,7 @@ class UndoneRule:
         if not is_next:
             self._moved = update.copy() if step == 0 else None
             return
-        is_changed = np.abs(change) > ROUNDING * scale + UPDATE_ROUNDING * np.abs(update)
-        if is_changed.any():
+        if self._is_changed(change, update, scale):
             self._note(step, change, scale)
             self._moved = update.copy()
         elif self._moved is not None:
