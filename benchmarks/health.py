@@ -84,6 +84,8 @@ def build(kind: str, n_tensors: int) -> tuple[list[dict[str, object]], np.ndarra
     statistics[:, 3 * n : 4 * n, STATISTICS.index("n_saturated")] = 64
     statistics[:, :, STATISTICS.index("cosine_distance")] = np.nan
     statistics[:, 3 * n : 4 * n, STATISTICS.index("cosine_distance")] = 0.4
+    # As in training: of a weight's mean nothing changes but by its update.
+    statistics[:, n : 3 * n, STATISTICS.index("mean")] = 0
     if kind == "thinned":
         is_due = np.arange(PERIOD_ROWS) % 10 == 0
         statistics[~is_due, n:] = np.nan

@@ -44,16 +44,19 @@ class FaintRule:
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._before = np.full(n, np.nan)
         self._streaks = Streaks(n)
+        layers = [table.layer_of_gradient(position) for position in range(len(table.gradient))]
         self._may_die = np.array([is_dying(table.functions[column]) for column in self._columns], bool)
-        layers = [table.layers[column] for column in self._columns]
-        self._weights = [
+        kernels = [
             [
                 int(table.weight_of[p])
                 for p in table.kernels
-                if table.weight_of[p] >= 0 and table.layer_of_gradient(int(p)) == layer
+                if table.weight_of[p] >= 0 and layers[p] == table.layers[column]
             ]
-            for layer in layers
+            for column in self._columns
         ]
+        self._has_kernel = np.array([bool(own) for own in kernels], bool)
+        self._kernels = np.array([column for own in kernels for column in own], np.int64)
+        self._starts = np.cumsum(np.array([0, *(len(own) for own in kernels if own)], np.int64))[:-1]
         self._first_weight = np.full(n, np.nan)
         self._weight = np.full(n, np.nan)
         self._current: Faint | None = None
@@ -67,16 +70,18 @@ class FaintRule:
         rows = np.flatnonzero(np.isfinite(spread).any(axis=1))
         if not len(rows):
             return
-        for row in rows.tolist():
-            self._read_weights(block, row)
-            is_settled = not np.isnan(self._before).any()
-            is_quiet = is_settled and self._current is None and not self._streaks.is_any
-            if not is_quiet or self._is_low(spread[row]).any():
+        weights = self._read_weights(block, rows)
+        is_settled = not np.isnan(self._before).any()
+        is_low = self._is_low(spread[rows], weights).any(axis=1)
+        for row, weight, is_any in zip(rows.tolist(), weights, is_low.tolist(), strict=True):
+            if is_any or not is_settled or self._current is not None or self._streaks.is_any:
+                self._weight = weight
                 self._step(block, row, spread[row])
+        self._weight = weights[-1]
 
-    def _is_low(self, spread: Float) -> npt.NDArray[np.bool_]:
+    def _is_low(self, spread: Float, weight: Float) -> npt.NDArray[np.bool_]:
         is_faint = (spread > 0) & (spread < FAINT_FACTOR * self._before)
-        return np.asarray(is_faint | (np.isfinite(spread) & (self._weight < SHRUNK_FACTOR * self._first_weight)))
+        return np.asarray(is_faint | (np.isfinite(spread) & (weight < SHRUNK_FACTOR * self._first_weight)))
 
     def _step(self, block: Block, row: int, spread: Float) -> None:
         step = int(block.steps[row])
@@ -85,7 +90,7 @@ class FaintRule:
             early.append(float(spread[place]))
             if len(early) == EARLY_ROWS:
                 self._before[place] = max(early)
-        is_low, is_seen = self._is_low(spread), np.isfinite(spread)
+        is_low, is_seen = self._is_low(spread, self._weight), np.isfinite(spread)
         # What went on to be exactly 0 did not come back; a sigmoid may just be at its end.
         is_back = is_seen & ~is_low & ((spread > 0) | ~self._may_die)
         is_sure = self._streaks.add(step, is_in=is_seen & (is_low | (self._streaks.n_rows > 0)), is_out=is_back)
@@ -101,14 +106,20 @@ class FaintRule:
         elif is_sure.any() and len(self.episodes) < EPISODES_LIMIT:
             self._open(step, np.flatnonzero(is_sure), spread)
 
-    def _read_weights(self, block: Block, row: int) -> None:
-        for place, columns in enumerate(self._weights):
-            norm = block.statistics[row, columns, COLUMN["norm"]].astype(np.float64)
+    def _read_weights(self, block: Block, rows: npt.NDArray[np.int64]) -> Float:
+        """The norm of each layer's kernels in some rows, the last that is known where a row does not tell."""
+        found = np.full((len(rows), len(self._columns)), np.nan)
+        if len(self._kernels):
+            norm = block.statistics[rows][:, self._kernels, COLUMN["norm"]].astype(np.float64)
             # The norm is that of the finite elements: of a kernel that is all NaN it is 0.
-            if len(norm) and np.isfinite(norm).all() and not block.is_nonfinite[row, columns].any():
-                self._weight[place] = float(np.sqrt((norm**2).sum()))
-                if np.isnan(self._first_weight[place]):
-                    self._first_weight[place] = self._weight[place]
+            norm[~np.isfinite(norm) | block.is_nonfinite[rows][:, self._kernels]] = np.nan
+            found[:, self._has_kernel] = np.sqrt(np.add.reduceat(norm**2, self._starts, axis=1))
+        found = np.concatenate([self._weight[None], found])
+        is_known = ~np.isnan(found)
+        latest = np.maximum.accumulate(np.where(is_known, np.arange(len(found))[:, None], 0), axis=0)
+        first = np.take_along_axis(found, is_known.argmax(axis=0)[None], axis=0)[0]
+        self._first_weight = np.where(np.isnan(self._first_weight), first, self._first_weight)
+        return np.asarray(np.take_along_axis(found, latest, axis=0)[1:])
 
     def _open(self, step: int, places: npt.NDArray[np.int64], spread: Float) -> None:
         first_step = self._streaks.first_step
