@@ -72,7 +72,7 @@ class FaintRule:
             return
         weights = self._read_weights(block, rows)
         is_settled = not np.isnan(self._before).any()
-        is_low = self._is_low(spread[rows], weights).any(axis=1)
+        is_low = np.asarray(self._is_low(spread[rows], weights).any(axis=1), bool)
         for row, weight, is_any in zip(rows.tolist(), weights, is_low.tolist(), strict=True):
             if is_any or not is_settled or self._current is not None or self._streaks.is_any:
                 self._weight = weight
