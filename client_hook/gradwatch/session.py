@@ -504,9 +504,13 @@ class Watch:
         self._ending.is_eager = tf.executing_eagerly()
         self._ending.check()
         try:
+            gradients = _as_tensors(gradients)
             replica = find_replica()
         except UnsupportedStrategyError as error:
             self._complain(str(error))
+            return apply()
+        except Exception as error:  # the boundary: the hook must not harm training
+            self._fail("reading the training step", error)
             return apply()
         if replica is not None:
             return self._record_replica(replica, optimizer, gradients, variables, apply)
@@ -846,6 +850,13 @@ class Watch:
 
 def _path_of(variable: Any) -> str:
     return str(getattr(variable, "path", None) or variable.name).split(":")[0]
+
+
+def _as_tensors(gradients: Sequence[Any]) -> list[Any]:
+    """Gradients as tensors: sums over several steps may be handed over as the variables, or arrays, that hold them."""
+    known = (type(None), tf.Tensor, tf.IndexedSlices)
+    with apart():
+        return [one if isinstance(one, known) else tf.convert_to_tensor(one) for one in gradients]
 
 
 def _build(optimizer: Any, variables: Sequence[Any]) -> None:

@@ -24,6 +24,7 @@ SHOWN_WITH: Final = {
     "std_before": ("activation", "std"),
     "distance_before": ("activation", "cosine_distance"),
     "n_units": ("weight", "std"),
+    "states": ("weight", "max"),
     "target_max": ("activation", "max"),
     "left": ("update", "update_ratio"),
 }

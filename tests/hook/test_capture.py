@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tests.hook import training
 from tests.hook.training import LOSS, assert_close, assert_recorded, batches, data, reference_loop
+from tests.numerics.reference import block
 
 X, Y = data()
 FIRST, BIAS = "sequential_model/first/kernel", "sequential_model/first/bias"
@@ -251,6 +252,46 @@ def test_gradient_accumulation_shows_updates_where_they_happen(watch, read):
     for kind, path in [key for key in seen if key[0] in ("weight", "update")]:
         seen[kind, path][::2] = np.nan  # nothing changes at the micro-steps between: nothing is read
     assert_recorded(read(watched), seen)
+
+
+@pytest.mark.parametrize("compiler", LOOPS.values(), ids=LOOPS)
+def test_sums_of_gradients_handed_over_as_the_variables_that_hold_them(watch, read, compiler):
+    """Two micro-steps a step, added up by hand; the sums are set back to zero after each."""
+    given = batches(X, Y)[:8]
+    seen, recorded = [], None
+    for is_watched in (False, True):
+        keras.backend.clear_session(free_memory=False)
+        model, optimizer = training.sequential(), sgd()
+        optimizer.build(model.trainable_variables)
+        sums = [tf.Variable(tf.zeros_like(variable), trainable=False) for variable in model.trainable_variables]
+        watched = watch(model, optimizer) if is_watched else None
+
+        def add(x, y, model=model, sums=sums):
+            with tf.GradientTape() as tape:
+                loss = LOSS(y, model(x, training=True))
+            for one, gradient in zip(sums, tape.gradient(loss, model.trainable_variables), strict=True):
+                one.assign_add(gradient)
+
+        def apply(model=model, sums=sums, optimizer=optimizer):
+            optimizer.apply_gradients(zip(sums, model.trainable_variables, strict=True))
+
+        if compiler is not None:
+            add, apply = compiler(add), compiler(apply)
+        for n, (x, y) in enumerate(given):
+            add(tf.constant(x), tf.constant(y))
+            if n % 2:
+                if not is_watched:
+                    seen.append([one.numpy() for one in sums])
+                apply()
+                for one in sums:
+                    one.assign(tf.zeros_like(one))
+        if watched is not None:
+            recorded = read(watched)
+    assert recorded is not None
+    assert recorded.steps() == list(range(len(given) // 2))
+    for place, path in enumerate(recorded.tensors()):
+        found = recorded.statistics("gradient", path)
+        assert_close(found, block(*(step[place] for step in seen)), path)
 
 
 def test_capture_of_gradients_alone(watch, read):

@@ -61,6 +61,12 @@ def _has_work_left(_: Episode, testimony: Testimony) -> bool:
     return not _has_learned(loss.initial, loss.recent)
 
 
+def _is_vanishing_credible(episode: Vanishing, testimony: Testimony) -> bool:
+    if episode.is_mild:
+        return _has_not_fallen(testimony.known.read_loss())
+    return _has_work_left(episode, testimony)
+
+
 def _is_zero_credible(_: Zero, testimony: Testimony) -> bool:
     loss = testimony.known.read_loss()
     # A loss that was tiny from its start tells nothing about its end: what is exactly 0 in float16 may be small.
@@ -136,7 +142,7 @@ def _is_relapse_credible(episode: Relapse, _: Testimony) -> bool:
 
 
 _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
-    Vanishing: _has_work_left,
+    Vanishing: _is_vanishing_credible,
     Cut: _has_work_left,
     Still: _is_still_credible,
     Undone: _is_undone_credible,

@@ -32,6 +32,7 @@ __all__ = [
     "Rate",
     "Relapse",
     "Runaway",
+    "Standing",
     "Steep",
     "Still",
     "Trend",
@@ -178,12 +179,17 @@ class Growth(Episode):
 
 @dataclass(eq=False)
 class Vanishing(Episode):
-    """Gradients that fade from output to input; ``first`` and ``last`` are the median norms at the two ends."""
+    """Gradients that fade from output to input; ``first`` and ``last`` are the median norms at the two ends.
+
+    Attributes:
+        is_mild: whether they fade by less than what is a trouble by itself.
+    """
 
     position: int = -1
     last_position: int = -1
     first: float = float("nan")
     last: float = float("nan")
+    is_mild: bool = False
 
 
 @dataclass(eq=False)
@@ -483,6 +489,17 @@ class Still(Episode):
     gradient_norm: float = float("nan")
     has_moved: bool = False
     is_slow: bool = False
+
+
+@dataclass(eq=False)
+class Standing(Episode):
+    """Layers that keep running statistics, and whose scale and offset are trained, but that no batch has gone into.
+
+    Attributes:
+        layers: their paths.
+    """
+
+    layers: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)

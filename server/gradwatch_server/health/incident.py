@@ -24,6 +24,7 @@ from gradwatch_server.health.episode import (
     Rate,
     Relapse,
     Runaway,
+    Standing,
     Steep,
     Still,
     Trend,
@@ -89,7 +90,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Flat: (Unreachable,),
     Faint: (Flat, Zero),
     Collapsed: (Rate, Unreachable, Flat, Cut, Faint, Zero),
-    Vanishing: (Flat, Faint, Alike, Collapsed),
+    Vanishing: (Flat, Faint, Alike, Collapsed, Vanishing),
     Fade: (Unreachable, Flat, Cut, Faint, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade),
     Alike: (Flat, Zero),
@@ -103,8 +104,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike, Vanishing, Overclipped,
-    Still, Runaway, Relapse, Plateau, Trend,
+    Rate, Missing, Standing, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike, Vanishing,
+    Overclipped, Still, Runaway, Relapse, Plateau, Trend,
 )  # fmt: skip
 
 

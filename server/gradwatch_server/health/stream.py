@@ -27,6 +27,7 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
 from gradwatch_server.health.stale import Stale
+from gradwatch_server.health.standing import StandingRule
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.still import StillRule
@@ -221,6 +222,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         CutRule(number, table, operations),
         ExplodingRule(number, table),
         VanishingRule(number, table),
+        VanishingRule(number, table, is_mild=True),
         FadeRule(number, table),
         FaintRule(number, table),
         CollapseRule(number, table),
@@ -229,6 +231,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         StillRule(number, table),
         AlikeRule(number, table),
         UndoneRule(number, table),
+        StandingRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),
         SteepRule(number, table, operations),

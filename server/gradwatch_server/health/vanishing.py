@@ -26,6 +26,10 @@ END_SHARE: Final = 4
 """The first and the last quarter of the kernels are the two ends: one odd layer is not an end."""
 CONFIRM_ROWS: Final = 50
 """Rows, less two for each row that does not look like it, before it is a finding."""
+MILD_RATIO_LIMIT: Final = 1e-2
+MILD_FIRST_LIMIT: Final = 1e-3
+MILD_CONFIRM_ROWS: Final = 100
+"""Where it is less, it is told only if it goes on for longer, and the loss has not come down at all by then."""
 
 
 class VanishingRule:
@@ -39,10 +43,13 @@ class VanishingRule:
     Args:
         stream: the stream's number.
         table: its tensor table.
+        is_mild: whether it tells less already, to be believed only of a loss that has not come down.
     """
 
-    def __init__(self, stream: int, table: TensorTable) -> None:
-        self._stream, self._table = stream, table
+    def __init__(self, stream: int, table: TensorTable, *, is_mild: bool = False) -> None:
+        self._stream, self._table, self._is_mild = stream, table, is_mild
+        self._ratio_limit = math.log(MILD_RATIO_LIMIT if is_mild else RATIO_LIMIT)
+        self._first_limit = math.log(MILD_FIRST_LIMIT if is_mild else FIRST_LIMIT)
         kernels = table.kernels
         n = max(1, len(kernels) // END_SHARE)
         self._kernels, self._biases = kernels, table.bias_of[kernels]
@@ -50,7 +57,7 @@ class VanishingRule:
         self._is_watched = len(kernels) >= KERNELS_MIN
         sizes = np.maximum(table.n_elements[table.gradient[kernels]], 1)
         self._log_size = 0.5 * np.log(sizes)
-        self._tally: Tally[Vanishing] = Tally(CONFIRM_ROWS)
+        self._tally: Tally[Vanishing] = Tally(MILD_CONFIRM_ROWS if is_mild else CONFIRM_ROWS)
         self._n_rows = 0
         self.episodes = self._tally.episodes
 
@@ -74,10 +81,9 @@ class VanishingRule:
 
     def _find_low(self, log_norm: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         per_element = log_norm - self._log_size
-        limit = math.log(RATIO_LIMIT)
-        low = log_norm[:, self._first].max(axis=1) < math.log(FIRST_LIMIT)
+        low = log_norm[:, self._first].max(axis=1) < self._first_limit
         for values in (log_norm, per_element):
-            low &= values[:, self._first].max(axis=1) - values[:, self._last].min(axis=1) < limit
+            low &= values[:, self._first].max(axis=1) - values[:, self._last].min(axis=1) < self._ratio_limit
         return np.asarray(low)
 
     def _step(self, step: int, low: bool, log_norm: npt.NDArray[np.float64]) -> None:
@@ -101,5 +107,6 @@ class VanishingRule:
                 last_position=int(self._kernels[-1]),
                 first=math.exp(float(np.median(log_norm[self._first]))),
                 last=math.exp(float(np.median(log_norm[self._last]))),
+                is_mild=self._is_mild,
             )
         )

@@ -23,6 +23,7 @@ from gradwatch_server.health.episode import (
     Rate,
     Relapse,
     Runaway,
+    Standing,
     Steep,
     Still,
     Trend,
@@ -48,7 +49,14 @@ from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import with_order
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import Facts, Scene
-from gradwatch_server.health.verdict.stall import tell_alike, tell_flat, tell_plateau, tell_still, tell_undone
+from gradwatch_server.health.verdict.stall import (
+    tell_alike,
+    tell_flat,
+    tell_plateau,
+    tell_standing,
+    tell_still,
+    tell_undone,
+)
 from gradwatch_server.health.verdict.steep import tell_cut, tell_steep
 
 __all__ = ["Facts", "limit_repeats", "tell_all"]
@@ -109,6 +117,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Plateau: tell_plateau,
     Still: tell_still,
     Undone: tell_undone,
+    Standing: tell_standing,
     Alike: tell_alike,
     Trend: tell_forecast,
 }

@@ -31,6 +31,7 @@ __all__ = [
     "advise_mean",
     "advise_plateau",
     "advise_slow",
+    "advise_standing",
     "advise_still",
     "advise_undone",
 ]
@@ -245,6 +246,25 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         "optimizer = tf.keras.optimizers.Adam(1e-3)",
     )
     return sorted([output, small], key=lambda hypothesis: -hypothesis.confidence)
+
+
+TRAINING_CODE: Final = """\
+with tf.GradientTape() as tape:
+    prediction = model(features, training=True)                # not model(features): that is evaluation"""
+
+
+def advise_standing() -> list[Hypothesis]:
+    """Causes of running statistics that no batch has gone into."""
+    return [
+        Hypothesis(
+            "The model is called as in evaluation: without `training=True`",
+            0.9,
+            "`model.fit` says it by itself; a loop of one's own must. Without it batch normalisation divides by a "
+            "running variance that is still 1, and dropout drops nothing.",
+            "Call the model with `training=True` in the training step, and pass `training` on in layers of your own.",
+            TRAINING_CODE,
+        )
+    ]
 
 
 UNDONE_CODE: Final = """\

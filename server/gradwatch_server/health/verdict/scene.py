@@ -28,6 +28,7 @@ from gradwatch_server.health.episode import (
     Rate,
     Relapse,
     Runaway,
+    Standing,
     Steep,
     Still,
     Trend,
@@ -395,6 +396,7 @@ def kind_of(episode: Episode) -> str:
         Plateau: "loss_plateau",
         Still: "loss_plateau",
         Undone: "loss_plateau",
+        Standing: "loss_plateau",
         Alike: "dead_units",
         Collapsed: "dead_units",
     }
@@ -452,6 +454,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Overclipped: "clipping",
     Still: "weights that stand still",
     Undone: "weights that are put back",
+    Standing: "running statistics that stand still",
     Alike: "units",
     Collapsed: "outputs that are alike",
     Trend: "trend",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch_server.health.episode import Alike, Flat, Plateau, Still, Undone
+from gradwatch_server.health.episode import Alike, Flat, Plateau, Standing, Still, Undone
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
@@ -16,13 +16,14 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_mean,
     advise_plateau,
     advise_slow,
+    advise_standing,
     advise_still,
     advise_undone,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
-__all__ = ["tell_alike", "tell_flat", "tell_plateau", "tell_still", "tell_undone"]
+__all__ = ["tell_alike", "tell_flat", "tell_plateau", "tell_standing", "tell_still", "tell_undone"]
 
 ALL_SHARE: Final = 0.995
 """From this share on all units are said to be meant."""
@@ -192,6 +193,35 @@ def tell_undone(lead: Undone, scene: Scene) -> Finding:
         n_times=lead.n_rows,
     )
     return _tell_stand(lead, scene, title, evidence, advise_undone(often), subject="weights put back")
+
+
+def tell_standing(lead: Standing, scene: Scene) -> Finding:
+    """The finding of running statistics that no batch has gone into."""
+    n_steps = lead.last_step - lead.first_step + 1
+    first, others = lead.layers[0], say_more_layers(len(lead.layers) - 1)
+    title = f"{first}{others} normalises nothing: in {n_steps:,} steps no batch has gone into its statistics"
+    if lead.closed_step is not None:
+        title = f"{first}{others} normalised nothing until {say_step(lead.closed_step)}"
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=first,
+        tensor=None,
+        evidence=scene.evidence(
+            f"The running mean of {first} is 0 and its variance 1 in every row looked at, as they were made, while its "
+            "scale and offset are trained. In training each batch would change them; a layer that is called as in "
+            "evaluation divides by them, which changes nothing"
+            + (f". It is so of {list_names(list(lead.layers))}." if others else "."),
+            states="as made",
+            layers=list(lead.layers[:NAMES_LIMIT]),
+            n_layers=len(lead.layers),
+        ),
+        hypotheses=tuple(advise_standing()),
+        subject=first,
+    )
 
 
 def tell_alike(lead: Alike, scene: Scene) -> Finding:
