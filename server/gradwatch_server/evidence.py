@@ -25,6 +25,8 @@ SHOWN_WITH: Final = {
     "distance_before": ("activation", "cosine_distance"),
     "n_units": ("weight", "std"),
     "states": ("weight", "max"),
+    "kept": ("activation", "zero_share"),
+    "starved_ratio": ("update", "update_ratio"),
     "target_max": ("activation", "max"),
     "left": ("update", "update_ratio"),
 }

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.fifth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
+from tests.health.catalogue.sixth import BROKEN
 
 
 def marked(name: str) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.health.catalogue.fifth import HEALTHY
 from tests.health.catalogue.play import play
+from tests.health.catalogue.sixth import HEALTHY
 
 
 @pytest.mark.parametrize("name", HEALTHY)

@@ -19,6 +19,7 @@ __all__ = [
     "Alike",
     "Collapsed",
     "Cut",
+    "Dropped",
     "Episode",
     "Fade",
     "Faint",
@@ -33,6 +34,7 @@ __all__ = [
     "Relapse",
     "Runaway",
     "Standing",
+    "Starved",
     "Steep",
     "Still",
     "Trend",
@@ -500,6 +502,36 @@ class Standing(Episode):
     """
 
     layers: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Dropped(Episode):
+    """A layer that drops nearly all it is given, and scales up what is left.
+
+    Attributes:
+        column: its output.
+        kept: the share of the elements that came through at `known_step`.
+        n_layers: how many layers do so.
+    """
+
+    column: int = -1
+    kept: float = float("nan")
+    n_layers: int = 1
+
+
+@dataclass(eq=False)
+class Starved(Episode):
+    """Kernels that have moved by next to nothing since the first step, while the others have.
+
+    Attributes:
+        positions: gradient positions of the kernels.
+        ratio: the largest update norm / weight norm of any of them, in any row until it was known.
+        usual_ratio: the median over all kernels of the largest.
+    """
+
+    positions: tuple[int, ...] = ()
+    ratio: float = float("nan")
+    usual_ratio: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -11,6 +11,7 @@ from gradwatch_server.health.episode import (
     Alike,
     Collapsed,
     Cut,
+    Dropped,
     Episode,
     Fade,
     Faint,
@@ -25,6 +26,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     Standing,
+    Starved,
     Steep,
     Still,
     Trend,
@@ -94,18 +96,19 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Fade: (Unreachable, Flat, Cut, Faint, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade),
     Alike: (Flat, Zero),
+    Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate),
     Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Runaway: (Rate, Flat, Runaway),
     Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Relapse),
     Plateau: (
         Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
-        Collapsed, Undone,
+        Collapsed, Undone, Dropped,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Standing, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike, Vanishing,
-    Overclipped, Still, Runaway, Relapse, Plateau, Trend,
+    Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
+    Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Trend,
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from gradwatch_server.health.alike import AlikeRule
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.collapse import CollapseRule
 from gradwatch_server.health.cut import CutRule
+from gradwatch_server.health.dropped import DroppedRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
 from gradwatch_server.health.exploding import ExplodingRule
 from gradwatch_server.health.fade import FadeRule
@@ -29,6 +30,7 @@ from gradwatch_server.health.overclipped import OverclippedRule
 from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.standing import StandingRule
 from gradwatch_server.health.start import Start
+from gradwatch_server.health.starved import StarvedRule
 from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.still import StillRule
 from gradwatch_server.health.table import TensorTable
@@ -232,6 +234,8 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         AlikeRule(number, table),
         UndoneRule(number, table),
         StandingRule(number, table),
+        DroppedRule(number, table),
+        StarvedRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),
         SteepRule(number, table, operations),

@@ -28,7 +28,7 @@ CONFIRM_ROWS: Final = 50
 """Rows, less two for each row that does not look like it, before it is a finding."""
 MILD_RATIO_LIMIT: Final = 1e-2
 MILD_FIRST_LIMIT: Final = 1e-3
-MILD_CONFIRM_ROWS: Final = 100
+MILD_CONFIRM_ROWS: Final = 150
 """Where it is less, it is told only if it goes on for longer, and the loss has not come down at all by then."""
 
 

@@ -10,6 +10,7 @@ from gradwatch_server.health.episode import (
     Alike,
     Collapsed,
     Cut,
+    Dropped,
     Episode,
     Fade,
     Faint,
@@ -24,6 +25,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     Standing,
+    Starved,
     Steep,
     Still,
     Trend,
@@ -39,10 +41,12 @@ from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.misfit import (
     tell_collapsed,
+    tell_dropped,
     tell_faint,
     tell_overclipped,
     tell_relapse,
     tell_runaway,
+    tell_starved,
     tell_unreachable,
 )
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
@@ -117,6 +121,8 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Plateau: tell_plateau,
     Still: tell_still,
     Undone: tell_undone,
+    Dropped: tell_dropped,
+    Starved: tell_starved,
     Standing: tell_standing,
     Alike: tell_alike,
     Trend: tell_forecast,

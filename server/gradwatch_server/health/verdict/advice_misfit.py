@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gradwatch_server.health.episode import Faint, Overclipped, Runaway, Unreachable
+from gradwatch_server.health.episode import Dropped, Faint, Overclipped, Runaway, Unreachable
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.stale import Stale
@@ -12,7 +12,15 @@ from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, 
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number
 
-__all__ = ["advise_collapsed", "advise_faint", "advise_overclipped", "advise_runaway", "advise_unreachable"]
+__all__ = [
+    "advise_collapsed",
+    "advise_dropped",
+    "advise_faint",
+    "advise_overclipped",
+    "advise_runaway",
+    "advise_starved",
+    "advise_unreachable",
+]
 
 SHRUNK: Final = 0.1
 """A norm of the weights below this part of its start: they were made small, and with them the output."""
@@ -149,6 +157,57 @@ def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.6))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+DROPOUT_CODE: Final = """\
+x = tf.keras.layers.Dropout(0.2)(x)                         # the share that is dropped, not the one that is kept"""
+TERMS_CODE: Final = """\
+# Terms of about the same size: targets of unit spread, then weights near 1
+mean, spread = y_train.mean(axis=0), y_train.std(axis=0)         # of each target that is a number
+model.compile(optimizer=optimizer, loss=losses, loss_weights={"first": 1.0, "second": 1.0})
+# Adam makes steps of the same size of a gradient of any:
+optimizer = tf.keras.optimizers.Adam(1e-3)"""
+
+
+def advise_dropped(lead: Dropped) -> list[Hypothesis]:
+    """Causes of a layer that drops nearly all it is given."""
+    return [
+        Hypothesis(
+            "The dropout rate is too high: it may be the share to keep, given as the share to drop",
+            0.9,
+            f"About {say_number(100 * (1 - lead.kept))} % are dropped at each step. Rates of 0.1 to 0.5 are usual; "
+            "`tf.keras.layers.Dropout` takes the share that is dropped.",
+            "Give the share to drop.",
+            DROPOUT_CODE,
+        )
+    ]
+
+
+def advise_starved(layer: str, scene: Scene) -> list[Hypothesis]:
+    """Causes of kernels that hardly move while the others do."""
+    clipped = scene.clipped_share
+    is_clipped = clipped is not None and clipped > 0
+    why = f"What {layer} is asked to learn weighs next to nothing in the gradient of the whole. "
+    if is_clipped:
+        why += "Clipping by the global norm shortens all gradients by the same factor, and the largest sets it."
+    else:
+        why += "The learning rate that suits the largest is far too small for it."
+    return [
+        Hypothesis(
+            "Terms of the loss of very different size: the largest leaves the others nothing",
+            0.8,
+            why,
+            "Scale the targets, or weigh the terms, so that they are of about the same size.",
+            TERMS_CODE,
+        ),
+        Hypothesis(
+            f"{layer} has a learning rate of its own, or is held back on purpose",
+            0.15,
+            "A multiplier on the gradient or the rate of some layers does the same.",
+            "Raise it, if that layer is meant to learn.",
+            "",
+        ),
+    ]
 
 
 def advise_overclipped(lead: Overclipped, scene: Scene) -> list[Hypothesis]:

@@ -71,6 +71,8 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
         found.append(advise_rate(scene, 0.5 if ratio is None else 0.1))
     if lead.largest_input > LARGE_INPUT:
         found.append(_scale(lead))
+    if 0 < lead.largest_input < SMALL_INPUT:
+        found.append(_scale_up(lead))
     if lead.is_dead and function in {"softmax", ""}:
         found.append(_logits(is_last=function == ""))
     found.append(_start(lead))
@@ -363,6 +365,8 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
     ]
 
 
+SMALL_INPUT: Final = 0.02
+"""Inputs all below it say next to nothing beside biases: bytes divided by 255 twice are below 0.004."""
 SMALL_RATIO: Final = 1e-6
 """A thousandth of the usual update / weight ratio; SageMaker Debugger warns below 1e-8."""
 
@@ -386,6 +390,17 @@ def _scale(lead: Flat) -> Hypothesis:
         f"Values up to {say_number(lead.largest_input)} enter the model. Sums over many of them are {what}, and the "
         "first steps are as large as they are.",
         "Scale every feature to about [-1, 1], or normalise as the first layer.",
+        SCALE_CODE,
+    )
+
+
+def _scale_up(lead: Flat) -> Hypothesis:
+    return Hypothesis(
+        "The inputs are scaled to next to nothing",
+        0.8,
+        f"No input is larger than {say_number(lead.largest_input)}: what a layer gives is its biases, which are the "
+        "same for every sample. Inputs that are divided by their range twice look so.",
+        "Scale every feature to about [-1, 1], once.",
         SCALE_CODE,
     )
 

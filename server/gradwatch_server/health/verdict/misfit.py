@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import math
 
-from gradwatch_server.health.episode import Collapsed, Faint, Overclipped, Relapse, Runaway, Unreachable
+from gradwatch_server.health.episode import (
+    Collapsed,
+    Dropped,
+    Faint,
+    Overclipped,
+    Relapse,
+    Runaway,
+    Starved,
+    Unreachable,
+)
 from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_collapsed,
+    advise_dropped,
     advise_faint,
     advise_overclipped,
     advise_relapse,
     advise_runaway,
+    advise_starved,
     advise_unreachable,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
@@ -20,10 +31,12 @@ from gradwatch_server.health.verdict.spelling import list_names, say_count, say_
 
 __all__ = [
     "tell_collapsed",
+    "tell_dropped",
     "tell_faint",
     "tell_overclipped",
     "tell_relapse",
     "tell_runaway",
+    "tell_starved",
     "tell_unreachable",
 ]
 
@@ -127,6 +140,58 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
             n_layers=len(names),
         ),
         hypotheses=tuple(advise_collapsed(layer, scene)),
+    )
+
+
+def tell_dropped(lead: Dropped, scene: Scene) -> Finding:
+    """The finding of a layer that drops nearly all it is given."""
+    table = table_of(lead)
+    layer = table.layers[lead.column] or table.names[lead.column]
+    share = say_number(100 * lead.kept)
+    verb, since = ("lets", "") if lead.is_open else ("let", f" until {say_step(lead.closed_step or lead.last_step)}")
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=f"{layer}{say_more_layers(lead.n_layers - 1)} {verb} through {share} % of what it is given{since}",
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            f"Of the elements that are not 0 in front of {layer} {share} % are not 0 behind it, and those are scaled "
+            "up so that their sum stays: it is a dropout. With so few left a handful of numbers tells of each sample, "
+            "which are others at every step.",
+            kept=lead.kept,
+            n_layers=lead.n_layers,
+        ),
+        hypotheses=tuple(advise_dropped(lead)),
+    )
+
+
+def tell_starved(lead: Starved, scene: Scene) -> Finding:
+    """The finding of kernels that hardly move while the others do."""
+    table = table_of(lead)
+    names = list(dict.fromkeys(table.layer_of_gradient(position) for position in lead.positions))
+    layer, ratio = names[0], say_number(lead.ratio)
+    verb = "moves" if lead.is_open else f"moved until {say_step(lead.closed_step or lead.last_step)}"
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=f"The kernel of {layer}{say_more_layers(len(names) - 1)} hardly {verb} while the others do: at most "
+        f"{ratio} of itself in a step",
+        layer=layer,
+        tensor=table.name_gradient(lead.positions[0]),
+        evidence=scene.evidence(
+            f"Since {say_step(lead.first_step)} no update of {list_names(names)} was more than {ratio} of its weights; "
+            f"that of the kernel in the middle of all was up to {say_number(lead.usual_ratio)}.",
+            starved_ratio=lead.ratio,
+            usual_ratio=lead.usual_ratio,
+            layers=names[:NAMES_LIMIT],
+            n_layers=len(names),
+        ),
+        hypotheses=tuple(advise_starved(layer, scene)),
     )
 
 

@@ -15,6 +15,7 @@ from gradwatch_server.health.episode import (
     Alike,
     Collapsed,
     Cut,
+    Dropped,
     Episode,
     Fade,
     Faint,
@@ -29,6 +30,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     Standing,
+    Starved,
     Steep,
     Still,
     Trend,
@@ -396,6 +398,8 @@ def kind_of(episode: Episode) -> str:
         Plateau: "loss_plateau",
         Still: "loss_plateau",
         Undone: "loss_plateau",
+        Dropped: "dead_units",
+        Starved: "vanishing_gradient",
         Standing: "loss_plateau",
         Alike: "dead_units",
         Collapsed: "dead_units",
@@ -454,6 +458,8 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Overclipped: "clipping",
     Still: "weights that stand still",
     Undone: "weights that are put back",
+    Dropped: "units",
+    Starved: "weights that hardly move",
     Standing: "running statistics that stand still",
     Alike: "units",
     Collapsed: "outputs that are alike",
@@ -471,7 +477,7 @@ def _n_first(episode: Episode) -> int:
 def _n_all(episode: Episode) -> int:
     if isinstance(episode, NonFinite):
         return 1 if episode.phase is Phase.LOSS else int((episode.first_steps >= 0).sum())
-    if isinstance(episode, (Missing, Zero, Alike)):
+    if isinstance(episode, (Missing, Zero, Alike, Starved)):
         return len(episode.positions)
     if isinstance(episode, (Flat, Collapsed)):
         return len(episode.columns)

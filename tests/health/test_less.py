@@ -1,0 +1,155 @@
+"""Layers that let next to nothing through, kernels that get next to nothing, statistics that nothing goes into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.health.streams import BATCH, COLUMN, Run, dense
+
+N = 320
+LAYERS = [("dense_0", 64, "relu"), ("dropout", 64, None), ("dense_1", 32, None)]
+
+
+def run(**options: Any) -> Run:
+    return Run(dense(3), **{"n_steps": N, **options})
+
+
+# -- dropout ----------------------------------------------------------------------------------------------------------
+
+
+def dropping(kept: float, *, scale: float | None = None, **options: Any) -> Run:
+    """A layer whose output keeps a share of the elements, scaled up so that their sum stays (or by another factor)."""
+    sick = run(layers=LAYERS, **options)
+    given, left = (sick.columns("activation", [place])[0] for place in (0, 1))
+    random = np.random.default_rng(0)
+    n_given = BATCH * 64 - sick.statistics[:, given, COLUMN["n_zero"]]
+    shares = np.clip(kept * np.exp(0.05 * random.standard_normal(N)), 0, 1)
+    sick.statistics[:, left, COLUMN["n_zero"]] = BATCH * 64 - np.round(n_given * shares)
+    factor = 1 / kept if scale is None else scale
+    sick.statistics[:, left, COLUMN["norm"]] = sick.statistics[:, given, COLUMN["norm"]] * factor * np.sqrt(shares)
+    return sick
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("every", [1, 5])
+def test_a_dropout_of_what_was_to_be_kept(batch: int, every: int) -> None:
+    (found,) = dropping(0.05).thin(every).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.layer, found.first_step) == ("dead_units", "warning", "dropout", 0)
+    assert found.title.startswith("dropout lets through ")
+    assert found.evidence["kept"] == pytest.approx(0.05, rel=0.2)
+    assert found.hypotheses[0].cause.startswith("The dropout rate is too high")
+
+
+@pytest.mark.parametrize(
+    "well",
+    [dropping(0.3), dropping(1.0), dropping(0.05, scale=1.0), dropping(0.05, scale=0.1)],
+    ids=["much dropout", "none", "a mask that takes out most", "a sparse code"],
+)
+def test_layers_that_take_out_less_or_otherwise(well: Run) -> None:
+    assert not well.feed().findings()
+
+
+def test_a_dropout_that_was_lowered() -> None:
+    sick, well = dropping(0.05), dropping(0.5)
+    sick.statistics[200:] = well.statistics[200:]
+    (found,) = sick.feed().findings()
+    assert found.title.endswith("until step 200")
+
+
+# -- kernels that get nothing -----------------------------------------------------------------------------------------
+
+
+def starving(which: list[int], ratio: float = 1e-7, **options: Any) -> Run:
+    return run(**options).scale("update", ratio / 1e-3, which)
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_a_kernel_that_hardly_moves_while_the_others_do(batch: int) -> None:
+    (found,) = starving([4]).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.layer, found.first_step) == (
+        "vanishing_gradient",
+        "warning",
+        "dense_2",
+        0,
+    )
+    assert found.title.startswith("The kernel of dense_2 hardly moves while the others do")
+    assert found.evidence["starved_ratio"] < 1e-6 < found.evidence["usual_ratio"]
+    assert found.hypotheses[0].cause.startswith("Terms of the loss of very different size")
+    assert "learning rate" in found.hypotheses[0].why
+
+
+def test_clipping_is_named_where_it_acts() -> None:
+    sick = starving([4])
+    sick.scalars[:, 5], sick.present[:, 5] = 0.01 * sick.scalars[:, 2], True
+    titles = [found.title for found in sick.feed().findings()]
+    assert any("hardly moves while the others do" in title for title in titles), titles
+
+
+def test_kernels_that_are_slow_for_another_reason() -> None:
+    assert not starving([4], 3e-5).feed().findings(), "slow, but on its way"
+    assert not starving([0, 2, 4]).set_loss(2.3 * np.exp(-np.arange(N) / 30.0)).feed().findings(), "all of them"
+    assert not starving([4], n_steps=150).feed().findings(), "not for long"
+    woken = run().scale("update", np.where(np.arange(N) < 150, 1e-4, 1.0), [4])
+    assert not woken.feed().findings(), "it has moved since"
+    sparse = starving([4])
+    gradient = sparse.columns("gradient", [4])[0]
+    sparse.statistics[:, gradient, COLUMN["n_zero"]] = 0.9 * sparse.statistics[:, gradient, COLUMN["n_elements"]]
+    assert not sparse.feed().findings(), "an embedding"
+
+
+# -- running statistics -----------------------------------------------------------------------------------------------
+
+
+def normalised(*, start: int = N, is_trained: bool = True) -> Run:
+    """A layer with a running mean of 0 and variance of 1, into which batches go from some step on."""
+    own = [("norm/gamma", (64,), "float32"), ("norm/beta", (64,), "float32")] if is_trained else []
+    states = [("norm/moving_mean", (64,), "float32"), ("norm/moving_variance", (64,), "float32")]
+    sick = Run([*dense(2), *own, *states], n_steps=N)
+    n = len(sick.variables)
+    kept = [n + n - 2, n + n - 1]
+    for column, value in zip(kept, (0.0, 1.0), strict=True):
+        drift = np.where(np.arange(N) < start, 0.0, 0.01 * (np.arange(N) - start))
+        for name, numbers in {"min": value + drift, "max": value + 2 * drift, "mean": value + drift}.items():
+            sick.statistics[:, column, COLUMN[name]] = numbers
+        sick.statistics[:, column, COLUMN["norm"]] = 8 * (value + drift)
+        sick.statistics[:, column, COLUMN["std"]] = drift
+    # What nothing is the gradient of is no gradient in the table.
+    keep = [i for i in range(len(sick.tensors)) if i not in (n - 2, n - 1, 3 * n - 2, 3 * n - 1)]
+    sick.tensors = [sick.tensors[i] for i in keep]
+    sick.statistics = sick.statistics[:, keep]
+    return sick
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_normalisation_that_no_batch_goes_into(batch: int) -> None:
+    (found,) = normalised().feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.layer, found.first_step) == ("loss_plateau", "warning", "norm", 0)
+    assert found.title == f"norm normalises nothing: in {N} steps no batch has gone into its statistics"
+    assert "training=True" in found.hypotheses[0].cause
+
+
+def test_normalisation_that_is_fed_or_frozen() -> None:
+    assert not normalised(start=1).feed().findings()
+    assert not normalised(start=80).feed().findings()
+    assert not normalised(is_trained=False).feed().findings()
+
+
+def test_normalisation_that_is_fed_at_last() -> None:
+    (found,) = normalised(start=200).feed().findings()
+    assert found.title == "norm normalised nothing until step 201"
+
+
+# -- gradients that fade by less --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_gradients_that_fade_by_less_and_a_loss_that_stays(batch: int) -> None:
+    def fading(loss: float | np.ndarray) -> Run:
+        return Run(dense(8), n_steps=N).set_loss(loss).scale("gradient", 1e-3, range(4))
+
+    (found,) = fading(2.3).feed(batch=batch).findings()
+    assert (found.kind, found.layer) == ("vanishing_gradient", "dense_0")
+    assert not fading(2.3 * np.exp(-np.arange(N) / 150.0)).feed(batch=batch).findings(), "it comes down"
