@@ -89,8 +89,7 @@ class DroppedRule:
                 n_rows=int(self._streaks.n_rows[first]),
                 known_step=step,
                 table=self._table,
-                column=int(self._left[first]),
+                columns=tuple(self._left[is_sure].tolist()),
                 kept=float(kept[first]),
-                n_layers=int(is_sure.sum()),
             )
             self.episodes.append(self._current)

@@ -506,17 +506,15 @@ class Standing(Episode):
 
 @dataclass(eq=False)
 class Dropped(Episode):
-    """A layer that drops nearly all it is given, and scales up what is left.
+    """Layers that drop nearly all they are given, and scale up what is left.
 
     Attributes:
-        column: its output.
-        kept: the share of the elements that came through at `known_step`.
-        n_layers: how many layers do so.
+        columns: the outputs of all layers that did so when it was known, in order of depth.
+        kept: the share of the elements that came through the first of them at `known_step`.
     """
 
-    column: int = -1
+    columns: tuple[int, ...] = ()
     kept: float = float("nan")
-    n_layers: int = 1
 
 
 @dataclass(eq=False)

@@ -56,12 +56,15 @@ optimizer.apply_gradients(zip(sums, model.trainable_variables))
 for one in sums:
     one.assign(tf.zeros_like(one))                        # else the next step takes these gradients once more"""
 APART_CODE: Final = """\
-# Two views of each sample. The one side is predicted and learns, the other stands still (SimSiam):
-p_1, p_2 = predictor(encoder(view_1)), predictor(encoder(view_2))
-z_1, z_2 = tf.stop_gradient(encoder(view_1)), tf.stop_gradient(encoder(view_2))
-loss = (tf.keras.losses.cosine_similarity(z_2, p_1) + tf.keras.losses.cosine_similarity(z_1, p_2)) / 2
-# Or keep the samples of a batch apart by a term of the loss, whatever else it asks for (VICReg; z: [batch, units]):
-loss += tf.reduce_mean(tf.nn.relu(1.0 - tf.sqrt(tf.math.reduce_variance(z, axis=0) + 1e-4)))"""
+def cosine(a, b):
+    a, b = tf.math.l2_normalize(a, axis=-1), tf.math.l2_normalize(b, axis=-1)
+    return tf.reduce_mean(tf.reduce_sum(a * b, axis=-1))
+
+# z_1, z_2: encodings of two views; p_1, p_2: what a predictor makes of them. Only the predicted side learns (SimSiam):
+loss = -(cosine(p_1, tf.stop_gradient(z_2)) + cosine(p_2, tf.stop_gradient(z_1))) / 2
+# Or add a term that keeps the samples of a batch apart (VICReg), of encodings of unit length:
+variance = z_1.shape[-1] * tf.math.reduce_variance(tf.math.l2_normalize(z_1, axis=-1), axis=0)
+loss += tf.reduce_mean(tf.nn.relu(1.0 - tf.sqrt(variance + 1e-4)))"""
 VARIETY_CODE: Final = """\
 # The discriminator sees how much the samples of a batch differ, as one more feature (x: [batch, features]):
 spread = tf.reduce_mean(tf.sqrt(tf.math.reduce_variance(x, axis=0) + 1e-8))
@@ -126,7 +129,7 @@ def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
     found = [
         Hypothesis(
             "The outputs collapse: nothing in the loss holds different samples apart",
-            0.85 if is_lower and not is_game else 0.4,
+            0.7 if is_lower and not is_game else 0.4,
             f"{went}A loss that only draws pairs together is smallest when everything is the same point: two views of "
             "a sample agree, and so does everything else.",
             "Let one side learn only (`tf.stop_gradient` on the other, and a predictor before the first), add pairs "
@@ -135,11 +138,12 @@ def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
         ),
         Hypothesis(
             "A penalty outweighs what tells samples apart",
-            0.2 if is_lower else 0.45,
-            f"What {layer} makes of the input is smaller than what it gives for any input (its biases): a penalty on "
-            "weights or outputs takes the one and leaves the other.",
-            "Lower the penalty until it is a small part of the loss.",
-            DECAY_CODE,
+            (0.3 if (loss.initial or 0.0) > 0 else 0.1) if is_lower else 0.45,
+            f"A penalty takes what {layer} makes of the input, and leaves what it gives for any input (its biases). In "
+            "a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told nothing of "
+            "the input, and gives the mean of all samples.",
+            "Weigh the penalty against the error in the same measure, and raise it slowly.",
+            BETA_CODE,
         ),
     ]
     if is_game:
@@ -159,26 +163,24 @@ def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
-DROPOUT_CODE: Final = """\
-x = tf.keras.layers.Dropout(0.2)(x)                         # the share that is dropped, not the one that is kept"""
 TERMS_CODE: Final = """\
-# Terms of about the same size: targets of unit spread, then weights near 1
-mean, spread = y_train.mean(axis=0), y_train.std(axis=0)         # of each target that is a number
-model.compile(optimizer=optimizer, loss=losses, loss_weights={"first": 1.0, "second": 1.0})
-# Adam makes steps of the same size of a gradient of any:
-optimizer = tf.keras.optimizers.Adam(1e-3)"""
+# Targets that are numbers: of unit spread, so that their squared error begins near 1
+y_train = (y_train - y_train.mean(axis=0)) / y_train.std(axis=0)
+# Or weigh the terms, each by about one over its value in the first steps
+model.compile(optimizer=optimizer, loss=losses, loss_weights={"large": 1e-4, "small": 1.0})"""
 
 
 def advise_dropped(lead: Dropped) -> list[Hypothesis]:
     """Causes of a layer that drops nearly all it is given."""
+    kept, dropped = say_number(round(lead.kept, 2)), say_number(round(1 - lead.kept, 2))
     return [
         Hypothesis(
             "The dropout rate is too high: it may be the share to keep, given as the share to drop",
             0.9,
-            f"About {say_number(100 * (1 - lead.kept))} % are dropped at each step. Rates of 0.1 to 0.5 are usual; "
+            f"About {dropped} of the elements is dropped at each step. Rates of 0.1 to 0.5 are usual, and "
             "`tf.keras.layers.Dropout` takes the share that is dropped.",
-            "Give the share to drop.",
-            DROPOUT_CODE,
+            "Give the share to drop, in every dropout layer.",
+            f"tf.keras.layers.Dropout({kept})            # the share to drop; {dropped} here",
         )
     ]
 

@@ -263,18 +263,19 @@ def advise_standing() -> list[Hypothesis]:
             0.9,
             "`model.fit` says it by itself; a loop of one's own must. Without it batch normalisation divides by a "
             "running variance that is still 1, and dropout drops nothing.",
-            "Call the model with `training=True` in the training step, and pass `training` on in layers of your own.",
+            "Call the model with `training=True` in the training step (evaluation stays as it is), and pass `training` "
+            "on in layers of your own.",
             TRAINING_CODE,
         )
     ]
 
 
 UNDONE_CODE: Final = """\
-# Which line writes into the model that is trained? Look for assign, set_weights and load_weights.
-# An average for evaluation: into a second model, or put the trained weights back afterwards
-average_model.set_weights(average)
-# A target network: from the model that is trained into the other, not the other way round
-target_model.set_weights(model.get_weights())"""
+# Which line writes into the model that is trained? Look for set_weights, load_weights and assign.
+# A target network: from the model that is trained (here model) into the other, not the other way round
+target_model.set_weights(model.get_weights())
+# An average for evaluation: into a second model, not into the one that is trained
+average_model.set_weights(average)"""
 
 
 def advise_undone(often: str) -> list[Hypothesis]:
@@ -286,7 +287,7 @@ def advise_undone(often: str) -> list[Hypothesis]:
             f"The optimizer's updates are there, and {often} they are gone again. That is what a copy in the wrong "
             "direction does (target network into the trained one), an average that is written into the model and left "
             "there, or a checkpoint that is loaded in the loop.",
-            "Find the line that writes the weights, and write into another model, or put the trained ones back.",
+            f"Find what your loop does {often} that writes weights, and let it write into the other model.",
             UNDONE_CODE,
         )
     ]

@@ -144,25 +144,26 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
 
 
 def tell_dropped(lead: Dropped, scene: Scene) -> Finding:
-    """The finding of a layer that drops nearly all it is given."""
+    """The finding of layers that drop nearly all they are given."""
     table = table_of(lead)
-    layer = table.layers[lead.column] or table.names[lead.column]
-    share = say_number(100 * lead.kept)
+    names = list(dict.fromkeys(table.layers[column] or table.names[column] for column in lead.columns))
+    share = say_number(round(100 * lead.kept, 1))
     verb, since = ("lets", "") if lead.is_open else ("let", f" until {say_step(lead.closed_step or lead.last_step)}")
     return Finding(
         kind=kind_of(lead),
         severity=WARNING,
         first_step=lead.first_step,
         last_step=scene.incident.last_step,
-        title=f"{layer}{say_more_layers(lead.n_layers - 1)} {verb} through {share} % of what it is given{since}",
-        layer=layer,
-        tensor=table.names[lead.column],
+        title=f"{names[0]}{say_more_layers(len(names) - 1)} {verb} through {share} % of what it is given{since}",
+        layer=names[0],
+        tensor=table.names[lead.columns[0]],
         evidence=scene.evidence(
-            f"Of the elements that are not 0 in front of {layer} {share} % are not 0 behind it, and those are scaled "
-            "up so that their sum stays: it is a dropout. With so few left a handful of numbers tells of each sample, "
-            "which are others at every step.",
+            f"Of the non-zero elements that reach {names[0]} {share} % come through, scaled up, as a dropout does. "
+            "What is left says little about a sample, and is something else at every step"
+            + (f". The same is true of {list_names(names[1:])}." if len(names) > 1 else "."),
             kept=lead.kept,
-            n_layers=lead.n_layers,
+            layers=names[:NAMES_LIMIT],
+            n_layers=len(names),
         ),
         hypotheses=tuple(advise_dropped(lead)),
     )
@@ -184,8 +185,8 @@ def tell_starved(lead: Starved, scene: Scene) -> Finding:
         layer=layer,
         tensor=table.name_gradient(lead.positions[0]),
         evidence=scene.evidence(
-            f"Since {say_step(lead.first_step)} no update of {list_names(names)} was more than {ratio} of its weights; "
-            f"that of the kernel in the middle of all was up to {say_number(lead.usual_ratio)}.",
+            f"Since {say_step(lead.first_step)} no update of {list_names(names)} has been more than {ratio} of its "
+            f"weights. The median kernel has moved by up to {say_number(lead.usual_ratio)} of itself.",
             starved_ratio=lead.ratio,
             usual_ratio=lead.usual_ratio,
             layers=names[:NAMES_LIMIT],

@@ -186,8 +186,8 @@ def tell_undone(lead: Undone, scene: Scene) -> Finding:
         title = f"What the optimizer did was undone {often} until {say_step(lead.closed_step)}"
     evidence = scene.evidence(
         f"Between two steps the kernels changed without an update, {say_count(lead.n_rows, 'time')} since "
-        f"{say_step(lead.first_step)}. Each time that took back what the updates since the last time had done, all but "
-        f"{say_number(100 * lead.left)} % of it (by the means of the kernels).",
+        f"{say_step(lead.first_step)}. Each time that took back what the updates since the last time had done: "
+        f"{say_number(round(100 * lead.left, 1))} % of it was left (measured by the kernels' means).",
         left_over=lead.left,
         period=lead.period,
         n_times=lead.n_rows,
@@ -211,10 +211,10 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
         layer=first,
         tensor=None,
         evidence=scene.evidence(
-            f"The running mean of {first} is 0 and its variance 1 in every row looked at, as they were made, while its "
-            "scale and offset are trained. In training each batch would change them; a layer that is called as in "
-            "evaluation divides by them, which changes nothing"
-            + (f". It is so of {list_names(list(lead.layers))}." if others else "."),
+            f"The running mean of {first} is still 0 and its running variance still 1, their initial values, while its "
+            "gamma and beta are trained. In training each batch changes them. Called as in evaluation, the layer "
+            "subtracts 0 and divides by 1"
+            + (f". The same is true of {list_names(list(lead.layers[1:]))}." if others else "."),
             states="as made",
             layers=list(lead.layers[:NAMES_LIMIT]),
             n_layers=len(lead.layers),
