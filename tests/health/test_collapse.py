@@ -82,3 +82,10 @@ def test_dead_layers_give_the_same_for_every_sample() -> None:
     (found,) = relus.flatten([0], 1.0, start=20).draw_together([1, 2], TOGETHER).feed().findings()
     assert (found.kind, found.layer) == ("dead_units", "dense_0")
     assert "dead" in found.title
+
+
+def test_a_kernel_that_shrank_to_nothing_is_why() -> None:
+    sick = run().draw_together([1, 2], TOGETHER)
+    sick.scale("weight", np.where(np.arange(N) < 20, 1.0, 1e-3), [2])
+    (found,) = sick.feed().findings()
+    assert found.hypotheses[0].cause.startswith("Regularisation or weight decay")

@@ -33,7 +33,7 @@ _RANGES: Final = {
 
 
 class UnreachableRule:
-    """Watches the only target and the last layer of one stream, where that has as many numbers, or several for each.
+    """Watches the only target and the last layer of one stream, where they have the same number of elements.
 
     Args:
         stream: the stream's number.
@@ -59,9 +59,7 @@ class UnreachableRule:
         names = [COLUMN[name] for name in ("min", "max", "std", "n_elements")]
         found = block.statistics[:, self._target, names].astype(np.float64)
         n_given = block.statistics[:, self._output, COLUMN["n_elements"]]
-        for row in np.flatnonzero(
-            np.isfinite(found).all(axis=1) & (n_given % np.maximum(found[:, 3], 1) == 0)
-        ).tolist():
+        for row in np.flatnonzero(np.isfinite(found).all(axis=1) & (found[:, 3] == n_given)).tolist():
             smallest, largest, spread, _ = found[row].tolist()
             slack = BEYOND * (spread if math.isinf(high) else high - low)
             self._step(int(block.steps[row]), smallest, largest, smallest < low - slack or largest > high + slack)

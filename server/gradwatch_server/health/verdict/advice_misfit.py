@@ -116,6 +116,9 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
 
 def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer that gives the same for every sample."""
+    faint = next((member for member in scene.incident.members if isinstance(member, Faint)), None)
+    if faint is not None:  # a layer whose output, or kernel, shrank to nothing gives its biases
+        return advise_faint(faint, layer, scene)
     loss, ratio = scene.testimony.known.read_loss(), scene.update_ratio
     is_lower = loss.initial is not None and loss.recent is not None and loss.recent < loss.initial
     is_game = len(scene.facts.optimizers) - len(scene.facts.replicas) > 1

@@ -27,7 +27,12 @@ enter("parcel_weights", "unscaled inputs", "saturated_activation", layer="dense"
 enter("scan_triage", "start of zeros", "dead_units", layer="conv2d", cause=("start at 0",))
 enter("review_stars", "a mask the wrong way round", "zero_gradient", layer="query")
 enter("galaxy_shapes", "learning rate too high", "lr_too_high", cause=("learning rate is too high",))
-enter("tide_level", "wrong output for the loss", "saturated_activation", layer="dense_1", cause=("cannot give",))
+enter(
+    "tide_level",
+    "wrong output for the loss",
+    "saturated_activation",
+    gap="three outputs for one target: what is an output, and what a representation, is not known",
+)
 enter("fruit_grading", "terms of different size", "vanishing_gradient", layer="grade", cause=("very different size",))
 enter("field_boundaries", "inputs scaled to nothing", "dead_units", layer="conv2d", cause=("inputs",))
 enter("loan_default", "learning rate that falls to 0", "loss_plateau", cause=("learning rate",))
