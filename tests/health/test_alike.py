@@ -9,6 +9,8 @@ from tests.health.streams import COLUMN, Run, dense
 
 N = 200
 RATE = 1e-3
+ADDED = RATE * np.arange(1, N + 1)
+"""What the updates add up to, step by step: to the mean of a kernel too."""
 PLAIN = [(path, shape, dtype) for path, shape, dtype in dense(3) if path.endswith("kernel")]
 
 
@@ -23,17 +25,17 @@ def alike(
         kernel, update = (int(run.columns(kind, [place])[0]) for kind in ("weight", "update"))
         spread = RATE * np.sqrt(np.arange(1, N + 1))
         put(run, update, mean=RATE, std=RATE)
-        put(run, kernel, mean=value + RATE, std=spread if has_bias else 1e-9)
+        put(run, kernel, mean=value + ADDED, std=spread if has_bias else 1e-9)
         if has_bias:
             put(run, int(run.columns("gradient", [place + 1])[0]), mean=0.02, std=1e-9)
     return run
 
 
-def put(run: Run, column: int, *, mean: float, std: float | np.ndarray) -> None:
+def put(run: Run, column: int, *, mean: float | np.ndarray, std: float | np.ndarray) -> None:
     n = run.statistics[0, column, COLUMN["n_elements"]]
     run.statistics[:, column, COLUMN["mean"]] = mean
     run.statistics[:, column, COLUMN["std"]] = std
-    run.statistics[:, column, COLUMN["norm"]] = np.sqrt(n * (mean**2 + np.square(std)))
+    run.statistics[:, column, COLUMN["norm"]] = np.sqrt(n * (np.square(mean) + np.square(std)))
 
 
 @pytest.mark.parametrize("batch", [1, 64])
@@ -69,7 +71,7 @@ def test_a_start_at_0_is_made_on_purpose() -> None:
 
 def test_a_random_start_with_equal_gradients_is_a_sum_of_units() -> None:
     healthy = alike([0])
-    put(healthy, int(healthy.columns("weight", [0])[0]), mean=0.1, std=0.05)
+    put(healthy, int(healthy.columns("weight", [0])[0]), mean=0.1 + ADDED, std=0.05)
     assert not healthy.feed().findings()
 
 
@@ -82,7 +84,7 @@ def test_a_table_of_ones_is_a_scale_for_each_class() -> None:
     variables = [("scale/embeddings", (10, 64), "float32"), ("out/kernel", (64, 10), "float32")]
     healthy = alike([0], value=1.0, variables=variables)
     column = int(healthy.columns("weight", [0])[0])
-    put(healthy, column, mean=1.0 + RATE, std=RATE * np.sqrt(np.arange(1, N + 1)))
+    put(healthy, column, mean=1.0 + ADDED, std=RATE * np.sqrt(np.arange(1, N + 1)))
     assert not healthy.feed().findings()
 
 
