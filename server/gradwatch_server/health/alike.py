@@ -40,8 +40,7 @@ class AlikeRule:
 
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
-        is_whole = (table.weight_of[table.kernels] >= 0) & (table.update_of[table.kernels] >= 0)
-        self._kernels = [p for p in table.kernels[is_whole].tolist() if table.shapes[table.gradient[p]][-1] > 1]
+        self._kernels = [p for p in table.whole_kernels.tolist() if table.shapes[table.gradient[p]][-1] > 1]
         self._alike: dict[int, float] | None = None
         """The kernels whose units have been equal so far, and the number they began with; None before the first row."""
         self._first_step = -1

@@ -39,8 +39,7 @@ class StarvedRule:
 
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
-        whole = (table.weight_of[table.kernels] >= 0) & (table.update_of[table.kernels] >= 0)
-        self._kernels = table.kernels[whole]
+        self._kernels = table.whole_kernels
         self._is_starved = np.ones(len(self._kernels), bool)
         self._largest = np.zeros(len(self._kernels))
         self._n_rows = self._n_moving = 0

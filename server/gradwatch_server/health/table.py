@@ -111,9 +111,13 @@ class TensorTable:
 
     def weights_and_updates(self) -> tuple[Index, Index]:
         """The columns of the kernels' weights and of their updates, side by side, where both are captured."""
-        weight, update = self.weight_of[self.kernels], self.update_of[self.kernels]
-        is_pair = (weight >= 0) & (update >= 0)
-        return weight[is_pair], update[is_pair]
+        return self.weight_of[self.whole_kernels], self.update_of[self.whole_kernels]
+
+    @property
+    def whole_kernels(self) -> Index:
+        """The positions of the kernels whose weights and updates are both captured."""
+        is_whole = (self.weight_of[self.kernels] >= 0) & (self.update_of[self.kernels] >= 0)
+        return self.kernels[is_whole]
 
     @property
     def states(self) -> Index:
@@ -134,7 +138,10 @@ class TensorTable:
 
     def layer_of_gradient(self, position: int) -> str:
         """The layer of the variable at a gradient position; its own path where the table names no layer."""
-        column = int(self.gradient[position])
+        return self.layer_of(int(self.gradient[position]))
+
+    def layer_of(self, column: int) -> str:
+        """The layer of a tensor; its own name where the table names no layer."""
         return self.layers[column] or self.names[column]
 
 

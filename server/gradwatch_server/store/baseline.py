@@ -12,7 +12,7 @@ from gradwatch_server.store.catalogue import read_run, summarize
 from gradwatch_server.store.findings import is_dismissed, read_findings
 from gradwatch_server.store.numbers import SCALAR, Numbers, StepRange
 from gradwatch_server.store.schema import runs
-from gradwatch_server.store.sequel import CANDIDATES_LIMIT, UNNAMED_PROJECT, is_alike
+from gradwatch_server.store.sequel import CANDIDATES_LIMIT, pick_alike
 from gradwatch_server.store.store import Store
 
 __all__ = ["read_baseline"]
@@ -81,7 +81,4 @@ def _find_before(connection: Connection, run: Json) -> Json | None:
         .limit(CANDIDATES_LIMIT)
     )
     earlier = [summarize(dict(row)) for row in connection.execute(query).mappings()]
-    found = next((one for one in earlier if is_alike(run, one)), None)
-    if found is None and earlier and run["project"] != UNNAMED_PROJECT:
-        found = earlier[0]
-    return found
+    return pick_alike(run, earlier)

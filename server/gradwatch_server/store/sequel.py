@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, select
@@ -11,7 +12,7 @@ from gradwatch_server.store.catalogue import read_run, summarize
 from gradwatch_server.store.findings import is_dismissed, read_findings
 from gradwatch_server.store.schema import runs
 
-__all__ = ["CANDIDATES_LIMIT", "UNNAMED_PROJECT", "is_alike", "read_sequel"]
+__all__ = ["CANDIDATES_LIMIT", "pick_alike", "read_sequel"]
 
 Json = dict[str, Any]
 UNNAMED_PROJECT: Final = "default"
@@ -69,16 +70,15 @@ def _find_next(connection: Connection, run: Json) -> Json | None:
         .limit(CANDIDATES_LIMIT)
     )
     later = [summarize(dict(row)) for row in connection.execute(query).mappings()]
-    found = next((one for one in later if is_alike(run, one)), None)
-    if found is None and later and run["project"] != UNNAMED_PROJECT:
-        found = later[0]
-    return found
+    return pick_alike(run, later)
 
 
-def is_alike(run: Json, other: Json) -> bool:
-    """Whether two runs are of the same name or script."""
+def pick_alike(run: Json, others: Sequence[Json]) -> Json | None:
+    """The first other run of the project by the same name or script; else the first of all of a project with a name."""
     script = _script(run)
-    return other["name"] == run["name"] or (script is not None and _script(other) == script)
+    alike = (one for one in others if one["name"] == run["name"] or (script is not None and _script(one) == script))
+    named = (one for one in others if run["project"] != UNNAMED_PROJECT)
+    return next(alike, None) or next(named, None)
 
 
 def _script(run: Json) -> str | None:

@@ -44,7 +44,7 @@ __all__ = [
 def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
     """The finding of targets that the last layer cannot give."""
     table = table_of(lead)
-    layer, function = table.layers[lead.column] or table.names[lead.column], table.functions[lead.column]
+    layer, function = table.layer_of(lead.column), table.functions[lead.column]
     reach = f"at least {say_number(lead.low)}"
     if not math.isinf(lead.high):
         reach = f"{say_number(lead.low)} to {say_number(lead.high)}"
@@ -73,8 +73,8 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
 def tell_faint(lead: Faint, scene: Scene) -> Finding:
     """The finding of layers whose output shrank to next to nothing."""
     table = table_of(lead)
-    layer, ratio = table.layers[lead.column] or table.names[lead.column], lead.after / lead.before
-    names = list(dict.fromkeys(table.layers[column] or table.names[column] for column in sorted(lead.columns)))
+    layer, ratio = table.layer_of(lead.column), lead.after / lead.before
+    names = list(dict.fromkeys(table.layer_of(column) for column in sorted(lead.columns)))
     n_others = len(names) - 1
     others = say_more_layers(n_others)
     subject, shrunk = f"The output of {layer}{others}", say_number(ratio)
@@ -115,8 +115,8 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
 def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
     """The finding of layers that came to give the same for every sample."""
     table = table_of(lead)
-    names = list(dict.fromkeys(table.layers[column] or table.names[column] for column in sorted(lead.columns)))
-    layer, n_others = table.layers[lead.column] or table.names[lead.column], len(names) - 1
+    names = list(dict.fromkeys(table.layer_of(column) for column in sorted(lead.columns)))
+    layer, n_others = table.layer_of(lead.column), len(names) - 1
     subject, since = f"The output of {layer}{say_more_layers(n_others)}", say_step(lead.first_step)
     title = f"{subject} has been nearly the same for every sample since {since}"
     if lead.closed_step is not None:
@@ -146,7 +146,7 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
 def tell_dropped(lead: Dropped, scene: Scene) -> Finding:
     """The finding of layers that drop nearly all they are given."""
     table = table_of(lead)
-    names = list(dict.fromkeys(table.layers[column] or table.names[column] for column in lead.columns))
+    names = list(dict.fromkeys(table.layer_of(column) for column in lead.columns))
     share = say_number(round(100 * lead.kept, 1))
     verb, since = ("lets", "") if lead.is_open else ("let", f" until {say_step(lead.closed_step or lead.last_step)}")
     return Finding(

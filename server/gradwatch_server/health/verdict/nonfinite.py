@@ -141,7 +141,7 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
     shares = lead.counts[bad].sum(axis=1) / np.maximum(table.n_elements[columns[bad]], 1)
     place = int(bad[int(np.argmin(shares))])
     column = columns[place]
-    layer, tensor = table.layers[column] or table.names[column], table.names[column]
+    layer, tensor = table.layer_of(column), table.names[column]
     word = say_word(lead.counts)
     is_state = bool(np.isin(columns[bad], table.states).all())
     if is_state:
@@ -180,7 +180,7 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
 def _tell_state(lead: NonFinite, table: TensorTable, scene: Scene, broken: npt.NDArray[np.int64]) -> Finding:
     """The finding of running statistics that broke while everything that is trained stayed whole."""
     column = int(broken[0])
-    layer, tensor, word = table.layers[column] or table.names[column], table.names[column], say_word(lead.counts)
+    layer, tensor, word = table.layer_of(column), table.names[column], say_word(lead.counts)
     n_others = len({table.layers[c] for c in broken}) - 1
     place = int(np.flatnonzero(table.weight == column)[0])
     summary = (

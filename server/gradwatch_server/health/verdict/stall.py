@@ -32,7 +32,7 @@ ALL_SHARE: Final = 0.995
 def tell_flat(lead: Flat, scene: Scene) -> Finding:
     """The finding of units whose output stands still over whole batches."""
     table = table_of(lead)
-    layer, n_layers = table.layers[lead.column] or table.names[lead.column], len(lead.columns)
+    layer, n_layers = table.layer_of(lead.column), len(lead.columns)
     word = "dead" if lead.is_dead else "saturated"
     is_all = lead.share >= ALL_SHARE
     subject = (
@@ -53,7 +53,7 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
     if not lead.is_first_row:
         summary += f", after {say_number(100 * max(lead.share_before, 0.0))} % at first"
     summary += ": their slope is 0, and their weights get no gradient."
-    names = [table.layers[column] or table.names[column] for column in sorted(lead.columns)]
+    names = [table.layer_of(column) for column in sorted(lead.columns)]
     return Finding(
         kind=kind_of(lead),
         severity=CRITICAL if is_all and lead.is_open else WARNING,

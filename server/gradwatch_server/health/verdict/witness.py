@@ -71,7 +71,7 @@ def tell_activation(lead: NonFinite, table: TensorTable, scene: Scene) -> Findin
     before = np.flatnonzero(lead.looked_at[:place])
     previous = table.names[table.activation[int(before[-1])]] if len(before) else None
     is_fed_finite = len(table.input) > 0
-    layer, word = table.layers[column] or table.names[column], say_word(lead.counts[[place]])
+    layer, word = table.layer_of(column), say_word(lead.counts[[place]])
     title = f"The output of {layer} became {word} at {say_step(lead.first_step)}"
     if lead.is_first_row:
         title = f"The output of {layer} was {word} from the first step on ({say_step(lead.first_step)})"
