@@ -10,18 +10,27 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from gradwatch import protocol
-from gradwatch_server.health import Engine
+from gradwatch_server.health import Baseline, Course, Engine
 from gradwatch_server.messages import Frame, StreamTable, read_frame
 from gradwatch_server.store import Store
-from gradwatch_server.store.catalogue import read_frames, read_workers
+from gradwatch_server.store.baseline import find_healthy_before, list_differences
+from gradwatch_server.store.catalogue import read_frames, read_run, read_workers
 from gradwatch_server.store.findings import read_findings, replace_findings
+from gradwatch_server.store.numbers import SCALAR, StepRange
+from gradwatch_server.store.sequel import is_alike
 
 __all__ = ["Verdict", "Verdicts", "replay"]
 
 logger = logging.getLogger(__name__)
+
+EXACT_STEPS: Final = 200
+"""Steps of an earlier run's loss of which each value is read; of all later ones `POINTS` means."""
+POINTS: Final = 2_000
 
 
 @dataclass(frozen=True)
@@ -43,8 +52,8 @@ class Verdict:
 class _Patient:
     """One worker's engine and how far it was fed."""
 
+    engine: Engine
     lock: threading.Lock = field(default_factory=threading.Lock)
-    engine: Engine = field(default_factory=Engine)
     tables: dict[int, StreamTable] = field(default_factory=dict)
     through_seq: int = -1
     bodies: list[dict[str, Any]] | None = None
@@ -96,9 +105,32 @@ class _Patient:
 
 def replay(store: Store, run_id: str, worker: int) -> list[dict[str, Any]]:
     """What a new engine finds in all that is stored of a worker, as it would be stored itself."""
-    patient = _Patient()
+    patient = _Patient(Engine(read_measure(store, run_id)))
     patient.feed_stored(store, run_id, worker)
     return patient.judge(worker)
+
+
+def read_measure(store: Store, run_id: str) -> Baseline | None:
+    """What a run is judged against: the newest healthy run of its project before it with the same script or name."""
+    with store.read() as connection:
+        run = read_run(connection, run_id)
+        before = next((one for one in find_healthy_before(connection, run) if is_alike(run, one)), None)
+    if before is None:
+        return None
+    names = [name for name in store.numbers.scalar_names(before["id"]) if protocol.is_loss(name)]
+    losses = {name: _read_course(store, before["id"], name) for name in names}
+    return Baseline(before["id"], before["name"], list_differences(before, run), losses)
+
+
+def _read_course(store: Store, run_id: str, name: str) -> Course:
+    ranges = (StepRange(0, EXACT_STEPS), EXACT_STEPS), (StepRange(EXACT_STEPS), POINTS)
+    parts = [
+        store.numbers.series(run_id, kind=SCALAR, tensor=name, statistic="", steps=steps, points=points)
+        for steps, points in ranges
+    ]
+    steps, values = (np.concatenate([part[name] for part in parts]) for name in ("steps", "mean"))
+    is_known = np.isfinite(values)
+    return Course(steps[is_known], values[is_known].astype(np.float64))
 
 
 class Verdicts:
@@ -125,8 +157,7 @@ class Verdicts:
         Returns:
             The verdict through the last of the frames, or through the last stored one.
         """
-        with self._lock:
-            patient = self._patients.setdefault((run_id, worker), _Patient())
+        patient = self._admit(run_id, worker)
         with patient.lock:
             try:
                 if not patient.is_broken:
@@ -151,6 +182,21 @@ class Verdicts:
         with self._lock:
             for key in [key for key in self._patients if key[0] == run_id]:
                 del self._patients[key]
+
+    def _admit(self, run_id: str, worker: int) -> _Patient:
+        with self._lock:
+            patient = self._patients.get((run_id, worker))
+        if patient is None:
+            try:
+                new = _Patient(Engine(read_measure(self._store, run_id)))
+            except Exception:
+                # Another run that cannot be read must not stop this one from being recorded.
+                self._on_failure()
+                logger.exception("run %s, worker %s is judged without an earlier run", run_id, worker)
+                new = _Patient(Engine())
+            with self._lock:
+                patient = self._patients.setdefault((run_id, worker), new)
+        return patient
 
     def _feed(self, patient: _Patient, run_id: str, worker: int, frames: Sequence[Frame]) -> None:
         fresh = [frame for frame in frames if frame.seq > patient.through_seq]

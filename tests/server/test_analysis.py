@@ -16,6 +16,7 @@ from gradwatch_server.errors import ConflictError
 from gradwatch_server.settings import read_settings
 from gradwatch_server.store import Store
 from gradwatch_server.store.findings import read_bodies, read_findings, replace_findings, review_finding
+from gradwatch_server.store.numbers import StepRange
 from tests.server.test_workers import Team
 from tests.serving import Server
 from tests.synthetic import N_NAN, NORM, SyntheticHook, SyntheticRun, stream
@@ -32,17 +33,27 @@ class PartialRun(LayeredRun):
         return block
 
 
+class StuckRun(SyntheticRun):
+    """A run whose loss stays where it began."""
+
+    def _loss(self, steps):
+        return np.full(len(steps), 2.35)
+
+
 RUNS = {
     "fine": SyntheticRun("healthy", 2, 60, run_id="fine"),
     "ill": SyntheticRun("sick", 3, 200, run_id="ill", rows_per_message=7),
     "layers": PartialRun("sick", 4, 200, run_id="layers", period=8),
     "dirty": LayeredRun("dirty", 3, 160, run_id="dirty", rows_per_message=3),
+    "learned": SyntheticRun("healthy", 2, 700, run_id="learned", name="same", started_at=1.7e9),
+    "stuck": StuckRun("healthy", 2, 700, run_id="stuck", name="same", started_at=1.8e9, config={"momentum": 0.99}),
 }
 EXPECTED = {
     "fine": set(),
     "ill": {"exploding_gradient"},
     "layers": {"exploding_gradient", "missing_gradient"},
     "dirty": {"nonfinite_input"},
+    "stuck": {"loss_plateau"},
     "team": {"nonfinite_gradient"},
 }
 
@@ -79,6 +90,17 @@ def test_the_engine_finds_in_what_is_stored_what_it_found_live(store: Store, run
     assert analysis.bodies == live
     assert analysis.findings == told
     assert analysis.differences == []
+
+
+def test_a_run_is_judged_by_the_last_healthy_one_of_its_name(store: Store) -> None:
+    (found,) = analyze_run(store, "stuck").findings
+    assert found["evidence"]["baseline_run"] == "learned"
+    at = found["evidence"]["baseline_step"]
+    there = store.numbers.series(
+        "learned", kind="scalar", tensor="loss", statistic="", steps=StepRange(at - 19, at + 1), points=20
+    )
+    assert found["evidence"]["baseline_level"] == pytest.approx(np.median(there["mean"]), rel=0.05)
+    assert "momentum (0.99, there not set)" in found["hypotheses"][0]["why"]
 
 
 def test_replicas_operations_and_columns_are_among_what_is_judged_anew(store: Store) -> None:

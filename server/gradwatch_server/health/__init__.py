@@ -1,5 +1,6 @@
 """The health engine: statistics in, findings out. Pure numpy; owns no file, socket, thread or clock.
 
+    Baseline        an earlier, healthy run that a run is held against; a Course is one of its losses
     Engine          takes rows of statistics and scalars, in any batch sizes, and holds the findings
     Finding         what went wrong, since which step, where, with evidence
     Hypothesis      one possible cause, with its fix as words and as code
@@ -9,7 +10,8 @@ belong together under the one that came first; `verdict` puts the leading one in
 other batch sizes gives the same findings.
 """
 
+from gradwatch_server.health.baseline import Baseline, Course
 from gradwatch_server.health.engine import Engine
 from gradwatch_server.health.finding import Finding, Hypothesis
 
-__all__ = ["Engine", "Finding", "Hypothesis"]
+__all__ = ["Baseline", "Course", "Engine", "Finding", "Hypothesis"]

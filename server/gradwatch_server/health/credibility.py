@@ -10,6 +10,7 @@ from typing import Any, Final
 from gradwatch_server.health.book import UPDATE_RATIO, Testimony
 from gradwatch_server.health.episode import (
     Alike,
+    Behind,
     Collapsed,
     Cut,
     Episode,
@@ -137,7 +138,7 @@ def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
     return episode.level > 0 or episode.gradient_factor >= GROWN_FACTOR
 
 
-def _is_relapse_credible(episode: Relapse, _: Testimony) -> bool:
+def _is_relapse_credible(episode: Relapse | Behind, _: Testimony) -> bool:
     return episode.is_judged
 
 
@@ -157,6 +158,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Overclipped: _is_overclipped_credible,
     Unreachable: _has_work_left,
     Relapse: _is_relapse_credible,
+    Behind: _is_relapse_credible,
     Runaway: _is_runaway_credible,
 }
 

@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, is_loss
+from gradwatch_server.health.baseline import Baseline
+from gradwatch_server.health.behind import BehindRule
 from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony
 from gradwatch_server.health.credibility import is_credible
-from gradwatch_server.health.episode import Episode, Fade, Missing, NonFinite, Phase, Plateau, Relapse, Runaway
+from gradwatch_server.health.episode import Behind, Episode, Fade, Missing, NonFinite, Phase, Plateau, Relapse, Runaway
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.input_column import InputColumns
@@ -46,6 +48,7 @@ class LossRules(NamedTuple):
     nonfinite: NonFiniteScalarRule
     runaway: RunawayRule
     relapse: RelapseRule
+    behind: BehindRule
 
 
 class Engine:
@@ -53,10 +56,13 @@ class Engine:
 
     The findings depend on what was fed, not on the sizes of the batches, nor on whether a scalar came before or after
     the rows of its step.
+
+    Args:
+        baseline: the last healthy run of the same script, if there is one.
     """
 
-    def __init__(self) -> None:
-        """Starts healthy."""
+    def __init__(self, baseline: Baseline | None = None) -> None:
+        self._baseline = baseline
         self._streams: dict[int, Stream] = {}
         self._scalar_rules: dict[tuple[int, str], LossRules] = {}
         self._columns: dict[tuple[int, str], InputColumns] = {}
@@ -227,6 +233,7 @@ class Engine:
                     NonFiniteScalarRule(stream, name),
                     RunawayRule(stream, name),
                     RelapseRule(stream, name),
+                    BehindRule(stream, name, self._baseline),
                 )
                 rules.plateau.n_classes = self._count_classes(stream)
             for rule in rules:
@@ -310,6 +317,9 @@ class Engine:
                 is_total = episode.name == "loss" or len(self._scalar_rules) == 1
                 has_scale = len(applied) == 1 and (applied[0].order.is_of_labels or applied[0].stale.is_long)
                 episode.is_judged = is_total and has_scale
+            elif isinstance(episode, Behind):
+                is_total = episode.name == "loss" or len(self._scalar_rules) == 1
+                episode.is_judged = is_total and len(applied) == 1
             elif isinstance(episode, Runaway):
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]

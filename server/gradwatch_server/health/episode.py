@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.table import TensorTable
 
@@ -17,6 +18,7 @@ __all__ = [
     "RECOVERY_ROWS",
     "WITNESSES",
     "Alike",
+    "Behind",
     "Collapsed",
     "Cut",
     "Dropped",
@@ -297,6 +299,31 @@ class Relapse(Episode):
     best: float = float("nan")
     best_step: int = -1
     level: float = float("nan")
+    is_judged: bool = False
+
+
+@dataclass(eq=False)
+class Behind(Episode):
+    """A loss that stays where it began, though it had come down in the last healthy run of the same script.
+
+    Attributes:
+        name: the loss.
+        start: the median of its first values.
+        level: the newest median.
+        baseline: the healthy run.
+        there_start: the loss' start there.
+        there_level: the lowest median there up to ``there_step``.
+        there_step: a half of the steps that this run had taken when it was known.
+        is_judged: whether it is the loss that is trained on.
+    """
+
+    name: str = ""
+    start: float = float("nan")
+    level: float = float("nan")
+    baseline: Baseline | None = None
+    there_start: float = float("nan")
+    there_level: float = float("nan")
+    there_step: int = -1
     is_judged: bool = False
 
 

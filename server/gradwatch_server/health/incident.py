@@ -9,6 +9,7 @@ from typing import Final
 
 from gradwatch_server.health.episode import (
     Alike,
+    Behind,
     Collapsed,
     Cut,
     Dropped,
@@ -104,11 +105,15 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
         Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
         Collapsed, Undone, Dropped,
     ),
+    Behind: (
+        Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
+        Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
+    ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
     Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
-    Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Trend,
+    Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Behind, Trend,
 )  # fmt: skip
 
 
@@ -155,7 +160,9 @@ def _explains(cause: Episode, episode: Episode) -> bool:
         return True
     # A loss is everybody's; and where one side of a game has won, both are left with nothing.
     is_same = (
-        cause.stream == episode.stream or isinstance(episode, (Plateau, Runaway, Relapse)) or isinstance(cause, Fade)
+        cause.stream == episode.stream
+        or isinstance(episode, (Plateau, Runaway, Relapse, Behind))
+        or isinstance(cause, Fade)
     )
     return is_same and cause.first_step <= _last(episode) and episode.first_step <= _last(cause)
 

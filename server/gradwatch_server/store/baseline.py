@@ -15,7 +15,7 @@ from gradwatch_server.store.schema import runs
 from gradwatch_server.store.sequel import CANDIDATES_LIMIT, pick_alike
 from gradwatch_server.store.store import Store
 
-__all__ = ["read_baseline"]
+__all__ = ["find_healthy_before", "list_differences", "read_baseline"]
 
 Json = dict[str, Any]
 COMPARED: Final = ("loss", "gradient_norm", "learning_rate")
@@ -31,21 +31,26 @@ def read_baseline(store: Store, run_id: str) -> Json:
     """
     with store.read() as connection:
         run = read_run(connection, run_id)
-        before = _find_before(connection, run)
+        before = pick_alike(run, find_healthy_before(connection, run))
         findings = read_findings(connection, run_id)
     if before is None:
         return {"run": None, "config": [], "step": None, "values": []}
     onsets = [finding["first_step"] for finding in findings if not is_dismissed(finding)]  # the leading one's first
     steps = [*onsets[:1], *(one["last_step"] for one in (run, before) if one["last_step"] is not None)]
     step = min(steps, default=None)
-    rows = compare_configs([before["config"], run["config"]])
-    different = [(row["key"], *row["values"]) for row in rows if row["differs"]]
+    differences = list_differences(before, run)
     return {
         "run": before,
-        "config": [{"key": key, "there": there, "here": here} for key, there, here in different],
+        "config": [{"key": key, "there": there, "here": here} for key, there, here in differences],
         "step": step,
         "values": [] if step is None else _compare(store.numbers, before["id"], run_id, step),
     }
+
+
+def list_differences(there: Json, here: Json) -> list[tuple[str, Any, Any]]:
+    """The settings that are not the same in two runs: the key, the value there, the value here."""
+    rows = compare_configs([there["config"], here["config"]])
+    return [(row["key"], *row["values"]) for row in rows if row["differs"]]
 
 
 def _compare(numbers: Numbers, there: str, here: str, step: int) -> list[Json]:
@@ -66,8 +71,8 @@ def _usual(numbers: Numbers, run_id: str, name: str, step: int) -> float | None:
     return median(finite) if finite else None
 
 
-def _find_before(connection: Connection, run: Json) -> Json | None:
-    """The newest healthy run before it, by the same script or name; else the newest of a project with a name."""
+def find_healthy_before(connection: Connection, run: Json) -> list[Json]:
+    """The healthy runs of its project before a run, the newest first."""
     started_at = select(runs.c.started_at).where(runs.c.id == run["id"]).scalar_subquery()
     query = (
         select(runs)
@@ -80,5 +85,4 @@ def _find_before(connection: Connection, run: Json) -> Json | None:
         .order_by(runs.c.started_at.desc(), runs.c.id)
         .limit(CANDIDATES_LIMIT)
     )
-    earlier = [summarize(dict(row)) for row in connection.execute(query).mappings()]
-    return pick_alike(run, earlier)
+    return [summarize(dict(row)) for row in connection.execute(query).mappings()]

@@ -12,7 +12,7 @@ from gradwatch_server.store.catalogue import read_run, summarize
 from gradwatch_server.store.findings import is_dismissed, read_findings
 from gradwatch_server.store.schema import runs
 
-__all__ = ["CANDIDATES_LIMIT", "pick_alike", "read_sequel"]
+__all__ = ["CANDIDATES_LIMIT", "is_alike", "pick_alike", "read_sequel"]
 
 Json = dict[str, Any]
 UNNAMED_PROJECT: Final = "default"
@@ -75,10 +75,15 @@ def _find_next(connection: Connection, run: Json) -> Json | None:
 
 def pick_alike(run: Json, others: Sequence[Json]) -> Json | None:
     """The first other run of the project by the same name or script; else the first of all of a project with a name."""
-    script = _script(run)
-    alike = (one for one in others if one["name"] == run["name"] or (script is not None and _script(one) == script))
+    alike = (one for one in others if is_alike(run, one))
     named = (one for one in others if run["project"] != UNNAMED_PROJECT)
     return next(alike, None) or next(named, None)
+
+
+def is_alike(run: Json, other: Json) -> bool:
+    """Whether two runs have the same name or script."""
+    script = _script(run)
+    return bool(other["name"] == run["name"]) or (script is not None and _script(other) == script)
 
 
 def _script(run: Json) -> str | None:

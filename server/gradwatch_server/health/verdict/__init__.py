@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.episode import (
     Alike,
+    Behind,
     Collapsed,
     Cut,
     Dropped,
@@ -40,6 +41,7 @@ from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.misfit import (
+    tell_behind,
     tell_collapsed,
     tell_dropped,
     tell_faint,
@@ -113,6 +115,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Unreachable: tell_unreachable,
     Overclipped: tell_overclipped,
     Relapse: tell_relapse,
+    Behind: tell_behind,
     Runaway: tell_runaway,
     Missing: tell_missing,
     Zero: tell_zero,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Any, Final
 
+from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.episode import Dropped, Faint, Overclipped, Runaway, Unreachable
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, advise_rate
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_number
+from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = [
+    "advise_behind",
     "advise_collapsed",
     "advise_dropped",
     "advise_faint",
@@ -25,6 +28,13 @@ __all__ = [
 SHRUNK: Final = 0.1
 """A norm of the weights below this part of its start: they were made small, and with them the output."""
 
+DIFFERENCES_LIMIT: Final = 5
+SETTING_LIMIT: Final = 40
+"""Settings that are named, and the characters of a value: the page's comparison has them all."""
+DIFF_CODE: Final = """\
+# In a shell: what was changed in the code since the commit that trained well.
+git log --oneline -- train.py
+git diff COMMIT -- train.py"""
 LINEAR_CODE: Final = """\
 # No activation on the last layer of a regression, and targets of about unit size:
 output = tf.keras.layers.Dense(1)(x)
@@ -260,6 +270,57 @@ def advise_relapse(scene: Scene, stale: Stale | None) -> list[Hypothesis]:
         ),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_behind(before: Baseline) -> list[Hypothesis]:
+    """Causes of a loss that does not come down as it did before."""
+    shown = before.differences[:DIFFERENCES_LIMIT]
+    if not shown:
+        return [
+            Hypothesis(
+                "The code or the data were changed since the last healthy run",
+                0.7,
+                f"This run was given the same settings as {before.name} ({before.run}), with which the loss came down. "
+                "Settings tell of neither code nor data.",
+                "Compare the script and the data with those of that run; if nothing was changed, train with another "
+                "seed before you look further.",
+                DIFF_CODE,
+            )
+        ]
+    changes = ", ".join(f"{key} ({_say_setting(here)}, there {_say_setting(there)})" for key, there, here in shown)
+    n_more = len(before.differences) - len(shown)
+    return [
+        Hypothesis(
+            "A setting that was changed since the last healthy run keeps it from learning: "
+            + list_names([key for key, *_ in shown]),
+            0.7,
+            f"With the settings of {before.name} ({before.run}) the loss came down. Not the same here: {changes}"
+            + (f", and {n_more} more." if n_more else "."),
+            "Set them back one at a time, the likeliest first, and see each time whether the loss comes down.",
+            "\n".join(
+                f"{_say_name(key)} = {_say_setting(there)}  # as in {before.name}"
+                for key, there, _ in shown
+                if there is not None
+            ),
+        ),
+        Hypothesis(
+            "The code or the data were changed since the last healthy run",
+            0.3,
+            "Settings tell of neither code nor data.",
+            "Compare the script and the data with those of that run. If another task is trained now, dismiss this "
+            "finding: later runs are held against this one then.",
+            DIFF_CODE,
+        ),
+    ]
+
+
+def _say_setting(value: Any) -> str:
+    text = "not set" if value is None else repr(value)
+    return text if len(text) <= SETTING_LIMIT else f"{text[:SETTING_LIMIT]}…"
+
+
+def _say_name(key: str) -> str:
+    return re.sub(r"\W", "_", key)
 
 
 def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypothesis]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from gradwatch_server.health.episode import (
+    Behind,
     Collapsed,
     Dropped,
     Faint,
@@ -17,6 +18,7 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.verdict.advice_misfit import (
+    advise_behind,
     advise_collapsed,
     advise_dropped,
     advise_faint,
@@ -30,6 +32,7 @@ from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, t
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
 __all__ = [
+    "tell_behind",
     "tell_collapsed",
     "tell_dropped",
     "tell_faint",
@@ -257,6 +260,44 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
             stale_step=None if stale is None else stale.first_step,
         ),
         hypotheses=tuple(advise_relapse(scene, stale)),
+        subject=lead.name,
+    )
+
+
+def tell_behind(lead: Behind, scene: Scene) -> Finding:
+    """The finding of a loss that stays where it began, though it had come down before."""
+    if lead.baseline is None:
+        raise ValueError("an episode of a loss that lags behind needs the run that it lags behind, found none")
+    name = "The loss" if lead.name == "loss" else lead.name
+    before, here = lead.baseline, say_number(lead.level)
+    known = say_step(lead.known_step)
+    title = (
+        f"{name} does not come down as it did in the last healthy run: {here} at {known}, where {before.name} was at "
+        f"{say_number(lead.there_level)} by {say_step(lead.there_step)}"
+    )
+    if lead.closed_step is not None:
+        title = f"{name} came down later than in the last healthy run: from {say_step(lead.closed_step)} on"
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=None,
+        tensor=None,
+        evidence=scene.evidence(
+            f"{before.name} ({before.run}) is the last healthy run before this one with the same script or name. Its "
+            f"{lead.name} began at {say_number(lead.there_start)} and had come down to {say_number(lead.there_level)} "
+            f"by {say_step(lead.there_step)}. Here it began at {say_number(lead.start)} and is {here} at {known}, "
+            "after twice as many steps.",
+            start=lead.start,
+            level=lead.level,
+            baseline_run=before.run,
+            baseline_start=lead.there_start,
+            baseline_level=lead.there_level,
+            baseline_step=lead.there_step,
+        ),
+        hypotheses=tuple(advise_behind(before)),
         subject=lead.name,
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 from gradwatch_server.health.book import UPDATE_RATIO, WEIGHTS_FINITE, Testimony
 from gradwatch_server.health.episode import (
     Alike,
+    Behind,
     Collapsed,
     Cut,
     Dropped,
@@ -391,6 +392,7 @@ def kind_of(episode: Episode) -> str:
         Overclipped: "vanishing_gradient",
         Runaway: "exploding_gradient",
         Relapse: "loss_plateau",
+        Behind: "loss_plateau",
         Missing: "missing_gradient",
         Zero: "zero_gradient",
         Steep: "steep_gradient",
@@ -453,6 +455,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Plateau: "loss",
     Runaway: "loss",
     Relapse: "loss",
+    Behind: "loss",
     Faint: "units",
     Unreachable: "units",
     Overclipped: "clipping",
