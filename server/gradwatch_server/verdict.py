@@ -88,6 +88,8 @@ class _Patient:
             )
         elif frame.type == "scalars" and fields.n_rows:
             self.engine.feed_scalar(fields.name, arrays["steps"], arrays["values"])
+        elif frame.type == "state":
+            self.engine.finish()
         self.through_seq = frame.seq
 
     def feed_stored(self, store: Store, run_id: str, worker: int, *, before: int | None = None) -> None:

@@ -35,6 +35,8 @@ def diagnose(recording):
         engine.feed_columns(m["stream"], m["tensor"], m["steps"], **blocks)
     for name, values in recording.logged_arrays():
         engine.feed_scalar(name, *values)
+    if recording.states:
+        engine.finish()
     return engine
 
 

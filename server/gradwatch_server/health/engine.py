@@ -200,6 +200,13 @@ class Engine:
         self._take_scalar(LOGGED, name, np.asarray(steps, np.int64), np.asarray(values, np.float64))
         self._ask_questions()
 
+    def finish(self) -> None:
+        """Says that the run has ended, so that nothing is waited for any more; it may go on all the same."""
+        has_classes = all(math.isnan(state.targets.variance) for state in self._streams.values())
+        for rules in self._scalar_rules.values():
+            rules.plateau.finish(has_classes=has_classes)
+        self._ask_questions()
+
     def _find(self, stream: int) -> Stream:
         state = self._streams.get(stream)
         if state is None:

@@ -489,6 +489,8 @@ class Plateau(Episode):
         mean: its mean, to be laid beside a variance.
         is_of_mean: whether ``guess`` is the variance of the targets, the squared error of their mean.
         is_other_rank: whether targets and outputs have another number of dimensions.
+        is_final: whether these are the last values of a run that has ended.
+        start: of such a run, the median of its first values.
     """
 
     name: str = ""
@@ -501,6 +503,8 @@ class Plateau(Episode):
     mean: float = float("nan")
     is_of_mean: bool = False
     is_other_rank: bool = False
+    is_final: bool = False
+    start: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Plateau
 from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.pieces import Pieces
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import TargetSpread
 
@@ -28,6 +29,8 @@ WINDOW_VALUES: Final = 1_000
 EARLY_VALUES: Final = 200
 """Of a loss whose level says more than that it is level: no model comes to ln of the batch's size by chance, nor to the
 variance of its targets."""
+FINAL_VALUES: Final = 100
+"""Of a run that has ended: what has not been learned by then will not be."""
 EARLY_EPISODES_LIMIT: Final = 8
 LEVEL_MIN: Final = 0.6
 """A level below ln 2 is no guess among anything."""
@@ -38,6 +41,10 @@ LEVEL_TOLERANCE: Final = 0.01
 judged."""
 TREND_LIMIT: Final = 0.002
 """By how much of itself the loss may fall from the first to the second half, and still be level; above its noise."""
+LEARNED_SHARE: Final = 0.97
+"""Of the loss of guessing, and of the start: a piece whose mean is below it shows that something was learned."""
+START_TOLERANCE: Final = 0.15
+"""Of the loss of guessing: a loss that starts no farther from it began by guessing, and is of that scale."""
 NOISE_SHARE: Final = 0.4
 """Of a loss' spread: three standard deviations of the median of 100 values."""
 VARIANCE_TOLERANCE: Final = 0.05
@@ -65,12 +72,20 @@ class PlateauRule:
         self._current: Plateau | None = None
         self._level: Plateau | None = None
         self._n_early = 0
+        self._final: Plateau | None = None
+        self._pieces = Pieces()
+        self._lowest = math.inf
         self.n_classes = 0
         """How many classes are guessed among; 0 where that is not known: then nothing is judged."""
         self.episodes: list[Plateau] = []
 
     def feed(self, steps: npt.NDArray[np.int64], values: Float64) -> None:
         """Takes captured values, in order of steps."""
+        if self._final is not None and len(steps):  # the run goes on
+            self.episodes.remove(self._final)
+            self._final = None
+        for _, piece in self._pieces.feed(steps, values):
+            self._lowest = min(self._lowest, float(piece.mean()))
         start = 0
         while start < len(steps):
             end = min(len(steps), start + REFRESH_VALUES - self._n % REFRESH_VALUES)
@@ -82,6 +97,32 @@ class PlateauRule:
                 self._look_early()
                 if self._n >= WINDOW_VALUES and self.n_classes >= 2:
                     self._look()
+
+    def finish(self, *, has_classes: bool = True) -> None:
+        """Judges a run that has ended by fewer values: there is nothing more to wait for.
+
+        Args:
+            has_classes: whether the targets may be classes, as far as is known of them.
+        """
+        if self._n < FINAL_VALUES or self._current is not None or self._final is not None:
+            return
+        values = self._values[self._newest(FINAL_VALUES)]
+        sample, start = _Sample.of(values), float(np.median(self._pieces.first or np.nan))
+        if has_classes and self.n_classes >= 2 and self._is_guess(sample, start):
+            self._final = self._open(self._n - FINAL_VALUES, FINAL_VALUES, sample)
+            self._final.guess, self._final.n_classes = math.log(self.n_classes), self.n_classes
+        elif self._level is None and sample.level > 0 and sample.is_still:
+            self._final = self._open(self._n - FINAL_VALUES, FINAL_VALUES, sample)
+            self._final.is_early, self._final.mean = True, float(values.mean())
+            self._final.is_from_start = sample.level > LEVEL_MIN and sample.is_at(start)
+        if self._final is not None:
+            self._final.is_final, self._final.start = True, start
+
+    def _is_guess(self, sample: _Sample, start: float) -> bool:
+        """Whether the last values are no better than guessing among the classes, and none before them were."""
+        guess = math.log(self.n_classes)
+        is_worse = abs(start - guess) <= START_TOLERANCE * guess and sample.level >= guess
+        return self._lowest >= LEARNED_SHARE * guess and (sample.is_at(guess) or is_worse)
 
     def _look_early(self) -> None:
         """Notes a loss that is level, whatever its level."""

@@ -172,6 +172,9 @@ def diagnose(recording: Recording) -> Played:
                     nonfinite_step = int(at_step)
         for finding in engine.findings():
             told.setdefault(finding.kind, step)
+    engine.finish()
+    for finding in engine.findings():
+        told.setdefault(finding.kind, rows[-1][0])
     return Played(engine.findings(), told, nonfinite_step, len({row[0] for row in rows}))
 
 

@@ -94,11 +94,15 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
             "a number of classes: the loss compares each sample with all others of its batch, and tells none apart."
         )
     title = f"{name} has not left {say_number(lead.guess)} in {n_steps:,} steps: that is guessing among {among}"
+    if lead.is_final:
+        title = f"{name} ended at {say_number(lead.level)}, no better than guessing among {among}"
     if not lead.is_open:
         title = f"{name} stood at {say_number(lead.guess)}, guessing among {among}, until {say_step(lead.last_step)}"
     evidence = scene.evidence(
         f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} the median of {lead.name} was "
-        f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, without falling. {meaning}",
+        f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, without falling. {meaning}"
+        + (f" It began at {say_number(lead.start)}, and was at no time any better." if lead.is_final else ""),
+        is_final=lead.is_final,
         level=lead.level,
         spread=lead.spread,
         guess=lead.guess,
@@ -119,6 +123,8 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
     """The finding of a squared error that stays at what the mean of the targets gives."""
     n_steps, level = lead.last_step - lead.first_step + 1, say_number(lead.mean)
     title = f"{name} has not left {level} in {n_steps:,} steps: that is about the variance of the targets"
+    if lead.is_final:
+        title = f"{name} ended at {level}: that is about the variance of the targets"
     if not lead.is_open:
         title = f"{name} stood at {level}, the variance of the targets, until {say_step(lead.last_step)}"
     evidence = scene.evidence(
@@ -129,6 +135,7 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
         spread=lead.spread,
         guess=lead.guess,
         is_target_variance=True,
+        is_final=lead.is_final,
     )
     return _tell_stand(lead, scene, title, evidence, advise_mean(lead, scene), subject=lead.name)
 
