@@ -36,8 +36,16 @@ class PartialRun(LayeredRun):
 class StuckRun(SyntheticRun):
     """A run whose loss stays where it began."""
 
+    level = 2.35
+
     def _loss(self, steps):
-        return np.full(len(steps), 2.35)
+        return np.full(len(steps), self.level)
+
+
+class GuessingRun(StuckRun):
+    """A short run that never did better than guessing among its 128 outputs."""
+
+    level = np.log(128)
 
 
 RUNS = {
@@ -47,6 +55,7 @@ RUNS = {
     "dirty": LayeredRun("dirty", 3, 160, run_id="dirty", rows_per_message=3),
     "learned": SyntheticRun("healthy", 2, 700, run_id="learned", name="same", started_at=1.7e9),
     "stuck": StuckRun("healthy", 2, 700, run_id="stuck", name="same", started_at=1.8e9, config={"momentum": 0.99}),
+    "guessing": GuessingRun("healthy", 2, 120, run_id="guessing"),
 }
 EXPECTED = {
     "fine": set(),
@@ -54,6 +63,7 @@ EXPECTED = {
     "layers": {"exploding_gradient", "missing_gradient"},
     "dirty": {"nonfinite_input"},
     "stuck": {"loss_plateau"},
+    "guessing": {"loss_plateau"},
     "team": {"nonfinite_gradient"},
 }
 
