@@ -2,7 +2,8 @@
 
 Each script runs as it stands, with fewer steps and no server. The step is told by a witness that stands within the same
 training and shares nothing with the hook: it counts the non-finite elements of every gradient that an optimizer is
-given. A script's name, and the names of its layers, say nothing: they are changed where it is compiled by XLA.
+given. Each runs plain and compiled by XLA, with several seeds and sizes. A script's name, and the names of its layers,
+say nothing: they are changed in all but the first.
 """
 
 import re
@@ -55,6 +56,24 @@ class Witness:
         return self._counts[optimizer], self._n[optimizer]
 
 
+class Variant(NamedTuple):
+    """How a script is changed before it runs.
+
+    Attributes:
+        seed: of weights, data and batches.
+        width: times the units of every hidden layer.
+        batch: times the samples in a batch.
+    """
+
+    seed: int = 0
+    width: float = 1.0
+    batch: float = 1.0
+
+
+AS_IT_STANDS = Variant()
+VARIANTS = {"wide": Variant(1, 2.0, 0.5), "narrow": Variant(2, 0.5, 1.0)}
+
+
 class Played(NamedTuple):
     """What became of a training: its findings, the witness, and the script as it ran."""
 
@@ -84,22 +103,40 @@ def play(tmp_path, monkeypatch, collectors, read):
     monkeypatch.setattr(BaseOptimizer, "apply", noted)
     monkeypatch.setattr(gradwatch, "watch", watch, raising=False)
 
-    def run(name, jit, constants):
-        source = SCENARIOS[name].script.read_text(encoding="utf-8")
+    def run(name, jit, constants, variant=AS_IT_STANDS):
+        source = vary(SCENARIOS[name].script.read_text(encoding="utf-8"), variant)
         for constant, value in constants.items():
             source, n_replaced = re.subn(rf"^{constant} = .*$", f"{constant} = {value}", source, flags=re.MULTILINE)
             assert n_replaced == 1, constant
-        if jit:
+        is_renamed = jit or variant is not AS_IT_STANDS
+        if is_renamed:
             source, n_replaced = re.subn(r'name="([a-z_0-9]+)"(?=\)|,)', r'name="it_\1_x"', source)
             assert n_replaced >= 2
-            source = f"# compiled by XLA\n{source}"  # AutoGraph takes code for known that is equal and stands elsewhere
-        script = tmp_path / ("a.py" if jit else SCENARIOS[name].script.name)
+            # AutoGraph takes code for known that is equal and stands elsewhere.
+            source = f"# {variant}, compiled by XLA: {jit}\n{source}"
+        script = tmp_path / ("a.py" if is_renamed else SCENARIOS[name].script.name)
         script.write_text(source, encoding="utf-8")
         monkeypatch.setattr(sys, "argv", [str(script), *(["--jit"] if jit else [])])
         runpy.run_path(str(script), run_name="__main__")
         return Played(diagnose(read(begun[-1])).findings(), witness, script)
 
     return run
+
+
+def vary(source, variant):
+    """A script with another seed and other sizes."""
+    if variant is AS_IT_STANDS:
+        return source
+    source, n_seeds = re.subn(r"(set_random_seed\(|default_rng\(|random_state=)0", rf"\g<1>{variant.seed}", source)
+    assert n_seeds >= 1
+    units = r"((?:layers\.Dense|hidden)\()(\d+)(?=, (?:activation=\"(?:relu|tanh)\", )?(?:name=)?\"hidden)"
+    source, n_layers = re.subn(units, lambda found: f"{found[1]}{int(int(found[2]) * variant.width)}", source)
+    assert n_layers >= 1
+    source, n_batches = re.subn(
+        r"BATCH_SIZE = (\d+)", lambda found: f"BATCH_SIZE = {int(int(found[1]) * variant.batch)}", source
+    )
+    assert n_batches == 1
+    return source
 
 
 class Expected(NamedTuple):
@@ -136,11 +173,17 @@ SICK = {
 UNDER_XLA = {"softmax-clip": SICK["softmax-clip"]._replace(kind="singular_gradient", operation="Reciprocal")}
 
 
+LONGER = ("softmax-clip", "wgan-gp", "log-zero")
+"""Those that break at a step which depends on the seed: they run for as long as the script says."""
+
+
 @pytest.mark.parametrize("jit", [False, True], ids=["plain", "jit"])
+@pytest.mark.parametrize("variant", [AS_IT_STANDS, *VARIANTS.values()], ids=["as it stands", *VARIANTS])
 @pytest.mark.parametrize("name", SICK)
-def test_sick(play, name, jit):
+def test_sick(play, name, variant, jit):
     expected = UNDER_XLA.get(name, SICK[name]) if jit else SICK[name]
-    played = play(name, jit, expected.constants)
+    is_longer = variant is not AS_IT_STANDS and name in LONGER
+    played = play(name, jit, {} if is_longer else expected.constants, variant)
     told = [(finding.severity, finding.kind, finding.first_step, finding.title) for finding in played.findings]
     assert played.findings, told
     first = played.findings[0]
@@ -160,9 +203,10 @@ def test_sick(play, name, jit):
         assert warned.source["line"] == line, told
 
 
+@pytest.mark.parametrize("variant", [AS_IT_STANDS, *VARIANTS.values()], ids=["as it stands", *VARIANTS])
 @pytest.mark.parametrize("name", [name for name in SICK if f"{name}-cured" in SCENARIOS])
-def test_cured(play, name):
-    played = play(f"{name}-cured", False, SICK[name].constants)
+def test_cured(play, name, variant):
+    played = play(f"{name}-cured", False, SICK[name].constants, variant)
     told = [(finding.severity, finding.kind, finding.first_step, finding.title) for finding in played.findings]
     assert played.kinds("critical") == [], told
     assert SICK[name].kind not in played.kinds("warning"), told
