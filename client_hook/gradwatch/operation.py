@@ -8,7 +8,7 @@ user's own code built, in the order in which they run. Owns no state; adds only 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -39,6 +39,8 @@ class Operation(NamedTuple):
         input: type of the operation that makes the input that counts, and the constant that this one adds, bounds by or
             subtracts from (an epsilon, a clip, ``1 - x``), None where there is none; None where no input counts.
         dtype: what its output is, such as ``float16``.
+        inside: of a call, loop or condition, the user's own risky operations in it: ``{"type", "source"}`` of the first
+            `INSIDE_MAX`; None for any other operation.
     """
 
     type: str
@@ -49,6 +51,7 @@ class Operation(NamedTuple):
     source: dict[str, Any] | None
     input: dict[str, Any] | None = None
     dtype: str | None = None
+    inside: list[dict[str, Any]] | None = None
 
 
 class _Risk(NamedTuple):
@@ -119,6 +122,11 @@ more than a few per cent of it, and attention's softmax or a batch normalisation
 
 CALLS: Final = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"})
 """Operations that call a function, which the walk cannot enter."""
+INSIDE_MAX: Final = 8
+_DEPTH_MAX: Final = 4
+"""Functions in functions that are looked into."""
+_BODIES: Final = ("f", "body", "then_branch", "else_branch")
+"""Attributes that name the functions which an operation calls."""
 
 WITHOUT_MARGIN: Final = frozenset(
     {
@@ -224,9 +232,33 @@ def describe_operations(ops: Iterable[Any], layer_paths: Sequence[str]) -> list[
                 source=source_of(forward if forward is not None else op),
                 input=None if _is_gradient(op) else _describe_input(op),
                 dtype=op.outputs[0].dtype.name if op.outputs else None,
+                inside=_describe_inside(forward if forward is not None else op) if op.type in CALLS else None,
             )
         )
     return described
+
+
+def _describe_inside(op: Any) -> list[dict[str, Any]]:
+    """The user's own operations with a singular point in what an operation calls, a line of a type once."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for inner in _operations_inside(op):
+        source = source_of(inner) if inner.type in RISKS and _is_risky(inner) and not _is_gradient(inner) else None
+        if source is not None:
+            found.setdefault((inner.type, source["file"], source["line"]), {"type": inner.type, "source": source})
+    return list(found.values())[:INSIDE_MAX]
+
+
+def _operations_inside(op: Any, depth: int = 0) -> Iterator[Any]:
+    """The operations of the functions that one calls, and of those that they call."""
+    for name in _BODIES if op.type in CALLS and depth < _DEPTH_MAX else ():
+        try:
+            function = op.graph._get_function(op.get_attr(name).name)
+        except ValueError:  # it has no such attribute
+            continue
+        graph = getattr(function, "graph", None)  # a function from a saved model has none with lines of code
+        for inner in () if graph is None else graph.get_operations():
+            yield inner
+            yield from _operations_inside(inner, depth + 1)
 
 
 def _describe_input(op: Any) -> dict[str, Any] | None:

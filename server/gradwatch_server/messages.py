@@ -152,6 +152,13 @@ class OperationInput(_Message):
     constant: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
 
+class InnerOperation(_Message):
+    """An operation in what another one calls."""
+
+    type: Name
+    source: SourceLine
+
+
 class Operation(NamedOperation):
     """One risky operation of a stream's step."""
 
@@ -161,6 +168,7 @@ class Operation(NamedOperation):
     source: SourceLine | None
     input: OperationInput | None = None
     dtype: Annotated[str, StringConstraints(max_length=100)] | None = None
+    inside: Annotated[list[InnerOperation], Field(max_length=100)] | None = None
 
 
 class ChainLink(NamedOperation):

@@ -42,12 +42,20 @@ def test_a_loss_that_was_thrown_up_is_compared_with_what_it_was_before() -> None
     assert [one.kind for one in run().set_loss(loss).scale("update", FIRST).feed().findings()] == ["lr_too_high"]
 
 
+def from_zero() -> Run:
+    """The first update is all that the weights are, as where kernels begin at 0, and with FTRL."""
+    healthy = run().scale("update", FIRST)
+    healthy.statistics[0, healthy.columns("weight")] = healthy.statistics[0, healthy.columns("update")]
+    return healthy
+
+
 @pytest.mark.parametrize(
     "healthy",
     [
         pytest.param(run().scale("update", FIRST).set_loss(np.geomspace(2.3, 0.3, N)), id="the loss falls"),
         pytest.param(run().scale("update", FIRST / 2), id="half of that"),
         pytest.param(run().scale("update", FIRST).set_loss(-2.3), id="a reward"),
+        pytest.param(from_zero(), id="weights that began at 0"),
     ],
 )
 def test_first_updates_that_are_well(healthy: Run) -> None:

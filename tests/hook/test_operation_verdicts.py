@@ -12,6 +12,7 @@ from tests.hook.diagnosis import diagnose, find_line
 
 SICK_STEP, N_STEPS, BATCH, WIDTH = 3, 6, 8, 5
 THIS = sys.modules[__name__]
+LOOP = "While"
 Y = np.arange(BATCH * N_STEPS) % 3
 X = np.random.default_rng(0).normal(size=(BATCH * N_STEPS, WIDTH)).astype(np.float32)
 cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -276,18 +277,67 @@ def test_nan_that_comes_in_with_the_data_is_blamed_on_no_operation(watch, read):
     assert [link["what"] for link in found.evidence["chain"]][:3] == ["input", "activation", "loss"]
 
 
-def test_norm_in_a_nested_function_is_told_by_its_call(watch, read):
+def test_norm_in_a_nested_function_is_told_by_its_line(watch, read):
     model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
     watched = watch(model)
 
     @tf.function
     def distance(x):
-        return tf.norm(x, axis=1)
+        return tf.norm(x, axis=1)  # norm in a nested function
 
     def loss(x, y):
         mask = tf.cast(tf.reduce_any(x != 0.0, axis=1, keepdims=True), tf.float32)
-        return tf.reduce_mean(distance(model(x) * mask))  # call of the nested function
+        return tf.reduce_mean(distance(model(x) * mask))
 
     loop(model, optimizer, loss, spoiled(0.0), watched=watched)
-    found = assert_found(read(watched), "singular_gradient", "PartitionedCall", "call of the nested function")
-    assert "inside a called function, in its gradient" in found.title
+    found = assert_found(read(watched), "singular_gradient", "PartitionedCall", "norm in a nested function")
+    assert "inside a called function, square root, in its gradient" in found.title
+    assert "tf.reduce_sum(tf.square(x), axis=1) + 1e-12" in found.hypotheses[0].code
+
+
+class Fading(layers.Layer):
+    """A cell whose state fades by a rate times what comes in: what falls far below 0 overflows."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.units = self.state_size = 4
+
+    def build(self, shape):
+        self.kernel = self.add_weight((shape[-1], 4), name="kernel")
+
+    def call(self, x, states):
+        fade = keras.ops.exp(-x[:, :1])  # overflow in a cell
+        state = states[0] * fade + x @ self.kernel
+        return state, [state]
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "jit"])
+def test_overflow_in_the_cell_of_a_recurrence_is_told_by_its_line(watch, read, jit):
+    inputs = keras.Input((WIDTH,))
+    steps = layers.Reshape((WIDTH, 1))(inputs)
+    model = keras.Model(inputs, layers.Dense(3, name="logits")(layers.RNN(Fading(), name="fading")(steps)))
+    watched = watch(model)
+    fit(model, spoiled(-100.0), jit_compile=jit)
+    found = assert_found(read(watched), "nonfinite_activation", LOOP, "overflow in a cell", layer="fading")
+    assert "inside a loop, exponential" in found.title
+    assert "the only one" in found.hypotheses[0].why
+
+
+def test_of_several_in_a_loop_each_is_told_as_a_cause(watch, read):
+    model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    def turn(i, y):
+        y = tf.math.log(y - 0.5)  # first in a loop
+        return i + 1, tf.sqrt(y)  # second in a loop
+
+    def loss(x, y):
+        start = tf.where(tf.reduce_all(x == 0.0), 0.0, 9.0) + 0.0 * tf.reduce_sum(model(x))
+        return tf.while_loop(lambda i, y: i < 1, turn, (0, start))[1] + cross_entropy(y, model(x))
+
+    loop(model, optimizer, loss, spoiled(0.0, BATCH), watched=watched)
+    (found,) = diagnose(read(watched)).findings()
+    assert found.operation["type"] in (LOOP, "StatelessWhile")
+    for marker, hypothesis in zip(("first in a loop", "second in a loop"), found.hypotheses, strict=False):
+        assert f"test_operation_verdicts.py:{find_line(marker, THIS)}" in hypothesis.cause
+    assert found.source["code"].startswith("return tf.while_loop(")

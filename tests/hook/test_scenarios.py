@@ -6,6 +6,7 @@ given. Each runs plain and compiled by XLA, with several seeds and sizes. A scri
 say nothing: they are changed in all but the first.
 """
 
+import itertools
 import re
 import runpy
 import sys
@@ -29,7 +30,7 @@ class Witness:
     Optimizers go by their names, without the number that Keras gives to the second of a process and what `play` adds.
     """
 
-    def __init__(self, n_max=1024):
+    def __init__(self, n_max=4096):
         self._n_max = n_max
         self._counts, self._n = {}, {}
 
@@ -54,6 +55,9 @@ class Witness:
                 self._counts[optimizer] = tf.Variable(tf.zeros([self._n_max], tf.int64))
                 self._n[optimizer] = tf.Variable(0)
         return self._counts[optimizer], self._n[optimizer]
+
+
+NUMBERS = itertools.count(1)
 
 
 class Variant(NamedTuple):
@@ -112,8 +116,8 @@ def play(tmp_path, monkeypatch, collectors, read):
         if is_renamed:
             source, n_replaced = re.subn(r'name="([a-z_0-9]+)"(?=\)|,)', r'name="it_\1_x"', source)
             assert n_replaced >= 2
-            # AutoGraph takes code for known that is equal and stands elsewhere.
-            source = f"# {variant}, compiled by XLA: {jit}\n{source}"
+            # AutoGraph takes code for known that is equal and stands on the same line of another file.
+            source = "\n" * next(NUMBERS) + source
         script = tmp_path / ("a.py" if is_renamed else SCENARIOS[name].script.name)
         script.write_text(source, encoding="utf-8")
         monkeypatch.setattr(sys, "argv", [str(script), *(["--jit"] if jit else [])])
@@ -151,6 +155,8 @@ class Expected(NamedTuple):
     warnings: tuple = ()
     cause: str = ""
     """How the first hypothesis begins."""
+    others: tuple = ()
+    """Other operations that may be the first to overflow."""
 
 
 SICK = {
@@ -165,7 +171,9 @@ SICK = {
     "masked-nan": Expected("nonfinite_input", None, None, {"TRAINING_SET_SIZE": 128, "EPOCHS": 1}, "sgd"),
     "log-zero": Expected("nonfinite_loss", "Log", "tf.math.log(probabilities)", {"EPOCHS": 20}, "adam"),
     "log-clip": Expected("zero_gradient", "Log", "tf.math.log(above_zero)", {"EPOCHS": 2}),
-    "learning-rate": Expected("exploding_gradient", "Sum", None, {}, cause="The learning rate is too high"),
+    "learning-rate": Expected(
+        "exploding_gradient", "Sum", None, {}, cause="The learning rate is too high", others=("Square",)
+    ),
     "nan-data": Expected("nonfinite_input", None, None, {"EPOCHS": 1}, "adam"),
     "dead-relu": Expected("dead_units", None, None, {}),
 }
@@ -173,8 +181,16 @@ SICK = {
 UNDER_XLA = {"softmax-clip": SICK["softmax-clip"]._replace(kind="singular_gradient", operation="Reciprocal")}
 
 
-LONGER = ("softmax-clip", "wgan-gp", "log-zero")
-"""Those that break at a step which depends on the seed: they run for as long as the script says."""
+VARIED = {
+    "softmax-clip": {},
+    "wgan-gp": {},
+    "masked-nan": {"TRAINING_SET_SIZE": 256, "EPOCHS": 1, "SPREAD": 0.6},
+    "log-zero": {},
+    "learning-rate": {"LEARNING_RATE": 0.5},
+}
+"""With other seeds and sizes some break later, or only with larger inputs, a higher rate or more data."""
+CALM = {("wgan-gp", VARIANTS["narrow"])}
+"""Those that do not break at all with such a seed and size."""
 
 
 @pytest.mark.parametrize("jit", [False, True], ids=["plain", "jit"])
@@ -182,13 +198,20 @@ LONGER = ("softmax-clip", "wgan-gp", "log-zero")
 @pytest.mark.parametrize("name", SICK)
 def test_sick(play, name, variant, jit):
     expected = UNDER_XLA.get(name, SICK[name]) if jit else SICK[name]
-    is_longer = variant is not AS_IT_STANDS and name in LONGER
-    played = play(name, jit, {} if is_longer else expected.constants, variant)
+    constants = expected.constants if variant is AS_IT_STANDS else VARIED.get(name, expected.constants)
+    played = play(name, jit, constants, variant)
     told = [(finding.severity, finding.kind, finding.first_step, finding.title) for finding in played.findings]
+    if (name, variant) in CALM:
+        assert played.witness.first(expected.optimizer) is None
+        assert not told
+        return
+    if name == "softmax-clip" and played.witness.first(expected.optimizer) is None:
+        # The operation is steep, and with such a seed and size has not broken anything by the end.
+        expected = expected._replace(kind="steep_gradient", operation="Log", optimizer=None, warnings=())
     assert played.findings, told
     first = played.findings[0]
     assert first.kind == expected.kind, told
-    assert (first.operation or {}).get("type") == expected.operation, told
+    assert (first.operation or {}).get("type") in (expected.operation, *expected.others), told
     assert first.hypotheses[0].cause.startswith(expected.cause), first.hypotheses
     if expected.code is not None:
         lines = played.script.read_text(encoding="utf-8").splitlines()

@@ -30,6 +30,8 @@ FIRST_ROWS: Final = 10
 further one is small against those: a high rate hides itself so. Of the catalogue's 80 healthy trainings four are
 beyond it, the highest at 0.25; their loss falls."""
 
+ROUNDING: Final = 1e-6
+
 Float64 = npt.NDArray[np.float64]
 
 
@@ -95,7 +97,8 @@ class LearningRateRule:
         known_step = max(self._judge_step, self._first[-1][0])
         self._n_high += int((high <= known_step).sum())
         ratio = sum(value for _, value in self._first) / FIRST_ROWS
-        if ratio > RATIO_LIMIT and self._n_high < CONFIRM_ROWS:
+        began_at_zero = abs(self._first[0][1] - 1) <= ROUNDING  # the update is all that there is: nothing was replaced
+        if ratio > RATIO_LIMIT and self._n_high < CONFIRM_ROWS and not began_at_zero:
             self._start = Rate(
                 stream=self._stream,
                 phase=Phase.UPDATE,

@@ -36,6 +36,7 @@ class Operation:
         input_type: the type of the operation that makes the input that counts, or None where that is not told.
         input_constant: the number that one adds, subtracts from or bounds by, or None.
         dtype: what its output is, such as ``float16``, or None where that is not told.
+        inside: of a call, loop or condition, the user's risky operations in it.
     """
 
     place: int
@@ -50,6 +51,7 @@ class Operation:
     input_type: str | None = None
     input_constant: float | None = None
     dtype: str | None = None
+    inside: tuple[Operation, ...] = ()
 
     @classmethod
     def table(cls, operations: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]:
@@ -61,6 +63,10 @@ class Operation:
     def read(cls, operation: Mapping[str, Any], places: Mapping[str, int]) -> Operation:
         """Reads one operation of a message; ``places`` are those of the stream's risky operations by name."""
         forward, made_by = operation.get("forward") or {}, operation.get("input") or {}
+        inside = tuple(cls._read_inner(operation, inner) for inner in operation.get("inside") or ())
+        source = operation.get("source")
+        if len(inside) == 1 or (inside and source is None):
+            source = inside[0].source
         return cls(
             place=places.get(str(operation["name"]), -1),
             type=str(operation["type"]),
@@ -70,10 +76,25 @@ class Operation:
             forward_type=forward.get("type"),
             forward_name=forward.get("name"),
             forward_place=places.get(str(forward.get("name")), -1),
-            source=operation.get("source"),
+            source=source,
             input_type=made_by.get("type"),
             input_constant=None if made_by.get("constant") is None else float(made_by["constant"]),
             dtype=operation.get("dtype"),
+            inside=inside,
+        )
+
+    @classmethod
+    def _read_inner(cls, outer: Mapping[str, Any], inner: Mapping[str, Any]) -> Operation:
+        return cls(
+            place=-1,
+            type=str(inner["type"]),
+            name=str(outer["name"]),
+            layer=str(outer["layer"]) if outer.get("layer") else None,
+            is_gradient=False,
+            forward_type=None,
+            forward_name=None,
+            forward_place=-1,
+            source=inner["source"],
         )
 
     @property

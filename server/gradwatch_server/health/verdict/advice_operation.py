@@ -185,6 +185,8 @@ _ELSEWHERE: Final[Mapping[str, _Remedy]] = {
     **dict.fromkeys(DIVISIONS, _SMALL_DIVISION),
 }
 
+INSIDE_LIMIT: Final = 3
+"""Operations inside a call that are told as causes."""
 _LOGITS_CODE: Final = """\
 # Let the loss take the logits: it never forms log(0).
 outputs = tf.keras.layers.Dense(n_classes)(x)            # no softmax here
@@ -212,6 +214,8 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
     """Causes of an operation that made non-finite values of finite ones, the likeliest first."""
     if is_arithmetic(operation):
         return advise_arithmetic(account, operation)
+    if operation.inside:
+        return _advise_inside(operation)
     exact = is_exact(account)
     remedy = _choose(operation, exact)
     why = remedy.why
@@ -227,6 +231,24 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
         # A bound on the probability makes the loss finite, and its gradient 0 where it is needed most.
         found[0] = replace(found[0], confidence=confidence - 0.1)
         found.insert(0, _advise_logits(operation, confidence))
+    return found
+
+
+def _advise_inside(operation: Operation) -> list[Hypothesis]:
+    """Causes of a call, loop or condition that broke: each of the user's own operations in it may have."""
+    n = len(operation.inside)
+    shown = operation.inside[:INSIDE_LIMIT]
+    among = "the only one" if n == 1 else f"one of {n}"
+    found = []
+    for inner in shown:
+        remedy = _NORM if is_norm(inner) else _AT_POINT.get(inner.function, _OTHER)
+        why = (
+            f"What goes into the {say_noun(operation)} is finite and what comes out is not. Its single operations are "
+            f"not looked at; this is {among} in it that can break. {remedy.why}"
+        )
+        confidence = LIKELY if n == 1 else round(LIKELY / n**0.5, 2)
+        code = _mend(inner) or remedy.code
+        found.append(Hypothesis(f"{remedy.cause}{say_place(inner)}", confidence, why, remedy.fix, code))
     return found
 
 

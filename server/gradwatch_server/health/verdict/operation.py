@@ -198,7 +198,8 @@ def say_trouble(account: Account, operation: Operation) -> str:
     if is_arithmetic(operation):
         return _say_arithmetic(account, operation, noun)
     if function in CONTAINERS:
-        return f"inside a {noun}" + (", in its gradient" if operation.is_gradient else "")
+        only = f", {say_noun(operation.inside[0])}" if len(operation.inside) == 1 else ""
+        return f"inside a {noun}{only}" + (", in its gradient" if operation.is_gradient else "")
     if is_exact(account):
         if function in {"Acos", "Asin", "Atanh"} and operation.is_gradient and account.numbers["margin"] == 0:
             return f"{noun} of exactly ±1"
