@@ -47,7 +47,7 @@ def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         if not any(target is known for known in (*models, *optimizers)):
             raise TargetError("watch()", _shown(target), expected)
     for model in models:
-        if model.built and not model.trainable_variables:
+        if _is_whole(model) and not model.trainable_variables:
             raise TargetError(
                 "watch()",
                 f"model {model.name!r} without trainable weights",
@@ -114,7 +114,7 @@ def describe_targets(models: Sequence[Any], optimizers: Sequence[Any]) -> dict[s
                     config[f"optimizer.{key}"] = value
     for model in models[:1]:
         config["model"] = model.name
-        if model.built:
+        if _is_whole(model):
             config["model.n_parameters"] = int(model.count_params())
     return config
 
@@ -141,6 +141,11 @@ def layer_paths(models: Sequence[Any]) -> list[str]:
     # What was never called has no path.
     paths = [str(layer.path) for layer in _walk([one for one in models if not legacy.is_model(one)]) if layer.path]
     return list(dict.fromkeys([*older, *paths]))
+
+
+def _is_whole(model: Any) -> bool:
+    """Whether all weights exist. Keras calls a model built whose ``build`` did nothing, with layers that are not."""
+    return all(layer.built for layer in _walk([model]))
 
 
 def _walk(models: Sequence[Any]) -> Iterator[Any]:

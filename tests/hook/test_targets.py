@@ -2,6 +2,7 @@
 
 import keras
 import pytest
+import tensorflow as tf
 
 import gradwatch
 from gradwatch import interception
@@ -40,6 +41,41 @@ def test_one_wrong_among_good_ones(collectors):
     with pytest.raises(TargetError, match="int 3"):
         gradwatch.watch(training.sequential(), 3)
     assert nothing_watched()
+
+
+class Stacked(keras.Model):
+    """Its ``build`` is that of Keras, which makes no weights, and marks it as built all the same."""
+
+    def __init__(self):
+        super().__init__(name="stacked")
+        self.parts = [(keras.layers.BatchNormalization(name="norm"), keras.layers.Dense(3, name="dense"))]
+
+    def call(self, x, training=None):
+        for norm, dense in self.parts:
+            x = dense(norm(x, training=training))
+        return x
+
+
+@pytest.mark.filterwarnings("ignore:.*does not have a `build.*method implemented")
+def test_a_model_that_is_built_by_name_alone(watch, read):
+    model, optimizer = Stacked(), keras.optimizers.SGD(0.1)
+    model.build((None, 4))
+    assert model.built
+    assert not model.variables
+    watched = watch(model)
+    x = tf.ones([2, 4])
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    step()
+    recording = read(watched)
+    assert recording.tensors("activation") == ["stacked/norm", "stacked/dense"]
+    assert "stacked/dense/kernel" in recording.tensors("gradient")
 
 
 def test_model_with_nothing_to_train(collectors):
