@@ -24,6 +24,7 @@ from gradwatch_server.health.episode import (
     Runaway,
     Still,
     Undone,
+    Unheard,
     Unreachable,
     Vanishing,
     Zero,
@@ -37,6 +38,8 @@ __all__ = ["is_credible"]
 
 LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""
+UNHEARD_SHARE: Final = 0.02
+"""A loss this far down has little left to learn of any sample."""
 SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
 FALLEN_SHARE: Final = 0.9
@@ -96,6 +99,12 @@ def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 
+def _is_unheard_credible(_: Unheard, testimony: Testimony) -> bool:
+    # A loss that has come to its end has nothing more to say of most samples.
+    loss = testimony.known.read_loss()
+    return loss.initial is not None and not _has_learned(loss.initial, loss.recent, UNHEARD_SHARE)
+
+
 def _is_rate_credible(episode: Rate, testimony: Testimony) -> bool:
     loss = testimony.known.read_loss()
     if not episode.n_first:
@@ -147,6 +156,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Cut: _has_work_left,
     Still: _is_still_credible,
     Undone: _is_undone_credible,
+    Unheard: _is_unheard_credible,
     Alike: _has_work_left,
     Collapsed: _is_collapse_credible,
     Zero: _is_zero_credible,

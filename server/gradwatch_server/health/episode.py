@@ -41,6 +41,7 @@ __all__ = [
     "Still",
     "Trend",
     "Undone",
+    "Unheard",
     "Unreachable",
     "Vanishing",
     "Zero",
@@ -546,6 +547,23 @@ class Dropped(Episode):
 
     columns: tuple[int, ...] = ()
     kept: float = float("nan")
+
+
+@dataclass(eq=False)
+class Unheard(Episode):
+    """A loss that takes nothing of most samples.
+
+    Attributes:
+        column: of the gradient with respect to the last layer's output.
+        share: of the samples that had no gradient at all, at the least, when it was known.
+        low: the smallest number that the last layer gave then.
+        high: and the largest.
+    """
+
+    column: int = -1
+    share: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -32,6 +32,7 @@ from gradwatch_server.health.episode import (
     Still,
     Trend,
     Undone,
+    Unheard,
     Unreachable,
     Vanishing,
     Zero,
@@ -95,7 +96,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Collapsed: (Rate, Unreachable, Flat, Cut, Faint, Zero),
     Vanishing: (Flat, Faint, Alike, Collapsed, Vanishing),
     Fade: (Unreachable, Flat, Cut, Faint, Collapsed, Fade),
-    Zero: (Flat, Cut, Faint, Fade),
+    Zero: (Flat, Cut, Faint, Fade, Unheard),
+    Unheard: (Flat, Cut, Zero),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate),
     Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
@@ -103,17 +105,17 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Relapse),
     Plateau: (
         Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
-        Collapsed, Undone, Dropped,
+        Collapsed, Undone, Dropped, Unheard,
     ),
     Behind: (
         Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
-        Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
+        Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unheard,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
-    Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Behind, Trend,
+    Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade,
+    Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Behind, Trend,
 )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ from gradwatch_server.health.still import StillRule
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import TargetOrder, TargetSpread
 from gradwatch_server.health.undone import UndoneRule
+from gradwatch_server.health.unheard import UnheardRule
 from gradwatch_server.health.unit import FlatRule
 from gradwatch_server.health.unreachable import UnreachableRule
 from gradwatch_server.health.vanishing import VanishingRule
@@ -235,6 +236,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         UndoneRule(number, table),
         StandingRule(number, table),
         DroppedRule(number, table),
+        UnheardRule(number, table),
         StarvedRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),

@@ -31,6 +31,7 @@ from gradwatch_server.health.episode import (
     Still,
     Trend,
     Undone,
+    Unheard,
     Unreachable,
     Vanishing,
     Zero,
@@ -49,6 +50,7 @@ from gradwatch_server.health.verdict.misfit import (
     tell_relapse,
     tell_runaway,
     tell_starved,
+    tell_unheard,
     tell_unreachable,
 )
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
@@ -125,6 +127,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Still: tell_still,
     Undone: tell_undone,
     Dropped: tell_dropped,
+    Unheard: tell_unheard,
     Starved: tell_starved,
     Standing: tell_standing,
     Alike: tell_alike,

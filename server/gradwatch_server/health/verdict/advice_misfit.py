@@ -6,11 +6,11 @@ import re
 from typing import Any, Final
 
 from gradwatch_server.health.baseline import Baseline
-from gradwatch_server.health.episode import Dropped, Faint, Overclipped, Runaway, Unreachable
+from gradwatch_server.health.episode import Dropped, Faint, Overclipped, Runaway, Unheard, Unreachable
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.stale import Stale
-from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, advise_rate
+from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, MISSING_LOGITS_CODE, advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
@@ -22,6 +22,7 @@ __all__ = [
     "advise_overclipped",
     "advise_runaway",
     "advise_starved",
+    "advise_unheard",
     "advise_unreachable",
 ]
 
@@ -181,6 +182,28 @@ TERMS_CODE: Final = """\
 y_train = (y_train - y_train.mean(axis=0)) / y_train.std(axis=0)
 # Or weigh the terms, each by about one over its value in the first steps
 model.compile(optimizer=optimizer, loss=losses, loss_weights={"large": 1e-4, "small": 1.0})"""
+
+
+def advise_unheard(lead: Unheard) -> list[Hypothesis]:
+    """Causes of a loss that takes nothing of most samples."""
+    return [
+        Hypothesis(
+            "`from_logits=True` is missing: the loss takes scores for probabilities, and clips them",
+            0.85,
+            f"The last layer has no activation and gave numbers from {say_number(lead.low)} to {say_number(lead.high)}."
+            " A cross-entropy that expects probabilities clips what is below 0, and a clip has slope 0 outside its "
+            "limits: the samples whose class has such a number teach nothing.",
+            "Tell the loss that it gets logits. Or end the model in a softmax; not both.",
+            MISSING_LOGITS_CODE,
+        ),
+        Hypothesis(
+            "A weight or a mask of 0 leaves samples out of the loss",
+            0.2,
+            "A sample weight or a mask of 0 has the same effect, and may be meant.",
+            "Look at the sample weights that the loss is given.",
+            "print(sample_weight.min(), (sample_weight == 0).mean())   # the share that is left out",
+        ),
+    ]
 
 
 def advise_dropped(lead: Dropped) -> list[Hypothesis]:

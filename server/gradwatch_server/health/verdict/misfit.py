@@ -13,6 +13,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     Starved,
+    Unheard,
     Unreachable,
 )
 from gradwatch_server.health.finding import WARNING, Finding
@@ -26,6 +27,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_relapse,
     advise_runaway,
     advise_starved,
+    advise_unheard,
     advise_unreachable,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
@@ -40,6 +42,7 @@ __all__ = [
     "tell_relapse",
     "tell_runaway",
     "tell_starved",
+    "tell_unheard",
     "tell_unreachable",
 ]
 
@@ -144,6 +147,35 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
         ),
         hypotheses=tuple(advise_collapsed(layer, scene)),
     )
+
+
+def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
+    """The finding of a loss that takes nothing of most samples."""
+    table = table_of(lead)
+    layer, share = table.layer_of(lead.column), say_number(round(100 * lead.share))
+    verb, since = ("get", f"since {say_step(lead.first_step)}") if lead.is_open else ("got", _say_span(lead))
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=f"{share} % of the samples {verb} no gradient at all from the loss {since}",
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            f"At {say_step(lead.known_step)} the gradient with respect to the output of {layer}, the last layer, was "
+            f"exactly 0 for {share} % of the samples or more, though the loss has not come to its end. A cross-entropy "
+            "of scores has a gradient for every sample.",
+            share=lead.share,
+            output_min=lead.low,
+            output_max=lead.high,
+        ),
+        hypotheses=tuple(advise_unheard(lead)),
+    )
+
+
+def _say_span(lead: Unheard) -> str:
+    return f"from {say_step(lead.first_step)} to {say_step(lead.closed_step or lead.last_step)}"
 
 
 def tell_dropped(lead: Dropped, scene: Scene) -> Finding:

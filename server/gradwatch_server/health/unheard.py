@@ -1,0 +1,92 @@
+"""The rule for samples of which the loss takes nothing: it clips what the model gives, and has no slope beyond that.
+
+A cross-entropy of scores has a gradient for every sample: the difference of two numbers that are hardly ever the same
+to the last bit. One that takes scores for probabilities clips those below 0. Asked of a last layer without an
+activation whose targets are classes: margins, masks and choices of one output leave samples out on purpose.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Unheard
+from gradwatch_server.health.streak import Streaks
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["UnheardRule"]
+
+HEARD_LIMIT: Final = 0.5
+"""Elements with a gradient for each sample: below it at least half of the samples have none."""
+CLASSES_MIN: Final = 3
+"""Of two classes, each sample's gradient may be of one element."""
+
+
+class UnheardRule:
+    """Watches what comes back to the last layer of one stream.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        self._output = int(table.activation[-1]) if len(table.activation) else -1
+        self._signal = self._find_signal(table)
+        self._streaks = Streaks(1)
+        self._current: Unheard | None = None
+        self.episodes: list[Unheard] = []
+
+    def _find_signal(self, table: TensorTable) -> int:
+        """The column of the gradient with respect to the last output, -1 where it is not one of scores of classes."""
+        if self._output < 0 or not any("int" in table.dtypes[column] for column in table.entering("target")):
+            return -1
+        shape = table.shapes[self._output]
+        if table.functions[self._output] not in (None, "linear") or len(shape) != 2 or shape[1] < CLASSES_MIN:
+            return -1
+        same = [c for c in table.backprop.tolist() if table.names[c] == table.names[self._output]]
+        return same[0] if same else -1
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; one in which the last layer was not looked at changes nothing."""
+        if self._signal < 0:
+            return
+        units = self._table.shapes[self._output][1]
+        size, n_zero = block.statistics[:, self._signal, [COLUMN["n_elements"], COLUMN["n_zero"]]].astype(np.float64).T
+        low, high = block.statistics[:, self._output, [COLUMN["min"], COLUMN["max"]]].T
+        heard = (size - n_zero) / (size / units)
+        is_seen = np.isfinite(heard) & np.isfinite(low)
+        is_unheard = (heard < HEARD_LIMIT) & (low < 0)
+        for row in np.flatnonzero(is_seen).tolist():
+            is_in = is_unheard[row : row + 1]
+            is_sure = self._streaks.add(int(block.steps[row]), is_in=is_in, is_out=~is_in)
+            if self._current is None and not is_in[0]:
+                continue
+            self._step(int(block.steps[row]), bool(is_sure[0]), float(heard[row]), (float(low[row]), float(high[row])))
+
+    def _step(self, step: int, is_sure: bool, heard: float, output: tuple[float, float]) -> None:
+        if self._current is not None:
+            if not self._streaks.is_any:
+                self._current.closed_step = step
+                self._current = None
+                return
+            self._current.last_step = step
+            self._current.n_rows += 1
+        elif is_sure and len(self.episodes) < EPISODES_LIMIT:
+            self._current = Unheard(
+                stream=self._stream,
+                phase=Phase.BACKPROP,
+                first_step=int(self._streaks.first_step[0]),
+                last_step=step,
+                n_rows=int(self._streaks.n_rows[0]),
+                known_step=step,
+                table=self._table,
+                column=self._signal,
+                share=1 - heard,
+                low=output[0],
+                high=output[1],
+            )
+            self.episodes.append(self._current)

@@ -1,0 +1,77 @@
+"""Samples of which the loss takes nothing are told where a loss of scores would take something of each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.health.streams import COLUMN, Run, dense
+
+N, UNITS, BATCH = 200, 7, 32
+LOSS = 9.0 * np.exp(-np.arange(N) / 20.0) + 1.3
+
+
+def classifier(share: float, *, start: int = 40, function: str | None = "linear", units: int = UNITS) -> Run:
+    """From a step on the loss takes nothing of a share of the samples."""
+    layers = [("dense_0", 64, "relu"), ("last", units, function)]
+    run = Run([*dense(1), ("last/kernel", (64, units), "float32")], n_steps=N, layers=layers, inputs=[("target", 1)])
+    (target,) = run.columns("input")
+    run.tensors[int(target)] |= {"tensor": "target", "dtype": "int64"}
+    output, signal = (int(run.columns(kind, [1])[0]) for kind in ("activation", "backprop"))
+    run.statistics[:, [output, signal], COLUMN["n_elements"]] = BATCH * units
+    run.statistics[:, output, [COLUMN["min"], COLUMN["max"]]] = -1.6, 0.5
+    run.statistics[:, signal, COLUMN["n_zero"]] = 0
+    run.statistics[start:, signal, COLUMN["n_zero"]] = units * BATCH * share
+    return run.set_loss(LOSS)
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("every", [1, 4])
+def test_a_loss_that_takes_scores_for_probabilities(batch: int, every: int) -> None:
+    (found,) = classifier(0.95).thin(every).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step, found.layer) == ("zero_gradient", "warning", 40, "last")
+    # Of the rest of the elements each may be another sample's.
+    assert found.title == "65 % of the samples get no gradient at all from the loss since step 40"
+    assert found.evidence["share"] == pytest.approx(1 - 0.05 * UNITS)
+    assert (found.evidence["output_min"], found.evidence["output_max"]) == pytest.approx((-1.6, 0.5))
+    assert found.hypotheses[0].cause.startswith("`from_logits=True` is missing")
+
+
+def done() -> Run:
+    return classifier(0.95).set_loss(9.0 * np.exp(-np.arange(N) / 10.0))
+
+
+def above_zero() -> Run:
+    run = classifier(0.95)
+    run.statistics[:, run.columns("activation", [1]), COLUMN["min"]] = 0.1
+    return run
+
+
+def without_classes() -> Run:
+    run = classifier(0.95)
+    run.tensors[int(run.columns("input")[0])]["dtype"] = "float32"
+    return run
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        pytest.param(classifier(0.0), id="every sample is heard"),
+        pytest.param(classifier(1 - 1 / UNITS), id="one output of each sample"),
+        pytest.param(classifier(0.95, start=160), id="not for long"),
+        pytest.param(classifier(0.95, function="softmax"), id="probabilities"),
+        pytest.param(classifier(0.95, units=2), id="two classes"),
+        pytest.param(done(), id="nothing is left to learn"),
+        pytest.param(above_zero(), id="nothing below 0"),
+        pytest.param(without_classes(), id="targets that are no classes"),
+    ],
+)
+def test_what_is_well(healthy: Run) -> None:
+    assert not healthy.feed().findings()
+
+
+def test_samples_that_are_heard_again() -> None:
+    sick = classifier(0.95)
+    sick.statistics[150:, sick.columns("backprop", [1]), COLUMN["n_zero"]] = 0
+    (found,) = sick.feed().findings()
+    assert found.title == "65 % of the samples got no gradient at all from the loss from step 40 to step 150"
