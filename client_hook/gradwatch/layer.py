@@ -21,6 +21,7 @@ from gradwatch.cadence import Cadence
 from gradwatch.memo import GraphMemo
 from gradwatch.probe import Clock
 from gradwatch.tap import Tap, Taps
+from gradwatch.target import walk
 
 __all__ = ["LayerProbe"]
 
@@ -56,6 +57,7 @@ class LayerProbe:
         self._clock = clock
         self._kinds = frozenset(kinds)
         self._calls = threading.local()
+        self._parts: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
         self._outputs: list[tuple[Tap, weakref.ref[Any]]] = []
         self._held: list[Tensor] = []
         self._due = GraphMemo()
@@ -104,7 +106,11 @@ class LayerProbe:
         self._outputs = [(tap, ref) for tap, ref, output in alive if _graph_of(output) is not graph]
 
     def _is_watched(self, layer: Any) -> bool:
-        return any(layer is model for model in self._models())
+        """Whether it is a watched model or a part of one: a ``train_step`` may call the parts alone."""
+        is_part = self._parts.get(layer)
+        if is_part is None or (not is_part and not tf.executing_eagerly()):  # parts may be added; a trace is seldom
+            is_part = self._parts[layer] = any(layer is part for part in walk(self._models()))
+        return is_part
 
     def _look_at(self, layer: Any, place: int, tensor: Tensor) -> None:
         if any(ref() is tensor for _, ref in reversed(self._outputs)):

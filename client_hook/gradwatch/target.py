@@ -8,7 +8,7 @@ import os
 import platform
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import keras
@@ -25,6 +25,7 @@ __all__ = [
     "running_states",
     "sort_targets",
     "trainable_variables",
+    "walk",
 ]
 
 
@@ -90,7 +91,7 @@ def running_states(models: Sequence[Any], variables: Sequence[Any]) -> dict[str,
     for model in models:
         if legacy.is_model(model) or not trained.intersection(map(id, trainable_variables(model))):
             continue
-        frozen = {id(variable) for layer in _walk([model]) if not layer.trainable for variable in layer.variables}
+        frozen = {id(variable) for layer in walk([model]) if not layer.trainable for variable in layer.variables}
         for variable in model.non_trainable_weights:
             resource = variable.value
             if (
@@ -139,16 +140,16 @@ def layer_paths(models: Sequence[Any]) -> list[str]:
     """The Keras paths of all layers of some models, nested ones included."""
     older = [path for model in models if legacy.is_model(model) for path in legacy.layer_paths(model)]
     # What was never called has no path.
-    paths = [str(layer.path) for layer in _walk([one for one in models if not legacy.is_model(one)]) if layer.path]
+    paths = [str(layer.path) for layer in walk([one for one in models if not legacy.is_model(one)]) if layer.path]
     return list(dict.fromkeys([*older, *paths]))
 
 
 def _is_whole(model: Any) -> bool:
     """Whether all weights exist. Keras calls a model built whose ``build`` did nothing, with layers that are not."""
-    return all(layer.built for layer in _walk([model]))
+    return all(layer.built for layer in walk([model]))
 
 
-def _walk(models: Sequence[Any]) -> Iterator[Any]:
+def walk(models: Iterable[Any]) -> Iterator[Any]:
     """Models and all their layers, nested ones included."""
     pending = list(models)
     while pending:

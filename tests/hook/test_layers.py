@@ -343,6 +343,49 @@ def test_evaluation_and_prediction_are_no_part_of_a_step(watch, read):
     assert np.isfinite(recording.statistics("activation", recording.tensors("activation")[0])[:, 0]).all()
 
 
+class Coder(keras.Model):
+    """A model whose step calls its parts, and never the model."""
+
+    def __init__(self):
+        super().__init__(name="coder")
+        self.encoder = keras.Sequential([keras.Input((WIDTH,)), dense(4, "code", "relu")], name="encoder")
+        self.decoder = keras.Sequential([keras.Input((4,)), dense(WIDTH, "picture", seed=2)], name="decoder")
+        self.beside = dense(1, "beside", seed=3)
+
+    def call(self, x):
+        return self.decoder(self.encoder(x))
+
+    def train_step(self, data):
+        x, _ = data
+        with tf.GradientTape() as tape:
+            code = self.encoder(x, training=True)
+            loss = tf.reduce_mean(tf.square(self.decoder(code, training=True) - x)) + tf.reduce_mean(self.beside(code))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+        return {"loss": loss}
+
+
+@pytest.mark.parametrize("eagerly", [False, True], ids=["graph", "eager"])
+def test_a_step_that_calls_the_parts_of_a_model(watch, read, eagerly):
+    x, _ = vectors()
+    model = Coder()
+    watched = watch(model)
+    model.compile(keras.optimizers.SGD(0.01), run_eagerly=eagerly)
+    model.fit(x[0], x[0], batch_size=8, epochs=2, verbose=0)
+    recording = read(watched)
+    assert [name.rpartition("/")[2] for name in recording.tensors("activation")] == ["code", "picture", "beside"]
+    assert [name.rpartition("/")[2] for name in recording.tensors("backprop")] == ["code", "picture", "beside"]
+    first, slope = recording.tensors("activation")[0], recording.tensors("backprop")[1]
+    untrained = Coder()  # weights come from seeds of their own
+    encoded = np.maximum(x[0] @ untrained.encoder.layers[-1].kernel.numpy(), 0)
+    assert recording.statistics("activation", first)[0, NAMES.index("norm")] == pytest.approx(
+        np.linalg.norm(encoded), rel=1e-5
+    )
+    rebuilt = encoded @ untrained.decoder.layers[-1].kernel.numpy()
+    expected = np.linalg.norm(2 * (rebuilt - x[0]) / x[0].size)
+    assert recording.statistics("backprop", slope)[0, NAMES.index("norm")] == pytest.approx(expected, rel=1e-5)
+
+
 def test_two_models_in_one_step(watch, read):
     """As in an adversarial training: the critic is called by both, and each optimizer has what came before it."""
     generator = keras.Sequential([keras.Input((2,)), dense(WIDTH, "made", "tanh")], name="generator")
