@@ -35,6 +35,7 @@ __all__ = [
     "Rate",
     "Relapse",
     "Runaway",
+    "SharedTarget",
     "Standing",
     "Starved",
     "Steep",
@@ -547,6 +548,21 @@ class Dropped(Episode):
 
     columns: tuple[int, ...] = ()
     kept: float = float("nan")
+
+
+@dataclass(eq=False)
+class SharedTarget(Episode):
+    """A squared error that gives all samples of a batch one target.
+
+    Attributes:
+        column: of the last layer's output.
+        low: the smallest target of a batch so far.
+        high: and the largest.
+    """
+
+    column: int = -1
+    low: float = float("nan")
+    high: float = float("nan")
 
 
 @dataclass(eq=False)

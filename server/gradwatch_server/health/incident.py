@@ -26,6 +26,7 @@ from gradwatch_server.health.episode import (
     Rate,
     Relapse,
     Runaway,
+    SharedTarget,
     Standing,
     Starved,
     Steep,
@@ -93,7 +94,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Trend: (Steep, Trend),
     Flat: (Unreachable,),
     Faint: (Flat, Zero),
-    Collapsed: (Rate, Unreachable, Flat, Cut, Faint, Zero),
+    Collapsed: (Rate, Unreachable, Flat, Cut, Faint, Zero, SharedTarget),
     Vanishing: (Flat, Faint, Alike, Collapsed, Vanishing),
     Fade: (Unreachable, Flat, Cut, Faint, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard),
@@ -105,16 +106,18 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Relapse),
     Plateau: (
         Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
-        Collapsed, Undone, Dropped, Unheard,
+        Collapsed, Undone, Dropped, Unheard, SharedTarget,
     ),
     Behind: (
         Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
         Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unheard,
+        SharedTarget,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade,
+    Rate, Missing, Standing, Dropped, Undone, Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard,
+    Collapsed, Fade,
     Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Behind, Trend,
 )  # fmt: skip
 

@@ -27,6 +27,7 @@ from gradwatch_server.health.operation import OperationRecord, OperationRule, Or
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
+from gradwatch_server.health.shared_target import SharedTargetRule
 from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.standing import StandingRule
 from gradwatch_server.health.start import Start
@@ -236,6 +237,7 @@ def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ..
         UndoneRule(number, table),
         StandingRule(number, table),
         DroppedRule(number, table),
+        SharedTargetRule(number, table),
         UnheardRule(number, table),
         StarvedRule(number, table),
         MissingRule(number, table),

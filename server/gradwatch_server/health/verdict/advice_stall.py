@@ -30,6 +30,7 @@ __all__ = [
     "advise_flat",
     "advise_mean",
     "advise_plateau",
+    "advise_shared_target",
     "advise_slow",
     "advise_standing",
     "advise_still",
@@ -172,6 +173,27 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
         *_rates(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_shared_target() -> list[Hypothesis]:
+    """Causes of a squared error with one target for all samples of a batch."""
+    return [
+        Hypothesis(
+            "A broadcast compares each prediction with every target",
+            0.9,
+            "Predictions of shape [n, 1] minus targets of shape [n] are n by n differences, without an error: each "
+            "output is pulled to all targets of its batch, and the best it can do is give their mean.",
+            "Give both the same shape before one is subtracted from the other.",
+            ERROR_CODE,
+        ),
+        Hypothesis(
+            "The loss is given one target for the whole batch",
+            0.2,
+            "A label of a whole group, or a mean of the targets, has the same gradient. It may be meant.",
+            "Print the shapes of targets and predictions where the loss is computed.",
+            "print(y.shape, prediction.shape)",
+        ),
+    ]
 
 
 def _labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch_server.health.episode import Alike, Flat, Plateau, Standing, Still, Undone
+from gradwatch_server.health.episode import Alike, Flat, Plateau, SharedTarget, Standing, Still, Undone
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
@@ -15,6 +15,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_flat,
     advise_mean,
     advise_plateau,
+    advise_shared_target,
     advise_slow,
     advise_standing,
     advise_still,
@@ -23,7 +24,15 @@ from gradwatch_server.health.verdict.advice_stall import (
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
-__all__ = ["tell_alike", "tell_flat", "tell_plateau", "tell_standing", "tell_still", "tell_undone"]
+__all__ = [
+    "tell_alike",
+    "tell_flat",
+    "tell_plateau",
+    "tell_shared_target",
+    "tell_standing",
+    "tell_still",
+    "tell_undone",
+]
 
 ALL_SHARE: Final = 0.995
 """From this share on all units are said to be meant."""
@@ -138,6 +147,33 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
         is_final=lead.is_final,
     )
     return _tell_stand(lead, scene, title, evidence, advise_mean(lead, scene), subject=lead.name)
+
+
+def tell_shared_target(lead: SharedTarget, scene: Scene) -> Finding:
+    """The finding of a squared error that gives all samples of a batch one target."""
+    table = table_of(lead)
+    layer, since = table.layer_of(lead.column), say_step(lead.first_step)
+    title = f"The loss pulls all outputs of a batch to one number since {since}: every sample has the same target"
+    if not lead.is_open:
+        title = f"The loss pulled all outputs of a batch to one number from {since} to {say_step(lead.last_step)}"
+    return Finding(
+        kind=kind_of(lead),
+        severity=WARNING,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            f"In {say_count(lead.n_rows, 'row')} the gradient with respect to the output of {layer} was a straight "
+            "line over that output, the same to the last digits: that of a squared error with one target for all "
+            f"samples of a batch. From batch to batch that target went from {say_number(lead.low)} to "
+            f"{say_number(lead.high)}: it is the mean of the batch's targets.",
+            target_min=lead.low,
+            target_max=lead.high,
+        ),
+        hypotheses=tuple(advise_shared_target()),
+    )
 
 
 def tell_still(lead: Still, scene: Scene) -> Finding:
