@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import is_found, names_culprit, play
-from tests.health.catalogue.sixth import BROKEN
+from tests.health.catalogue.seventh import BROKEN
 
 
 def marked(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.health.catalogue.play import play
-from tests.health.catalogue.sixth import HEALTHY
+from tests.health.catalogue.seventh import HEALTHY
 
 
 @pytest.mark.parametrize("name", HEALTHY)

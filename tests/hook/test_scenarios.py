@@ -187,6 +187,7 @@ VARIED = {
     "masked-nan": {"TRAINING_SET_SIZE": 256, "EPOCHS": 1, "SPREAD": 0.6},
     "log-zero": {},
     "learning-rate": {"LEARNING_RATE": 0.5},
+    "dead-relu": {"LEARNING_RATE": 1.5},
 }
 """With other seeds and sizes some break later, or only with larger inputs, a higher rate or more data."""
 CALM = {("wgan-gp", VARIANTS["narrow"])}

@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from tests.health.catalogue.play import Played, is_found, names_culprit, play
-from tests.health.catalogue.sixth import BROKEN, HEALTHY
+from tests.health.catalogue.seventh import BROKEN, HEALTHY
 
 BLIND = "written blind"
 """So begins the study of a case by someone who had not seen the rules."""
@@ -40,7 +40,7 @@ programs that neither knows. When the first 49 were first played, 39 were found;
 had been written, and four showed gaps in the rules, which were closed. Most break at once: how early a slow failure is
 told shows in few of them.
 
-Nearer to an estimate is what happened to the six sets *written blind*, by someone who had seen neither rules nor cases,
+Nearer to an estimate is what happened to the seven sets *written blind*, by someone who had seen neither rules nor cases,
 at their first play: of the first set's nine that broke five were found, of two the culprit was named; of the second
 set's twenty twelve were found (all eight that end in NaN, four of the twelve that only fail to learn), of eight the
 culprit was named, and its twelve healthy ones were silent; of the third set's twenty sixteen were found (all eight
@@ -50,7 +50,9 @@ ten were found (all eight that end in NaN, two of the twelve that only fail to l
 its twelve healthy ones were silent; of the fifth set's twenty-two, written after the studies, eighteen were found (all
 eleven that end in NaN, seven of the eleven that only fail to learn), of fourteen the culprit was named, and its ten
 healthy ones were silent; of the sixth set's twenty-two, all of which only fail to learn, twelve were found, of eleven
-the culprit was named, and its twelve healthy ones were silent. Each set was played with one seed. The rules have been
+the culprit was named, and its twelve healthy ones were silent; of the seventh set's twenty thirteen were found (all
+nine that end in NaN, four of the eleven that only fail to learn), of eleven the culprit was named, and of its eighteen
+healthy ones seventeen were silent and one was given a warning. Each set was played with one seed. The rules have been
 mended by them since, so their rows here are no estimate any more; what is still not found, or told with another cause,
 is listed below the table. What the tools of these studies report of their own sets: [published.md](published.md).
 """

@@ -1,0 +1,72 @@
+"""A seventh set by someone who had not seen the rules: after the studies, half of them ending in NaN.
+
+How it went at first stands in the table. What is not found says why.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.health.catalogue.broken import broken
+from tests.health.catalogue.healthy import healthy
+from tests.health.catalogue.play import script
+from tests.health.catalogue.sixth import BROKEN, HEALTHY
+
+__all__ = ["BROKEN", "HEALTHY"]
+
+HERE = Path(__file__).parent
+
+
+def enter(name: str, family: str, *kinds: str, **more: Any) -> None:
+    """Enters a broken script in the catalogue."""
+    broken(family, "written blind, seventh set", *kinds, **more)(script(HERE / "broken" / f"{name}.py"))
+
+
+enter("accelerometer_activity", "float16 overflow", "nonfinite_activation", layer="conv1d")
+enter("barometer_forecast", "sqrt of a negative", "nonfinite_activation", operations=("Sqrt",), code="mean_sq")
+enter("engine_sound_sinc", "where after NaN", "nonfinite_gradient", operations=("RealDiv",), code="tf.sin(x) / x")
+enter(
+    "fingerprint_embedding", "acos at 1", "singular_gradient", operations=("Reciprocal", "Acos"), code="tf.acos(cosine)"
+)
+enter("heating_policy", "log(0)", "nonfinite_loss", operations=("Log",), code="tf.math.log(1.0 - tf.square(action))")
+enter("icu_vitals_rnn", "exp overflow", "nonfinite_activation", operations=("While",), code="ops.exp(-gap")
+enter("leaf_disease_cnn", "learning rate that is NaN", "nonfinite_weight", cause=("learning rate itself",))
+enter("seal_dive_wgan", "sqrt(0)", "singular_gradient", operations=("SqrtGrad",), code="tf.sqrt(tf.reduce_sum(")
+enter("support_ticket_attention", "float16 overflow", "nonfinite_activation", cause=("float16",))
+enter(
+    "crop_yield_microbatch",
+    "gradients that are never cleared",
+    "loss_plateau",
+    gap="the loss swings to and fro, and its best is well; gradients are not the same from step to step",
+)
+enter("digit_hash_codes", "no slope", "zero_gradient", layer="encoder", cause=("without a slope",))
+enter("digit_vae", "posterior collapse", "dead_units", cause=("penalty",))
+enter(
+    "land_cover_tiles",
+    "labels that say nothing",
+    "loss_plateau",
+    gap="told is that units die and outputs become alike, as they do where there is nothing to learn",
+)
+enter("meter_digit_reader", "learning rate too high", "dead_units", "lr_too_high", cause=("learning rate",))
+enter("pathology_bag_mil", "an axis taken for another", "zero_gradient", layer="patch_attention", cause=("length one",))
+enter(
+    "plankton_transfer",
+    "frozen by mistake",
+    "loss_plateau",
+    gap="frozen layers' weights are not looked at: that they are as they were made is not seen",
+)
+enter(
+    "shell_command_rnn",
+    "vanishing over a sequence",
+    "vanishing_gradient",
+    "loss_plateau",
+    cause=("sequence", "recurren"),
+    gap="told is a loss that ended at guessing; what comes through the sequence is not seen",
+)
+enter("soil_spectra_carbon", "normalisation in evaluation", "loss_plateau", cause=("training=True",))
+enter("star_type_classifier", "logits for probabilities", "zero_gradient", layer="kind", cause=("from_logits=True",))
+enter("wind_farm_power", "targets that broadcast", "loss_plateau", cause=("broadcast",))
+
+for path in sorted((HERE / "healthy").glob("*.py")):
+    healthy(script(path))
