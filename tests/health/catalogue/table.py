@@ -40,10 +40,10 @@ programs that neither knows. When the first 49 were first played, 39 were found;
 had been written, and four showed gaps in the rules, which were closed. Most break at once: how early a slow failure is
 told shows in few of them.
 
-Nearer to an estimate is what happened to the seven sets *written blind*, by someone who had seen neither rules nor cases,
-at their first play: of the first set's nine that broke five were found, of two the culprit was named; of the second
-set's twenty twelve were found (all eight that end in NaN, four of the twelve that only fail to learn), of eight the
-culprit was named, and its twelve healthy ones were silent; of the third set's twenty sixteen were found (all eight
+Nearer to an estimate is what happened to the seven sets *written blind*, by someone who had seen neither rules nor
+cases, at their first play: of the first set's nine that broke five were found, of two the culprit was named; of the
+second set's twenty twelve were found (all eight that end in NaN, four of the twelve that only fail to learn), of eight
+the culprit was named, and its twelve healthy ones were silent; of the third set's twenty sixteen were found (all eight
 whose defect ends in NaN, one of them before it got there, and eight of the twelve that only fail to learn), of twelve
 the culprit was named, and its ten healthy ones were silent; of the fourth set's twenty, written after reports of users,
 ten were found (all eight that end in NaN, two of the twelve that only fail to learn), of ten the culprit was named, and

@@ -487,7 +487,6 @@ def digits_from_folders(watch: Watch, seed: int) -> None:
     THIRD,
     "loss_plateau",
     cause=("labels",),
-    gap="a loss at that of guessing among classes is judged after 1,000 values only: healthy ones may start there",
 )
 def digits_from_streams(watch: Watch, seed: int) -> None:
     """Images and labels are shuffled each on their own before they are zipped, so that each image gets a random

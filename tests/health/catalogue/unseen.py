@@ -465,7 +465,7 @@ def vae_posterior_collapse(watch: Watch, seed: int) -> None:
     "vanishing_gradient",
     "loss_plateau",
     layer="memory",
-    gap="the loss guesses at ln 2, but is judged after 1,000 values only; gradients inside the loop are not seen",
+    gap="told is a loss that ended at guessing; gradients inside the loop are not seen",
 )
 def first_token_of_a_hundred(watch: Watch, seed: int) -> None:
     """A SimpleRNN of small random recurrent weights must carry the first token over 100 steps: the gradient
@@ -511,7 +511,6 @@ def sigmoid_for_a_score(watch: Watch, seed: int) -> None:
     UNSEEN,
     "loss_plateau",
     cause=("broadcast",),
-    gap="the loss is still falling towards the variance of the targets: it stands there from step 250 on",
 )
 def targets_that_broadcast(watch: Watch, seed: int) -> None:
     """Predictions of shape (32, 1) against targets of shape (32,): the difference broadcasts to (32, 32), so

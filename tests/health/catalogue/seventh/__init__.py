@@ -40,7 +40,7 @@ enter(
     "loss_plateau",
     gap="the loss swings to and fro, and its best is well; gradients are not the same from step to step",
 )
-enter("digit_hash_codes", "no slope", "zero_gradient", layer="encoder", cause=("without a slope",))
+enter("digit_hash_codes", "no slope", "zero_gradient", layer="encoder", cause=("on the way to the loss",))
 enter("digit_vae", "posterior collapse", "dead_units", cause=("penalty",))
 enter(
     "land_cover_tiles",

@@ -45,12 +45,7 @@ enter("ring_samples", "collapsed representation", "dead_units", cause=("Mode col
 enter("turbine_power", "normalisation in evaluation", "loss_plateau", layer="normalization", cause=("training=True",))
 enter("wine_origin", "vanishing gradient", "vanishing_gradient", layer="dense", cause=("Saturating",))
 enter("dialect_experts", "disconnected", "missing_gradient", layer="dense", cause=("operation without a gradient",))
-enter(
-    "rent_estimate",
-    "targets that broadcast",
-    "loss_plateau",
-    gap="targets that enter an eager loop by no loss of Keras are not seen, nor is the shape of what is compared",
-)
+enter("rent_estimate", "targets that broadcast", "loss_plateau", cause=("broadcast",))
 enter(
     "banner_choice",
     "an axis taken for another",
