@@ -50,7 +50,16 @@ OPERATIONS = [
                 "lines": ["def spread(a, b):", "    dist = tf.norm(a - b, axis=0)", "    return dist"],
             },
         },
-    }
+    },
+    {
+        "type": "While",
+        "name": "mlp/cell/while",
+        "layer": "mlp/cell",
+        "is_gradient": False,
+        "forward": None,
+        "source": None,
+        "inside": [{"type": "Exp", "source": {"file": "cell.py", "line": 7, "code": "fade = tf.exp(-gap)"}}],
+    },
 ]
 STATISTICS = np.arange(48, dtype=np.float32).reshape(2, 2, 12)
 STATISTICS[1, 0, :5] = np.nan
@@ -92,7 +101,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         n_lost=3,
         cost=0.012,
         n_skipped=1,
-        operations=np.array([[[0, 0, 0.5, 2, 0, 6]], [[1, 0, 0, np.inf, 1, 6]]], np.float32),
+        operations=np.array([[[0, 0, 0.5, 2, 0, 6]] * 2, [[1, 0, 0, np.inf, 1, 6]] * 2], np.float32),
     ),
     "scalars": scalars_message(
         seq=2, name="val_loss", steps=STEPS, times=TIMES, values=np.array([1.5, np.nan], np.float32)
@@ -173,8 +182,8 @@ def test_the_server_understands_the_columns_of_an_input() -> None:
 
 
 def test_blocks_come_back_as_arrays() -> None:
-    rows = decode_rows(decode(recorded("rows")), n_tensors=2, n_scalars=2, n_operations=1)
-    assert rows["operations"].shape == (2, 1, len(OPERATION_STATISTICS))
+    rows = decode_rows(decode(recorded("rows")), n_tensors=2, n_scalars=2, n_operations=2)
+    assert rows["operations"].shape == (2, 2, len(OPERATION_STATISTICS))
     assert rows["operations"][1, 0, OPERATION_STATISTICS.index("amplification")] == np.inf
     np.testing.assert_array_equal(rows["statistics"], STATISTICS)
     np.testing.assert_array_equal(rows["steps"], STEPS)

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from websockets.exceptions import ConnectionClosed
 
-from gradwatch_server import ingest
+from gradwatch_server import ingest, verdict
 from gradwatch_server.health import Engine
 from tests.serving import Server
 from tests.synthetic import SyntheticHook, SyntheticRun, stream
@@ -68,6 +68,21 @@ def test_an_engine_that_fails_does_not_stop_the_recording(start_server, monkeypa
     assert server.get(f"/api/runs/{run.run_id}/findings")["findings"] == findings
     assert metric(server, "gradwatch_health_failures_total") == 1
     assert f"the health engine failed on run {run.run_id}" in caplog.text
+
+
+def test_an_earlier_run_that_cannot_be_read_does_not_stop_the_recording(start_server, monkeypatch, caplog) -> None:
+    server = start_server()
+
+    def fail(*_):
+        raise OSError("a page of the earlier run is damaged")
+
+    monkeypatch.setattr(verdict, "read_measure", fail)
+    run = SyntheticRun("sick", 2, 120)
+    stream(server.url, run)
+    assert server.get(f"/api/runs/{run.run_id}")["last_step"] == 119
+    assert server.get(f"/api/runs/{run.run_id}/findings")["findings"]
+    assert metric(server, "gradwatch_health_failures_total") == 1
+    assert f"run {run.run_id}, worker 0 is judged without an earlier run" in caplog.text
 
 
 def test_a_slow_engine_delays_its_own_run_alone(start_server, monkeypatch) -> None:
