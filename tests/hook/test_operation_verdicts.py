@@ -277,6 +277,22 @@ def test_nan_that_comes_in_with_the_data_is_blamed_on_no_operation(watch, read):
     assert [link["what"] for link in found.evidence["chain"]][:3] == ["input", "activation", "loss"]
 
 
+@pytest.mark.parametrize("jit", [False, True], ids=["plain", "jit"])
+def test_nan_in_the_data_that_a_pool_turns_into_the_smallest_number_there_is(watch, read, jit):
+    """What overflows behind the pool was broken before it, and the input has not come out of it."""
+    inputs = keras.Input((WIDTH,))
+    values = layers.Conv1D(4, 1, name="first")(layers.Reshape((WIDTH, 1))(inputs))
+    pooled = layers.Flatten()(layers.MaxPooling1D(WIDTH)(values))
+    middle = layers.Dense(4, kernel_initializer=keras.initializers.Constant(9.0), name="second")(pooled)
+    model = keras.Model(inputs, layers.Dense(3, name="logits")(middle))
+    watched = watch(model)
+    fit(model, spoiled(np.nan), jit_compile=jit)
+    found = diagnose(read(watched)).findings()[0]
+    assert (found.kind, found.first_step) == ("nonfinite_input", SICK_STEP), found.title
+    assert found.evidence["rows"] == [0, 1]
+    assert "The data hold NaN" in found.hypotheses[0].cause
+
+
 def test_norm_in_a_nested_function_is_told_by_its_line(watch, read):
     model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
     watched = watch(model)

@@ -370,7 +370,8 @@ class Engine:
                 if account is None or account.origin is None or account.culprit is None:
                     continue
                 culprit = account.culprit
-                given.is_late = culprit.name == account.origin.operation.name and not culprit.is_gradient
+                is_forward = culprit.name == account.origin.operation.name and not culprit.is_gradient
+                given.is_late = is_forward and not _has_broken_before(episodes, given, culprit)
 
     def _is_new(self, episode: Episode) -> bool:
         """Whether an input that was not finite before, without harm, has broken in a column that was finite then."""
@@ -379,3 +380,24 @@ class Engine:
         names = [episode.table.names[column] for column in episode.table.input]
         known = (self._columns.get((episode.stream, name)) for name in names)
         return any(columns is not None and columns.is_new(episode.first_step) for columns in known)
+
+
+def _has_broken_before(episodes: Sequence[Episode], given: NonFinite, operation: Operation) -> bool:
+    """Whether a layer that comes before an operation's own had broken too: then what broke came in with the input.
+
+    A layer may swallow NaN on its way: the maximum of NaN alone is the smallest number there is, which overflows next.
+    """
+    table = given.table
+    if table is None:
+        return False
+    layers = [table.layers[column] for column in table.activation]
+    if operation.layer not in layers:
+        return False
+    n_before = layers.index(operation.layer)
+    return any(
+        isinstance(other, NonFinite)
+        and other.phase is Phase.ACTIVATION
+        and (other.stream, other.first_step) == (given.stream, given.first_step)
+        and bool((other.counts[:n_before] > 0).any())
+        for other in episodes
+    )

@@ -50,8 +50,8 @@ ten were found (all eight that end in NaN, two of the twelve that only fail to l
 its twelve healthy ones were silent; of the fifth set's twenty-two, written after the studies, eighteen were found (all
 eleven that end in NaN, seven of the eleven that only fail to learn), of fourteen the culprit was named, and its ten
 healthy ones were silent; of the sixth set's twenty-two, all of which only fail to learn, twelve were found, of eleven
-the culprit was named, and its twelve healthy ones were silent; of the seventh set's twenty thirteen were found (all
-nine that end in NaN, four of the eleven that only fail to learn), of eleven the culprit was named, and of its eighteen
+the culprit was named, and its twelve healthy ones were silent; of the seventh set's twenty twelve were found (eight of
+the nine that end in NaN, four of the eleven that only fail to learn), of ten the culprit was named, and of its eighteen
 healthy ones seventeen were silent and one was given a warning. Each set was played with one seed. The rules have been
 mended by them since, so their rows here are no estimate any more; what is still not found, or told with another cause,
 is listed below the table. What the tools of these studies report of their own sets: [published.md](published.md).

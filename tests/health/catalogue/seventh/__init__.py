@@ -23,7 +23,7 @@ def enter(name: str, family: str, *kinds: str, **more: Any) -> None:
     broken(family, "written blind, seventh set", *kinds, **more)(script(HERE / "broken" / f"{name}.py"))
 
 
-enter("accelerometer_activity", "float16 overflow", "nonfinite_activation", layer="conv1d")
+enter("accelerometer_activity", "0 / 0 in the data", "nonfinite_input", cause=("data hold NaN",))
 enter("barometer_forecast", "sqrt of a negative", "nonfinite_activation", operations=("Sqrt",), code="mean_sq")
 enter("engine_sound_sinc", "where after NaN", "nonfinite_gradient", operations=("RealDiv",), code="tf.sin(x) / x")
 enter(
