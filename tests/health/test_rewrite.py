@@ -30,6 +30,13 @@ LINES = [
     ("Exp", "w = tf.exp(z)", "w = tf.exp(tf.minimum(z, 30.0))"),
     ("Pow", "y = x ** 0.5", "y = tf.pow(tf.maximum(x, 1e-7), 0.5)"),
     ("Pow", "y = tf.pow(x, p)", "y = tf.pow(tf.maximum(x, 1e-7), p)"),
+    ("Sqrt", "n = ops.norm(x, axis=-1)", "n = ops.sqrt(ops.sum(ops.square(x), axis=-1) + 1e-12)"),
+    ("Log", "l = keras.ops.log(p)", "l = keras.ops.log(keras.ops.maximum(p, 1e-7))"),
+    ("Log", "z = ops.log(ops.softmax(z))", "z = ops.log_softmax(z)"),
+    ("Exp", "fade = ops.exp(-gap * rate)", "fade = ops.exp(ops.minimum(-gap * rate, 30.0))"),
+    ("RealDiv", "r = ops.divide(a, b)", "r = ops.divide_no_nan(a, b)"),
+    ("Pow", "y = ops.power(x, p)", "y = ops.power(ops.maximum(x, 1e-7), p)"),
+    ("Acos", "a = ops.arccos(c)", "a = ops.arccos(ops.clip(c, -(1 - 1e-6), 1 - 1e-6))"),
     ("Acos", "a = tf.acos(c)", "a = tf.acos(tf.clip_by_value(c, -(1 - 1e-6), 1 - 1e-6))"),
 ]  # fmt: skip
 

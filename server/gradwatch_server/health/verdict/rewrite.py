@@ -105,65 +105,80 @@ def _name(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
-def _module(node: ast.Call, text: _Text) -> str:
-    """``tf`` of ``tf.math.log``; ``tf`` where it is not said."""
-    root: ast.expr = node.func
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    name = text.of(root) if isinstance(node.func, ast.Attribute) else "tf"
-    return name if name in {"tf", "tensorflow"} else "tf"
+_KERAS_NAMES: Final = {
+    "reduce_sum": "sum",
+    "clip_by_value": "clip",
+    "nn.log_softmax": "log_softmax",
+    "math.divide_no_nan": "divide_no_nan",
+}
+"""What `keras.ops` calls a function of TensorFlow, where it is not the same."""
+
+
+def _beside(node: ast.Call, text: _Text, function: str) -> str:
+    """A function from where the called one is: ``tf.maximum`` by ``tf.math.log``, ``ops.maximum`` by ``ops.log``.
+
+    ``tf`` where the line does not say.
+    """
+    module = text.of(node.func.value) if isinstance(node.func, ast.Attribute) else "tf"
+    if module.rpartition(".")[2] == "ops":
+        return f"{module}.{_KERAS_NAMES.get(function, function)}"
+    root = module.partition(".")[0]
+    return f"{root if root in {'tf', 'tensorflow'} else 'tf'}.{function}"
 
 
 def _safe_root(node: ast.AST, text: _Text) -> str | None:
     if not (isinstance(node, ast.Call) and node.args):
         return None
-    tf, name = _module(node, text), _name(node)
+    name = _name(node)
     if name in {"sqrt", "rsqrt"} and len(node.args) == 1:
         return f"{text.of(node.func)}({text.of(node.args[0])} + {EPSILON})"
     if name not in _NORMS or any(keyword.arg in {"ord", None} for keyword in node.keywords) or len(node.args) > 1:
         return None
     options = "".join(f", {text.of(keyword)}" for keyword in node.keywords if keyword.arg in {"axis", "keepdims"})
-    return f"{tf}.sqrt({tf}.reduce_sum({tf}.square({text.of(node.args[0])}){options}) + {EPSILON})"
+    sqrt, total, square = (_beside(node, text, function) for function in ("sqrt", "reduce_sum", "square"))
+    return f"{sqrt}({total}({square}({text.of(node.args[0])}){options}) + {EPSILON})"
 
 
 def _safe_log(node: ast.AST, text: _Text) -> str | None:
     if not (isinstance(node, ast.Call) and _name(node) in {"log", "log1p"} and len(node.args) == 1):
         return None
-    tf, argument = _module(node, text), node.args[0]
+    argument = node.args[0]
     if _name(node) == "log" and isinstance(argument, ast.Call) and _name(argument) in _SOFTMAX and argument.args:
         inside = ", ".join(text.of(part) for part in (*argument.args, *argument.keywords))
-        return f"{tf}.nn.log_softmax({inside})"
+        return f"{_beside(node, text, 'nn.log_softmax')}({inside})"
     least = LOG_EPSILON if _name(node) == "log" else f"-1 + {LOG_EPSILON}"
-    return f"{text.of(node.func)}({tf}.maximum({text.of(argument)}, {least}))"
+    return f"{text.of(node.func)}({_beside(node, text, 'maximum')}({text.of(argument)}, {least}))"
 
 
 def _safe_division(node: ast.AST, text: _Text) -> str | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return f"tf.math.divide_no_nan({text.of(node.left)}, {text.of(node.right)})"
     if isinstance(node, ast.Call) and _name(node) in {"divide", "truediv"} and len(node.args) == 2:
-        return f"tf.math.divide_no_nan({text.of(node.args[0])}, {text.of(node.args[1])})"
+        divide = _beside(node, text, "math.divide_no_nan")
+        return f"{divide}({text.of(node.args[0])}, {text.of(node.args[1])})"
     return None
 
 
 def _safe_exp(node: ast.AST, text: _Text) -> str | None:
     if isinstance(node, ast.Call) and _name(node) in {"exp", "expm1", "sinh", "cosh"} and len(node.args) == 1:
-        return f"{text.of(node.func)}({_module(node, text)}.minimum({text.of(node.args[0])}, 30.0))"
+        return f"{text.of(node.func)}({_beside(node, text, 'minimum')}({text.of(node.args[0])}, 30.0))"
     return None
 
 
 def _safe_power(node: ast.AST, text: _Text) -> str | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         return f"tf.pow(tf.maximum({text.of(node.left)}, {LOG_EPSILON}), {text.of(node.right)})"
-    if isinstance(node, ast.Call) and _name(node) == "pow" and len(node.args) == 2:
-        return f"{text.of(node.func)}(tf.maximum({text.of(node.args[0])}, {LOG_EPSILON}), {text.of(node.args[1])})"
+    if isinstance(node, ast.Call) and _name(node) in {"pow", "power"} and len(node.args) == 2:
+        base = f"{_beside(node, text, 'maximum')}({text.of(node.args[0])}, {LOG_EPSILON})"
+        return f"{text.of(node.func)}({base}, {text.of(node.args[1])})"
     return None
 
 
 def _safe_arc(node: ast.AST, text: _Text) -> str | None:
     if not (isinstance(node, ast.Call) and _name(node) in _ARCS and len(node.args) == 1):
         return None
-    tf, least = _module(node, text), "1 - 1e-6"
-    return f"{text.of(node.func)}({tf}.clip_by_value({text.of(node.args[0])}, -({least}), {least}))"
+    least = "1 - 1e-6"
+    return f"{text.of(node.func)}({_beside(node, text, 'clip_by_value')}({text.of(node.args[0])}, -({least}), {least}))"
 
 
 _ARCS: Final = {"acos", "asin", "atanh", "arccos", "arcsin", "arctanh"}
