@@ -331,9 +331,12 @@ class Engine:
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]
                 episode.gradient_factor = max(factors, default=math.nan)
-            elif isinstance(episode, Plateau) and episode.is_early and len(applied) == 1:
-                ratio = testimony.known.read(UPDATE_RATIO, applied[0].number).recent
-                compare_level(episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio)
+            elif isinstance(episode, Plateau) and len(applied) == 1:
+                table = applied[0].table
+                episode.n_gates = table.count_gates(table.kernels)
+                if episode.is_early:
+                    ratio = testimony.known.read(UPDATE_RATIO, applied[0].number).recent
+                    compare_level(episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio)
 
     def _order_optimizers(self, episodes: Sequence[Episode]) -> None:
         """Of several optimizers in a step each has a forward pass and a loss, and what the first breaks the next meets.

@@ -493,6 +493,7 @@ class Plateau(Episode):
         is_other_rank: whether targets and outputs have another number of dimensions.
         is_final: whether these are the last values of a run that has ended.
         start: of such a run, the median of its first values.
+        n_gates: of the model's first recurrent layer, 0 where it has none.
     """
 
     name: str = ""
@@ -507,6 +508,7 @@ class Plateau(Episode):
     is_other_rank: bool = False
     is_final: bool = False
     start: float = float("nan")
+    n_gates: int = 0
 
 
 @dataclass(eq=False)

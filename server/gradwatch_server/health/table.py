@@ -119,6 +119,21 @@ class TensorTable:
         is_whole = (self.weight_of[self.kernels] >= 0) & (self.update_of[self.kernels] >= 0)
         return self.kernels[is_whole]
 
+    def count_gates(self, positions: Index) -> int:
+        """How many gates the first recurrent layer among gradient positions has, its state included; 0 for none.
+
+        It has a second kernel that takes its own units: n columns from n rows for each gate.
+        """
+        shapes: dict[str, list[tuple[int, ...]]] = {}
+        for position in positions.tolist():
+            shapes.setdefault(self.layer_of_gradient(position), []).append(self.shapes[int(self.gradient[position])])
+        for pair in shapes.values():
+            if len(pair) == 2 and len(pair[0]) == len(pair[1]) == 2 and pair[0][1] == pair[1][1]:
+                n_gates, rest = divmod(pair[1][1], max(pair[1][0], 1))
+                if rest == 0 and n_gates in (1, 3, 4):
+                    return n_gates
+        return 0
+
     @property
     def states(self) -> Index:
         """The columns of weights without a gradient: what layers keep beside what is trained (running statistics)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from gradwatch_server.health.baseline import Baseline
@@ -32,10 +31,6 @@ SHRUNK: Final = 0.1
 DIFFERENCES_LIMIT: Final = 5
 SETTING_LIMIT: Final = 40
 """Settings that are named, and the characters of a value: the page's comparison has them all."""
-DIFF_CODE: Final = """\
-# In a shell: what was changed in the code since the commit that trained well.
-git log --oneline -- train.py
-git diff COMMIT -- train.py"""
 LINEAR_CODE: Final = """\
 # No activation on the last layer of a regression, and targets of about unit size:
 output = tf.keras.layers.Dense(1)(x)
@@ -191,14 +186,14 @@ def advise_unheard(lead: Unheard) -> list[Hypothesis]:
             "`from_logits=True` is missing: the loss takes scores for probabilities, and clips them",
             0.85,
             f"The last layer has no activation and gave numbers from {say_number(lead.low)} to {say_number(lead.high)}."
-            " A cross-entropy that expects probabilities clips what is below 0, and a clip has slope 0 outside its "
-            "limits: the samples whose class has such a number teach nothing.",
+            " A cross-entropy that expects probabilities clips a score below 0, which then gets no gradient; a sample "
+            "whose scores are all clipped teaches nothing.",
             "Tell the loss that it gets logits. Or end the model in a softmax; not both.",
             MISSING_LOGITS_CODE,
         ),
         Hypothesis(
             "A weight or a mask of 0 leaves samples out of the loss",
-            0.2,
+            0.1,
             "A sample weight or a mask of 0 has the same effect, and may be meant.",
             "Look at the sample weights that the loss is given.",
             "print(sample_weight.min(), (sample_weight == 0).mean())   # the share that is left out",
@@ -304,10 +299,10 @@ def advise_behind(before: Baseline) -> list[Hypothesis]:
                 "The code or the data were changed since the last healthy run",
                 0.7,
                 f"This run was given the same settings as {before.name} ({before.run}), with which the loss came down. "
-                "Settings tell of neither code nor data.",
+                "Only settings are compared here; a change of the code or the data is not seen.",
                 "Compare the script and the data with those of that run; if nothing was changed, train with another "
                 "seed before you look further.",
-                DIFF_CODE,
+                "",
             )
         ]
     changes = ", ".join(f"{key} ({_say_setting(here)}, there {_say_setting(there)})" for key, there, here in shown)
@@ -319,20 +314,17 @@ def advise_behind(before: Baseline) -> list[Hypothesis]:
             0.7,
             f"With the settings of {before.name} ({before.run}) the loss came down. Not the same here: {changes}"
             + (f", and {n_more} more." if n_more else "."),
-            "Set them back one at a time, the likeliest first, and see each time whether the loss comes down.",
-            "\n".join(
-                f"{_say_name(key)} = {_say_setting(there)}  # as in {before.name}"
-                for key, there, _ in shown
-                if there is not None
-            ),
+            "Set them back one at a time, what steers the optimizer first, and see each time whether the loss comes "
+            "down.",
+            "\n".join(f"# {key}: {_say_setting(here)} here, {_say_setting(there)} there" for key, there, here in shown),
         ),
         Hypothesis(
             "The code or the data were changed since the last healthy run",
             0.3,
-            "Settings tell of neither code nor data.",
-            "Compare the script and the data with those of that run. If another task is trained now, dismiss this "
-            "finding: later runs are held against this one then.",
-            DIFF_CODE,
+            "Only settings are compared here; a change of the code or the data is not seen.",
+            "Compare the script and the data with those of that run. If this is meant to be another task, dismiss this "
+            "finding: later runs are compared with this one then.",
+            "",
         ),
     ]
 
@@ -340,10 +332,6 @@ def advise_behind(before: Baseline) -> list[Hypothesis]:
 def _say_setting(value: Any) -> str:
     text = "not set" if value is None else repr(value)
     return text if len(text) <= SETTING_LIMIT else f"{text[:SETTING_LIMIT]}…"
-
-
-def _say_name(key: str) -> str:
-    return re.sub(r"\W", "_", key)
 
 
 def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypothesis]:

@@ -61,7 +61,8 @@ norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-6)
 ratio = a / (tf.abs(b) + 1e-3)"""
 
 MISSING_LOGITS_CODE: Final = """\
-loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)   # the only change; Binary... for one output"""
+# In `compile`, or where the loss is made, in place of the one that is there (Binary... for one output):
+loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)"""
 
 OUTPUT_CODE: Final = """\
 # One output: a sigmoid in place of the softmax, which over one number is always 1. `h` is what the layer before gives:

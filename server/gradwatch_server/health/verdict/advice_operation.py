@@ -102,7 +102,8 @@ _SMALL_DIVISION = _DIVISION._replace(
 _EXP = _Remedy(
     "An exponential that overflows",
     "exp(x) leaves float32 above x = 88.7, and float16 above 11. Inf divided by Inf, or Inf minus Inf, is then NaN.",
-    "Subtract the largest value first (log-sum-exp, softmax), or bound the argument.",
+    "Subtract the largest value first (log-sum-exp, softmax), or bound the argument. Where it is meant to fade, exp of "
+    "minus a rate times something, keep the rate above 0: then it cannot overflow.",
     "total = tf.reduce_logsumexp(x, axis=-1)         # instead of log(sum(exp(x)))\n"
     "p = tf.nn.softmax(x)                            # instead of exp(x) / sum(exp(x))\n"
     "y = tf.exp(tf.minimum(x, 30.0))                 # where exp itself is meant",

@@ -54,10 +54,15 @@ log_p = tf.nn.log_softmax(scores)                       # for log(softmax); for 
 loss = tf.keras.losses.CategoricalCrossentropy(from_logits=True)   # no softmax before it; Sparse... for class numbers
 y = tf.math.log(x + 1e-3)                               # for any other logarithm: a slope of 1,000 at the most"""
 
+SEQUENCE_CODE: Final = """\
+layer = tf.keras.layers.GRU(units)                                # in place of SimpleRNN
+layer = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units))  # reads from both ends"""
 LEARN_CODE: Final = """\
-# Can the model learn 10 samples by heart? If not, the fault is in the model or the loss, not in the data.
-model.fit(x[:10], y[:10], epochs=500, verbose=0)
-print(model.evaluate(x[:10], y[:10]))"""
+# Can a fresh copy learn 10 samples by heart? If not, the fault is in the model or the loss, not in the data.
+fresh = tf.keras.models.clone_model(model)
+fresh.compile(optimizer="adam", loss=model.loss)
+fresh.fit(x[:10], y[:10], epochs=500, verbose=0)
+print(fresh.evaluate(x[:10], y[:10]))"""
 
 
 def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
@@ -183,15 +188,16 @@ def advise_shared_target() -> list[Hypothesis]:
             0.9,
             "Predictions of shape [n, 1] minus targets of shape [n] are n by n differences, without an error: each "
             "output is pulled to all targets of its batch, and the best it can do is give their mean.",
-            "Give both the same shape before one is subtracted from the other.",
+            "Print both shapes where the loss is computed, and give both the same before one is subtracted from the "
+            "other.",
             ERROR_CODE,
         ),
         Hypothesis(
             "The loss is given one target for the whole batch",
-            0.2,
+            0.1,
             "A label of a whole group, or a mean of the targets, has the same gradient. It may be meant.",
-            "Print the shapes of targets and predictions where the loss is computed.",
-            "print(y.shape, prediction.shape)",
+            "Look at what is given to the loss as targets.",
+            "",
         ),
     ]
 
@@ -207,9 +213,10 @@ def _labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
     )
 
 
-def advise_plateau(scene: Scene) -> list[Hypothesis]:
+def advise_plateau(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     """Causes of a loss that stays at what guessing gives."""
     found = [
+        *_sequences(lead.n_gates),
         _labels("the loss of guessing"),
         Hypothesis(
             "The outputs and the loss do not fit together",
@@ -222,6 +229,23 @@ def advise_plateau(scene: Scene) -> list[Hypothesis]:
         *_rates(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _sequences(n_gates: int) -> list[Hypothesis]:
+    if not n_gates:
+        return []
+    # A recurrence without gates forgets within some ten steps.
+    return [
+        Hypothesis(
+            "What stands early in a sequence does not reach its end: a recurrence over many steps",
+            0.5 if n_gates == 1 else 0.3,
+            "A recurrent layer passes its state, and the gradient, from step to step of the sequence; each time a part "
+            "is lost, most of all where its function is a sigmoid. What the loss asks for may stand too far back.",
+            "Use GRU or LSTM, shorter sequences or attention; or let it read the sequence backwards, where what counts "
+            "stands first.",
+            SEQUENCE_CODE,
+        )
+    ]
 
 
 def _rates(scene: Scene) -> list[Hypothesis]:

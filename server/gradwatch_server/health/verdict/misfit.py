@@ -154,6 +154,8 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
     table = table_of(lead)
     layer, share = table.layer_of(lead.column), say_number(round(100 * lead.share))
     verb, since = ("get", f"since {say_step(lead.first_step)}") if lead.is_open else ("got", _say_span(lead))
+    recent = scene.testimony.known.read_loss().recent
+    loss = "not near its end" if recent is None else say_number(recent)
     return Finding(
         kind=kind_of(lead),
         severity=WARNING,
@@ -164,8 +166,8 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
         tensor=table.names[lead.column],
         evidence=scene.evidence(
             f"At {say_step(lead.known_step)} the gradient with respect to the output of {layer}, the last layer, was "
-            f"exactly 0 for {share} % of the samples or more, though the loss has not come to its end. A cross-entropy "
-            "of scores has a gradient for every sample.",
+            f"exactly 0 for {share} % of the samples. They are not simply learned: the loss was still {loss}. With "
+            "logits every sample would have a gradient.",
             share=lead.share,
             output_min=lead.low,
             output_max=lead.high,

@@ -21,6 +21,8 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
     tensor, last = table.name_gradient(lead.position), table.name_gradient(lead.last_position)
     ratio = lead.first / lead.last
     loss = scene.testimony.known.read_loss()
+    on_the_way = table.kernels[(lead.position <= table.kernels) & (table.kernels <= lead.last_position)]
+    is_recurrent = table.count_gates(on_the_way) > 0
     return Finding(
         kind="vanishing_gradient",
         severity=WARNING,
@@ -40,7 +42,7 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
             loss_initial=loss.initial,
             loss_recent=loss.recent,
         ),
-        hypotheses=tuple(advise_vanishing(ratio, scene, is_recurrent=_is_recurrent(lead, table))),
+        hypotheses=tuple(advise_vanishing(ratio, scene, is_recurrent=is_recurrent)),
     )
 
 
@@ -172,20 +174,6 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
                 is_softmax_of_one=is_everything and _is_softmax_of_one(table, lead.output),
             )
         ),
-    )
-
-
-def _is_recurrent(lead: Vanishing, table: TensorTable) -> bool:
-    """Whether a layer on the way has a second kernel that takes its own units: n columns from n rows, 1 to 4 gates."""
-    shapes: dict[str, list[tuple[int, ...]]] = {}
-    for position in table.kernels[(lead.position <= table.kernels) & (table.kernels <= lead.last_position)].tolist():
-        shapes.setdefault(table.layer_of_gradient(position), []).append(table.shapes[int(table.gradient[position])])
-    return any(
-        len(pair) == 2
-        and len(pair[0]) == len(pair[1]) == 2
-        and pair[0][1] == pair[1][1]
-        and pair[1][1] in {n * pair[1][0] for n in (1, 3, 4)}
-        for pair in shapes.values()
     )
 
 

@@ -34,6 +34,8 @@ __all__ = [
     "tell_undone",
 ]
 
+FALLEN_FACTOR: Final = 1.15
+"""Of the loss of guessing: from where on a start is said to be above it."""
 ALL_SHARE: Final = 0.995
 """From this share on all units are said to be meant."""
 
@@ -110,7 +112,7 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
     evidence = scene.evidence(
         f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} the median of {lead.name} was "
         f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, without falling. {meaning}"
-        + (f" It began at {say_number(lead.start)}, and was at no time any better." if lead.is_final else ""),
+        + (f" {_say_course(lead)}" if lead.is_final else ""),
         is_final=lead.is_final,
         level=lead.level,
         spread=lead.spread,
@@ -123,9 +125,15 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
         scene,
         title,
         evidence,
-        advise_batch(lead) if lead.is_from_start else advise_plateau(scene),
+        advise_batch(lead) if lead.is_from_start else advise_plateau(lead, scene),
         subject=lead.name,
     )
+
+
+def _say_course(lead: Plateau) -> str:
+    if lead.start > FALLEN_FACTOR * lead.guess:
+        return f"It came down to that from {say_number(lead.start)}, and never below."
+    return f"It began at {say_number(lead.start)}, and was at no time any better."
 
 
 def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
@@ -153,9 +161,10 @@ def tell_shared_target(lead: SharedTarget, scene: Scene) -> Finding:
     """The finding of a squared error that gives all samples of a batch one target."""
     table = table_of(lead)
     layer, since = table.layer_of(lead.column), say_step(lead.first_step)
-    title = f"The loss pulls all outputs of a batch to one number since {since}: every sample has the same target"
+    title = f"The loss acts as if all samples of a batch had one target, since {since}"
     if not lead.is_open:
-        title = f"The loss pulled all outputs of a batch to one number from {since} to {say_step(lead.last_step)}"
+        until = say_step(lead.last_step)
+        title = f"The loss acted as if all samples of a batch had one target, from {since} to {until}"
     return Finding(
         kind=kind_of(lead),
         severity=WARNING,
@@ -165,10 +174,10 @@ def tell_shared_target(lead: SharedTarget, scene: Scene) -> Finding:
         layer=layer,
         tensor=table.names[lead.column],
         evidence=scene.evidence(
-            f"In {say_count(lead.n_rows, 'row')} the gradient with respect to the output of {layer} was a straight "
-            "line over that output, the same to the last digits: that of a squared error with one target for all "
-            f"samples of a batch. From batch to batch that target went from {say_number(lead.low)} to "
-            f"{say_number(lead.high)}: it is the mean of the batch's targets.",
+            f"In {say_count(lead.n_rows, 'logged step')} the gradient with respect to the output of {layer} depended "
+            "on that output alone, never on a sample's own target: within a batch it was the output minus one number, "
+            "times a constant, to the last digits. That number went from "
+            f"{say_number(lead.low)} to {say_number(lead.high)} from batch to batch, as the mean of its targets does.",
             target_min=lead.low,
             target_max=lead.high,
         ),

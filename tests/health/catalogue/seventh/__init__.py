@@ -61,8 +61,7 @@ enter(
     "vanishing over a sequence",
     "vanishing_gradient",
     "loss_plateau",
-    cause=("sequence", "recurren"),
-    gap="told is a loss that ended at guessing; what comes through the sequence is not seen",
+    cause=("sequence",),
 )
 enter("soil_spectra_carbon", "normalisation in evaluation", "loss_plateau", cause=("training=True",))
 enter("star_type_classifier", "logits for probabilities", "zero_gradient", layer="kind", cause=("from_logits=True",))
