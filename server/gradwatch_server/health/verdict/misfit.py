@@ -306,7 +306,7 @@ def tell_behind(lead: Behind, scene: Scene) -> Finding:
     before, here = lead.baseline, say_number(lead.level)
     known = say_step(lead.known_step)
     title = (
-        f"{name} does not come down as it did in the last healthy run: {here} at {known}, where {before.name} was at "
+        f"{name} does not come down as it did in the last healthy run: {here} at {known}, where that was at "
         f"{say_number(lead.there_level)} by {say_step(lead.there_step)}"
     )
     if lead.closed_step is not None:
