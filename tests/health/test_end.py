@@ -65,6 +65,14 @@ def test_what_is_no_guess(name: str) -> None:
     assert ended(LEARNED[name]).findings() == []
 
 
+def test_a_part_of_the_loss_may_stay_at_guessing() -> None:
+    """As that of an adversary does, which is to learn nothing."""
+    engine = run_of(noisy(2 * GUESS * np.exp(-np.arange(N) / 40.0))).feed()
+    engine.feed_scalar("domain_loss", np.arange(N), noisy(GUESS))
+    engine.finish()
+    assert engine.findings() == []
+
+
 def test_a_run_that_goes_on_is_judged_anew() -> None:
     loss = np.concatenate([noisy(GUESS), noisy(GUESS * np.exp(-np.arange(N) / 40.0))])
     run, engine = run_of(loss), Engine()

@@ -203,8 +203,9 @@ class Engine:
     def finish(self) -> None:
         """Says that the run has ended, so that nothing is waited for any more; it may go on all the same."""
         has_classes = all(math.isnan(state.targets.variance) for state in self._streams.values())
-        for rules in self._scalar_rules.values():
-            rules.plateau.finish(has_classes=has_classes)
+        for (_, name), rules in self._scalar_rules.items():
+            if self._is_total(name):  # a part may be meant to stay at guessing, as that of an adversary
+                rules.plateau.finish(has_classes=has_classes)
         self._ask_questions()
 
     def _find(self, stream: int) -> Stream:
@@ -245,6 +246,10 @@ class Engine:
                 rules.plateau.n_classes = self._count_classes(stream)
             for rule in rules:
                 rule.feed(steps, values)
+
+    def _is_total(self, name: str) -> bool:
+        """Whether a loss is the one that is trained on, as far as its name and the others tell."""
+        return name == "loss" or len(self._scalar_rules) == 1
 
     def _count_classes(self, stream: int) -> int:
         state = self._streams.get(stream)
@@ -321,12 +326,10 @@ class Engine:
                     told |= set().union(*(table.names_of_gradients(left_out=True) for table in earlier))
                 episode.positions = tuple(p for p in episode.positions if name(p) not in told)
             elif isinstance(episode, Relapse):
-                is_total = episode.name == "loss" or len(self._scalar_rules) == 1
                 has_scale = len(applied) == 1 and (applied[0].order.is_of_labels or applied[0].stale.is_long)
-                episode.is_judged = is_total and has_scale
+                episode.is_judged = self._is_total(episode.name) and has_scale
             elif isinstance(episode, Behind):
-                is_total = episode.name == "loss" or len(self._scalar_rules) == 1
-                episode.is_judged = is_total and len(applied) == 1
+                episode.is_judged = self._is_total(episode.name) and len(applied) == 1
             elif isinstance(episode, Runaway):
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]
