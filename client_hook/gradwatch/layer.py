@@ -28,6 +28,9 @@ __all__ = ["LayerProbe"]
 RESHAPING: Final = (keras.layers.InputLayer, keras.layers.Flatten, keras.layers.Reshape, keras.layers.Permute)
 """Layers whose output holds the elements of their input."""
 OUTPUTS_MAX: Final = 10_000
+CALLS_MAX: Final = 16
+"""Calls of one layer in a step, the first ones: a network that a solver unrolls is called hundreds of times, and to
+look at each would make its first step minutes long."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -116,7 +119,9 @@ class LayerProbe:
         if any(ref() is tensor for _, ref in reversed(self._outputs)):
             return  # the last layer's, passed on by the model or block around it
         path = str(layer.path or layer.name)
-        name = self._taps.name("activation", f"{path}:{place}" if place else path)
+        name = self._taps.name("activation", f"{path}:{place}" if place else path, CALLS_MAX)
+        if name is None:
+            return
         shape = tuple(tensor.shape.as_list()) if tensor.shape.rank is not None else ()
         tap = Tap("activation", name, path, shape, tensor.dtype.name, _activation_of(layer))
         self._add(tap, tensor)

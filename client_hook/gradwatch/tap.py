@@ -84,11 +84,13 @@ class Taps:
         self._rows: OrderedDict[int, list[tuple[Any, Tap, Tensor | _Waiting]]] = OrderedDict()
         self._names: dict[int, Counter[tuple[str, str]]] = {}
 
-    def name(self, kind: str, name: str) -> str:
-        """``name``, or ``name (2)`` where the step has that one already."""
+    def name(self, kind: str, name: str, limit: int) -> str | None:
+        """``name``, or ``name (2)`` where the step has that one already; None where it has had ``limit`` of them."""
         used = self._names.setdefault(_place(), Counter())
         used[kind, name] += 1
         n = used[kind, name]
+        if n > limit:
+            return None
         return name if n == 1 else f"{name} ({n})"
 
     def add(self, tap: Tap, row: Tensor) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from gradwatch.layer import CALLS_MAX
 from tests.hook import training
 from tests.hook.training import LOSS, N_CLASSES, WIDTH, data, dense
 from tests.numerics.reference import COUNTS, NAMES, cosine_distance, row
@@ -384,6 +385,30 @@ def test_a_step_that_calls_the_parts_of_a_model(watch, read, eagerly):
     rebuilt = encoded @ untrained.decoder.layers[-1].kernel.numpy()
     expected = np.linalg.norm(2 * (rebuilt - x[0]) / x[0].size)
     assert recording.statistics("backprop", slope)[0, NAMES.index("norm")] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_layer_that_is_called_very_often_in_a_step_is_looked_at_a_few_times(watch, read):
+    x, y = vectors()
+    model = keras.Sequential([keras.Input((WIDTH,)), dense(WIDTH, "again", "tanh")], name="unrolled")
+    watched, optimizer = watch(model), keras.optimizers.SGD(0.01)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            state = x
+            for _ in range(2 * CALLS_MAX):
+                state = model(state, training=True)
+            loss = tf.reduce_mean(tf.square(state))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True)
+        )
+
+    step(x[0])
+    recording = read(watched)
+    names = recording.tensors("activation")
+    assert len(names) == CALLS_MAX
+    assert names[-1].endswith(f"again ({CALLS_MAX})")
+    assert recording.tensors("backprop") == names
 
 
 def test_two_models_in_one_step(watch, read):
