@@ -62,6 +62,7 @@ class LayerProbe:
         self._calls = threading.local()
         self._parts: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
         self._outputs: list[tuple[Tap, weakref.ref[Any]]] = []
+        self._left_out: Callable[[], Any] = lambda: None
         self._held: list[Tensor] = []
         self._due = GraphMemo()
 
@@ -116,11 +117,12 @@ class LayerProbe:
         return is_part
 
     def _look_at(self, layer: Any, place: int, tensor: Tensor) -> None:
-        if any(ref() is tensor for _, ref in reversed(self._outputs)):
+        if any(ref() is tensor for _, ref in reversed(self._outputs)) or self._left_out() is tensor:
             return  # the last layer's, passed on by the model or block around it
         path = str(layer.path or layer.name)
         name = self._taps.name("activation", f"{path}:{place}" if place else path, CALLS_MAX)
         if name is None:
+            self._left_out = weakref.ref(tensor)
             return
         shape = tuple(tensor.shape.as_list()) if tensor.shape.rank is not None else ()
         tap = Tap("activation", name, path, shape, tensor.dtype.name, _activation_of(layer))

@@ -388,7 +388,7 @@ def test_a_step_that_calls_the_parts_of_a_model(watch, read, eagerly):
 
 
 def test_a_layer_that_is_called_very_often_in_a_step_is_looked_at_a_few_times(watch, read):
-    x, y = vectors()
+    x, _ = vectors()
     model = keras.Sequential([keras.Input((WIDTH,)), dense(WIDTH, "again", "tanh")], name="unrolled")
     watched, optimizer = watch(model), keras.optimizers.SGD(0.01)
 
