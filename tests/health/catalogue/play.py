@@ -108,7 +108,7 @@ def collected() -> Iterator[list[Collector]]:
         warnings.catch_warnings(),
     ):
         warnings.filterwarnings("ignore", message="Gradients do not exist")
-        warnings.filterwarnings("ignore", message=".*does not have a `build.*method implemented")
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"keras\.")  # what users are warned of
         warnings.filterwarnings("ignore", message="You are using a softmax over axis -1")
         yield made
 
