@@ -41,7 +41,7 @@ class SharedTargetRule:
 
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
-        self._output, self._signal = self._find(table)
+        self._output, self._signal = table.linear_output if self._is_single(table) else (-1, -1)
         self._streaks = Streaks(1)
         self._sizes: dict[int, float] = {}
         """The multiple for each batch size, times its samples: the last batch of an epoch may be smaller."""
@@ -50,15 +50,12 @@ class SharedTargetRule:
         self.episodes: list[SharedTarget] = []
 
     @staticmethod
-    def _find(table: TensorTable) -> tuple[int, int]:
+    def _is_single(table: TensorTable) -> bool:
+        """Whether the last layer gives one number for each sample, in a type that holds the multiple well enough."""
         if not len(table.activation):
-            return -1, -1
+            return False
         output = int(table.activation[-1])
-        is_single = len(table.shapes[output]) == 2 and table.shapes[output][1] == 1
-        if not is_single or table.functions[output] not in (None, "linear") or table.dtypes[output] == "float16":
-            return -1, -1
-        same = [c for c in table.backprop.tolist() if table.names[c] == table.names[output]]
-        return (output, same[0]) if same else (-1, -1)
+        return len(table.shapes[output]) == 2 and table.shapes[output][1] == 1 and table.dtypes[output] != "float16"
 
     def feed(self, block: Block) -> None:
         """Takes rows; one in which the outputs were not looked at, or hardly differ, changes nothing."""

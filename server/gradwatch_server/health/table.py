@@ -119,6 +119,15 @@ class TensorTable:
         is_whole = (self.weight_of[self.kernels] >= 0) & (self.update_of[self.kernels] >= 0)
         return self.kernels[is_whole]
 
+    @property
+    def linear_output(self) -> tuple[int, int]:
+        """The columns of the last layer's output and of the gradient with respect to it; -1 behind an activation."""
+        if not len(self.activation) or self.functions[int(self.activation[-1])] not in (None, "linear"):
+            return -1, -1
+        output = int(self.activation[-1])
+        same = [column for column in self.backprop.tolist() if self.names[column] == self.names[output]]
+        return (output, same[0]) if same else (-1, -1)
+
     def count_gates(self, positions: Index) -> int:
         """How many gates the first recurrent layer among gradient positions has, its state included; 0 for none.
 

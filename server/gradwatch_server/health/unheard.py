@@ -34,21 +34,18 @@ class UnheardRule:
 
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
-        self._output = int(table.activation[-1]) if len(table.activation) else -1
-        self._signal = self._find_signal(table)
+        self._output, self._signal = table.linear_output if self._is_of_classes(table) else (-1, -1)
         self._streaks = Streaks(1)
         self._current: Unheard | None = None
         self.episodes: list[Unheard] = []
 
-    def _find_signal(self, table: TensorTable) -> int:
-        """The column of the gradient with respect to the last output, -1 where it is not one of scores of classes."""
-        if self._output < 0 or not any("int" in table.dtypes[column] for column in table.entering("target")):
-            return -1
-        shape = table.shapes[self._output]
-        if table.functions[self._output] not in (None, "linear") or len(shape) != 2 or shape[1] < CLASSES_MIN:
-            return -1
-        same = [c for c in table.backprop.tolist() if table.names[c] == table.names[self._output]]
-        return same[0] if same else -1
+    @staticmethod
+    def _is_of_classes(table: TensorTable) -> bool:
+        """Whether the last layer gives a number for each of several classes, and the targets are classes."""
+        if not len(table.activation) or not any("int" in table.dtypes[column] for column in table.entering("target")):
+            return False
+        shape = table.shapes[int(table.activation[-1])]
+        return len(shape) == 2 and shape[1] >= CLASSES_MIN
 
     def feed(self, block: Block) -> None:
         """Takes rows; one in which the last layer was not looked at changes nothing."""

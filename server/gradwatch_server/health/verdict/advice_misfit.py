@@ -9,7 +9,7 @@ from gradwatch_server.health.episode import Dropped, Faint, Overclipped, Runaway
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.stale import Stale
-from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, MISSING_LOGITS_CODE, advise_rate
+from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, advise_missing_logits, advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
@@ -182,14 +182,11 @@ model.compile(optimizer=optimizer, loss=losses, loss_weights={"large": 1e-4, "sm
 def advise_unheard(lead: Unheard) -> list[Hypothesis]:
     """Causes of a loss that takes nothing of most samples."""
     return [
-        Hypothesis(
-            "`from_logits=True` is missing: the loss takes scores for probabilities, and clips them",
+        advise_missing_logits(
             0.85,
             f"The last layer has no activation and gave numbers from {say_number(lead.low)} to {say_number(lead.high)}."
             " A cross-entropy that expects probabilities clips a score below 0, which then gets no gradient; a sample "
             "whose scores are all clipped teaches nothing.",
-            "Tell the loss that it gets logits. Or end the model in a softmax; not both.",
-            MISSING_LOGITS_CODE,
         ),
         Hypothesis(
             "A weight or a mask of 0 leaves samples out of the loss",

@@ -22,6 +22,7 @@ __all__ = [
     "advise_first_rate",
     "advise_growth",
     "advise_missing",
+    "advise_missing_logits",
     "advise_rate",
     "advise_scale",
     "advise_vanishing",
@@ -540,21 +541,29 @@ def _advise_softmax_of_one() -> Hypothesis:
     )
 
 
+def advise_missing_logits(confidence: float, why: str) -> Hypothesis:
+    """The cause of scores that a loss takes for probabilities."""
+    return Hypothesis(
+        "`from_logits=True` is missing: the loss takes scores for probabilities, and clips them",
+        confidence,
+        why,
+        "Tell the loss that it gets logits. Or end the model in a softmax; not both.",
+        MISSING_LOGITS_CODE,
+    )
+
+
 def _advise_flat_loss(low: float, high: float) -> list[Hypothesis]:
     """Causes of a loss that does not depend on what the model gives, which lies in this range."""
     is_outside = high <= 0 or low >= 1
     is_score = low < 0 or high > 1
     given = f"The last layer gave numbers from {say_number(low)} to {say_number(high)}"
     bound = "lower" if high <= 0 else "upper"
-    clipped = Hypothesis(
-        "`from_logits=True` is missing: the loss takes scores for probabilities, and clips them",
+    clipped = advise_missing_logits(
         0.9 if is_outside else 0.6 if is_score else 0.1,
         f"{given}"
         + (f", all of them beyond the {bound} end of what a probability can be" if is_outside else "")
         + ". A cross-entropy that expects probabilities clips what it is given to between 0 and 1, and a clip has "
         "slope 0 outside its limits: no gradient comes back.",
-        "Tell the loss that it gets logits. Or end the model in a softmax; not both.",
-        MISSING_LOGITS_CODE,
     )
     constant = Hypothesis(
         "The loss is constant, or cut off from the model's output",

@@ -218,7 +218,7 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
     if operation.inside:
         return _advise_inside(operation)
     exact = is_exact(account)
-    remedy = _choose(operation, exact)
+    remedy = _choose(operation, exact=exact)
     why = remedy.why
     if exact:
         n_singular, n_in = account.numbers["n_singular"], account.numbers["n_in"]
@@ -242,7 +242,7 @@ def _advise_inside(operation: Operation) -> list[Hypothesis]:
     among = "the only one" if n == 1 else f"one of {n}"
     found = []
     for inner in shown:
-        remedy = _NORM if is_norm(inner) else _AT_POINT.get(inner.function, _OTHER)
+        remedy = _choose(inner, exact=True)
         why = (
             f"What goes into the {say_noun(operation)} is finite and what comes out is not. Its single operations are "
             f"not looked at; this is {among} in it that can break. {remedy.why}"
@@ -275,7 +275,7 @@ def advise_near(operation: Operation, why: str) -> list[Hypothesis]:
 
 
 def _unbounded(operation: Operation, why: str, confidence: float) -> Hypothesis:
-    remedy = _AT_POINT.get(operation.function, _OTHER) if not is_norm(operation) else _NORM
+    remedy = _choose(operation, exact=True)
     fix = "Bound the input before the operation: clipping its result only hides the slope."
     if operation.function == "Log":
         fix += " Below a bound the gradient is 0; a function made for it (log_softmax, log_sigmoid, a loss from "
@@ -316,7 +316,7 @@ def _mend(operation: Operation) -> str | None:
     return None if changed is None else _say_change(code, changed)
 
 
-def _choose(operation: Operation, exact: bool) -> _Remedy:
+def _choose(operation: Operation, *, exact: bool) -> _Remedy:
     if is_norm(operation) and (exact or operation.is_gradient):
         return _NORM
     if not exact and not operation.is_gradient and operation.function in _ELSEWHERE:
