@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Collapsed, Phase
+from gradwatch_server.health.episode import Collapsed, Phase
 from gradwatch_server.health.streak import CONFIRM_ROWS, Streaks
 from gradwatch_server.health.table import TensorTable
 
@@ -50,9 +50,8 @@ class CollapseRule:
         self._early: list[list[tuple[float, float]]] = [[] for _ in range(n)]
         self._before = np.full((n, 2), np.nan)
         """Of each layer its past distance, and its past variance between samples."""
-        self._streaks = Streaks(n)
-        self._current: Collapsed | None = None
-        self.episodes: list[Collapsed] = []
+        self._streaks: Streaks[Collapsed] = Streaks(n)
+        self.episodes = self._streaks.episodes
 
     def feed(self, block: Block) -> None:
         """Takes rows; one in which no samples were compared changes nothing."""
@@ -67,7 +66,7 @@ class CollapseRule:
         is_settled = not np.isnan(self._before).any()
         if (
             is_settled
-            and self._current is None
+            and self._streaks.current is None
             and not self._streaks.is_any
             and not self._is_low(distance, variance).any()
         ):
@@ -87,38 +86,35 @@ class CollapseRule:
             if len(early) == EARLY_ROWS:
                 self._before[place] = np.max(early, axis=0)
         is_low = self._is_low(distance, variance)
-        if self._current is None and not is_low.any() and not self._streaks.is_any:
+        if self._streaks.current is None and not is_low.any() and not self._streaks.is_any:
             return
         is_sure = self._streaks.add(step, is_in=is_low, is_out=is_seen & ~is_low)
-        if self._current is not None:
-            if not self._streaks.is_any:
-                self._current.closed_step = step
-                self._current = None
-                return
-            self._current.last_step = step
-            self._current.n_rows += 1
-            for place in np.flatnonzero(is_sure).tolist():
-                self._current.columns.setdefault(int(self._columns[place]), int(self._streaks.first_step[place]))
-        elif is_sure.any() and len(self.episodes) < EPISODES_LIMIT:
+        if self._streaks.follow(step):
+            if self._streaks.current is not None:
+                columns = self._streaks.current.columns
+                for place in np.flatnonzero(is_sure).tolist():
+                    columns.setdefault(int(self._columns[place]), int(self._streaks.first_step[place]))
+        elif is_sure.any():
             # Others are as good as sure: the nearest to the input leads, for behind it nothing tells samples apart.
             self._open(step, np.flatnonzero(self._streaks.n_rows >= CONFIRM_ROWS), distance)
 
     def _open(self, step: int, places: npt.NDArray[np.int64], distance: Float) -> None:
         first = int(places[0])
-        self._current = Collapsed(
-            stream=self._stream,
-            phase=Phase.ACTIVATION,
-            first_step=int(self._streaks.first_step[first]),
-            last_step=step,
-            n_rows=int(self._streaks.n_rows[first]),
-            known_step=step,
-            table=self._table,
-            columns={int(self._columns[place]): int(self._streaks.first_step[place]) for place in places},
-            column=int(self._columns[first]),
-            before=float(self._before[first, 0]),
-            after=float(distance[first]),
+        self._streaks.open(
+            Collapsed(
+                stream=self._stream,
+                phase=Phase.ACTIVATION,
+                first_step=int(self._streaks.first_step[first]),
+                last_step=step,
+                n_rows=int(self._streaks.n_rows[first]),
+                known_step=step,
+                table=self._table,
+                columns={int(self._columns[place]): int(self._streaks.first_step[place]) for place in places},
+                column=int(self._columns[first]),
+                before=float(self._before[first, 0]),
+                after=float(distance[first]),
+            )
         )
-        self.episodes.append(self._current)
 
 
 def _width(shape: tuple[int, ...]) -> int:

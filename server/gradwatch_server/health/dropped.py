@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Dropped, Phase
+from gradwatch_server.health.episode import Dropped, Phase
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
 
@@ -40,9 +40,8 @@ class DroppedRule:
         pairs = [(a, b) for a, b in itertools.pairwise(columns) if table.shapes[a] == table.shapes[b]]
         self._given = np.array([a for a, _ in pairs], np.int64)
         self._left = np.array([b for _, b in pairs], np.int64)
-        self._streaks = Streaks(len(pairs))
-        self._current: Dropped | None = None
-        self.episodes: list[Dropped] = []
+        self._streaks: Streaks[Dropped] = Streaks(len(pairs))
+        self.episodes = self._streaks.episodes
 
     def feed(self, block: Block) -> None:
         """Takes rows; one in which no layer was looked at changes nothing."""
@@ -55,7 +54,7 @@ class DroppedRule:
             scale = left / given * kept
         is_seen = np.isfinite(kept)
         is_low = (kept > 0) & (kept <= KEPT_LIMIT) & (scale > 1 / SCALE_FACTOR) & (scale < SCALE_FACTOR)
-        if self._current is None and not self._streaks.is_any and not is_low.any():
+        if self._streaks.current is None and not self._streaks.is_any and not is_low.any():
             return
         for row in np.flatnonzero(is_seen.any(axis=1)).tolist():
             is_sure = self._streaks.add(int(block.steps[row]), is_in=is_low[row], is_out=is_seen[row] & ~is_low[row])
@@ -72,24 +71,18 @@ class DroppedRule:
         return n, norm**2
 
     def _step(self, step: int, is_sure: npt.NDArray[np.bool_], kept: npt.NDArray[np.float64]) -> None:
-        if self._current is not None:
-            if not self._streaks.is_any:
-                self._current.closed_step = step
-                self._current = None
-                return
-            self._current.last_step = step
-            self._current.n_rows += 1
-        elif is_sure.any() and len(self.episodes) < EPISODES_LIMIT:
+        if not self._streaks.follow(step) and is_sure.any():
             first = int(np.flatnonzero(is_sure)[0])
-            self._current = Dropped(
-                stream=self._stream,
-                phase=Phase.ACTIVATION,
-                first_step=int(self._streaks.first_step[first]),
-                last_step=step,
-                n_rows=int(self._streaks.n_rows[first]),
-                known_step=step,
-                table=self._table,
-                columns=tuple(self._left[is_sure].tolist()),
-                kept=float(kept[first]),
+            self._streaks.open(
+                Dropped(
+                    stream=self._stream,
+                    phase=Phase.ACTIVATION,
+                    first_step=int(self._streaks.first_step[first]),
+                    last_step=step,
+                    n_rows=int(self._streaks.n_rows[first]),
+                    known_step=step,
+                    table=self._table,
+                    columns=tuple(self._left[is_sure].tolist()),
+                    kept=float(kept[first]),
+                )
             )
-            self.episodes.append(self._current)

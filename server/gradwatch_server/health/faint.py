@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Faint, Phase
+from gradwatch_server.health.episode import Faint, Phase
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import is_dying
@@ -43,7 +43,7 @@ class FaintRule:
         n = len(self._columns)
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._before = np.full(n, np.nan)
-        self._streaks = Streaks(n)
+        self._streaks: Streaks[Faint] = Streaks(n)
         layers = [table.layer_of_gradient(position) for position in range(len(table.gradient))]
         self._may_die = np.array([is_dying(table.functions[column]) for column in self._columns], bool)
         kernels = [
@@ -59,8 +59,7 @@ class FaintRule:
         self._starts = np.cumsum(np.array([0, *(len(own) for own in kernels if own)], np.int64))[:-1]
         self._first_weight = np.full(n, np.nan)
         self._weight = np.full(n, np.nan)
-        self._current: Faint | None = None
-        self.episodes: list[Faint] = []
+        self.episodes = self._streaks.episodes
 
     def feed(self, block: Block) -> None:
         """Takes rows; one in which no layer was looked at changes nothing."""
@@ -74,7 +73,7 @@ class FaintRule:
         is_settled = not np.isnan(self._before).any()
         is_low = np.asarray(self._is_low(spread[rows], weights).any(axis=1), bool)
         for row, weight, is_any in zip(rows.tolist(), weights, is_low.tolist(), strict=True):
-            if is_any or not is_settled or self._current is not None or self._streaks.is_any:
+            if is_any or not is_settled or self._streaks.current is not None or self._streaks.is_any:
                 self._weight = weight
                 self._step(block, row, spread[row])
         self._weight = weights[-1]
@@ -94,16 +93,12 @@ class FaintRule:
         # What went on to be exactly 0 did not come back; a sigmoid may just be at its end.
         is_back = is_seen & ~is_low & ((spread > 0) | ~self._may_die)
         is_sure = self._streaks.add(step, is_in=is_seen & (is_low | (self._streaks.n_rows > 0)), is_out=is_back)
-        if self._current is not None:
-            if not self._streaks.is_any:
-                self._current.closed_step = step
-                self._current = None
-                return
-            self._current.last_step = step
-            self._current.n_rows += 1
-            for place in np.flatnonzero(is_sure).tolist():
-                self._current.columns.setdefault(int(self._columns[place]), int(self._streaks.first_step[place]))
-        elif is_sure.any() and len(self.episodes) < EPISODES_LIMIT:
+        if self._streaks.follow(step):
+            if self._streaks.current is not None:
+                columns = self._streaks.current.columns
+                for place in np.flatnonzero(is_sure).tolist():
+                    columns.setdefault(int(self._columns[place]), int(self._streaks.first_step[place]))
+        elif is_sure.any():
             self._open(step, np.flatnonzero(is_sure), spread)
 
     def _read_weights(self, block: Block, rows: npt.NDArray[np.int64]) -> Float:
@@ -125,19 +120,20 @@ class FaintRule:
         first_step = self._streaks.first_step
         first = int(places[np.argmin(first_step[places])])
         known = self._first_weight[first]
-        self._current = Faint(
-            stream=self._stream,
-            phase=Phase.ACTIVATION,
-            first_step=int(first_step[first]),
-            last_step=step,
-            n_rows=int(self._streaks.n_rows[first]),
-            known_step=step,
-            table=self._table,
-            columns={int(self._columns[place]): int(first_step[place]) for place in places},
-            column=int(self._columns[first]),
-            before=float(self._before[first]),
-            after=float(spread[first]),
-            weight_factor=float(self._weight[first] / known) if known > 0 else float("nan"),
-            is_of_weights=bool(known > 0 and self._weight[first] < SHRUNK_FACTOR * known),
+        self._streaks.open(
+            Faint(
+                stream=self._stream,
+                phase=Phase.ACTIVATION,
+                first_step=int(first_step[first]),
+                last_step=step,
+                n_rows=int(self._streaks.n_rows[first]),
+                known_step=step,
+                table=self._table,
+                columns={int(self._columns[place]): int(first_step[place]) for place in places},
+                column=int(self._columns[first]),
+                before=float(self._before[first]),
+                after=float(spread[first]),
+                weight_factor=float(self._weight[first] / known) if known > 0 else float("nan"),
+                is_of_weights=bool(known > 0 and self._weight[first] < SHRUNK_FACTOR * known),
+            )
         )
-        self.episodes.append(self._current)

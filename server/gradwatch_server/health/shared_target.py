@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, SharedTarget
+from gradwatch_server.health.episode import Phase, SharedTarget
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
 
@@ -42,12 +42,11 @@ class SharedTargetRule:
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
         self._output, self._signal = table.linear_output if self._is_single(table) else (-1, -1)
-        self._streaks = Streaks(1)
+        self._streaks: Streaks[SharedTarget] = Streaks(1)
         self._sizes: dict[int, float] = {}
         """The multiple for each batch size, times its samples: the last batch of an epoch may be smaller."""
         self._low, self._high, self._scale = math.inf, -math.inf, 0.0
-        self._current: SharedTarget | None = None
-        self.episodes: list[SharedTarget] = []
+        self.episodes = self._streaks.episodes
 
     @staticmethod
     def _is_single(table: TensorTable) -> bool:
@@ -82,25 +81,21 @@ class SharedTargetRule:
         self._scale = max(self._scale, scale, abs(target))
         is_in = np.array([is_line])
         is_sure = bool(self._streaks.add(step, is_in=is_in, is_out=~is_in)[0])
-        if self._current is not None:
-            if not is_line:
-                self._current.closed_step = step
-                self._current = None
-                return
-            self._current.last_step = step
-            self._current.n_rows += 1
-            self._current.low, self._current.high = self._low, self._high
-        elif is_sure and self._high - self._low > TARGET_RANGE * self._scale and len(self.episodes) < EPISODES_LIMIT:
-            self._current = SharedTarget(
-                stream=self._stream,
-                phase=Phase.LOSS,
-                first_step=int(self._streaks.first_step[0]),
-                last_step=step,
-                n_rows=int(self._streaks.n_rows[0]),
-                known_step=step,
-                table=self._table,
-                column=self._output,
-                low=self._low,
-                high=self._high,
+        if self._streaks.follow(step):
+            if self._streaks.current is not None:
+                self._streaks.current.low, self._streaks.current.high = self._low, self._high
+        elif is_sure and self._high - self._low > TARGET_RANGE * self._scale:
+            self._streaks.open(
+                SharedTarget(
+                    stream=self._stream,
+                    phase=Phase.LOSS,
+                    first_step=int(self._streaks.first_step[0]),
+                    last_step=step,
+                    n_rows=int(self._streaks.n_rows[0]),
+                    known_step=step,
+                    table=self._table,
+                    column=self._output,
+                    low=self._low,
+                    high=self._high,
+                )
             )
-            self.episodes.append(self._current)

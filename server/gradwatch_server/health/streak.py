@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from gradwatch_server.health.episode import EPISODES_LIMIT, Episode
 
 __all__ = ["CONFIRM_ROWS", "Streaks"]
 
@@ -14,10 +16,11 @@ CONFIRM_STEPS: Final = 50
 """Captured rows, and steps, without a break: less may be chance."""
 
 Bool = npt.NDArray[np.bool_]
+AnyEpisode = TypeVar("AnyEpisode", bound=Episode)
 
 
-class Streaks:
-    """Counts captured rows, tensor by tensor.
+class Streaks(Generic[AnyEpisode]):
+    """Counts captured rows, tensor by tensor, and keeps the episodes made of them: one for all tensors at a time.
 
     Args:
         n: how many tensors.
@@ -25,11 +28,15 @@ class Streaks:
     Attributes:
         n_rows: ``[n]`` rows of the streak that goes on, 0 for none.
         first_step: ``[n]`` the step at which the last streak began, -1 for none so far.
+        episodes: all of them, in order.
+        current: the one that is open, or None.
     """
 
     def __init__(self, n: int) -> None:
         self.n_rows = np.zeros(n, np.int64)
         self.first_step = np.full(n, -1, np.int64)
+        self.episodes: list[AnyEpisode] = []
+        self.current: AnyEpisode | None = None
 
     @property
     def is_any(self) -> bool:
@@ -51,3 +58,24 @@ class Streaks:
         self.first_step[is_in & (self.n_rows == 0)] = step
         self.n_rows = np.where(is_out, 0, self.n_rows + is_in)
         return np.asarray((self.n_rows >= CONFIRM_ROWS) & (step - self.first_step >= CONFIRM_STEPS))
+
+    def follow(self, step: int) -> bool:
+        """Takes the row that was added into the open episode, or closes it where no streak goes on.
+
+        Returns:
+            Whether nothing can be opened at this row: an episode was open, or there have been too many.
+        """
+        if self.current is None:
+            return len(self.episodes) >= EPISODES_LIMIT
+        if self.is_any:
+            self.current.last_step = step
+            self.current.n_rows += 1
+        else:
+            self.current.closed_step = step
+            self.current = None
+        return True
+
+    def open(self, episode: AnyEpisode) -> None:
+        """Keeps a new episode, which the next rows go into."""
+        self.current = episode
+        self.episodes.append(episode)

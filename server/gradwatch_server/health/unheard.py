@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Unheard
+from gradwatch_server.health.episode import Phase, Unheard
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
 
@@ -35,9 +35,8 @@ class UnheardRule:
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
         self._output, self._signal = table.linear_output if self._is_of_classes(table) else (-1, -1)
-        self._streaks = Streaks(1)
-        self._current: Unheard | None = None
-        self.episodes: list[Unheard] = []
+        self._streaks: Streaks[Unheard] = Streaks(1)
+        self.episodes = self._streaks.episodes
 
     @staticmethod
     def _is_of_classes(table: TensorTable) -> bool:
@@ -60,30 +59,24 @@ class UnheardRule:
         for row in np.flatnonzero(is_seen).tolist():
             is_in = is_unheard[row : row + 1]
             is_sure = self._streaks.add(int(block.steps[row]), is_in=is_in, is_out=~is_in)
-            if self._current is None and not is_in[0]:
+            if self._streaks.current is None and not is_in[0]:
                 continue
             self._step(int(block.steps[row]), bool(is_sure[0]), float(heard[row]), (float(low[row]), float(high[row])))
 
     def _step(self, step: int, is_sure: bool, heard: float, output: tuple[float, float]) -> None:
-        if self._current is not None:
-            if not self._streaks.is_any:
-                self._current.closed_step = step
-                self._current = None
-                return
-            self._current.last_step = step
-            self._current.n_rows += 1
-        elif is_sure and len(self.episodes) < EPISODES_LIMIT:
-            self._current = Unheard(
-                stream=self._stream,
-                phase=Phase.BACKPROP,
-                first_step=int(self._streaks.first_step[0]),
-                last_step=step,
-                n_rows=int(self._streaks.n_rows[0]),
-                known_step=step,
-                table=self._table,
-                column=self._signal,
-                share=1 - heard,
-                low=output[0],
-                high=output[1],
+        if not self._streaks.follow(step) and is_sure:
+            self._streaks.open(
+                Unheard(
+                    stream=self._stream,
+                    phase=Phase.BACKPROP,
+                    first_step=int(self._streaks.first_step[0]),
+                    last_step=step,
+                    n_rows=int(self._streaks.n_rows[0]),
+                    known_step=step,
+                    table=self._table,
+                    column=self._signal,
+                    share=1 - heard,
+                    low=output[0],
+                    high=output[1],
+                )
             )
-            self.episodes.append(self._current)
