@@ -3,6 +3,7 @@
 #   make            lists the targets
 #   make demo       a real training, live in the browser
 #   make test       everything that CI runs
+#   make thorough   the long trainings that it leaves out
 #
 # Variables: PYTHON=python3.12 picks the interpreter of a new .venv, TENSORFLOW='tensorflow==2.20.*' the TensorFlow in it,
 # SCENARIO=norm-mask what `make demo` plays, TESTS=tests/unit what `make pytest` runs, WORKERS=2 in how many processes, CI=true turns
@@ -49,6 +50,10 @@ test: lint test-page pytest ## Everything: lint, the page's tests, pytest with b
 .PHONY: pytest
 pytest: $(DEV_STAMP) ## Python tests alone (TESTS='tests/unit -k ring' for some of them)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(TESTS)
+
+.PHONY: thorough
+thorough: $(DEV_STAMP) ## The trainings that `test` leaves out, half an hour: before a change of hook or rules goes in
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile -m thorough $(TESTS)
 
 .PHONY: lint
 lint: $(DEV_STAMP) lint-page ## ruff, mypy --strict, and tsc over the page's JSDoc types

@@ -1,14 +1,47 @@
-"""Every healthy training of the catalogue, played once: not a word."""
+"""Healthy trainings of the catalogue, each played once: not a word.
+
+`make test` leaves out those that take half a minute and more; `make thorough` plays them.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from tests.health.catalogue.play import play
 from tests.health.catalogue.seventh import HEALTHY
 
+LONG = {
+    "battery double dqn",
+    "bearing resnet1d",
+    "catalogue two tower",
+    "cloud game",
+    "digits fp16 cnn",
+    "digits thaw finetune",
+    "digits vae warmup",
+    "housing expert mixture",
+    "icu gru missing",
+    "keyword qat 4bit",
+    "pendulum neural ode",
+    "ring gan",
+    "row transformer",
+    "shop restock reinforce",
+    "sorting transformer",
+    "tiny transformer",
+    "very deep",
+}
 
-@pytest.mark.parametrize("name", HEALTHY)
+
+def marked(name: str) -> Any:
+    return pytest.param(name, marks=[pytest.mark.thorough] if name in LONG else [])
+
+
+def test_what_is_left_out_is_there() -> None:
+    assert HEALTHY.keys() >= LONG
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in HEALTHY])
 def test_healthy(name: str) -> None:
     played = play(HEALTHY[name])
     assert played.n_steps > 100

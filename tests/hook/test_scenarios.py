@@ -203,7 +203,9 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=[pytest.mark.thorough] if way == "narrow, jit" else []) for way in WAYS]
+)
 @pytest.mark.parametrize("name", SICK)
 def test_sick(play, name, way):
     variant, jit = WAYS[way]

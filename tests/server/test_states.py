@@ -32,7 +32,7 @@ def test_contact_is_lost_and_found(start_server) -> None:
         hook.greet()
         hook.send(log[0])
         hook.wait_for_ack(0)
-    assert state_of(server, run) == "live"
+        assert state_of(server, run) == "live"
     wait_until(lambda: state_of(server, run) == "lost_contact", 5, "contact to be lost")
     with SyntheticHook(server.url, run) as hook:
         hook.greet()

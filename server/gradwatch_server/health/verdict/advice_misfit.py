@@ -9,7 +9,9 @@ from gradwatch_server.health.episode import Dropped, Faint, Overclipped, Runaway
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.stale import Stale
-from gradwatch_server.health.verdict.advice_norm import BOTTOM_CODE, GAME_CODE, advise_missing_logits, advise_rate
+from gradwatch_server.health.verdict.advice_fade import GAME_CODE
+from gradwatch_server.health.verdict.advice_growth import BOTTOM_CODE, advise_rate
+from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 

@@ -10,7 +10,7 @@ from gradwatch_server.health.entry import Entry
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
-from gradwatch_server.health.verdict.advice_norm import advise_rate
+from gradwatch_server.health.verdict.advice_growth import advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 

@@ -9,16 +9,8 @@ from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.operation_table import Operation
-from gradwatch_server.health.verdict.advice_norm import (
-    CUT_CODE,
-    DEAD_CODE,
-    LARGE_INPUT,
-    OUTPUT_CODE,
-    SCALE_CODE,
-    ZEROS_CODE,
-    advise_rate,
-    better_rate,
-)
+from gradwatch_server.health.verdict.advice_growth import LARGE_INPUT, SCALE_CODE, advise_rate, better_rate
+from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
 from gradwatch_server.health.verdict.operation import say_noun, say_place
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number
@@ -165,14 +157,9 @@ loss = tf.reduce_mean(tf.square(targets - predictions))"""
 def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     """Causes of a squared error that stays at the variance of the targets."""
     found = [
-        Hypothesis(
-            "A broadcast compares each prediction with every target",
+        _broadcast(
             0.75 if lead.is_other_rank else 0.2,
-            ("Here targets and outputs differ in their number of dimensions. " if lead.is_other_rank else "")
-            + "Predictions of shape [n, 1] minus targets of shape [n] are n by n differences, without an error: each "
-            "output is pulled to all targets of its batch, and the best it can do is give their mean.",
-            "Give both the same shape before one is subtracted from the other.",
-            ERROR_CODE,
+            "Here targets and outputs differ in their number of dimensions. " if lead.is_other_rank else "",
         ),
         _labels("the mean of its targets", 0.2 if lead.is_other_rank else 0.45),
         *_rates(scene),
@@ -183,15 +170,7 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
 def advise_shared_target() -> list[Hypothesis]:
     """Causes of a squared error with one target for all samples of a batch."""
     return [
-        Hypothesis(
-            "A broadcast compares each prediction with every target",
-            0.9,
-            "Predictions of shape [n, 1] minus targets of shape [n] are n by n differences, without an error: each "
-            "output is pulled to all targets of its batch, and the best it can do is give their mean.",
-            "Print both shapes where the loss is computed, and give both the same before one is subtracted from the "
-            "other.",
-            ERROR_CODE,
-        ),
+        _broadcast(0.9),
         Hypothesis(
             "The loss is given one target for the whole batch",
             0.1,
@@ -200,6 +179,17 @@ def advise_shared_target() -> list[Hypothesis]:
             "",
         ),
     ]
+
+
+def _broadcast(confidence: float, seen: str = "") -> Hypothesis:
+    return Hypothesis(
+        "A broadcast compares each prediction with every target",
+        confidence,
+        seen + "Predictions of shape [n, 1] minus targets of shape [n] are n by n differences, without an error: each "
+        "output is pulled to all targets of its batch, and the best it can do is give their mean.",
+        "Print both shapes where the loss is computed, and give both the same before one is subtracted from the other.",
+        ERROR_CODE,
+    )
 
 
 def _labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:

@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from gradwatch_server.health.episode import Trend
-from gradwatch_server.health.finding import WARNING, Finding, Hypothesis
+from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.operation_table import ARCS, EXPONENTIALS
 from gradwatch_server.health.verdict.advice_arithmetic import HALF_CODE, LARGE_CODE
-from gradwatch_server.health.verdict.advice_norm import CLIP_CODE, advise_rate
+from gradwatch_server.health.verdict.advice_growth import CLIP_CODE, advise_rate
 from gradwatch_server.health.verdict.advice_operation import advise_near
 from gradwatch_server.health.verdict.loss_scale import FLOAT32_CODE
 from gradwatch_server.health.verdict.operation import name_operation, say_noun, say_place
 from gradwatch_server.health.verdict.prophecy import (
-    kind_of_trend,
     say_about,
     say_forecast,
     say_trend,
     subject_of,
 )
-from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_step
 
 __all__ = ["tell_forecast"]
@@ -32,16 +31,14 @@ def tell_forecast(lead: Trend, scene: Scene) -> Finding:
     layer = operation.layer if operation is not None else None
     if has_tensor and table is not None:
         layer = table.layers[lead.column] or None
-    return Finding(
-        kind=kind_of_trend(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=_say_title(lead),
         layer=layer,
         tensor=table.names[lead.column] if has_tensor and table is not None else None,
         evidence=scene.evidence(_say_summary(lead), n_tensors=lead.n_tensors),
-        hypotheses=tuple(sorted(_advise(lead, scene), key=lambda hypothesis: -hypothesis.confidence)),
+        hypotheses=sorted(_advise(lead, scene), key=lambda hypothesis: -hypothesis.confidence),
         operation=None if operation is None else name_operation(operation),
         source=None if operation is None or operation.source is None else dict(operation.source),
         subject=subject_of(lead),

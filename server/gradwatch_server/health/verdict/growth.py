@@ -10,7 +10,7 @@ from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.exploding import HARM_FACTOR
 from gradwatch_server.health.finding import CRITICAL, Finding
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
-from gradwatch_server.health.verdict.advice_norm import advise_first_rate, advise_growth, advise_rate
+from gradwatch_server.health.verdict.advice_growth import advise_first_rate, advise_growth, advise_rate
 from gradwatch_server.health.verdict.advice_operation import advise_operation, advise_steep
 from gradwatch_server.health.verdict.advice_witness import advise_outlier, say_outlier
 from gradwatch_server.health.verdict.breakage import doubt, say_outlying
@@ -21,7 +21,7 @@ from gradwatch_server.health.verdict.operation import (
     say_place,
     say_trouble,
 )
-from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
 __all__ = ["tell_growth", "tell_rate"]
@@ -69,11 +69,10 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
         summary += f". {say_outlier(scene, scene.outlier)}"
         title += say_outlying(scene.outlier) if operation is None else ""
         hypotheses += advise_outlier(scene)
-    return Finding(
-        kind="exploding_gradient",
+    return tell(
+        lead,
+        scene,
         severity=CRITICAL if is_harmful else scene.severity,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
         title=title,
         layer=layer,
         tensor=tensor,
@@ -88,7 +87,7 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
             weight_factor=None if math.isnan(lead.weight_factor) else lead.weight_factor,
             **(operation_evidence(scene.account) if scene.account is not None else {}),
         ),
-        hypotheses=tuple(sorted(hypotheses, key=lambda hypothesis: -hypothesis.confidence)),
+        hypotheses=sorted(hypotheses, key=lambda hypothesis: -hypothesis.confidence),
         operation=None if operation is None else name_operation(operation),
         source=None if operation is None or operation.source is None else dict(operation.source),
     )
@@ -100,14 +99,11 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
     title, summary = _say_first(lead, scene) if lead.n_first else _say_large(lead, scene)
     if rate is not None:
         summary += f"; the learning rate was {say_number(rate)}"
-    return Finding(
-        kind="lr_too_high",
+    return tell(
+        lead,
+        scene,
         severity=scene.severity,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
         title=title,
-        layer=None,
-        tensor=None,
         evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
         hypotheses=(advise_first_rate(scene, lead.ratio) if lead.n_first else advise_rate(scene, 0.8),),
     )

@@ -16,7 +16,7 @@ from gradwatch_server.health.episode import (
     Unheard,
     Unreachable,
 )
-from gradwatch_server.health.finding import WARNING, Finding
+from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_behind,
@@ -30,7 +30,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_unheard,
     advise_unreachable,
 )
-from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
 __all__ = [
@@ -54,11 +54,9 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
     reach = f"at least {say_number(lead.low)}"
     if not math.isinf(lead.high):
         reach = f"{say_number(lead.low)} to {say_number(lead.high)}"
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=f"{layer} gives {reach}, and the targets are {say_number(lead.smallest)} to {say_number(lead.largest)}",
         layer=layer,
         tensor=table.names[lead.column],
@@ -72,7 +70,7 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
             target_min=lead.smallest,
             target_max=lead.largest,
         ),
-        hypotheses=tuple(advise_unreachable(lead, layer)),
+        hypotheses=advise_unreachable(lead, layer),
     )
 
 
@@ -97,11 +95,9 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
     title = f"{subject} has shrunk to {shrunk} of what it was since {say_step(lead.first_step)}"
     if lead.closed_step is not None:
         title = f"{subject} was down to {shrunk} of what it was until {say_step(lead.closed_step)}"
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
         layer=layer,
         tensor=table.names[lead.column],
@@ -114,7 +110,7 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
             layers=names[:NAMES_LIMIT],
             n_layers=len(names),
         ),
-        hypotheses=tuple(advise_faint(lead, layer, scene)),
+        hypotheses=advise_faint(lead, layer, scene),
     )
 
 
@@ -127,11 +123,9 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
     title = f"{subject} has been nearly the same for every sample since {since}"
     if lead.closed_step is not None:
         title = f"{subject} was nearly the same for every sample from {since} to {say_step(lead.closed_step)}"
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
         layer=layer,
         tensor=table.names[lead.column],
@@ -145,7 +139,7 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
             layers=names[:NAMES_LIMIT],
             n_layers=len(names),
         ),
-        hypotheses=tuple(advise_collapsed(layer, scene)),
+        hypotheses=advise_collapsed(layer, scene),
     )
 
 
@@ -156,11 +150,9 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
     verb, since = ("get", f"since {say_step(lead.first_step)}") if lead.is_open else ("got", _say_span(lead))
     recent = scene.testimony.known.read_loss().recent
     loss = "not near its end" if recent is None else say_number(recent)
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=f"{share} % of the samples {verb} no gradient at all from the loss {since}",
         layer=layer,
         tensor=table.names[lead.column],
@@ -172,7 +164,7 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
             output_min=lead.low,
             output_max=lead.high,
         ),
-        hypotheses=tuple(advise_unheard(lead)),
+        hypotheses=advise_unheard(lead),
     )
 
 
@@ -186,11 +178,9 @@ def tell_dropped(lead: Dropped, scene: Scene) -> Finding:
     names = list(dict.fromkeys(table.layer_of(column) for column in lead.columns))
     share = say_number(round(100 * lead.kept, 1))
     verb, since = ("lets", "") if lead.is_open else ("let", f" until {say_step(lead.closed_step or lead.last_step)}")
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=f"{names[0]}{say_more_layers(len(names) - 1)} {verb} through {share} % of what it is given{since}",
         layer=names[0],
         tensor=table.names[lead.columns[0]],
@@ -202,7 +192,7 @@ def tell_dropped(lead: Dropped, scene: Scene) -> Finding:
             layers=names[:NAMES_LIMIT],
             n_layers=len(names),
         ),
-        hypotheses=tuple(advise_dropped(lead)),
+        hypotheses=advise_dropped(lead),
     )
 
 
@@ -212,11 +202,9 @@ def tell_starved(lead: Starved, scene: Scene) -> Finding:
     names = list(dict.fromkeys(table.layer_of_gradient(position) for position in lead.positions))
     layer, ratio = names[0], say_number(lead.ratio)
     verb = "moves" if lead.is_open else f"moved until {say_step(lead.closed_step or lead.last_step)}"
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=f"The kernel of {layer}{say_more_layers(len(names) - 1)} hardly {verb} while the others do: at most "
         f"{ratio} of itself in a step",
         layer=layer,
@@ -229,7 +217,7 @@ def tell_starved(lead: Starved, scene: Scene) -> Finding:
             layers=names[:NAMES_LIMIT],
             n_layers=len(names),
         ),
-        hypotheses=tuple(advise_starved(layer, scene)),
+        hypotheses=advise_starved(layer, scene),
     )
 
 
@@ -237,14 +225,10 @@ def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
     """The finding of clipping that leaves next to nothing of the gradient."""
     verb = "leaves" if lead.is_open else "left"
     ratio = scene.update_ratio
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=f"Clipping {verb} {say_number(lead.left)} of the gradient in every step, and the loss does not fall",
-        layer=None,
-        tensor=None,
         evidence=scene.evidence(
             f"Since {say_step(lead.first_step)} the global gradient norm has been about {say_number(lead.norm)}, and "
             f"the optimizer's clipping left {say_number(lead.left)} of it"
@@ -256,7 +240,7 @@ def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
             left=lead.left,
             norm=lead.norm,
         ),
-        hypotheses=tuple(advise_overclipped(lead, scene)),
+        hypotheses=advise_overclipped(lead, scene),
         subject="clipping",
     )
 
@@ -269,14 +253,10 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
     if lead.closed_step is not None:
         title = f"{name} was back where it began from {since} to {say_step(lead.closed_step)}"
     stale = next((one for one in scene.facts.stales.values() if one.is_long), None)
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
-        layer=None,
-        tensor=None,
         evidence=scene.evidence(
             f"{name} began at {say_number(lead.start)} and had fallen to {say_number(lead.best)} by "
             f"{say_step(lead.best_step)}. Since {since} it is about {say_number(lead.level)}, in every step "
@@ -293,7 +273,7 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
             level=lead.level,
             stale_step=None if stale is None else stale.first_step,
         ),
-        hypotheses=tuple(advise_relapse(scene, stale)),
+        hypotheses=advise_relapse(scene, stale),
         subject=lead.name,
     )
 
@@ -311,14 +291,10 @@ def tell_behind(lead: Behind, scene: Scene) -> Finding:
     )
     if lead.closed_step is not None:
         title = f"{name} came down later than in the last healthy run: from {say_step(lead.closed_step)} on"
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
-        layer=None,
-        tensor=None,
         evidence=scene.evidence(
             f"{before.name} ({before.run}) is the last healthy run before this one with the same script or name. Its "
             f"{lead.name} began at {say_number(lead.there_start)} and had come down to {say_number(lead.there_level)} "
@@ -331,7 +307,7 @@ def tell_behind(lead: Behind, scene: Scene) -> Finding:
             baseline_level=lead.there_level,
             baseline_step=lead.there_step,
         ),
-        hypotheses=tuple(advise_behind(before)),
+        hypotheses=advise_behind(before),
         subject=lead.name,
     )
 
@@ -344,14 +320,10 @@ def tell_runaway(lead: Runaway, scene: Scene) -> Finding:
     if lead.closed_step is not None:
         title = f"{name} ran away to {say_number(lead.level)} and came back at {say_step(lead.closed_step)}"
     is_game = len(scene.facts.optimizers) - len(scene.facts.replicas) > 1
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
-        layer=None,
-        tensor=None,
         evidence=scene.evidence(
             f"The median of {lead.name} over its first values was {say_number(lead.start)}. Since "
             f"{since} it has been a hundred times that or more, and reached {say_number(lead.level)}; "
@@ -359,6 +331,6 @@ def tell_runaway(lead: Runaway, scene: Scene) -> Finding:
             start=lead.start,
             level=lead.level,
         ),
-        hypotheses=tuple(advise_runaway(lead, scene, is_game=is_game)),
+        hypotheses=advise_runaway(lead, scene, is_game=is_game),
         subject=lead.name,
     )

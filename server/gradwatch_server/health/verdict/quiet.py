@@ -7,8 +7,9 @@ import math
 from gradwatch_server.health.episode import Fade, Missing, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.verdict.advice_norm import advise_fade, advise_missing, advise_vanishing, advise_zero
-from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of
+from gradwatch_server.health.verdict.advice_fade import advise_fade, advise_vanishing
+from gradwatch_server.health.verdict.advice_zero import advise_missing, advise_zero
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 from gradwatch_server.health.zero import CONFIRM_ROWS
 
@@ -23,11 +24,9 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
     loss = scene.testimony.known.read_loss()
     on_the_way = table.kernels[(lead.position <= table.kernels) & (table.kernels <= lead.last_position)]
     is_recurrent = table.count_gates(on_the_way) > 0
-    return Finding(
-        kind="vanishing_gradient",
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=f"The gradient fades on its way to the input: {table.layer_of_gradient(lead.position)} gets "
         f"{say_number(ratio)} of what {table.layer_of_gradient(lead.last_position)} gets",
         layer=table.layer_of_gradient(lead.position),
@@ -42,7 +41,7 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
             loss_initial=loss.initial,
             loss_recent=loss.recent,
         ),
-        hypotheses=tuple(advise_vanishing(ratio, scene, is_recurrent=is_recurrent)),
+        hypotheses=advise_vanishing(ratio, scene, is_recurrent=is_recurrent),
     )
 
 
@@ -57,14 +56,11 @@ def tell_fade(lead: Fade, scene: Scene) -> Finding:
     title = f"{subject} has fallen to {say_number(ratio)} of what it was since {say_step(lead.first_step)}"
     if lead.closed_step is not None:
         title = f"{subject} fell to {say_number(ratio)} of what it was, until {say_step(lead.closed_step)}"
-    return Finding(
-        kind="vanishing_gradient",
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
         layer=first,
-        tensor=None,
         evidence=scene.evidence(
             f"In the first steps the global gradient norm was about {say_number(lead.start)}; since "
             f"{say_step(lead.first_step)} it has been about {say_number(lead.norm)}"
@@ -81,7 +77,7 @@ def tell_fade(lead: Fade, scene: Scene) -> Finding:
             loss_initial=loss.initial,
             loss_recent=loss.recent,
         ),
-        hypotheses=tuple(advise_fade(ratio, scene, is_game=lead.is_game)),
+        hypotheses=advise_fade(ratio, scene, is_game=lead.is_game),
         subject=str(lead.stream),
     )
 
@@ -96,11 +92,9 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
     title = f"{list_names(names)} {verb} no gradient from the loss"
     if not lead.is_open:
         title = f"{list_names(names)} got no gradient until {say_step(lead.last_step)}"
-    return Finding(
-        kind="missing_gradient",
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
         layer=table.layer_of_gradient(lead.positions[0]),
         tensor=names[0],
@@ -116,10 +110,8 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
             n_tensors=len(names),
             n_tensors_all=n_all,
         ),
-        hypotheses=tuple(
-            advise_missing(
-                len(names), n_all, is_left_out=lead.is_left_out, is_cut_off=_is_cut_off(table, lead.positions)
-            )
+        hypotheses=advise_missing(
+            len(names), n_all, is_left_out=lead.is_left_out, is_cut_off=_is_cut_off(table, lead.positions)
         ),
     )
 
@@ -139,11 +131,10 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     zero = "nothing but rounding" if lead.rounding else "exactly zero"
     was_zero = f"{zero} ({say_number(lead.rounding)} of the whole gradient at most)" if lead.rounding else zero
     zero += "" if lead.share == 1 else f" in {lead.share:.0%} of the steps"
-    return Finding(
-        kind="zero_gradient",
+    return tell(
+        lead,
+        scene,
         severity=CRITICAL if is_everything and lead.is_open and lead.share == 1 else WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
         title=f"{subject} has been {zero} {since}"
         if lead.is_open
         else f"{subject} was {zero} from {say_step(lead.first_step)} to {say_step(lead.last_step)}",
@@ -160,19 +151,17 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             unread=unread[:NAMES_LIMIT],
             rounding=lead.rounding,
         ),
-        hypotheses=tuple(
-            advise_zero(
-                scene,
-                is_half="float16" in table.dtypes,
-                is_from_start=is_from_start,
-                is_everything=is_everything,
-                fed_zeros=dead,
-                unread=unread,
-                cancelled=table.layer_of_gradient(positions[-1]) if lead.rounding else None,
-                is_cut_off=positions == table.kernels[: len(positions)].tolist(),
-                output=lead.output if is_everything else None,
-                is_softmax_of_one=is_everything and _is_softmax_of_one(table, lead.output),
-            )
+        hypotheses=advise_zero(
+            scene,
+            is_half="float16" in table.dtypes,
+            is_from_start=is_from_start,
+            is_everything=is_everything,
+            fed_zeros=dead,
+            unread=unread,
+            cancelled=table.layer_of_gradient(positions[-1]) if lead.rounding else None,
+            is_cut_off=positions == table.kernels[: len(positions)].tolist(),
+            output=lead.output if is_everything else None,
+            is_softmax_of_one=is_everything and _is_softmax_of_one(table, lead.output),
         ),
     )
 

@@ -42,7 +42,7 @@ from gradwatch_server.health.episode import (
     Vanishing,
     Zero,
 )
-from gradwatch_server.health.finding import CRITICAL, WARNING
+from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.input_column import InputColumns, InputRecord
 from gradwatch_server.health.operation import Account, OperationRecord, Origin
@@ -57,7 +57,7 @@ from gradwatch_server.health.verdict.operation import say_link
 from gradwatch_server.health.verdict.prophecy import forecast_of, kind_of_trend, say_forecast, say_trend
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 
-__all__ = ["NAMES_LIMIT", "Facts", "Scene", "kind_of", "table_of"]
+__all__ = ["NAMES_LIMIT", "Facts", "Scene", "kind_of", "table_of", "tell"]
 
 NAMES_LIMIT: Final = 10
 """Names in a list of evidence; the number of all stands beside it."""
@@ -378,6 +378,37 @@ def table_of(lead: Episode) -> TensorTable:
     if lead.table is None:
         raise ValueError(f"an episode of type {type(lead).__name__} needs the tensor table of its stream, found none")
     return lead.table
+
+
+def tell(
+    lead: Episode,
+    scene: Scene,
+    *,
+    title: str,
+    evidence: dict[str, Any],
+    hypotheses: Sequence[Hypothesis],
+    severity: str = WARNING,
+    layer: str | None = None,
+    tensor: str | None = None,
+    operation: dict[str, str] | None = None,
+    source: dict[str, Any] | None = None,
+    subject: str | None = None,
+) -> Finding:
+    """The finding of an incident, of its leading episode's kind and steps; the rest as in `Finding`."""
+    return Finding(
+        kind=kind_of(lead),
+        severity=severity,
+        first_step=lead.first_step,
+        last_step=scene.incident.last_step,
+        title=title,
+        layer=layer,
+        tensor=tensor,
+        evidence=evidence,
+        hypotheses=tuple(hypotheses),
+        operation=operation,
+        source=source,
+        subject=subject,
+    )
 
 
 def kind_of(episode: Episode) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from gradwatch_server.health.episode import Alike, Flat, Plateau, SharedTarget, Standing, Still, Undone
-from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
+from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
@@ -21,7 +20,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_still,
     advise_undone,
 )
-from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, kind_of, table_of
+from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
 __all__ = [
@@ -65,11 +64,10 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
         summary += f", after {say_number(100 * max(lead.share_before, 0.0))} % at first"
     summary += ": their slope is 0, and their weights get no gradient."
     names = [table.layer_of(column) for column in sorted(lead.columns)]
-    return Finding(
-        kind=kind_of(lead),
+    return tell(
+        lead,
+        scene,
         severity=CRITICAL if is_all and lead.is_open else WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
         title=f"{subject} {verb} {word} {since}",
         layer=layer,
         tensor=table.names[lead.column],
@@ -83,7 +81,7 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
             largest_input=lead.largest_input,
             is_from_start=lead.is_first_row,
         ),
-        hypotheses=tuple(advise_flat(lead, scene)),
+        hypotheses=advise_flat(lead, scene),
     )
 
 
@@ -120,12 +118,12 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
         n_classes=lead.n_classes,
         is_among_samples=lead.is_from_start,
     )
-    return _tell_stand(
+    return tell(
         lead,
         scene,
-        title,
-        evidence,
-        advise_batch(lead) if lead.is_from_start else advise_plateau(lead, scene),
+        title=title,
+        evidence=evidence,
+        hypotheses=advise_batch(lead) if lead.is_from_start else advise_plateau(lead, scene),
         subject=lead.name,
     )
 
@@ -154,7 +152,7 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
         is_target_variance=True,
         is_final=lead.is_final,
     )
-    return _tell_stand(lead, scene, title, evidence, advise_mean(lead, scene), subject=lead.name)
+    return tell(lead, scene, title=title, evidence=evidence, hypotheses=advise_mean(lead, scene), subject=lead.name)
 
 
 def tell_shared_target(lead: SharedTarget, scene: Scene) -> Finding:
@@ -165,11 +163,9 @@ def tell_shared_target(lead: SharedTarget, scene: Scene) -> Finding:
     if not lead.is_open:
         until = say_step(lead.last_step)
         title = f"The loss acted as if all samples of a batch had one target, from {since} to {until}"
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
         layer=layer,
         tensor=table.names[lead.column],
@@ -181,7 +177,7 @@ def tell_shared_target(lead: SharedTarget, scene: Scene) -> Finding:
             target_min=lead.low,
             target_max=lead.high,
         ),
-        hypotheses=tuple(advise_shared_target()),
+        hypotheses=advise_shared_target(),
     )
 
 
@@ -208,7 +204,7 @@ def tell_still(lead: Still, scene: Scene) -> Finding:
         has_moved=lead.has_moved,
         gradient_norm=lead.gradient_norm,
     )
-    return _tell_stand(lead, scene, title, evidence, advise_still(lead, scene), subject="weights")
+    return tell(lead, scene, title=title, evidence=evidence, hypotheses=advise_still(lead, scene), subject="weights")
 
 
 def _tell_slow(lead: Still, scene: Scene) -> Finding:
@@ -227,7 +223,7 @@ def _tell_slow(lead: Still, scene: Scene) -> Finding:
         has_moved=True,
         gradient_norm=lead.gradient_norm,
     )
-    return _tell_stand(lead, scene, title, evidence, advise_slow(lead, scene), subject="weights")
+    return tell(lead, scene, title=title, evidence=evidence, hypotheses=advise_slow(lead, scene), subject="weights")
 
 
 def tell_undone(lead: Undone, scene: Scene) -> Finding:
@@ -244,7 +240,9 @@ def tell_undone(lead: Undone, scene: Scene) -> Finding:
         period=lead.period,
         n_times=lead.n_rows,
     )
-    return _tell_stand(lead, scene, title, evidence, advise_undone(often), subject="weights put back")
+    return tell(
+        lead, scene, title=title, evidence=evidence, hypotheses=advise_undone(often), subject="weights put back"
+    )
 
 
 def tell_standing(lead: Standing, scene: Scene) -> Finding:
@@ -254,14 +252,11 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
     title = f"{first}{others} normalises nothing: in {n_steps:,} steps no batch has gone into its statistics"
     if lead.closed_step is not None:
         title = f"{first}{others} normalised nothing until {say_step(lead.closed_step)}"
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
         layer=first,
-        tensor=None,
         evidence=scene.evidence(
             f"The running mean of {first} is still 0 and its running variance still 1, their initial values, while its "
             "gamma and beta are trained. In training each batch changes them. Called as in evaluation, the layer "
@@ -271,7 +266,7 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
             layers=list(lead.layers[:NAMES_LIMIT]),
             n_layers=len(lead.layers),
         ),
-        hypotheses=tuple(advise_standing()),
+        hypotheses=advise_standing(),
         subject=first,
     )
 
@@ -286,11 +281,9 @@ def tell_alike(lead: Alike, scene: Scene) -> Finding:
     title = f"All units of {names[0]}{others} are the same: its kernel started at {say_number(value)} throughout"
     if lead.closed_step is not None:
         title = f"All units of {names[0]}{others} were the same until {say_step(lead.closed_step)}"
-    return Finding(
-        kind=kind_of(lead),
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
         layer=names[0],
         tensor=table.name_gradient(position),
@@ -304,29 +297,5 @@ def tell_alike(lead: Alike, scene: Scene) -> Finding:
             layers=names[:NAMES_LIMIT],
             n_layers=len(names),
         ),
-        hypotheses=tuple(advise_alike(names[0], n_units, value)),
-    )
-
-
-def _tell_stand(
-    lead: Plateau | Still | Undone,
-    scene: Scene,
-    title: str,
-    evidence: dict[str, Any],
-    hypotheses: Sequence[Hypothesis],
-    *,
-    subject: str,
-) -> Finding:
-    """The finding of a training that does not get on, as a whole: no layer is to blame."""
-    return Finding(
-        kind="loss_plateau",
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
-        title=title,
-        layer=None,
-        tensor=None,
-        evidence=evidence,
-        hypotheses=tuple(hypotheses),
-        subject=subject,
+        hypotheses=advise_alike(names[0], n_units, value),
     )

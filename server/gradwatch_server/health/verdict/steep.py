@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from gradwatch_server.health.cut import may_be_clipped
 from gradwatch_server.health.episode import Cut, Steep
-from gradwatch_server.health.finding import WARNING, Finding
+from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.verdict.advice_operation import advise_steep
 from gradwatch_server.health.verdict.advice_stall import advise_cut
 from gradwatch_server.health.verdict.operation import name_operation, say_noun, say_operation, say_place
 from gradwatch_server.health.verdict.prophecy import say_about
-from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
 __all__ = ["tell_cut", "tell_steep"]
@@ -36,14 +36,11 @@ def tell_steep(lead: Steep, scene: Scene) -> Finding:
     )
     if lead.is_felt:
         summary += f"; the global gradient norm rose from {say_number(lead.norm_before)} to {say_number(lead.norm)}"
-    return Finding(
-        kind="steep_gradient",
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
         layer=operation.layer,
-        tensor=None,
         evidence=scene.evidence(
             summary + ".",
             margin=lead.margin,
@@ -53,7 +50,7 @@ def tell_steep(lead: Steep, scene: Scene) -> Finding:
             norm=lead.norm,
             norm_before=lead.norm_before,
         ),
-        hypotheses=tuple(advise_steep(lead, operation)),
+        hypotheses=advise_steep(lead, operation),
         operation=name_operation(operation),
         source=None if operation.source is None else dict(operation.source),
         subject=operation.name,
@@ -80,11 +77,9 @@ def tell_cut(lead: Cut, scene: Scene) -> Finding:
         f"slope is {say_number(lead.amplification)} there. What has no gradient learns nothing, and the loss does not "
         "show it."
     )
-    return Finding(
-        kind="zero_gradient",
-        severity=WARNING,
-        first_step=lead.first_step,
-        last_step=scene.incident.last_step,
+    return tell(
+        lead,
+        scene,
         title=title,
         layer=operation.layer or table.layers[lead.column] or None,
         tensor=tensor,
@@ -97,7 +92,7 @@ def tell_cut(lead: Cut, scene: Scene) -> Finding:
             amplification=lead.amplification,
             is_from_start=lead.is_first_row,
         ),
-        hypotheses=tuple(advise_cut(lead, operation)),
+        hypotheses=advise_cut(lead, operation),
         operation=name_operation(operation),
         source=None if operation.source is None else dict(operation.source),
         subject=operation.name,

@@ -1,65 +1,25 @@
-"""Causes and cures of gradients and updates of the wrong size."""
+"""Causes and cures of gradients that are None, or exactly zero."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from gradwatch_server.health.episode import Growth, Rate
 from gradwatch_server.health.finding import Hypothesis
-from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
-from gradwatch_server.health.start import Start
+from gradwatch_server.health.learning_rate import RATIO_LIMIT
+from gradwatch_server.health.verdict.advice_growth import advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = [
     "CUT_CODE",
     "DEAD_CODE",
-    "LARGE_INPUT",
     "OUTPUT_CODE",
-    "SCALE_CODE",
     "ZEROS_CODE",
-    "advise_fade",
-    "advise_first_rate",
-    "advise_growth",
     "advise_missing",
     "advise_missing_logits",
-    "advise_rate",
-    "advise_scale",
-    "advise_vanishing",
     "advise_zero",
-    "better_rate",
 ]
 
-EARLY_STEPS: Final = 20
-"""What grows before this step may have been in the start."""
-VARIANCE_RATIO: Final = 10.0
-"""SageMaker Debugger's limit of the ratio of variances between layers (PoorWeightInitialization)."""
-LARGE_INPUT: Final = 10.0
-"""Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
-
-BOTTOMLESS_FACTOR: Final = 10.0
-"""How far below 0 a loss must have fallen, in units of its start (at least 1), to be called bottomless."""
-
-SCALE_CODE: Final = """\
-# Bring every feature to about [-1, 1] before the first layer:
-normalise = tf.keras.layers.Normalization()
-normalise.adapt(x_train)                                # or divide by the largest: 255 for images"""
-
-RECURRENT_CODE: Final = """\
-x = tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal", unit_forget_bias=True)(x)
-x = tf.keras.layers.LayerNormalization()(x)
-# A long sequence in pieces: the state is kept, the gradient is not.
-for piece in tf.split(sequence, n_pieces, axis=1):
-    train_step(piece)"""
-
-CLIP_CODE = """\
-optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)"""
-
-STEEP_CODE = """\
-# Keep the argument away from the steep end before the operation:
-log = tf.math.log(tf.maximum(x, 1e-3))
-norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-6)
-ratio = a / (tf.abs(b) + 1e-3)"""
 
 MISSING_LOGITS_CODE: Final = """\
 # In `compile`, or where the loss is made, in place of the one that is there (Binary... for one output):
@@ -80,19 +40,7 @@ with tf.GradientTape() as tape:
     loss = loss_function(y, output)
 print(tape.gradient(loss, output))                       # all 0 (or None): take the loss apart from its end"""
 
-INITIAL_CODE = """\
-# Variance-keeping starts: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
-tf.keras.layers.Dense(256, activation="relu", kernel_initializer="he_normal")
-tf.keras.layers.Dense(256, activation="tanh", kernel_initializer="glorot_uniform")
-tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")"""
-
-DEPTH_CODE = """\
-def block(x, units):
-    y = tf.keras.layers.LayerNormalization()(x)
-    y = tf.keras.layers.Dense(units, activation="relu", kernel_initializer="he_normal")(y)
-    return x + y                       # the gradient passes through the sum undiminished"""
-
-CONNECT_CODE = """\
+CONNECT_CODE: Final = """\
 with tf.GradientTape() as tape:
     outputs = model(x, training=True)              # stay in TensorFlow from here to the loss:
     loss = loss_fn(y, outputs)                     # no .numpy(), no NumPy operand, no argmax, round or int cast
@@ -101,7 +49,7 @@ missing = [v.path for v, g in zip(model.trainable_variables, gradients) if g is 
 
 layer.trainable = False                            # if the layer is meant to stay as it is, say so"""
 
-CHOICE_CODE = """\
+CHOICE_CODE: Final = """\
 # straight-through, for the layers that come next only: the value of the hard choice, the gradient of z
 hard = tf.gather(codes, tf.argmin(distance, axis=-1))
 passed_on = z + tf.stop_gradient(hard - z)
@@ -109,54 +57,33 @@ passed_on = z + tf.stop_gradient(hard - z)
 # or a soft choice: a mixture, and the temperature (here 0.1) says how hard it is
 passed_on = tf.matmul(tf.nn.softmax(-distance / 0.1), codes)"""
 
-DEAD_CODE = """\
+DEAD_CODE: Final = """\
 tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_normal")   # a slope for negative inputs too
 optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
 
-SOFTMAX_AXIS_CODE = """\
+SOFTMAX_AXIS_CODE: Final = """\
 # score: (batch, items, 1). By default a softmax goes over the last axis, in which there is nothing to choose from.
 weight = tf.keras.layers.Softmax(axis=1)(score)           # in a call() or a loss: tf.nn.softmax(score, axis=1)"""
-CUT_CODE = """\
+
+CUT_CODE: Final = """\
 # tf.clip_by_value has slope 0 outside its limits: bound without cutting the gradient off
 logits = 15.0 * tf.tanh(logits / 15.0)
 # and look for tf.stop_gradient, tf.round, tf.sign, tf.argmax or comparisons on the way to the loss"""
 
-
-BOTTOM_CODE = """\
-# A critic's score: what it says of the difference must not grow without end (Gulrajani et al. 2017)
-with tf.GradientTape() as inner:
-    inner.watch(mixed)
-    score = critic(mixed, training=True)
-slope = tf.sqrt(tf.reduce_sum(tf.square(inner.gradient(score, mixed)), axis=-1) + 1e-12)
-loss = tf.reduce_mean(fake_score) - tf.reduce_mean(real_score) + 10.0 * tf.reduce_mean(tf.square(slope - 1.0))
-
-# A likelihood with a learned spread: a floor keeps log(sigma) from falling without end
-sigma = tf.nn.softplus(raw) + 1e-3"""
-
-GAME_CODE = """\
-# The generator: -log D(G(z)) keeps its slope where log(1 - D(G(z))) is flat; both from logits, not log(p + epsilon)
-bce = tf.keras.losses.BinaryCrossentropy(from_logits=True, label_smoothing=0.1)
-d_loss = bce(tf.ones_like(real), real) + bce(tf.zeros_like(fake), fake)   # real, fake: the discriminator's logits
-g_loss = bce(tf.ones_like(fake), fake)
-
-# and a discriminator that does not run ahead: a smaller rate, noise on its inputs, or WGAN-GP
-discriminator_optimizer = tf.keras.optimizers.Adam(1e-4, beta_1=0.5)
-generator_optimizer = tf.keras.optimizers.Adam(2e-4, beta_1=0.5)"""
-
-STRAIGHT_CODE = """\
+STRAIGHT_CODE: Final = """\
 # Forward the step function, backward the identity:
 hard = tf.sign(x)
 x = x + tf.stop_gradient(hard - x)
 # or a smooth one that becomes steeper while training goes on: tf.tanh(steepness * x)"""
 
-BALANCE_CODE = """\
+BALANCE_CODE: Final = """\
 # Keep all experts in use: noise while training, and a loss that is least when the load is even (Shazeer et al. 2017)
 scores = gate(x) + (tf.random.normal(tf.shape(gate(x))) if training else 0.0)
 p = tf.nn.softmax(scores)
 load = tf.reduce_mean(tf.one_hot(tf.argmax(p, axis=1), n_experts), axis=0)
 loss += 0.01 * n_experts * tf.reduce_sum(load * tf.reduce_mean(p, axis=0))"""
 
-UNDERFLOW_CODE = """\
+UNDERFLOW_CODE: Final = """\
 # With compile and fit, mixed_float16 scales the loss by itself. In a loop of your own:
 optimizer = tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.Adam(1e-3))
 with tf.GradientTape() as tape:
@@ -166,229 +93,6 @@ optimizer.apply_gradients(zip(gradients, model.trainable_variables))     # takes
 
 # or the same range as float32, in half the bits
 tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")"""
-
-
-def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
-    """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one."""
-    ratio = scene.update_ratio
-    if ratio is None:
-        why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
-    else:
-        were = "Updates were" if isinstance(scene.incident.lead, Rate) else "Before that, updates were up to"
-        why = (
-            f"{were} {say_number(100 * ratio)} % of the weights they changed; about "
-            f"{100 * USUAL_RATIO:g} % is usual (Karpathy, CS231n). "
-        )
-        why += (
-            "Steps of that size overshoot, and each makes the next one larger."
-            if ratio > RATIO_LIMIT
-            else "What breaks a training is more than that, so the rate is an unlikely cause here."
-        )
-    return Hypothesis(
-        "The learning rate is too high",
-        confidence,
-        why,
-        _say_better_rate(scene) + " Warm it up over the first steps, and clip the global norm.",
-        _rate_code(scene),
-    )
-
-
-def advise_first_rate(scene: Scene, ratio: float) -> Hypothesis:
-    """The learning rate is too high: the run's first updates, this large on average, threw the weights away."""
-    rate = scene.learning_rate
-    better = 1e-3 if rate is None else better_rate(rate, ratio)
-    lower = "Lower it tenfold" if rate is None else f"Lower it from {say_number(rate)} to about {say_number(better)}"
-    return Hypothesis(
-        "The learning rate is too high",
-        0.85,
-        f"Each of the first {FIRST_ROWS} updates was {100 * ratio:.0f} % of the weights it changed, on average; about "
-        f"{100 * USUAL_RATIO:g} % is usual. What the weights began as is gone, and where they are now units are often "
-        "dead or saturated.",
-        f"{lower}, and begin again with new weights.",
-        f"optimizer.learning_rate = {better:g}",
-    )
-
-
-def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
-    """Causes of a gradient norm that grows far beyond its past."""
-    ratio = scene.update_ratio
-    n_steps = max(lead.largest_step - lead.first_step, 0) + 1
-    rate = 0.5 if ratio is None else 0.85 if ratio > RATIO_LIMIT else 0.6 if ratio > 10 * USUAL_RATIO else 0.3
-    return [
-        *_advise_bottomless(scene),
-        advise_rate(scene, rate),
-        Hypothesis(
-            "A steep operation: log, division, sqrt or norm near the point where it breaks",
-            0.55 if n_steps <= 3 else 0.35,
-            f"The norm went from {say_number(lead.usual)} to {say_number(lead.largest)} within {n_steps} steps. A "
-            "rate that is too high grows step by step; a jump within one or two steps points at an operation whose "
-            "slope is unbounded.",
-            "Bound the argument of the operation from below, before it.",
-            STEEP_CODE,
-        ),
-        *_advise_clip(lead, scene),
-        *advise_scale(scene, 0.6 if lead.first_step < EARLY_STEPS else 0.3),
-        _advise_start(lead, scene),
-    ]
-
-
-def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
-    """The loss has no lower bound, where it is seen to fall far below 0."""
-    initial, before = scene.testimony.known.read_loss().initial, scene.loss.before
-    if initial is None or before is None or not before < -BOTTOMLESS_FACTOR * max(abs(initial), 1.0):
-        return []
-    return [
-        Hypothesis(
-            "The loss has no lower bound, and training follows it down",
-            0.9,
-            f"The loss went from {say_number(initial)} to {say_number(before)}. Where nothing ends it, larger weights "
-            "always make it smaller: the weights grow, the gradient grows with them, and each step is longer than the "
-            "last.",
-            "Bound the loss from below: a gradient penalty or spectral normalisation for a critic, a floor under a "
-            "variance, a margin in a contrastive term.",
-            BOTTOM_CODE,
-        )
-    ]
-
-
-STEPS_WITH_INPUT: Final = "The gradient of the first kernel is in proportion to them, and so are its steps."
-
-
-def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT) -> list[Hypothesis]:
-    """The inputs are not scaled, where their size is known and far from usual; and what that does."""
-    largest = scene.start.largest_input
-    if not largest > LARGE_INPUT:
-        return []
-    return [
-        Hypothesis(
-            "The inputs are not scaled",
-            confidence,
-            f"Values up to {say_number(largest)} enter the model, where about [-1, 1] is usual. {effect}",
-            "Scale every feature to about [-1, 1], or normalise as the first layer.",
-            SCALE_CODE,
-        )
-    ]
-
-
-def _advise_start(lead: Growth, scene: Scene) -> Hypothesis:
-    start = scene.start
-    is_early, is_seen = lead.first_step < EARLY_STEPS, start.ratio > VARIANCE_RATIO
-    why = "Growth in a run's first steps may be the start's doing: each layer multiplies what it gets. Later growth "
-    why += "is not."
-    if is_seen:
-        why = _say_variance(start) + " A product over many layers grows with every one of them."
-    return Hypothesis(
-        "The weights start too large for the depth",
-        (0.65 if is_seen else 0.3) if is_early else 0.15 if is_seen else 0.05,
-        why,
-        "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
-        INITIAL_CODE,
-    )
-
-
-def _say_variance(start: Start) -> str:
-    return (
-        f"In the first rows the variance of the output of {start.layer} was {say_number(start.ratio)} times that of "
-        f"{start.previous} before it."
-    )
-
-
-def _advise_clip(lead: Growth, scene: Scene) -> list[Hypothesis]:
-    share = scene.clipped_share
-    if share is not None and share > 0:
-        return [
-            Hypothesis(
-                "Clipping hides how steep it is",
-                0.45,
-                f"The optimizer clips the gradient in about {share:.0%} of steps or variables, so the weights do not "
-                "show what the gradient does. Where it always acts, its limit has become the length of the step.",
-                "Find what makes the gradient large; clipping only bounds what it does.",
-                _clip_code(lead),
-            )
-        ]
-    return [
-        Hypothesis(
-            "Nothing limits the gradient",
-            0.4,
-            "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a "
-            "thousandfold. Without clipping a single such step moves the weights to where every later step is worse.",
-            "Clip the global norm near the usual one, and look at the batch of the first step.",
-            _clip_code(lead),
-        )
-    ]
-
-
-def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[Hypothesis]:
-    """Causes of gradients that fade towards the input."""
-    start = scene.start
-    is_small = 0 < start.ratio < 1 / VARIANCE_RATIO
-    small = (
-        f"{_say_variance(start)} Each such layer takes as much from the gradient."
-        if is_small
-        else "Each layer multiplies the gradient by about its weights' size times the root of its width. A start of "
-        "stddev 0.01 in narrow layers loses a factor of ten per layer."
-    )
-    found = [
-        Hypothesis(
-            "Saturating activations through many layers",
-            0.6,
-            f"The gradient at the input is {say_number(ratio)} of that at the output. Sigmoid multiplies it by 0.25 "
-            "at most in each layer, tanh by less than 1, and both by almost 0 when saturated.",
-            "Use relu or gelu with residual connections and normalisation.",
-            DEPTH_CODE,
-        ),
-        Hypothesis(
-            "Weights that start too small", 0.75 if is_small else 0.45, small, "Use a variance-keeping initialiser.",
-            INITIAL_CODE,
-        ),
-        Hypothesis(
-            "No short way from the loss to the first layers",
-            0.35,
-            "Without residual connections the gradient must pass every layer. Depth alone then makes it fade.",
-            "Add residual connections, or an auxiliary loss near the input.",
-            DEPTH_CODE,
-        ),
-    ]  # fmt: skip
-    if is_recurrent:
-        found.append(
-            Hypothesis(
-                "A recurrence over many steps of the sequence",
-                0.65,
-                "A layer on the way has a square recurrent kernel, which the gradient passes once for each step of the "
-                "sequence. Whatever that factor is, its power over a long sequence vanishes unless it is 1.",
-                "Use LSTM or GRU with an orthogonal recurrent kernel, shorter sequences, or attention.",
-                RECURRENT_CODE,
-            )
-        )
-        found += advise_scale(
-            scene,
-            0.85,
-            "The gates of a recurrent layer are sigmoid and tanh, which are at their ends for such sums, the same for "
-            "every sample: no slope is left for a gradient to pass.",
-        )
-    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
-
-
-def advise_fade(ratio: float, scene: Scene, *, is_game: bool) -> list[Hypothesis]:
-    """Causes of a whole gradient that fades in time without success."""
-    game = Hypothesis(
-        "One side has won: the loss that the other learns from is flat there",
-        0.85,
-        f"The gradient is {say_number(ratio)} of what it was in the first steps. A discriminator that is sure of every "
-        "sample saturates: log(1 - D) has next to no slope at D = 0, an epsilon inside the log or a sigmoid at its end "
-        "has none, and the generator is told nothing about where to go.",
-        "Use the non-saturating loss from logits, and keep the discriminator from running ahead.",
-        GAME_CODE,
-    )
-    flat = Hypothesis(
-        "The outputs stand where the loss is flat",
-        0.3 if is_game else 0.7,
-        "Saturated sigmoid, tanh or softmax outputs, a clip or an epsilon that dominates have next to no slope. A few "
-        "steps that were too large are enough to get there, and nothing leads back.",
-        "Give the loss the logits, lower the rate, and restart from before the gradient faded.",
-        CUT_CODE,
-    )
-    return [*([game] if is_game else []), flat, *([] if is_game else [advise_rate(scene, 0.4)])]
 
 
 def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off: bool) -> list[Hypothesis]:
@@ -637,37 +341,3 @@ def _advise_underflow(*, is_certain: bool) -> Hypothesis:
         "Scale the loss, or use bfloat16.",
         UNDERFLOW_CODE,
     )
-
-
-def _say_better_rate(scene: Scene) -> str:
-    rate, ratio = scene.learning_rate, scene.update_ratio
-    if rate is None or ratio is None or not ratio > USUAL_RATIO:
-        return "Lower the learning rate by a factor of ten."
-    return (
-        f"Lower the learning rate from {say_number(rate)}, tenfold at a time: about "
-        f"{say_number(better_rate(rate, ratio))} makes updates of the usual size."
-    )
-
-
-def better_rate(rate: float, ratio: float) -> float:
-    """The rate that would bring the ratio of updates to weights to what is usual, to one digit."""
-    # The ratio is in proportion to the rate; one digit is all that this knows.
-    return float(f"{rate * USUAL_RATIO / ratio:.0e}")
-
-
-def _rate_code(scene: Scene) -> str:
-    rate, ratio = scene.learning_rate, scene.update_ratio
-    is_known = rate is not None and ratio is not None and ratio > USUAL_RATIO
-    target = better_rate(rate, ratio) if is_known and rate is not None and ratio is not None else 1e-4
-    return (
-        "n_steps = epochs * len(batches)                         # of the whole training\n"
-        "schedule = tf.keras.optimizers.schedules.CosineDecay(\n"
-        f"    0.0, decay_steps=n_steps, warmup_target={target:g}, warmup_steps=n_steps // 20)\n"
-        "optimizer = YourOptimizer(schedule, global_clipnorm=1.0)  # the one you have: SGD, Adam, ..."
-    )
-
-
-def _clip_code(lead: Growth) -> str:
-    limit = float(f"{lead.usual:.1g}") if lead.usual > 0 else 1.0
-    usual = say_number(lead.usual)
-    return f"# the usual norm was {usual}\noptimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm={limit:g})"
