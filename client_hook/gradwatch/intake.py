@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import record
 
@@ -106,9 +107,13 @@ class Intake:
         models = self._models()
         if not any(model is one for one in models) or not record.could_possibly_record():
             return
-        given = {**{str(i): value for i, value in enumerate(args)}, **kwargs}
-        given = {name: value for name, value in given.items() if _leaves(value)}
-        found = [leaf for name in given for leaf in _leaves(given[name], name if len(given) > 1 else "")]
+        named = {**{str(i): value for i, value in enumerate(args)}, **kwargs}
+        given = {name: leaves for name, value in named.items() if (leaves := _leaves(value))}
+        found = [
+            ("/".join(filter(None, (name if len(given) > 1 else "", path))), leaf)
+            for name, leaves in given.items()
+            for path, leaf in leaves
+        ]
         n_applied = self._n_applied
         prefix = f"{model.name}/" if len(models) > 1 else ""
         variables = frozenset(id(variable) for variable in model.trainable_variables)
@@ -274,7 +279,7 @@ def _leaves(structure: Any, path: str = "", *, has_integers: bool = False) -> li
     """The floating tensors in a structure, each with its place in it: keys, and indices where there are several.
 
     Args:
-        structure: the tensors, in mappings and sequences.
+        structure: the tensors, in mappings and sequences; eagerly NumPy's arrays too, which become tensors.
         path: the structure's own place in what it stands in.
         has_integers: whether dense tensors of integers are wanted too.
     """
@@ -284,6 +289,8 @@ def _leaves(structure: Any, path: str = "", *, has_integers: bool = False) -> li
         names = getattr(structure, "_fields", range(len(structure)))
         items = [(str(name) if len(structure) > 1 else "", value) for name, value in zip(names, structure, strict=True)]
     else:
+        if isinstance(structure, np.ndarray) and structure.dtype.kind in "fiu" and tf.executing_eagerly():
+            structure = tf.convert_to_tensor(structure)
         is_kept = isinstance(structure, (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)) and structure.dtype.is_floating
         is_kept |= has_integers and isinstance(structure, tf.Tensor) and structure.dtype.is_integer
         return [(path, structure)] if is_kept else []

@@ -161,10 +161,14 @@ WITHOUT_MARGIN: Final = frozenset(
 _NO_SINGULAR_INPUT: Final = frozenset({"RsqrtGrad", "ReciprocalGrad"})
 _OUTPUT_FIRST: Final = frozenset({"SqrtGrad", "RsqrtGrad", "ReciprocalGrad"})
 _CALLS: Final = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+_DIVISIONS: Final = frozenset({"RealDiv", "Div", "Xdivy"})
 _ARCS: Final = ("Acos", "Asin", "Acosh", "Atanh")
 _FORWARD_TYPES: Final[dict[str, tuple[str, ...]]] = {
-    "Reciprocal": ("Log", "Log1p", "Xlogy", *_ARCS),
-    "RealDiv": ("RealDiv", "Div"),
+    "Reciprocal": ("Log", "Log1p", "Xlogy", "SelfAdjointEigV2", *_ARCS),
+    "RealDiv": ("RealDiv", "Div", "Acosh", "Atan2"),
+    "Sinh": ("Cosh", "Acosh"),
+    "Cosh": ("Sinh", "Asinh"),
+    "Xdivy": ("Xdivy", "Xlogy"),
     "Sqrt": _ARCS,
     "CholeskyGrad": ("Cholesky",),
     "FusedBatchNormGradV3": ("FusedBatchNormV3",),
@@ -388,12 +392,15 @@ def _forward_of(op: Any) -> Any | None:
 
 
 def _forward_neighbours(op: Any) -> list[Any]:
-    """Forward operations that make or use the forward tensors which a gradient operation is computed from."""
+    """Forward operations that make or use the forward tensors which a gradient operation is computed from.
+
+    Of a division those of its divisor: what it divides came all the way back from the loss.
+    """
     found: dict[int, Any] = {}
     pending, n_left = [op], _GRADIENT_STEPS
     while pending and n_left:
         gradient, n_left = pending.pop(0), n_left - 1
-        for tensor in gradient.inputs:
+        for tensor in gradient.inputs[1:] if gradient is op and op.type in _DIVISIONS else gradient.inputs:
             if tensor.op.name.startswith(GRADIENT_SCOPE):
                 pending.append(tensor.op)
                 continue

@@ -37,6 +37,8 @@ LINES = [
     ("RealDiv", "r = ops.divide(a, b)", "r = ops.divide_no_nan(a, b)"),
     ("Pow", "y = ops.power(x, p)", "y = ops.power(ops.maximum(x, 1e-7), p)"),
     ("Acos", "a = ops.arccos(c)", "a = ops.arccos(ops.clip(c, -(1 - 1e-6), 1 - 1e-6))"),
+    ("Acosh", "d = tf.math.acosh(1.0 + g)", "d = tf.math.acosh(tf.maximum(1.0 + g, 1 + 1e-6))"),
+    ("Acosh", "d = ops.arccosh(x)", "d = ops.arccosh(ops.maximum(x, 1 + 1e-6))"),
     ("Acos", "a = tf.acos(c)", "a = tf.acos(tf.clip_by_value(c, -(1 - 1e-6), 1 - 1e-6))"),
 ]  # fmt: skip
 

@@ -216,14 +216,15 @@ def step_of(model, optimizer, loss_of):
     return step
 
 
-def run(compiler, step, *arrays):
+def run(compiler, step, *arrays, made=tf.constant):
     run = compiler(step)
     for batch in zip(*map(parts, arrays), strict=True):
-        run(*map(tf.constant, batch))
+        run(*map(made, batch))
 
 
+@pytest.mark.parametrize("made", [tf.constant, np.array], ids=["tensors", "arrays"])
 @pytest.mark.parametrize("compiler", LOOPS.values(), ids=LOOPS)
-def test_custom_loop(watch, read, compiler):
+def test_custom_loop(watch, read, compiler, made):
     model, optimizer = regression(), keras.optimizers.SGD(0.01)
     watched = watch(model)
 
@@ -232,7 +233,7 @@ def test_custom_loop(watch, read, compiler):
             loss = MSE(y, model(x, training=True), sample_weight=w)
         optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
 
-    run(compiler, step, SICK, Y, WEIGHT)
+    run(compiler, step, SICK, Y, WEIGHT, made=made)
     expected = {"input": parts(SICK), "target": parts(Y), "sample_weight": parts(WEIGHT)}
     assert_entered(watched, read(watched), expected)
 

@@ -239,6 +239,11 @@ FORWARD_OF = {
     "power": (lambda x: x**0.3, "Pow", "Pow"),
     "acos": (tf.acos, "Reciprocal", "Acos"),
     "asin": (tf.asin, "Reciprocal", "Asin"),
+    "acosh": (lambda x: tf.acosh(1.0 + x), "RealDiv", "Acosh"),
+    "atan2": (lambda x: tf.atan2(x, 1.0 - x), "RealDiv", "Atan2"),
+    "sinh": (tf.sinh, "Cosh", "Sinh"),
+    "cosh": (tf.cosh, "Sinh", "Cosh"),
+    "xlogy": (lambda x: tf.math.xlogy(2.0, x), "Xdivy", "Xlogy"),
 }
 
 
@@ -249,6 +254,13 @@ def test_gradients_made_of_other_types_know_their_forward_too(name):
     slopes = [op for op in ops if op.is_gradient]
     assert type_ in [op.type for op in slopes]
     assert {(op.forward or {}).get("type") for op in slopes} == {forward}
+
+
+def test_divisions_of_two_forward_operations_are_told_apart():
+    ops, _ = trace(lambda x: tf.atan2(x, 1.0 - x) / (1.0 + x), POSITIVE)
+    by_name = {op.name: op.forward["name"] for op in ops if op.is_gradient}
+    assert by_name.pop("gradient_tape/truediv") == "Atan2"
+    assert set(by_name.values()) == {"truediv"}
 
 
 def helper(x):

@@ -116,6 +116,37 @@ def test_masked_columns_in_a_loop(watch, read):
     assert found.evidence["n_singular"] == 2
 
 
+@pytest.mark.parametrize("jit", [None, True])
+def test_direction_of_a_zero_vector(watch, read, jit):
+    model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    def turn(x, y):
+        still = tf.cast(tf.reduce_any(x != 0.0, axis=1, keepdims=True), tf.float32)
+        found = model(x) * still
+        angle = tf.math.atan2(found[:, 1], found[:, 0])  # where nothing moves
+        return tf.reduce_mean(1.0 - tf.cos(angle - tf.cast(y, tf.float32)))
+
+    loop(model, optimizer, turn, spoiled(0.0), watched=watched, jit=jit)
+    found = assert_found(read(watched), "singular_gradient", "RealDiv", "where nothing moves")
+    assert "arc tangent atan2 of exactly (0, 0)" in found.title
+    assert found.hypotheses[0].cause.startswith("The direction of a vector that is exactly zero")
+
+
+def test_distance_of_a_point_from_itself_in_hyperbolic_space(watch, read):
+    model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    def distance(x, y):
+        gap = tf.reduce_sum(tf.square(model(x) - model(x[::-1])), axis=1)
+        return tf.reduce_mean(tf.math.acosh(1.0 + gap))  # beside itself
+
+    loop(model, optimizer, distance, spoiled(0.0, rows=BATCH), watched=watched)
+    found = assert_found(read(watched), "singular_gradient", "RealDiv", "beside itself")
+    assert "acosh at or below 1" in found.title
+    assert "tf.maximum(1.0 + gap, 1 + 1e-6)" in found.hypotheses[0].code
+
+
 def test_cross_entropy_by_hand(watch, read):
     model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
     watched = watch(model)
@@ -291,6 +322,28 @@ def test_nan_in_the_data_that_a_pool_turns_into_the_smallest_number_there_is(wat
     assert (found.kind, found.first_step) == ("nonfinite_input", SICK_STEP), found.title
     assert found.evidence["rows"] == [0, 1]
     assert "The data hold NaN" in found.hypotheses[0].cause
+
+
+@pytest.mark.parametrize("way", ["graph", "jit", "eager"])
+def test_infinity_in_the_data_that_the_first_layer_bounds(watch, read, way):
+    """tanh of Inf is 1: every output and the loss are finite, and the gradient is Inf times 0."""
+    model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(4, activation="tanh"), layers.Dense(3)])
+    optimizer = keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = cross_entropy(y, model(x, training=True))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    run = step if way == "eager" else tf.function(step, jit_compile=way == "jit")
+    x = X.copy()
+    x[SICK_STEP * BATCH + 1, 2] = np.inf
+    for i in range(0, len(x), BATCH):
+        run(x[i : i + BATCH], Y[i : i + BATCH])
+    found = diagnose(read(watched)).findings()[0]
+    assert (found.kind, found.first_step) == ("nonfinite_input", SICK_STEP), found.title
+    assert (found.evidence["rows"], found.evidence["columns"]) == ([1], [2])
 
 
 def test_norm_in_a_nested_function_is_told_by_its_line(watch, read):

@@ -368,11 +368,19 @@ class Engine:
                 later.is_late = is_backward if later.stream == LOGGED else later.stream != stream
 
     def _order_inputs(self, episodes: Sequence[Episode]) -> None:
-        """What a model is given may have been computed in the step: then the operation comes before the input."""
+        """What a model is given may have been computed in the step: then the operation comes before the input.
+
+        What no layer's output showed anything of was masked, or else bounded by the first layer (tanh of Inf is 1) and
+        met again on the way back: then the operation that broke was fed with it.
+        """
         for given in episodes:
             if isinstance(given, NonFinite) and given.phase is Phase.INPUT and not given.is_late:
                 state = self._streams[given.stream]
                 account = find_account(state.records(), state.origins(), given.stream, given.first_step)
+                if given.is_contained:
+                    origin = None if account is None else account.origin
+                    is_new = account is None and given.finite_step >= 0 and not given.is_usual
+                    given.is_contained = not (is_new if origin is None else origin.n_nonfinite_in > 0)
                 if account is None or account.origin is None or account.culprit is None:
                     continue
                 culprit = account.culprit

@@ -123,6 +123,20 @@ _ARC = _Remedy(
     "angle = tf.acos(tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6))\n\n# or, with a slope everywhere:\n"
     "angle = tf.atan2(tf.norm(tf.linalg.cross(a, b), axis=-1), tf.reduce_sum(a * b, axis=-1))",
 )
+_AREA = _Remedy(
+    "acosh of exactly 1",
+    "The slope of acosh is 1 / sqrt(x^2 - 1): infinite at 1, which the distance from a point to itself gives. Its "
+    "value, 0, is fine, so the forward pass and the loss look healthy. Below 1, by rounding, the value is NaN.",
+    "Keep the argument a little above 1.",
+    "distance = tf.acosh(tf.maximum(x, 1.0 + 1e-6))",
+)
+_DIRECTION = _Remedy(
+    "The direction of a vector that is exactly zero",
+    "The slope of atan2(y, x) is x / (x^2 + y^2): 0 / 0 where both are 0. The value itself, 0, is fine, so the forward "
+    "pass and the loss look healthy.",
+    "Give it another x where both are 0, or compare cosine and sine instead of angles.",
+    "is_zero = (x == 0.0) & (y == 0.0)\nangle = tf.atan2(y, tf.where(is_zero, 1.0, x))",
+)
 _INSIDE = _Remedy(
     "An operation inside the function, loop or condition that is called here",
     "What goes in is finite and what comes out is not. gradwatch does not look at the single operations inside.",
@@ -174,7 +188,9 @@ _AT_POINT: Final[Mapping[str, _Remedy]] = {
     "Pow": _POWER,
     **dict.fromkeys(DIVISIONS, _DIVISION),
     **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), _EXP),
-    **dict.fromkeys(("Acos", "Asin", "Atanh", "Acosh"), _ARC),
+    **dict.fromkeys(("Acos", "Asin", "Atanh"), _ARC),
+    "Acosh": _AREA,
+    "Atan2": _DIRECTION,
     **dict.fromkeys(_LINEAR_TYPES, _LINEAR),
     **dict.fromkeys(CONTAINERS, _INSIDE),
     **dict.fromkeys(_ENTROPY_TYPES, _ENTROPY),

@@ -87,7 +87,8 @@ _NOUNS: Final = {
     "Acos": "arc cosine",
     "Asin": "arc sine",
     "Atanh": "area tangent atanh",
-    "Acosh": "acosh",
+    "Acosh": "area cosine acosh",
+    "Atan2": "arc tangent atan2",
     **dict.fromkeys(DIVISIONS, "division"),
     **dict.fromkeys(("While", "StatelessWhile"), "loop"),
     **dict.fromkeys(("If", "StatelessIf"), "branch of a condition"),
@@ -103,6 +104,7 @@ _EXACT: Final = {
     "Asin": "at or beyond ±1",
     "Atanh": "at or beyond ±1",
     "Acosh": "at or below 1",
+    "Atan2": "of exactly (0, 0)",
     **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), "that overflows"),
     **dict.fromkeys(DIVISIONS, "by exactly 0"),
 }

@@ -181,6 +181,13 @@ def _safe_arc(node: ast.AST, text: _Text) -> str | None:
     return f"{text.of(node.func)}({_beside(node, text, 'clip_by_value')}({text.of(node.args[0])}, -({least}), {least}))"
 
 
+def _safe_area(node: ast.AST, text: _Text) -> str | None:
+    if not (isinstance(node, ast.Call) and _name(node) in _AREAS and len(node.args) == 1):
+        return None
+    return f"{text.of(node.func)}({_beside(node, text, 'maximum')}({text.of(node.args[0])}, 1 + 1e-6))"
+
+
+_AREAS: Final = frozenset({"acosh", "arccosh"})
 _ARCS: Final = {"acos", "asin", "atanh", "arccos", "arcsin", "arctanh"}
 _DIVISIONS: Final = frozenset({"RealDiv", "Div", "DivNoNan", "Xdivy", "Reciprocal", "Inv"})
 _SAFE: Final[dict[str, Change]] = {
@@ -192,6 +199,7 @@ _SAFE: Final[dict[str, Change]] = {
     **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), _safe_exp),
     "Pow": _safe_power,
     **dict.fromkeys(("Acos", "Asin", "Atanh"), _safe_arc),
+    "Acosh": _safe_area,
 }
 _NAMES: Final = {
     "Sqrt": frozenset({"sqrt", *_NORMS}),
