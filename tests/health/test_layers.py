@@ -321,6 +321,13 @@ def test_says_what_came_first(name: str) -> None:
     assert [f.title for f in engine.findings()][case.n_findings :] == []
 
 
+def test_a_product_that_overflows_all_at_once_may_hold_the_lowest_float() -> None:
+    sick = broken_all(run(), 81, loss_delay=0).break_("activation", [3, 4], start=81, value="n_neg_inf")
+    causes = [one.cause for one in lead(sick.name_origin(MATMUL, 81).feed()).hypotheses[:2]]
+    assert causes[0].startswith("Numbers too large for the matrix product")
+    assert causes[1].startswith("The lowest float, of a maximum over nothing")
+
+
 def test_chain_goes_from_the_input_to_the_weights_in_one_step() -> None:
     found = lead(masked_late().feed())
     assert [(link["what"], link["step"]) for link in found.evidence["chain"]] == [

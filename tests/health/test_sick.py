@@ -9,7 +9,7 @@ import pytest
 
 from gradwatch_server.health import Engine, Finding
 from gradwatch_server.health.missing import LEFT_OUT_ROWS
-from tests.health.streams import Run, dense
+from tests.health.streams import Run, dense, forward
 
 D4 = dense(4)
 N = 300
@@ -291,6 +291,14 @@ def test_loss_that_is_not_recorded_is_not_called_finite() -> None:
     assert "finite" not in found.title
     assert "not recorded" in found.evidence["summary"]
     assert found.hypotheses[0].confidence <= 0.5
+
+
+def test_how_to_see_the_operation_is_said_where_none_is_looked_at() -> None:
+    eager, traced = norm_of_zero(), Run(D4, operations=[forward("Log", "loss/Log")])
+    traced.break_("gradient", [0, 1, 2, 3], start=81)
+    advice = [lead(one.feed()).hypotheses[0] for one in (eager, traced)]
+    assert "infinite slope" in advice[0].cause
+    assert ["`tf.function`" in one.fix for one in advice] == [True, False]
 
 
 def test_single_step_recovers_and_is_a_warning() -> None:

@@ -45,6 +45,11 @@ logits = tf.where(mask, logits, -1e9)                   # instead of -inf
 # Differences of logarithms and exponentials, taken together:
 difference = tf.nn.log_softmax(logits)                  # instead of logits - log(sum(exp(logits)))"""
 
+LOWEST_CODE: Final = """\
+# Segments without elements hold the lowest float: give them a number of their own.
+largest = tf.math.unsorted_segment_max(x, segment, n_segments)
+largest = tf.where(largest > 0.5 * largest.dtype.min, largest, 0.0)"""
+
 EMPTY_CODE: Final = """\
 # The mean of nothing is 0 / 0:
 mean = tf.math.divide_no_nan(tf.reduce_sum(x * mask), tf.reduce_sum(mask))
@@ -60,6 +65,8 @@ def advise_arithmetic(account: Account, operation: Operation) -> list[Hypothesis
         return [_infinity(operation, place)]
     found = [_half(operation, noun, place)] if account.dtype == "float16" else []
     found.append(_overflow(operation, noun, place, is_likely=not found))
+    if account.dtype != "float16" and not operation.is_gradient:
+        found.append(_lowest(noun, place))
     if operation.function in MEANS or operation.function in {"Max", "Min"}:
         found.insert(0, _nothing(operation, place))
     return found
@@ -108,6 +115,17 @@ def _overflow(operation: Operation, noun: str, place: str, *, is_likely: bool) -
         "ten before. A learning rate that is too high or inputs that are not scaled do that.",
         "Scale the inputs, normalise between layers, and lower the learning rate or clip the gradient.",
         LARGE_CODE,
+    )
+
+
+def _lowest(noun: str, place: str) -> Hypothesis:
+    return Hypothesis(
+        f"The lowest float, of a maximum over nothing or of a mask, gets into the {noun}{place}",
+        0.5,
+        "`unsorted_segment_max` of an empty segment, `reduce_max` of an empty axis and a mask of `dtype.min` give "
+        "-3.4e38, which overflows in the next product or sum. It is this where the numbers before were of usual size.",
+        "Decide what stands for nothing, before the next layer.",
+        LOWEST_CODE,
     )
 
 

@@ -92,6 +92,12 @@ model.load_weights("before.weights.h5")
 model.compile(optimizer=tf.keras.optimizers.Adam(1e-4, clipnorm=1.0), loss=loss)"""
 
 
+EAGER_FIX: Final = (
+    "Where the step is a `tf.function` (in `fit`: without `run_eagerly`), single operations are looked at, and the "
+    "one is named here, with its line."
+)
+
+
 def advise_gradient(lead: NonFinite, entry: Entry, scene: Scene) -> list[Hypothesis]:
     """Causes of a non-finite gradient that came before anything else."""
     is_nan = lead.counts[:, 0].sum() > 0
@@ -106,6 +112,11 @@ def advise_gradient(lead: NonFinite, entry: Entry, scene: Scene) -> list[Hypothe
 def _weigh(hypotheses: list[Hypothesis], scene: Scene) -> list[Hypothesis]:
     """Moves beliefs by what the operations say where none of them is the origin."""
     account = scene.account
+    if not scene.facts.has_operations:
+        return [
+            replace(hypothesis, fix=f"{hypothesis.fix} {EAGER_FIX}") if hypothesis.cause in SUPERSEDED else hypothesis
+            for hypothesis in hypotheses
+        ]
     if account is None or account.culprit is not None:
         return hypotheses
     came_forward = account.carrier is not None and not account.carrier.is_gradient

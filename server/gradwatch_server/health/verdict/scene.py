@@ -85,6 +85,7 @@ class Facts:
         orders: whether the targets of each stream come in order.
         stales: for how long the gradient of each stream has been the same.
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
+        has_operations: whether single operations are looked at at all: not in steps that run eagerly.
     """
 
     questions: Mapping[Episode, Testimony]
@@ -100,6 +101,7 @@ class Facts:
     orders: Mapping[int, TargetOrder]
     stales: Mapping[int, Stale]
     warnings: dict[Trend, str]
+    has_operations: bool
 
 
 @dataclass(frozen=True)
