@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwatch_server.health import Finding
+from gradwatch_server.health import Engine, Finding
 from tests.health.streams import Run, dense, forward, gradient_of
 from tests.health.test_sick import broken_all
 
@@ -281,6 +281,29 @@ def test_overflow_of_loss_scaling_is_no_finding_and_hides_no_later_one() -> None
     scaled.break_operation(NORM_SLOPE_AT, start=2_900, **AT_POINT)
     found = only(scaled.feed().findings())
     assert (found.kind, found.first_step) == ("singular_gradient", 2_900)
+
+
+def test_what_began_in_the_forward_pass_is_told_although_loss_scaling_skips_it() -> None:
+    """A mask of -Inf is usual; a row of nothing else is not, and no loss scale has a part in it."""
+    scaled = run(n_steps=300).scale_loss(256.0).break_operation(SOFTMAX_AT, start=0, n=0, n_in=7)
+    scaled.break_("gradient", start=100, stop=101).break_operation(SOFTMAX_AT, start=100, stop=101, n=40, n_in=7)
+    engine = scaled.announce(Engine())
+    scaled.feed_slice(engine, slice(0, 102))
+    early = only(engine.findings())
+    scaled.feed_slice(engine, slice(102, 300))
+    found = only(engine.findings())
+    assert (early.severity, found.severity) == ("critical", "warning")
+    assert (found.kind, found.first_step, found.layer) == ("nonfinite_gradient", 100, "out")
+    assert "softmax of infinite scores in `out`" in found.title
+    assert "a lower loss scale does not mend it, but has hidden it: 1 step skipped" in found.evidence["summary"]
+    assert any("nothing but -Inf" in hypothesis.cause for hypothesis in found.hypotheses[:2])
+
+
+def test_what_is_infinite_by_design_while_a_loss_scale_is_sought_is_no_cause() -> None:
+    scaled = run(n_steps=300).scale_loss(2.0 ** np.maximum(15 - np.arange(300), 9))
+    scaled.break_("gradient", start=0, stop=6, value="n_pos_inf").break_operation(LOG_AT, start=0, n=7, n_singular=7)
+    scaled.break_("gradient", start=200, stop=201, value="n_pos_inf")
+    assert scaled.feed().findings() == []
 
 
 def test_other_operations_under_the_same_tensors_begin_anew() -> None:

@@ -123,6 +123,7 @@ class NonFinite(Episode):
         is_contained: inputs that no layer's output showed anything of at the first step: the model masks them.
         is_normal: an overflow that dynamic loss scaling provokes and repairs by design.
         is_scaled: whether the run scales its loss.
+        is_forward: under a loss scale, whether it began in the forward pass: no scale mends that.
         n_skipped: rows in which a gradient overflowed under loss scaling.
         scale_before: the highest loss scale so far.
         scale: the lowest one since the first step.
@@ -142,6 +143,7 @@ class NonFinite(Episode):
     is_contained: bool = False
     is_normal: bool = False
     is_scaled: bool = False
+    is_forward: bool = False
     n_skipped: int = 0
     scale_before: float = float("nan")
     scale: float = float("nan")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -35,10 +35,20 @@ class NonFiniteRule:
         phase: `Phase.GRADIENT`, `Phase.UPDATE` or `Phase.WEIGHT`.
         harmed: for gradients, the rules of updates and weights, which take the rows first: an overflow under loss
             scaling is forgotten once it is over, unless it did harm there.
+        began_forward: for gradients, tells of a step whether what broke began in the forward pass, which no loss scale
+            has a part in; its operations take the rows first.
     """
 
-    def __init__(self, stream: int, table: TensorTable, phase: Phase, harmed: Sequence[NonFiniteRule] = ()) -> None:
+    def __init__(
+        self,
+        stream: int,
+        table: TensorTable,
+        phase: Phase,
+        harmed: Sequence[NonFiniteRule] = (),
+        began_forward: Callable[[int], bool] = lambda _: False,
+    ) -> None:
         self._stream, self._table, self._phase, self._harmed = stream, table, phase, harmed
+        self._began_forward = began_forward
         self._columns = {Phase.GRADIENT: table.gradient, Phase.UPDATE: table.update, Phase.WEIGHT: table.weight}[phase]
         self._finite_step = -1
         self._n_finite = 0
@@ -96,6 +106,7 @@ class NonFiniteRule:
             return
         found = block.statistics[row, self._columns].astype(np.float64)
         is_scaled = self._phase is Phase.GRADIENT and bool(block.is_scaled[row])
+        is_forward = is_scaled and self._began_forward(step)
         self._current = NonFinite(
             stream=self._stream,
             phase=self._phase,
@@ -108,8 +119,9 @@ class NonFiniteRule:
             counts=np.nan_to_num(found[:, _COUNTS]),
             looked_at=block.is_captured[row, self._columns].copy(),
             first_steps=np.full(len(self._columns), -1, np.int64),
-            is_normal=is_scaled,
+            is_normal=is_scaled and not is_forward,
             is_scaled=is_scaled,
+            is_forward=is_forward,
             scale_before=self._scale_before,
             scale=float(block.loss_scale[row]),
         )

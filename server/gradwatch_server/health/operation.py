@@ -39,6 +39,7 @@ class OperationRecord:
         row: ``[n_operations, 6]``.
         is_usual_out: ``[n_operations]`` whether each had non-finite outputs while the gradient was finite (a mask).
         is_usual_in: ``[n_operations]`` likewise for its inputs.
+        has_past: whether a row had been seen before in which loss and gradient were finite.
     """
 
     stream: int
@@ -48,6 +49,7 @@ class OperationRecord:
     row: Float32
     is_usual_out: Bool
     is_usual_in: Bool
+    has_past: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,7 @@ class OperationRule:
         self._is_usual_out = np.zeros(len(operations), bool)
         self._is_usual_in = np.zeros(len(operations), bool)
         self._previous_step = -1
-        self._is_broken = False
+        self._is_broken = self._has_past = False
         self.records: list[OperationRecord] = []
 
     def feed(self, block: Block) -> None:
@@ -147,6 +149,7 @@ class OperationRule:
         if not (self._is_broken or is_out.any() or is_in.any() or is_gradient_broken.any()):
             if is_captured.any():
                 self._previous_step = int(block.steps[is_captured][-1])
+                self._has_past |= bool(block.is_loss_finite[is_captured].any())
             return
         for row in np.flatnonzero(is_captured):
             is_broken = bool(is_gradient_broken[row] or (is_out[row] & ~self._is_usual_out).any())
@@ -155,6 +158,7 @@ class OperationRule:
             if block.is_loss_finite[row] and not is_gradient_broken[row]:
                 self._is_usual_out |= is_out[row]
                 self._is_usual_in |= is_in[row]
+                self._has_past = True
             self._is_broken, self._previous_step = is_broken, int(block.steps[row])
 
     def _keep(self, block: Block, row: int) -> None:
@@ -171,8 +175,15 @@ class OperationRule:
                 row=block.operations[row].copy(),
                 is_usual_out=self._is_usual_out.copy(),
                 is_usual_in=self._is_usual_in.copy(),
+                has_past=self._has_past,
             )
         )
+
+    def began_forward(self, step: int) -> bool:
+        """Whether what broke at a step began with an operation of the forward pass that is finite as a rule."""
+        record = next((record for record in reversed(self.records) if record.step == step), None)
+        culprit = None if record is None or not record.has_past else _judge(record).culprit
+        return culprit is not None and not culprit.is_gradient
 
 
 def find_account(

@@ -106,9 +106,9 @@ class Stream:
         self.targets = TargetSpread(table)
         self.order = TargetOrder(table)
         self.stale = Stale(table)
-        self.rules = _make_rules(number, table, operations)
-        self._outliers = Outliers(table)
         self.operation_rule = OperationRule(number, operations)
+        self.rules = _make_rules(number, table, operations, self.operation_rule)
+        self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []
         self._archived_outliers = earlier.outliers() if earlier is not None else []
         self._archived_records = earlier.records() if earlier is not None else []
@@ -132,9 +132,9 @@ class Stream:
 
     def feed(self, block: Block) -> None:
         """Gives rows to all rules but the learning rate's, which answers."""
+        self.operation_rule.feed(block)
         for rule in self.rules:
             rule.feed(block)
-        self.operation_rule.feed(block)
         self.start.feed(block)
         self.targets.feed(block)
         self.order.feed(block)
@@ -210,11 +210,13 @@ class Stream:
         return np.asarray(~rows.present[:, place] | (rows.scalars[:, place] != 0))
 
 
-def _make_rules(number: int, table: TensorTable, operations: tuple[Operation, ...]) -> tuple[_Rule, ...]:
+def _make_rules(
+    number: int, table: TensorTable, operations: tuple[Operation, ...], operation_rule: OperationRule
+) -> tuple[_Rule, ...]:
     harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
     broken: tuple[_Rule, ...] = (
         *harmed,
-        NonFiniteRule(number, table, Phase.GRADIENT, harmed),
+        NonFiniteRule(number, table, Phase.GRADIENT, harmed, operation_rule.began_forward),
         *(WitnessRule(number, table, phase) for phase in (Phase.INPUT, Phase.ACTIVATION, Phase.BACKPROP)),
     )
     if table.replica is not None:

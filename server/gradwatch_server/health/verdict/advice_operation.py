@@ -137,6 +137,16 @@ _DIRECTION = _Remedy(
     "Give it another x where both are 0, or compare cosine and sine instead of angles.",
     "is_zero = (x == 0.0) & (y == 0.0)\nangle = tf.atan2(y, tf.where(is_zero, 1.0, x))",
 )
+_SOFTMAX = _Remedy(
+    "A softmax over nothing but -Inf",
+    "Where every score of a row is -Inf nothing is left to share 1 among, and the row is NaN. A mask that leaves "
+    "nothing does it; in float16 so does a mask of -1e9, which is -Inf there.",
+    "Mask with a number that the type can hold, and set aside the rows that are masked throughout before the softmax: "
+    "a `tf.where` behind it comes too late for the gradient.",
+    "scores = tf.where(mask, scores, tf.cast(-1e4, scores.dtype))        # in float16 -1e9 is -Inf\n"
+    "is_empty = ~tf.reduce_any(mask, axis=-1, keepdims=True)\n"
+    "weights = tf.nn.softmax(tf.where(is_empty, tf.zeros_like(scores), scores), axis=-1)",
+)
 _INSIDE = _Remedy(
     "An operation inside the function, loop or condition that is called here",
     "What goes in is finite and what comes out is not. gradwatch does not look at the single operations inside.",
@@ -191,6 +201,7 @@ _AT_POINT: Final[Mapping[str, _Remedy]] = {
     **dict.fromkeys(("Acos", "Asin", "Atanh"), _ARC),
     "Acosh": _AREA,
     "Atan2": _DIRECTION,
+    **dict.fromkeys(("Softmax", "LogSoftmax"), _SOFTMAX),
     **dict.fromkeys(_LINEAR_TYPES, _LINEAR),
     **dict.fromkeys(CONTAINERS, _INSIDE),
     **dict.fromkeys(_ENTROPY_TYPES, _ENTROPY),

@@ -33,7 +33,7 @@ def tell_nonfinite(lead: NonFinite, scene: Scene) -> Finding:
         return tell_activation(lead, lead.table, scene)
     if lead.phase is Phase.GRADIENT:
         harm = [member for phase in (Phase.LOSS, Phase.UPDATE, Phase.WEIGHT) for member in scene.broken(phase)]
-        if lead.is_scaled and not harm:
+        if lead.is_scaled and not lead.is_forward and not harm:
             return tell_loss_scale(lead, lead.table, scene)
         return _tell_gradient(lead, lead.table, scene)
     return _tell_weight(lead, lead.table, scene)
@@ -102,6 +102,11 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
         summary += f", and the loss was {say_number(scene.loss.value or 0.0)}"
     elif scene.is_loss_finite is None:
         summary += "; the loss of this step is not recorded"
+    if lead.is_forward:
+        summary += (
+            f"; it began in the forward pass, so a lower loss scale does not mend it, but has hidden it: "
+            f"{say_count(lead.n_skipped, 'step')} skipped"
+        )
     kind, hypotheses, culprit = "nonfinite_gradient", advise_gradient(lead, entry, scene), scene.culprit
     if culprit is not None and scene.account is not None:
         title = f"{subject} {begins}: {say_trouble(scene.account, culprit)}{say_place(culprit)}"

@@ -84,6 +84,7 @@ _NOUNS: Final = {
     "Sinh": "sinh",
     "Cosh": "cosh",
     "Pow": "power",
+    **dict.fromkeys(("Softmax", "LogSoftmax"), "softmax"),
     "Acos": "arc cosine",
     "Asin": "arc sine",
     "Atanh": "area tangent atanh",
@@ -109,6 +110,7 @@ _EXACT: Final = {
     **dict.fromkeys(DIVISIONS, "by exactly 0"),
 }
 _OUTSIDE: Final = {
+    **dict.fromkeys(("Softmax", "LogSoftmax"), "of infinite scores"),
     "Sqrt": "of a negative number",
     "Rsqrt": "of a negative number",
     "Log": "of a negative number",
