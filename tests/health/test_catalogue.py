@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.health.catalogue.eighth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
-from tests.health.catalogue.seventh import BROKEN
 
 NEWEST = {case.family: name for name, case in BROKEN.items() if not case.gap}
 

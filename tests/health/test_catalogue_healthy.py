@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.health.catalogue.eighth import HEALTHY
 from tests.health.catalogue.play import play
-from tests.health.catalogue.seventh import HEALTHY
 
 LONG = {
     "battery double dqn",

@@ -15,8 +15,8 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+from tests.health.catalogue.eighth import BROKEN, HEALTHY
 from tests.health.catalogue.play import Played, is_found, names_culprit, play
-from tests.health.catalogue.seventh import BROKEN, HEALTHY
 
 BLIND = "written blind"
 """So begins the study of a case by someone who had not seen the rules."""
@@ -41,7 +41,7 @@ programs that neither knows. When the first 49 were first played, 39 were found;
 had been written, and four showed gaps in the rules, which were closed. Most break at once: how early a slow failure is
 told shows in few of them.
 
-Nearer to an estimate is what happened to the seven sets *written blind*, by someone who had seen neither rules nor
+Nearer to an estimate is what happened to the eight sets *written blind*, by someone who had seen neither rules nor
 cases, at their first play: of the first set's nine that broke five were found, of two the culprit was named; of the
 second set's twenty twelve were found (all eight that end in NaN, four of the twelve that only fail to learn), of eight
 the culprit was named, and its twelve healthy ones were silent; of the third set's twenty sixteen were found (all eight
@@ -53,7 +53,9 @@ eleven that end in NaN, seven of the eleven that only fail to learn), of fourtee
 healthy ones were silent; of the sixth set's twenty-two, all of which only fail to learn, twelve were found, of eleven
 the culprit was named, and its twelve healthy ones were silent; of the seventh set's twenty twelve were found (eight of
 the nine that end in NaN, four of the eleven that only fail to learn), of ten the culprit was named, and of its eighteen
-healthy ones seventeen were silent and one was given a warning. Each set was played with one seed. The rules have been
+healthy ones seventeen were silent and one was given a warning; of the eighth set's fourteen, all of which end in NaN,
+thirteen were played as they had been written: of them twelve were found, each at its first step, and of seven the
+culprit was named (its rows are not in the table yet). Each set was played with one seed. The rules have been
 mended by them since, so their rows here are no estimate any more; what is still not found, or told with another cause,
 is listed below the table. What the tools of these studies report of their own sets: [published.md](published.md).
 """
