@@ -289,7 +289,8 @@ def _leaves(structure: Any, path: str = "", *, has_integers: bool = False) -> li
         names = getattr(structure, "_fields", range(len(structure)))
         items = [(str(name) if len(structure) > 1 else "", value) for name, value in zip(names, structure, strict=True)]
     else:
-        if isinstance(structure, np.ndarray) and structure.dtype.kind in "fiu" and tf.executing_eagerly():
+        wanted = "fiu" if has_integers else "f"
+        if isinstance(structure, np.ndarray) and structure.dtype.kind in wanted and tf.executing_eagerly():
             structure = tf.convert_to_tensor(structure)
         is_kept = isinstance(structure, (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)) and structure.dtype.is_floating
         is_kept |= has_integers and isinstance(structure, tf.Tensor) and structure.dtype.is_integer

@@ -90,10 +90,8 @@ class CollapseRule:
             return
         is_sure = self._streaks.add(step, is_in=is_low, is_out=is_seen & ~is_low)
         if self._streaks.follow(step):
-            if self._streaks.current is not None:
-                columns = self._streaks.current.columns
-                for place in np.flatnonzero(is_sure).tolist():
-                    columns.setdefault(int(self._columns[place]), int(self._streaks.first_step[place]))
+            if (current := self._streaks.current) is not None:
+                current.columns = self._streaks.find_starts(self._columns, np.flatnonzero(is_sure)) | current.columns
         elif is_sure.any():
             # Others are as good as sure: the nearest to the input leads, for behind it nothing tells samples apart.
             self._open(step, np.flatnonzero(self._streaks.n_rows >= CONFIRM_ROWS), distance)
@@ -109,7 +107,7 @@ class CollapseRule:
                 n_rows=int(self._streaks.n_rows[first]),
                 known_step=step,
                 table=self._table,
-                columns={int(self._columns[place]): int(self._streaks.first_step[place]) for place in places},
+                columns=self._streaks.find_starts(self._columns, places),
                 column=int(self._columns[first]),
                 before=float(self._before[first, 0]),
                 after=float(distance[first]),

@@ -94,10 +94,8 @@ class FaintRule:
         is_back = is_seen & ~is_low & ((spread > 0) | ~self._may_die)
         is_sure = self._streaks.add(step, is_in=is_seen & (is_low | (self._streaks.n_rows > 0)), is_out=is_back)
         if self._streaks.follow(step):
-            if self._streaks.current is not None:
-                columns = self._streaks.current.columns
-                for place in np.flatnonzero(is_sure).tolist():
-                    columns.setdefault(int(self._columns[place]), int(self._streaks.first_step[place]))
+            if (current := self._streaks.current) is not None:
+                current.columns = self._streaks.find_starts(self._columns, np.flatnonzero(is_sure)) | current.columns
         elif is_sure.any():
             self._open(step, np.flatnonzero(is_sure), spread)
 
@@ -129,7 +127,7 @@ class FaintRule:
                 n_rows=int(self._streaks.n_rows[first]),
                 known_step=step,
                 table=self._table,
-                columns={int(self._columns[place]): int(first_step[place]) for place in places},
+                columns=self._streaks.find_starts(self._columns, places),
                 column=int(self._columns[first]),
                 before=float(self._before[first]),
                 after=float(spread[first]),

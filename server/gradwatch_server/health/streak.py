@@ -16,6 +16,7 @@ CONFIRM_STEPS: Final = 50
 """Captured rows, and steps, without a break: less may be chance."""
 
 Bool = npt.NDArray[np.bool_]
+Int64 = npt.NDArray[np.int64]
 AnyEpisode = TypeVar("AnyEpisode", bound=Episode)
 
 
@@ -58,6 +59,10 @@ class Streaks(Generic[AnyEpisode]):
         self.first_step[is_in & (self.n_rows == 0)] = step
         self.n_rows = np.where(is_out, 0, self.n_rows + is_in)
         return np.asarray((self.n_rows >= CONFIRM_ROWS) & (step - self.first_step >= CONFIRM_STEPS))
+
+    def find_starts(self, columns: Int64, places: Int64) -> dict[int, int]:
+        """The step at which the streak of each of some places began, by the column that the place stands for."""
+        return {int(columns[place]): int(self.first_step[place]) for place in places}
 
     def follow(self, step: int) -> bool:
         """Takes the row that was added into the open episode, or closes it where no streak goes on.
