@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import keras
 import tensorflow as tf
 
-from gradwatch import legacy
+from gradwatch import eager, legacy
 from gradwatch.distribution import note_reduced
+from gradwatch.eager import Backward
 from gradwatch.patch import MethodPatch, defining_classes
 
 __all__ = ["Observer", "active_observers", "add_observer", "find_fit", "remove_observer"]
@@ -47,8 +48,8 @@ class Observer(Protocol):
     def leave_layer(self, layer: Any, entered: Any, output: Any) -> None:
         """A layer was called, and gave an output (None if it raised)."""
 
-    def note_asked(self, target: Any, sources: Any, gradients: Any) -> None:
-        """A tape was asked for the gradients of a target with respect to some sources, and gave these."""
+    def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
+        """A tape was asked for the gradients of a target with respect to some sources, and gave these, so."""
 
     def sources(self) -> list[tuple[Any, Any]]:
         """Pairs whose second is a tensor whose gradient is wanted wherever a tape is asked for gradients."""
@@ -92,6 +93,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
         if new_models:
             _call_patch.install({keras.layers.Layer})
             _gradient_patch.install({tf.GradientTape})
+            eager.install()
             _loss_call_patch.install({keras.losses.Loss})
         for cls in {keras.Model, *map(type, new_models)}:
             _loss_patch.install(_defining_bases(cls, "compute_loss"))
@@ -124,6 +126,7 @@ def remove_observer(observer: Observer) -> None:
                 _test_step_patch,
             ):
                 patch.restore()
+            eager.restore()
 
 
 def find_fit(thread_id: int, models: Sequence[Any]) -> Any:
@@ -200,13 +203,15 @@ def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args:
     wanted = [(active, active.sources()) for active in _active]
     if any(more for _, more in wanted):
         more = [[tensor for _, tensor in pairs] for _, pairs in wanted]
-        gradients, found = original(tape, target, (sources, more), *args, **kwargs)
+        with eager.listen_backward() as backward:
+            gradients, found = original(tape, target, (sources, more), *args, **kwargs)
         for (active, pairs), theirs in zip(wanted, found, strict=True):
             active.note_gradients(pairs, theirs)
     else:
-        gradients = original(tape, target, sources, *args, **kwargs)
+        with eager.listen_backward() as backward:
+            gradients = original(tape, target, sources, *args, **kwargs)
     for active in _active:
-        active.note_asked(target, sources, gradients)
+        active.note_asked(target, sources, gradients, backward)
     return gradients
 
 

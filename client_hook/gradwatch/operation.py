@@ -15,10 +15,11 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
+from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 
-__all__ = ["OPERATIONS_MAX", "Operation", "describe_operations", "find_operations", "operation_block"]
+__all__ = ["OPERATIONS_MAX", "Operation", "describe_operations", "find_operations", "measure", "operation_block"]
 
 OPERATIONS_MAX: Final = 200
 """Operations tapped in one step at most; a deep model's risky ones are a few per layer."""
@@ -327,6 +328,12 @@ def _row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str) -> Tensor:
 
 
 _shared_row: Final = SharedFunction(_row_of)
+
+
+def measure(op_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[str, float]:
+    """The numbers of `operation_block` of one eager operation, by name, from its floating inputs and outputs."""
+    row = _row_of([*inputs, *outputs], len(inputs), op_type)
+    return dict(zip(OPERATION_STATISTICS, row.numpy().tolist(), strict=True))
 
 
 def _count_nonfinite(tensors: Iterable[Tensor]) -> Tensor:

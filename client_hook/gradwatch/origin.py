@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import re
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import tensorflow as tf
 
-__all__ = ["EXCERPT_REACH", "GRADIENT_SCOPE", "layer_of", "source_of"]
+__all__ = ["EXCERPT_REACH", "GRADIENT_SCOPE", "layer_of", "source_at", "source_of"]
 
 GRADIENT_SCOPE: Final = "gradient_tape/"
 """`tf.GradientTape` names what it adds to a graph ``gradient_tape/<scope of the forward operation>/...``."""
@@ -55,14 +56,25 @@ def source_of(op: Any) -> dict[str, Any] | None:
     None where Keras' own training loop made it without any code of the user's in between: the line that calls ``fit``
     says nothing about the operation.
     """
-    for frame in reversed(op.traceback):
-        if _TRAINER.search(frame.filename):
+    return source_at((frame.filename, frame.lineno) for frame in reversed(op.traceback))
+
+
+def source_at(frames: Iterable[tuple[str, int]]) -> dict[str, Any] | None:
+    """`source_of` what was called from these files and lines, the innermost first."""
+    for filename, line in frames:
+        is_trainer, is_framework = _classify(filename)
+        if is_trainer:
             return None
-        if not _is_framework(frame.filename):
-            code = linecache.getline(frame.filename, frame.lineno).strip()
-            place = {"file": frame.filename, "line": frame.lineno, "code": code}
-            return place | {"excerpt": _read_excerpt(frame.filename, frame.lineno)}
+        if not is_framework:
+            place = {"file": filename, "line": line, "code": linecache.getline(filename, line).strip()}
+            return place | {"excerpt": _read_excerpt(filename, line)}
     return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _classify(filename: str) -> tuple[bool, bool]:
+    """Whether a file is Keras' own training loop, and whether it is no code of the user's."""
+    return _TRAINER.search(filename) is not None, _is_framework(filename)
 
 
 def _read_excerpt(filename: str, line: int) -> dict[str, Any] | None:

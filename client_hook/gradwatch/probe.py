@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from gradwatch import statistic
 from gradwatch.cadence import Cadence
+from gradwatch.eager import EagerReplay
 from gradwatch.memo import GraphMemo
 from gradwatch.operation import Operation, find_operations, operation_block
 from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
@@ -171,7 +172,7 @@ class Stream:
         self._last: Any = _counter("gradwatch_last_step", -1) if follows is None else follows._last
         n_statistics = len(STATISTICS)
         n_operation_numbers = len(self.operations) * len(OPERATION_STATISTICS)
-        self.replays: deque[Replay] = deque(maxlen=TRACES_MAX)
+        self.replays: deque[Replay | EagerReplay] = deque(maxlen=TRACES_MAX)
         self.ring = Ring(self.n_tensors * n_statistics + n_operation_numbers + 2 * len(self.SCALARS))
         self._before_eagerly = tf.function(self._before, reduce_retracing=True)
         self._after_eagerly = tf.function(self._after)

@@ -219,10 +219,11 @@ class Reader:
         sick: list[tuple[int, bool, Stream, str]] = []
         for i, stream in enumerate(self._streams[: self._n_announced]):
             rows = stream.ring.read()
+            origins = [origin for replay in list(stream.replays) for origin in replay.read(is_last=not holds_back)]
             if i == 0:
                 n_steps = len(rows.steps) + rows.n_lost
-            if len(rows.steps) or rows.n_lost:
-                statistics, is_normal = self._send(stream, rows, now, elapsed_s)
+            if len(rows.steps) or rows.n_lost or origins:
+                statistics, is_normal = self._send(stream, rows, origins, now, elapsed_s)
                 sick += _find_nonfinite(stream, rows, statistics, is_normal)
                 fill = max(fill, (len(rows.steps) + rows.n_lost) / stream.ring.n_rows)
             self._release(stream, is_last=not holds_back)
@@ -286,7 +287,7 @@ class Reader:
             held.clear()
 
     def _send(
-        self, stream: Stream, rows: Rows, now: float, elapsed_s: float
+        self, stream: Stream, rows: Rows, origins: list[dict[str, Any]], now: float, elapsed_s: float
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
         """Sends a stream's rows; gives their statistics, and which rows a loss scale's normal work left out."""
         n = len(rows.steps)
@@ -311,7 +312,7 @@ class Reader:
             "cost": min(self._plan.cost_of_all, 1.0),
             "n_skipped": int((scalars[:, _SKIPPED] * present[:, _SKIPPED]).sum()) if stream.skips_nonfinite else 0,
             "operations": operations,
-            "origins": [origin for replay in list(stream.replays) for origin in replay.read()],
+            "origins": origins,
         }
         if stream.has_loss_of_tape:
             self._held.setdefault(stream.index, []).append((time.monotonic(), numbers))

@@ -98,7 +98,7 @@ class Replay:
 
         tf.cond(is_bad, repeat, lambda: tf.constant(0))
 
-    def read(self) -> list[dict[str, Any]]:
+    def read(self, *, is_last: bool = False) -> list[dict[str, Any]]:  # noqa: ARG002 a graph waits for nothing
         """The origins found since the last reading, as in the protocol's ``origins``."""
         rows = self._ring.read()
         found = []
@@ -108,6 +108,9 @@ class Replay:
             if origin is not None:
                 found.append(origin)
         return found
+
+    def stop(self) -> None:
+        """Nothing to do: the branch is part of a graph."""
 
     def _keep(self, step: Tensor) -> Tensor:
         self._not_before.assign(step + STEPS_BETWEEN)

@@ -37,6 +37,7 @@ from gradwatch.distribution import (
     is_further_replica,
     record_replica,
 )
+from gradwatch.eager import Backward, EagerReplay
 from gradwatch.ending import WANTED_ERRORS, Ending
 from gradwatch.errors import (
     ConfigurationError,
@@ -346,6 +347,8 @@ class Watch:
             self._is_closed = True
         remove_observer(self)
         atexit.unregister(self._close_at_exit)
+        for replay in itertools.chain.from_iterable(stream.replays for stream in self._streams):
+            replay.stop()
         self._forget_traces()
         self._reader.close()
         self._sender.put(self._state(error))
@@ -441,10 +444,10 @@ class Watch:
             self._fail("finding the layers' outputs", error)
             return []
 
-    def note_asked(self, target: Any, sources: Any, gradients: Any) -> None:
+    def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """Keeps what a loop of the user's own asks a tape for, and what it got, for the ``apply`` that follows."""
         try:
-            self._tapes.note(target, sources, gradients)
+            self._tapes.note(target, sources, gradients, backward)
         except Exception as error:  # likewise
             self._fail("looking at a tape's gradients", error)
 
@@ -518,7 +521,7 @@ class Watch:
         try:
             _build(optimizer, variables)
             scalars = self._step_scalars(optimizer, variables)
-            target, left_out = self._tapes.take(variables)
+            target, left_out, backwards = self._tapes.take(variables)
             tapped = self._taps.take()
             self._layers.forget()
             entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
@@ -527,7 +530,11 @@ class Watch:
             tapped_rows = _by_name(tapped) | self._columns.record(stream, entries)
             told = self._with_target(stream, scalars, target)
             before = stream.before(gradients, told, tapped_rows)
-            self._add_replay(stream, gradients, target if scalars.loss is None else scalars.loss, before)
+            loss = target if scalars.loss is None else scalars.loss
+            if tf.executing_eagerly():
+                self._note_backwards(stream, backwards, loss, before)
+            else:
+                self._add_replay(stream, gradients, loss, before)
         except WANTED_ERRORS:  # ours, which the user asked for, arriving while we are here
             raise
         except Exception as error:  # the boundary: the hook must not harm training
@@ -682,7 +689,7 @@ class Watch:
 
     def _add_replay(self, stream: Stream, gradients: Sequence[Any], loss: Any, before: Before) -> None:
         """Lets a bad step of the graph being traced tell which operation it began with."""
-        if "operation" not in self._settings.capture or tf.executing_eagerly():
+        if "operation" not in self._settings.capture:
             return
         try:
             replay = Replay(gradients, loss, layer_paths(self._models))
@@ -695,6 +702,16 @@ class Watch:
                 stream.replays.append(replay)
         except Exception as error:  # the boundary; the step itself is recorded without it
             self._fail("preparing to compute a bad step again", error)
+
+    def _note_backwards(self, stream: Stream, backwards: Sequence[Backward], loss: Any, before: Before) -> None:
+        """Lets a bad step that runs eagerly tell which operation it began with."""
+        if "operation" not in self._settings.capture or not backwards:
+            return
+        replay = next((one for one in stream.replays if isinstance(one, EagerReplay)), None)
+        if replay is None:
+            replay = EagerReplay(layer_paths(self._models))
+            stream.replays.append(replay)
+        replay.record(before.step, before.is_finite, loss, backwards)
 
     def _names(self, variables: Sequence[Any]) -> list[str]:
         names: list[str] = []

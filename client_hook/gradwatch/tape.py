@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
+from gradwatch.eager import Backward
 from gradwatch.probe import resource_of
 from gradwatch.tap import is_visible
 
@@ -25,11 +26,13 @@ class _Asked(NamedTuple):
         target: what the gradient is of; None where it is no floating tensor of a graph, nor a single number eagerly.
         sources: with respect to what.
         unreached: those whose gradient was None.
+        backward: what the tape differentiated, where it did so eagerly.
     """
 
     target: Tensor | None
     sources: frozenset[int]
     unreached: frozenset[int]
+    backward: Backward | None
 
 
 class TapeLog:
@@ -38,7 +41,7 @@ class TapeLog:
     def __init__(self) -> None:
         self._thread = threading.local()
 
-    def note(self, target: Any, sources: Any, gradients: Any) -> None:
+    def note(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """A tape was asked for the gradients of a target with respect to some sources, and gave these."""
         ids = [id(resource_of(source)) for source in tf.nest.flatten(sources)]
         unreached = [one for one, gradient in zip(ids, tf.nest.flatten(gradients), strict=True) if gradient is None]
@@ -46,16 +49,16 @@ class TapeLog:
         is_kept = is_kept and (tf.is_symbolic_tensor(target) or target.shape.rank == 0)
         self._thread.asked = [
             *self._asked,
-            _Asked(target if is_kept else None, frozenset(ids), frozenset(unreached)),
+            _Asked(target if is_kept else None, frozenset(ids), frozenset(unreached), backward),
         ][-ASKED_MAX:]
 
-    def take(self, variables: Sequence[Any]) -> tuple[Tensor | None, frozenset[int]]:
+    def take(self, variables: Sequence[Any]) -> tuple[Tensor | None, frozenset[int], list[Backward]]:
         """What a tape was asked for with respect to the variables that are about to be applied, and forgets it.
 
         Returns:
-            What the gradients are of, where it can be used here, or None; and the ids of the `tf.Variable` that are
+            What the gradients are of, where it can be used here, or None; the ids of the `tf.Variable` that are
             not applied although a tape was asked for their gradient together with that of others that are, and gave
-            none, as no other tape did.
+            none, as no other tape did; and what each of these tapes differentiated eagerly.
         """
         applied = frozenset(id(resource_of(variable)) for variable in variables)
         asked = self._asked
@@ -64,7 +67,7 @@ class TapeLog:
         target = next((one.target for one in reversed(mine) if is_visible(one.target)), None)
         unreached = frozenset().union(*(one.unreached for one in mine)) - applied
         reached = frozenset().union(*(one.sources - one.unreached for one in asked))
-        return target, unreached - reached
+        return target, unreached - reached, [one.backward for one in mine if one.backward is not None]
 
     @property
     def _asked(self) -> list[_Asked]:

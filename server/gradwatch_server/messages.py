@@ -41,6 +41,7 @@ MAX_STEP = 2**53 - 1
 
 Checked = TypeVar("Checked", bound=BaseModel)
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
 Kind = Literal["gradient", "weight", "update", "activation", "backprop", "input", "slot", "operation"]
 
 
@@ -179,6 +180,15 @@ class ChainLink(NamedOperation):
     n_nonfinite: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
+class OriginNumbers(_Message):
+    """How near an origin, or the forward operation of one in the gradient, came to its singular point."""
+
+    margin: FiniteNumber | None = None
+    amplification: FiniteNumber | None = None
+    n_singular: FiniteNumber | None = None
+    n_in: FiniteNumber | None = None
+
+
 class Origin(_Message):
     """The operation that made the first non-finite values of a bad step."""
 
@@ -188,6 +198,7 @@ class Origin(_Message):
     n_nonfinite_in: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     n_elements: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     chain: Annotated[list[ChainLink], Field(max_length=100)] = []
+    numbers: OriginNumbers = OriginNumbers()
 
 
 class _Logged(_Message):

@@ -59,10 +59,12 @@ def fit(model, x, **options):
     model.fit(x, Y, batch_size=BATCH, epochs=1, shuffle=False, verbose=0)
 
 
-def loop(model, optimizer, step_fn, x, *, watched=None, jit=None):
+WAYS = ("graph", "jit", "eager")
+
+
+def loop(model, optimizer, step_fn, x, *, watched=None, way="graph"):
     """A custom loop: `step_fn` gives the loss of a batch."""
 
-    @tf.function(jit_compile=jit)
     def step(x, y):
         with tf.GradientTape() as tape:
             loss = step_fn(x, y)
@@ -72,8 +74,9 @@ def loop(model, optimizer, step_fn, x, *, watched=None, jit=None):
             watched.log(loss=loss)
         return loss
 
+    run = step if way == "eager" else tf.function(step, jit_compile=way == "jit")
     for i in range(0, len(x), BATCH):
-        step(tf.constant(x[i : i + BATCH]), tf.constant(Y[i : i + BATCH]))
+        run(tf.constant(x[i : i + BATCH]), tf.constant(Y[i : i + BATCH]))
 
 
 def assert_found(recording, kind, operation, marker, *, step=SICK_STEP, layer=None):
@@ -91,7 +94,9 @@ def assert_found(recording, kind, operation, marker, *, step=SICK_STEP, layer=No
     return found
 
 
-@pytest.mark.parametrize("options", [{}, {"jit_compile": True}, {"steps_per_execution": 3}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"jit_compile": True}, {"steps_per_execution": 3}, {"run_eagerly": True}], ids=str
+)
 def test_norm_of_zeros_in_a_layer(watch, read, options):
     model = model_with(Length(name="unit"))
     watched = watch(model)
@@ -103,7 +108,8 @@ def test_norm_of_zeros_in_a_layer(watch, read, options):
     assert found.evidence["forward_operation"].startswith("Sqrt ")
 
 
-def test_masked_columns_in_a_loop(watch, read):
+@pytest.mark.parametrize("way", WAYS)
+def test_masked_columns_in_a_loop(watch, read, way):
     model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
     watched = watch(model)
 
@@ -111,13 +117,13 @@ def test_masked_columns_in_a_loop(watch, read):
         mask = tf.cast(tf.reduce_any(x != 0.0, axis=1, keepdims=True), tf.float32)
         return tf.reduce_mean(tf.norm(model(x) * mask, axis=1))  # masked to zero
 
-    loop(model, optimizer, distance, spoiled(0.0), watched=watched)
+    loop(model, optimizer, distance, spoiled(0.0), watched=watched, way=way)
     found = assert_found(read(watched), "singular_gradient", "SqrtGrad", "masked to zero")
     assert found.evidence["n_singular"] == 2
 
 
-@pytest.mark.parametrize("jit", [None, True])
-def test_direction_of_a_zero_vector(watch, read, jit):
+@pytest.mark.parametrize("way", WAYS)
+def test_direction_of_a_zero_vector(watch, read, way):
     model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
     watched = watch(model)
 
@@ -127,13 +133,15 @@ def test_direction_of_a_zero_vector(watch, read, jit):
         angle = tf.math.atan2(found[:, 1], found[:, 0])  # where nothing moves
         return tf.reduce_mean(1.0 - tf.cos(angle - tf.cast(y, tf.float32)))
 
-    loop(model, optimizer, turn, spoiled(0.0), watched=watched, jit=jit)
-    found = assert_found(read(watched), "singular_gradient", "RealDiv", "where nothing moves")
+    loop(model, optimizer, turn, spoiled(0.0), watched=watched, way=way)
+    kind = "Atan2Grad" if way == "eager" else "RealDiv"
+    found = assert_found(read(watched), "singular_gradient", kind, "where nothing moves")
     assert "arc tangent atan2 of exactly (0, 0)" in found.title
     assert found.hypotheses[0].cause.startswith("The direction of a vector that is exactly zero")
 
 
-def test_distance_of_a_point_from_itself_in_hyperbolic_space(watch, read):
+@pytest.mark.parametrize("way", ["graph", "eager"])
+def test_distance_of_a_point_from_itself_in_hyperbolic_space(watch, read, way):
     model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
     watched = watch(model)
 
@@ -141,13 +149,15 @@ def test_distance_of_a_point_from_itself_in_hyperbolic_space(watch, read):
         gap = tf.reduce_sum(tf.square(model(x) - model(x[::-1])), axis=1)
         return tf.reduce_mean(tf.math.acosh(1.0 + gap))  # beside itself
 
-    loop(model, optimizer, distance, spoiled(0.0, rows=BATCH), watched=watched)
-    found = assert_found(read(watched), "singular_gradient", "RealDiv", "beside itself")
+    loop(model, optimizer, distance, spoiled(0.0, rows=BATCH), watched=watched, way=way)
+    kind = "AcoshGrad" if way == "eager" else "RealDiv"
+    found = assert_found(read(watched), "singular_gradient", kind, "beside itself")
     assert "acosh at or below 1" in found.title
     assert "tf.maximum(1.0 + gap, 1 + 1e-6)" in found.hypotheses[0].code
 
 
-def test_cross_entropy_by_hand(watch, read):
+@pytest.mark.parametrize("way", WAYS)
+def test_cross_entropy_by_hand(watch, read, way):
     model, optimizer = model_with(layers.Activation("linear")), keras.optimizers.SGD(0.01)
     watched = watch(model)
 
@@ -155,37 +165,40 @@ def test_cross_entropy_by_hand(watch, read):
         p = tf.nn.softmax(model(x))
         return -tf.reduce_mean(tf.reduce_sum(tf.one_hot(y, 3) * tf.math.log(p), axis=1))  # log of zero
 
-    loop(model, optimizer, loss, spoiled(1e4), watched=watched)
+    loop(model, optimizer, loss, spoiled(1e4), watched=watched, way=way)
     found = assert_found(read(watched), "nonfinite_loss", "Log", "log of zero")
     assert "logarithm of exactly 0" in found.title
 
 
-def test_division_by_zero_in_the_forward_pass(watch, read):
+@pytest.mark.parametrize("is_eager", [False, True], ids=["graph", "eager"])
+def test_division_by_zero_in_the_forward_pass(watch, read, is_eager):
     model = model_with(Range(name="scaled"), keras.initializers.RandomNormal(seed=1))
     watched = watch(model)
-    fit(model, spoiled(0.0))
+    fit(model, spoiled(0.0), run_eagerly=is_eager)
     found = assert_found(read(watched), "nonfinite_activation", "RealDiv", "constant row", layer="scaled")
     assert "tf.math.divide_no_nan(x, width)" in found.hypotheses[0].code
 
 
-def test_where_after_the_logarithm(watch, read):
+@pytest.mark.parametrize("is_eager", [False, True], ids=["graph", "eager"])
+def test_where_after_the_logarithm(watch, read, is_eager):
     model = model_with(Positive(name="positive"))
     watched = watch(model)
-    fit(model, spoiled(-1e3))
+    fit(model, spoiled(-1e3), run_eagerly=is_eager)
     found = assert_found(read(watched), "nonfinite_gradient", "Log", "mask after the log", layer="positive")
     assert "masked after" in found.hypotheses[0].cause
     assert "tf.where(amount > 0, tf.math.log(tf.where(amount > 0, amount, 1.0)), 0.0)" in found.hypotheses[0].code
 
 
-def test_exponential_that_overflows(watch, read):
+@pytest.mark.parametrize("is_eager", [False, True], ids=["graph", "eager"])
+def test_exponential_that_overflows(watch, read, is_eager):
     model = model_with(Growth(name="growth"))
     watched = watch(model)
-    fit(model, spoiled(100.0))
+    fit(model, spoiled(100.0), run_eagerly=is_eager)
     assert_found(read(watched), "nonfinite_activation", "Exp", "too large", layer="growth")
 
 
-@pytest.mark.parametrize("jit", [None, True])
-def test_gradient_penalty(watch, read, jit):
+@pytest.mark.parametrize("way", WAYS)
+def test_gradient_penalty(watch, read, way):
     # Where tanh is saturated its slope is exactly 0, and with it the critic's gradient.
     hidden = layers.Dense(8, "tanh", kernel_initializer="ones")
     critic = keras.Sequential([keras.Input((WIDTH,)), hidden, layers.Dense(1)], name="critic")
@@ -200,7 +213,7 @@ def test_gradient_penalty(watch, read, jit):
         penalty = tf.reduce_mean((tf.norm(slopes, axis=1) - 1.0) ** 2)  # penalty
         return tf.reduce_mean(score) + 10.0 * penalty
 
-    loop(critic, optimizer, loss, spoiled(1e4), watched=watched, jit=jit)
+    loop(critic, optimizer, loss, spoiled(1e4), watched=watched, way=way)
     assert_found(read(watched), "singular_gradient", "SqrtGrad", "penalty")
 
 
@@ -295,10 +308,11 @@ def test_minus_infinity_before_a_softmax_is_by_design(watch, read):
     assert diagnose(recording).findings() == []
 
 
-def test_nan_that_comes_in_with_the_data_is_blamed_on_no_operation(watch, read):
+@pytest.mark.parametrize("is_eager", [False, True], ids=["graph", "eager"])
+def test_nan_that_comes_in_with_the_data_is_blamed_on_no_operation(watch, read, is_eager):
     model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, "relu"), layers.Dense(3, "softmax")])
     watched = watch(model)
-    model.compile("sgd", "sparse_categorical_crossentropy", jit_compile=False)
+    model.compile("sgd", "sparse_categorical_crossentropy", jit_compile=False, run_eagerly=is_eager)
     model.fit(spoiled(np.nan), Y, batch_size=BATCH, epochs=1, shuffle=False, verbose=0)
     (found,) = diagnose(read(watched)).findings()
     assert (found.kind, found.first_step, found.operation) == ("nonfinite_input", SICK_STEP, None)

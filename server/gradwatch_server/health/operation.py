@@ -64,6 +64,7 @@ class Origin:
         n_nonfinite_in: and of its inputs (an Inf that 0 was multiplied with).
         n_elements: elements of its output.
         chain: the way from it to the gradients, as plain JSON values, itself first.
+        numbers: its margin, amplification, inputs at the singular point and inputs at all, where the hook told them.
     """
 
     stream: int
@@ -73,10 +74,12 @@ class Origin:
     n_nonfinite_in: float
     n_elements: float
     chain: tuple[Mapping[str, Any], ...]
+    numbers: Mapping[str, float]
 
     @classmethod
     def read(cls, stream: int, message: Mapping[str, Any], operations: Sequence[Operation]) -> Origin:
         """Reads one entry of the field ``origins`` of a ``rows`` message."""
+        numbers = message.get("numbers") or {}
         places = {operation.name: operation.place for operation in operations}
         return cls(
             stream=stream,
@@ -86,6 +89,7 @@ class Origin:
             n_nonfinite_in=float(message["n_nonfinite_in"]),
             n_elements=float(message["n_elements"]),
             chain=tuple(dict(link) for link in message.get("chain") or ()),
+            numbers={name: float(number) for name, number in numbers.items() if number is not None},
         )
 
     def leads_to(self, operation: Operation) -> bool:
@@ -233,7 +237,7 @@ def _account_of(origin: Origin, tapped: Account | None) -> Account:
         step=origin.step,
         culprit=origin.operation,
         carrier=None,
-        numbers=unknown | found,
+        numbers=unknown | found | dict(origin.numbers),
         n_broken=0 if tapped is None else tapped.n_broken,
         n_seen=0 if tapped is None else tapped.n_seen,
         origin=origin,

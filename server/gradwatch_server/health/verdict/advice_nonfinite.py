@@ -93,8 +93,9 @@ model.compile(optimizer=tf.keras.optimizers.Adam(1e-4, clipnorm=1.0), loss=loss)
 
 
 EAGER_FIX: Final = (
-    "Where the step is a `tf.function` (in `fit`: without `run_eagerly`), single operations are looked at, and the "
-    "one is named here, with its line."
+    "The step runs eagerly, and there nothing is seen inside a custom gradient or a function that is compiled by "
+    "itself: where the step is a `tf.function` (in `fit`: without `run_eagerly`), the operation is named here, with "
+    "its line."
 )
 
 

@@ -209,7 +209,7 @@ def say_trouble(account: Account, operation: Operation) -> str:
             return f"{noun} of exactly ±1"
         return f"{noun} {_EXACT.get(function, 'of exactly 0')}"
     if operation.is_gradient:
-        return f"slope of a {noun}"
+        return f"slope of {'an' if noun[0] in 'aeiou' else 'a'} {noun}"
     return f"{noun} {_OUTSIDE[function]}" if function in _OUTSIDE else f"{noun} of finite inputs"
 
 
