@@ -374,6 +374,7 @@ class Zero(Episode):
         rounding: the largest of their norms over that of the whole gradient: rounding where it is not 0.
         output: the smallest and the largest number that the last layer gave, where the loss does not depend on it: then
             it is the loss that is flat. None where it does, or where that is not known.
+        zero_weights: gradient positions of variables, no biases, that hold nothing but zeros and get no gradient.
     """
 
     positions: dict[int, int] = field(default_factory=dict)
@@ -383,6 +384,7 @@ class Zero(Episode):
     unread: tuple[int, ...] = ()
     rounding: float = 0.0
     output: tuple[float, float] | None = None
+    zero_weights: tuple[int, ...] = ()
 
 
 @dataclass(eq=False)
@@ -438,6 +440,7 @@ class Flat(Episode):
         largest_input: the largest |value| that entered the step at `known_step`, NaN if not captured.
         next_function: the activation function of the next layer, "" if there is no next layer, None if not known.
         is_of_zeros: whether the layer's kernels hold nothing but zeros at `known_step`.
+        bias: the largest number in the layer's bias at `known_step`, NaN if it has none or was not captured.
     """
 
     is_dead: bool = True
@@ -449,6 +452,7 @@ class Flat(Episode):
     largest_input: float = float("nan")
     next_function: str | None = None
     is_of_zeros: bool = False
+    bias: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -53,6 +53,8 @@ class LearningRateRule:
         self._first: list[tuple[int, float]] = []
         self._start: Rate | None = None
         self._judge_step, self._is_judged, self._n_high = -1, False, 0
+        self._began_at_zero: npt.NDArray[np.bool_] | None = None
+        """Of each kernel, once seen, whether its first update was all that it then held: nothing was replaced."""
         self.episodes = self._tally.episodes
 
     def feed(self, block: Block) -> tuple[npt.NDArray[np.int64], Float64]:
@@ -97,8 +99,7 @@ class LearningRateRule:
         known_step = max(self._judge_step, self._first[-1][0])
         self._n_high += int((high <= known_step).sum())
         ratio = sum(value for _, value in self._first) / FIRST_ROWS
-        began_at_zero = abs(self._first[0][1] - 1) <= ROUNDING  # the update is all that there is: nothing was replaced
-        if ratio > RATIO_LIMIT and self._n_high < CONFIRM_ROWS and not began_at_zero:
+        if ratio > RATIO_LIMIT and self._n_high < CONFIRM_ROWS:
             self._start = Rate(
                 stream=self._stream,
                 phase=Phase.UPDATE,
@@ -120,6 +121,11 @@ class LearningRateRule:
         is_bad = block.is_nonfinite[:, self._weight] | block.is_nonfinite[:, self._update] | ~(weight > 0)
         is_bad |= ~block.is_update[:, None]
         ratio = np.divide(update, weight, out=np.full_like(update, np.nan), where=~is_bad)
+        if self._began_at_zero is None and np.isfinite(ratio).any():
+            first = ratio[np.isfinite(ratio).any(axis=1)][0]
+            self._began_at_zero = np.abs(first - 1) <= ROUNDING
+        if self._began_at_zero is not None and self._n_rows < JUDGE_ROWS:  # they have yet to become what they will be
+            ratio[: JUDGE_ROWS - self._n_rows, self._began_at_zero] = np.nan
         # A median that ignores NaN, without numpy's warning about rows that hold nothing else.
         ratio = np.sort(ratio, axis=1)
         n = np.isfinite(ratio).sum(axis=1)

@@ -165,8 +165,16 @@ class FlatRule:
             largest_input=largest_input(block, row, self._table),
             next_function=_next_function(self._table, column),
             is_of_zeros=_is_of_zeros(block, row, self._table, column),
+            bias=_largest_bias(block, row, self._table, column),
         )
         self.episodes.append(self._current)
+
+
+def _largest_bias(block: Block, row: int, table: TensorTable, column: int) -> float:
+    """The largest number in the biases of an output's layer; NaN where that is not known."""
+    biases = table.weight_of[table.bias_of[table.bias_of >= 0]]
+    own = [c for c in biases[biases >= 0].tolist() if table.layers[c] == table.layers[column]]
+    return float(block.statistics[row, own, COLUMN["max"]].max(initial=-np.inf)) if own else float("nan")
 
 
 def _is_of_zeros(block: Block, row: int, table: TensorTable, column: int) -> bool:

@@ -52,6 +52,10 @@ class ZeroRule:
         self._is_unread = np.zeros(n, bool)
         """Whether the kernel's layer gave something, of which the loss took nothing, when that was last looked at."""
         self._output: tuple[float, float] | None = None
+        bias = table.bias_of[table.bias_of >= 0]
+        self._trained = np.setdiff1d(np.flatnonzero(table.weight_of >= 0), bias)
+        self._zero_weights: tuple[int, ...] = ()
+        """Variables that are no biases, hold nothing but zeros and get no gradient, when that was last looked at."""
         self.episodes: list[Zero] = []
 
     def feed(self, block: Block) -> None:
@@ -71,6 +75,7 @@ class ZeroRule:
             return
         for row, step in enumerate(block.steps.tolist()):
             self._look_behind(block, row)
+            self._look_for_zeros(block, row)
             self._step(step, is_zero[row], block.gradient_norm[row], float(block.global_norm[row]))
 
     def _find_rounding(self, norm: npt.NDArray[np.float32], whole: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
@@ -101,6 +106,12 @@ class ZeroRule:
         if len(output) and output[-1] > 0 and signal[-1] == 0:
             low, high = block.statistics[row, table.activation[-1], [COLUMN["min"], COLUMN["max"]]].tolist()
             self._output = low, high
+
+    def _look_for_zeros(self, block: Block, row: int) -> None:
+        weight = block.statistics[row, self._table.weight_of[self._trained], COLUMN["norm"]]
+        if not np.isnan(weight).all():
+            gradient = block.statistics[row, self._table.gradient[self._trained], COLUMN["norm"]]
+            self._zero_weights = tuple(self._trained[(weight == 0) & (gradient == 0)].tolist())
 
     def _step(self, step: int, is_zero: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64], whole: float) -> None:
         self._run_step[is_zero & (self._run == 0)] = step
@@ -156,5 +167,6 @@ class ZeroRule:
             share=share,
             rounding=float(norm[dead].max(initial=0.0)) / whole if whole > 0 else 0.0,
             output=self._output,
+            zero_weights=self._zero_weights,
         )
         self.episodes.append(self._current)

@@ -63,6 +63,10 @@ RESET_CODE: Final = """\
 optimizer.apply_gradients(zip(sums, model.trainable_variables))
 for one in sums:
     one.assign(tf.zeros_like(one))                        # else the next step takes these gradients once more"""
+MASK_CODE: Final = """\
+is_token = tf.not_equal(ids, PAD)                                       # True where there is something to look at
+x = attention(x, x, attention_mask=is_token[:, tf.newaxis, :])          # (batch, 1 or queries, keys)"""
+
 APART_CODE: Final = """\
 def cosine(a, b):
     a, b = tf.math.l2_normalize(a, axis=-1), tf.math.l2_normalize(b, axis=-1)
@@ -122,6 +126,14 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
+def _is_in_attention(layer: str, scene: Scene) -> bool:
+    """Whether a layer stands beside the three projections that Keras' attention is made of."""
+    table = scene.incident.lead.table
+    attention = layer.rpartition("/")[0]
+    parts = {f"{attention}/{name}" for name in ("query", "key", "value")}
+    return bool(attention) and table is not None and parts <= set(table.layers)
+
+
 def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer that gives the same for every sample."""
     faint = next((member for member in scene.incident.members if isinstance(member, Faint)), None)
@@ -157,6 +169,18 @@ def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
             BETA_CODE,
         ),
     ]
+    if _is_in_attention(layer, scene):
+        found.append(
+            Hypothesis(
+                "The attention sees nothing of the sample: its mask is inverted, or leaves it the padding alone",
+                0.65,
+                f"{layer} belongs to an attention: it gives a mean over what the mask lets it see. In Keras "
+                "`attention_mask` is True where a position may be looked at; many a padding mask says the opposite. "
+                "What all samples have in common is then all that comes through.",
+                "Print one row of the mask beside its tokens: it must be True at the tokens, and False at the padding.",
+                MASK_CODE,
+            )
+        )
     if is_game:
         found.append(
             Hypothesis(

@@ -49,6 +49,14 @@ y = tf.math.log(x + 1e-3)                               # for any other logarith
 SEQUENCE_CODE: Final = """\
 layer = tf.keras.layers.GRU(units)                                # in place of SimpleRNN
 layer = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units))  # reads from both ends"""
+LOW_BIAS: Final = -1.0
+"""With normalised inputs and weights that keep the variance a unit's sum is about 1 in size."""
+
+BIAS_CODE: Final = """\
+hidden = tf.keras.layers.Dense(64, activation="relu")                       # its bias starts at 0
+prior = tf.keras.initializers.Constant(-4.6)                                # log(p / (1 - p)) of a class of 1 %
+output = tf.keras.layers.Dense(1, bias_initializer=prior)                   # where it belongs: on the logits"""
+
 LEARN_CODE: Final = """\
 # Can a fresh copy learn 10 samples by heart? If not, the fault is in the model or the loss, not in the data.
 fresh = tf.keras.models.clone_model(model)
@@ -62,6 +70,8 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     ratio, function = scene.update_ratio, lead.next_function
     if lead.is_dead and lead.is_of_zeros:
         return [_zeros(lead)]
+    if lead.is_dead and lead.is_first_row and lead.bias <= LOW_BIAS:
+        return [_low_bias(lead)]
     found = []
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.85 if not lead.is_first_row else 0.5))
@@ -450,6 +460,18 @@ def _logits(*, is_last: bool) -> Hypothesis:
         "through the relu is 0.",
         "Give the output layer no activation, and let the loss take the logits.",
         LOGIT_CODE,
+    )
+
+
+def _low_bias(lead: Flat) -> Hypothesis:
+    return Hypothesis(
+        "The bias holds every unit below 0 from the start",
+        0.9,
+        f"The layer's bias is {say_number(lead.bias)} at most, and what its kernel adds does not make up for that: the "
+        "relu gives 0 for every sample, its slope there is 0, and the bias never hears that it is too low. A prior for "
+        "rare classes belongs in the bias of the output layer alone.",
+        "Leave `bias_initializer` out in hidden layers: their bias should start at 0.",
+        BIAS_CODE,
     )
 
 

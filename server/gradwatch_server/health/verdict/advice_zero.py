@@ -33,6 +33,10 @@ probability = tf.keras.layers.Dense(1, activation="sigmoid")(h)
 ZEROS_CODE: Final = """\
 layer = tf.keras.layers.Dense(units, activation="relu")  # without kernel_initializer: the default is random"""
 
+FACTOR_CODE: Final = """\
+gate = self.add_weight(shape=(), initializer="zeros")                       # the branch begins as nothing, and learns
+outer = tf.keras.layers.Dense(width)                                        # so this must not be zeros as well"""
+
 FLAT_LOSS_CODE: Final = """\
 with tf.GradientTape() as tape:
     output = model(x, training=True)
@@ -164,6 +168,7 @@ def advise_zero(
     is_cut_off: bool,
     output: tuple[float, float] | None,
     is_softmax_of_one: bool,
+    factors: list[str],
 ) -> list[Hypothesis]:
     """Causes of gradients that are exactly zero, or rounding.
 
@@ -179,11 +184,14 @@ def advise_zero(
         output: the range of what the last layer gives, where no kernel has a gradient and the loss does not depend on
             that output.
         is_softmax_of_one: whether no kernel has a gradient, and the last layer puts a softmax on one number.
+        factors: variables, kernels among them, that began with nothing but zeros and never moved: several, or none.
     """
     if cancelled is not None:
         return [_advise_cancelled(cancelled)]
     if is_softmax_of_one:
         return [_advise_softmax_of_one()]
+    if factors:
+        return [_advise_zero_factors(factors)]
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
     is_underflow = is_half and is_everything and not is_shown and not scene.is_loss_scaled
@@ -242,6 +250,18 @@ def _advise_softmax_of_one() -> Hypothesis:
         "no gradient is left.",
         "Put a sigmoid in place of the softmax; for more than two classes give the last layer one output for each.",
         OUTPUT_CODE,
+    )
+
+
+def _advise_zero_factors(names: list[str]) -> Hypothesis:
+    return Hypothesis(
+        f"Factors of one product all began at exactly 0: {list_names(names)}",
+        0.9,
+        "The gradient of a factor is what it is multiplied with. Where both are 0 neither gets one, and both stay 0 "
+        "for ever, with everything that only they lead to. One may start at 0, as the gate of a residual branch or "
+        "one half of a low-rank pair does; the other must not.",
+        "Keep one zero start and give the other its default, random one.",
+        FACTOR_CODE,
     )
 
 

@@ -162,6 +162,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             is_cut_off=positions == table.kernels[: len(positions)].tolist(),
             output=lead.output if is_everything else None,
             is_softmax_of_one=is_everything and _is_softmax_of_one(table, lead.output),
+            factors=_zero_factors(lead, table) if is_from_start else [],
         ),
     )
 
@@ -182,6 +183,13 @@ def _is_cut_off(table: TensorTable, positions: tuple[int, ...]) -> bool:
     places = [order.get(layer) for layer in missing]
     rest = [order[layer] for layer in others if layer in order]
     return bool(rest) and all(place is not None and place < min(rest) for place in places)
+
+
+def _zero_factors(lead: Zero, table: TensorTable) -> list[str]:
+    """Variables that hold nothing but zeros since the start, if they are several and some are among those without."""
+    names = [table.name_gradient(position) for position in lead.zero_weights]
+    is_among = any(position in lead.positions for position in lead.zero_weights)
+    return names if len(names) > 1 and is_among else []
 
 
 def _say_dead(layer: str) -> str:
