@@ -40,6 +40,7 @@ __all__ = [
     "Starved",
     "Steep",
     "Still",
+    "Summed",
     "Trend",
     "Undone",
     "Unheard",
@@ -286,6 +287,19 @@ class Overclipped(Episode):
 
 
 @dataclass(eq=False)
+class Summed(Episode):
+    """Gradients that are sums of all gradients so far.
+
+    Attributes:
+        grown: the usual global norm over that of the first rows, when it was known.
+        ratio: von Neumann's ratio of the gradients' means, the median over tensors: near 0 of a walk.
+    """
+
+    grown: float = float("nan")
+    ratio: float = float("nan")
+
+
+@dataclass(eq=False)
 class Relapse(Episode):
     """A loss that is back where it began.
 
@@ -496,6 +510,7 @@ class Plateau(Episode):
         is_from_start: whether these are its very first values: then it may be guessing among a batch's samples.
         mean: its mean, to be laid beside a variance.
         is_of_mean: whether ``guess`` is the variance of the targets, the squared error of their mean.
+        is_of_input: whether the targets are the input, which the model is to give back.
         is_other_rank: whether targets and outputs have another number of dimensions.
         is_final: whether these are the last values of a run that has ended.
         start: of such a run, the median of its first values.
@@ -511,6 +526,7 @@ class Plateau(Episode):
     is_from_start: bool = False
     mean: float = float("nan")
     is_of_mean: bool = False
+    is_of_input: bool = False
     is_other_rank: bool = False
     is_final: bool = False
     start: float = float("nan")

@@ -13,6 +13,8 @@ from gradwatch_server.health.outlier import OUTLIER_FACTOR, OUTLIER_ROWS
 
 __all__ = ["InputColumns", "InputRecord"]
 
+NARROW_SHARE: Final = 1e-3
+"""Of the widest column's range: what a layer makes of the others is lost beside it."""
 COLUMNS_LIMIT: Final = 100
 """Columns named in a record; their number stands beside them."""
 
@@ -59,6 +61,7 @@ class InputColumns:
         self._is_known = np.zeros(0, bool)
         self._records: list[InputRecord] = []
         self._largest = np.zeros(0)
+        self._low, self._high = np.zeros(0), np.zeros(0)
         self._n_rows = 0
         self._outliers: dict[int, int] = {}
 
@@ -74,6 +77,8 @@ class InputColumns:
         if len(self._is_known) < columns.shape[1]:
             self._is_known = np.pad(self._is_known, (0, columns.shape[1] - len(self._is_known)))
             self._largest = np.pad(self._largest, (0, columns.shape[1] - len(self._largest)))
+            self._low = np.pad(self._low, (0, columns.shape[1] - len(self._low)), constant_values=np.inf)
+            self._high = np.pad(self._high, (0, columns.shape[1] - len(self._high)), constant_values=-np.inf)
         is_bad = n_bad_rows > 0
         for row, step in enumerate(steps.tolist()):
             if step <= self._last_step:
@@ -100,7 +105,20 @@ class InputColumns:
         """The column that at this step was farthest beyond all it ever held; None where none was far beyond."""
         return self._outliers.get(step)
 
+    def find_narrow(self) -> tuple[list[int], int]:
+        """The columns that vary by less than a thousandth of what the widest does, and that one.
+
+        Empty, and -1, where less is known than `OUTLIER_ROWS` batches. One that never changes is left out.
+        """
+        reach = self._high - self._low
+        if self._n_rows < OUTLIER_ROWS or not len(reach) or not np.isfinite(reach).all():
+            return [], -1
+        narrow = (reach > 0) & (reach < NARROW_SHARE * reach.max())
+        return np.flatnonzero(narrow).tolist(), int(np.argmax(reach))
+
     def _measure(self, step: int, columns: Float32) -> None:
+        self._low[: len(columns)] = np.fmin(self._low[: len(columns)], columns[:, 1])
+        self._high[: len(columns)] = np.fmax(self._high[: len(columns)], columns[:, 2])
         reach = np.abs(columns[:, 1:].astype(np.float64)).max(axis=1)
         reach = np.where(np.isfinite(reach), reach, 0.0)
         largest = self._largest[: len(columns)]

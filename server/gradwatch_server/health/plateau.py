@@ -241,7 +241,7 @@ def compare_level(episode: Plateau, n_samples: int, n_classes: int, targets: Tar
     variance = targets.variance
     is_moving = ratio is not None and ratio >= MOVING_RATIO
     episode.is_of_mean = is_moving and abs(episode.mean - variance) <= VARIANCE_TOLERANCE * variance
-    episode.is_other_rank = targets.is_other_rank
+    episode.is_other_rank, episode.is_of_input = targets.is_other_rank, targets.is_of_input
     if episode.is_of_mean:
         episode.n_classes, episode.guess = 0, variance
     elif episode.is_from_start and n_samples > 1 and not _is_like(n_samples, n_classes):

@@ -34,6 +34,7 @@ from gradwatch_server.health.start import Start
 from gradwatch_server.health.starved import StarvedRule
 from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.still import StillRule
+from gradwatch_server.health.summed import SummedRule
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import TargetOrder, TargetSpread
 from gradwatch_server.health.undone import UndoneRule
@@ -234,6 +235,7 @@ def _make_rules(
         CollapseRule(number, table),
         UnreachableRule(number, table),
         OverclippedRule(number, table),
+        SummedRule(number, table),
         StillRule(number, table),
         AlikeRule(number, table),
         UndoneRule(number, table),

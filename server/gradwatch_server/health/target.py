@@ -14,6 +14,8 @@ __all__ = ["TargetOrder", "TargetSpread", "find_target"]
 
 ROWS_MIN: Final = 8
 """Captured rows from which on the variance over all of them is known."""
+GIVEN_SHARE: Final = 0.1
+"""Of the variance of the input that a model is to give back: one that has learned anything gives more."""
 TWO_VALUES: Final = 1e-3
 """Labels of 0 and 1 have a variance of p (1 - p), to this share: what is learned of them is no mean."""
 
@@ -34,15 +36,24 @@ def find_target(table: TensorTable) -> tuple[int, int]:
 class TargetSpread:
     """The variance of one stream's targets, over all rows in which there are as many of them as outputs.
 
+    A model that has no targets, and gives as many numbers as enter it, is to give its input back. That is known of it
+    only while what it gives hardly varies: a loss that by chance is as large as the variance then says nothing else.
+
     Args:
         table: the stream's tensor table.
 
     Attributes:
         is_other_rank: whether targets and outputs have another number of dimensions: ``[n]`` and ``[n, 1]``.
+        is_of_input: whether it is the variance of the input that is to be given back.
     """
 
     def __init__(self, table: TensorTable) -> None:
         self._target, self._output = find_target(table)
+        inputs = [column for column in table.entering("input") if "int" not in table.dtypes[column]]
+        self.is_of_input = not table.entering("target") and len(inputs) == 1
+        if self.is_of_input:
+            self._target = inputs[0]
+        self._given = math.nan
         shapes = [table.shapes[column] for column in (self._target, self._output) if column >= 0]
         self.is_other_rank = len(shapes) == 2 and len(shapes[0]) != len(shapes[1])
         self._n_rows = 0
@@ -60,6 +71,8 @@ class TargetSpread:
         if not len(found):
             return
         low, high, mean, std, _ = found.T
+        given = block.statistics[:, self._output, COLUMN["std"]].astype(np.float64)
+        self._given = float(given[np.isfinite(given)][-1]) ** 2 if np.isfinite(given).any() else self._given
         self._n_rows += len(found)
         self._mean += float(mean.sum())
         self._square += float((np.square(std) + np.square(mean)).sum())
@@ -72,7 +85,8 @@ class TargetSpread:
         """The variance of all targets together; NaN where it is not known, and of labels of 0 and 1."""
         if self._n_rows < ROWS_MIN or self._is_label:
             return math.nan
-        return self._square / self._n_rows - (self._mean / self._n_rows) ** 2
+        variance = self._square / self._n_rows - (self._mean / self._n_rows) ** 2
+        return variance if not self.is_of_input or self._given < GIVEN_SHARE * variance else math.nan
 
 
 class TargetOrder:

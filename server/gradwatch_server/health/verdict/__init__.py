@@ -30,6 +30,7 @@ from gradwatch_server.health.episode import (
     Starved,
     Steep,
     Still,
+    Summed,
     Trend,
     Undone,
     Unheard,
@@ -51,6 +52,7 @@ from gradwatch_server.health.verdict.misfit import (
     tell_relapse,
     tell_runaway,
     tell_starved,
+    tell_summed,
     tell_unheard,
     tell_unreachable,
 )
@@ -118,6 +120,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Collapsed: tell_collapsed,
     Unreachable: tell_unreachable,
     Overclipped: tell_overclipped,
+    Summed: tell_summed,
     Relapse: tell_relapse,
     Behind: tell_behind,
     Runaway: tell_runaway,

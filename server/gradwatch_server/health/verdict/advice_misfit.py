@@ -16,6 +16,7 @@ from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = [
+    "BETA_CODE",
     "advise_behind",
     "advise_collapsed",
     "advise_dropped",
@@ -23,6 +24,7 @@ __all__ = [
     "advise_overclipped",
     "advise_runaway",
     "advise_starved",
+    "advise_summed",
     "advise_unheard",
     "advise_unreachable",
 ]
@@ -280,6 +282,29 @@ def advise_overclipped(lead: Overclipped, scene: Scene) -> list[Hypothesis]:
             "Set the limit near the usual norm.",
             CLIP_CODE,
         )
+    ]
+
+
+def advise_summed() -> list[Hypothesis]:
+    """Causes of gradients that add up."""
+    return [
+        Hypothesis(
+            "The gradients that are applied are not those of the batch: sums that are never set back to zero",
+            0.9,
+            "Where gradients are added up, over batches or parts of one, and the sums are not cleared once they are "
+            "applied, every old gradient goes into every later step. That is a momentum without any friction: the "
+            "weights swing or run away, however small the rate.",
+            "Set the sums back to zero after each step (`assign`, not `=`, which only gives a name to something else), "
+            "and train from the start.",
+            RESET_CODE,
+        ),
+        Hypothesis(
+            "The script averages gradients over very many steps",
+            0.1,
+            "An average of the script's own with a memory of a hundred steps and more looks like a sum for as long.",
+            "Leave averages to the optimizer's momentum.",
+            RESET_CODE,
+        ),
     ]
 
 

@@ -10,10 +10,11 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.verdict.advice_growth import LARGE_INPUT, SCALE_CODE, advise_rate, better_rate
+from gradwatch_server.health.verdict.advice_misfit import BETA_CODE
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
 from gradwatch_server.health.verdict.operation import say_noun, say_place
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_count, say_number
+from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number
 
 __all__ = [
     "advise_alike",
@@ -49,6 +50,9 @@ y = tf.math.log(x + 1e-3)                               # for any other logarith
 SEQUENCE_CODE: Final = """\
 layer = tf.keras.layers.GRU(units)                                # in place of SimpleRNN
 layer = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units))  # reads from both ends"""
+COLUMN_SCALE_CODE: Final = """\
+x = (x - x_train.mean(axis=0)) / x_train.std(axis=0)                        # axis=0: each column by itself"""
+
 LOW_BIAS: Final = -1.0
 """With normalised inputs and weights that keep the variance a unit's sum is about 1 in size."""
 
@@ -166,7 +170,10 @@ loss = tf.reduce_mean(tf.square(targets - predictions))"""
 
 def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     """Causes of a squared error that stays at the variance of the targets."""
+    if lead.is_of_input:
+        return sorted([_penalty(), *_scales(scene), *_rates(scene)], key=lambda hypothesis: -hypothesis.confidence)
     found = [
+        *_scales(scene),
         _broadcast(
             0.75 if lead.is_other_rank else 0.2,
             "Here targets and outputs differ in their number of dimensions. " if lead.is_other_rank else "",
@@ -175,6 +182,18 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
         *_rates(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _penalty() -> Hypothesis:
+    return Hypothesis(
+        "A penalty outweighs the error of what is given back",
+        0.75,
+        "What the model gives hardly varies from sample to sample: the part behind the narrow place is told nothing of "
+        "the input. In a variational autoencoder that is the posterior's collapse onto the prior. A mean over the "
+        "elements of a sample beside a sum over the latent dimensions makes the error that many times too light.",
+        "Take the error and the penalty in the same measure (both summed over a sample), and raise the penalty slowly.",
+        BETA_CODE,
+    )
 
 
 def advise_shared_target() -> list[Hypothesis]:
@@ -216,6 +235,7 @@ def _labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
 def advise_plateau(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     """Causes of a loss that stays at what guessing gives."""
     found = [
+        *_scales(scene),
         *_sequences(lead.n_gates),
         _labels("the loss of guessing"),
         Hypothesis(
@@ -229,6 +249,28 @@ def advise_plateau(lead: Plateau, scene: Scene) -> list[Hypothesis]:
         *_rates(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _scales(scene: Scene) -> list[Hypothesis]:
+    """The columns of an input that are next to constant beside another one."""
+    for columns in scene.facts.columns.values():
+        narrow, widest = columns.find_narrow()
+        if narrow:
+            one = len(narrow) == 1
+            return [
+                Hypothesis(
+                    f"The inputs are not scaled: beside column {widest} "
+                    f"{say_count(len(narrow), 'column')} hardly {'varies' if one else 'vary'}",
+                    0.7,
+                    f"Column{'' if one else 's'} {list_names([str(place) for place in narrow])} "
+                    f"{'takes' if one else 'take'} less than a thousandth of the room that column {widest} takes. What "
+                    "a first layer makes of them is lost beside it, and beside its own bias. One mean and one standard "
+                    "deviation for the whole table do that, where each column needs its own.",
+                    "Scale every column by its own mean and standard deviation, those of the training data.",
+                    COLUMN_SCALE_CODE,
+                )
+            ]
+    return []
 
 
 def _sequences(n_gates: int) -> list[Hypothesis]:

@@ -13,6 +13,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     Starved,
+    Summed,
     Unheard,
     Unreachable,
 )
@@ -27,6 +28,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_relapse,
     advise_runaway,
     advise_starved,
+    advise_summed,
     advise_unheard,
     advise_unreachable,
 )
@@ -242,6 +244,24 @@ def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
         ),
         hypotheses=advise_overclipped(lead, scene),
         subject="clipping",
+    )
+
+
+def tell_summed(lead: Summed, scene: Scene) -> Finding:
+    """The finding of gradients that are added up and never set back to zero."""
+    return tell(
+        lead,
+        scene,
+        title="The gradients that are applied add up from step to step: they are never set back to zero",
+        evidence=scene.evidence(
+            f"The gradient has grown {say_number(lead.grown)} times since {say_step(lead.first_step)}, and each was "
+            "the one before with something new added: the mean square of its steps was "
+            f"{say_number(lead.ratio)} of its variance, where it is about 2 of gradients of one batch each.",
+            grown=lead.grown,
+            von_neumann_ratio=lead.ratio,
+        ),
+        hypotheses=advise_summed(),
+        subject="sums of gradients",
     )
 
 

@@ -136,16 +136,17 @@ def _say_course(lead: Plateau) -> str:
 
 def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
     """The finding of a squared error that stays at what the mean of the targets gives."""
+    targets = "the input, which the model is to give back" if lead.is_of_input else "the targets"
     n_steps, level = lead.last_step - lead.first_step + 1, say_number(lead.mean)
-    title = f"{name} has not left {level} in {n_steps:,} steps: that is about the variance of the targets"
+    title = f"{name} has not left {level} in {n_steps:,} steps: that is about the variance of {targets}"
     if lead.is_final:
-        title = f"{name} ended at {level}: that is about the variance of the targets"
+        title = f"{name} ended at {level}: that is about the variance of {targets}"
     if not lead.is_open:
-        title = f"{name} stood at {level}, the variance of the targets, until {say_step(lead.last_step)}"
+        title = f"{name} stood at {level}, the variance of {targets}, until {say_step(lead.last_step)}"
     evidence = scene.evidence(
         f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average, "
-        f"without falling, and the variance of the targets is {say_number(lead.guess)}. A model that gives the "
-        "mean of the targets for every input has just that squared error: nothing is learned from the inputs.",
+        f"without falling, and the variance of {targets} is {say_number(lead.guess)}. A model that gives the mean "
+        "of its targets for every input has just that squared error: nothing is learned from the inputs.",
         level=lead.mean,
         spread=lead.spread,
         guess=lead.guess,

@@ -1,0 +1,125 @@
+"""The rule for gradients that are sums of all gradients so far: added up over batches, and never set back to zero.
+
+Such a gradient walks: it grows from the first step on, and each row is the one before and something new. The ratio of
+von Neumann (the mean square of the steps of a series over its variance) is near 0 of a walk and near 2 of what is new
+each time. The gradient of a batch is mostly new each time; where it is not, as of a whole data set, its steps are as
+smooth as itself, while the steps of a walk are new each time. Of steps between independent numbers the ratio is 3.
+
+The sum of smooth gradients is smooth, and is told by its beginning: the second is twice the first, the third three
+times.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import Phase, Summed
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["SummedRule"]
+
+WINDOW_ROWS: Final = 100
+"""Rows with full statistics, the first of the run: later the weights may be where no gradient comes any more. Of a walk
+of so many rows the ratio is 0.06 on average; of an average with a memory of ten steps, which is also grown, 0.2."""
+WALK_LIMIT: Final = 0.1
+STEPS_RATIO: Final = (1.4, 2.45)
+"""Of the steps of a walk: 2, give or take twice the root of 1 / `WINDOW_ROWS`. Of smooth ones near 0."""
+GROWN_FACTOR: Final = 5.0
+"""Times the first rows' norm: a sum of independent gradients has ten times it after a hundred rows."""
+RAMP_ROWS: Final = 8
+RAMP_SLACK: Final = 0.45
+"""Of k times the first norm, at the k-th row: gradients of one batch and the next are neither equal nor in line."""
+RAMP_FACTOR: Final = 20.0
+"""Times the first rows' norm, where the beginning counts: an average that begins at 0 and has a memory of ten steps
+begins so too, and ends at ten times."""
+FIRST_ROWS: Final = 3
+TENSORS_MIN: Final = 3
+"""Tensors with a mean that moves, of whose ratios the median counts."""
+
+Float = npt.NDArray[np.float64]
+
+
+class SummedRule:
+    """Watches the mean of each gradient of one stream in its first rows with full statistics.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        self._means: list[Float] = []
+        self._norms: list[float] = []
+        self._ramp: list[float] = []
+        self._first_step = -1
+        self.episodes: list[Summed] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those without full statistics, or with a gradient that is not finite, say nothing."""
+        if len(self._means) < WINDOW_ROWS:
+            self._take(block)
+        for episode in self.episodes:
+            episode.n_rows += int((block.steps > episode.last_step).sum())
+            episode.last_step = max(episode.last_step, int(block.steps.max(initial=-1)))
+
+    def _take(self, block: Block) -> None:
+        known = block.global_norm[np.isfinite(block.global_norm) & block.is_update]
+        self._ramp += known[: RAMP_ROWS - len(self._ramp)].tolist()
+        mean = block.statistics[:, self._table.gradient, COLUMN["mean"]] / block.loss_scale[:, None]
+        is_seen = np.isfinite(mean).any(axis=1) & np.isfinite(block.global_norm) & block.is_update
+        for row in np.flatnonzero(is_seen)[: WINDOW_ROWS - len(self._means)].tolist():
+            if not self._means:
+                self._first_step = int(block.steps[row])
+            self._means.append(mean[row])
+            self._norms.append(float(block.global_norm[row]))
+            if len(self._means) == WINDOW_ROWS:
+                self._judge(int(block.steps[row]))
+
+    def _judge(self, step: int) -> None:
+        norms = np.array(self._norms)
+        grown = float(np.median(norms[WINDOW_ROWS // 2 :]) / max(np.median(norms[:FIRST_ROWS]), 1e-300))
+        ratio, of_steps = _median_ratios(np.stack(self._means))
+        is_new_each_time = STEPS_RATIO[0] <= of_steps <= STEPS_RATIO[1]
+        is_sum = (is_new_each_time and grown >= GROWN_FACTOR) or (self._is_ramp() and grown >= RAMP_FACTOR)
+        if ratio <= WALK_LIMIT and is_sum:
+            self.episodes.append(
+                Summed(
+                    stream=self._stream,
+                    phase=Phase.GRADIENT,
+                    first_step=self._first_step,
+                    last_step=step,
+                    n_rows=WINDOW_ROWS,
+                    known_step=step,
+                    table=self._table,
+                    grown=grown,
+                    ratio=ratio,
+                )
+            )
+
+    def _is_ramp(self) -> bool:
+        """Whether the first norms were once, twice, three times the first one."""
+        times = np.array(self._ramp) / max(self._ramp[0], 1e-300)
+        line = np.arange(1, len(times) + 1)
+        return bool((np.abs(times - line) <= RAMP_SLACK * line).all())
+
+
+def _median_ratios(means: Float) -> tuple[float, float]:
+    """The medians over tensors of von Neumann's ratio, of the means and of their steps; NaN of too few tensors.
+
+    Args:
+        means: ``[n_rows, n_tensors]``; what is not finite throughout, or never changes, is left out.
+    """
+    means = means[:, np.isfinite(means).all(axis=0)]
+    steps = np.diff(means, axis=0)
+    moves = (np.var(means, axis=0) > 0) & (np.var(steps, axis=0) > 0)
+    if moves.sum() < TENSORS_MIN:
+        return float("nan"), float("nan")
+    means, steps = means[:, moves], steps[:, moves]
+    ratio = np.mean(np.square(steps), axis=0) / np.var(means, axis=0)
+    of_steps = np.mean(np.square(np.diff(steps, axis=0)), axis=0) / np.var(steps, axis=0)
+    return float(np.median(ratio)), float(np.median(of_steps))
