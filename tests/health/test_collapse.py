@@ -30,6 +30,15 @@ def test_outputs_that_come_to_be_alike(batch: int) -> None:
     assert "-0.8" in found.hypotheses[0].why
 
 
+def test_attention_that_sees_what_all_samples_share_may_have_its_mask_upside_down() -> None:
+    parts = [(f"block/attention/{name}", 64, None) for name in ("query", "key", "value", "out")]
+    (found,) = run(layers=[*parts, ("head", 64, None)]).draw_together([3, 4], TOGETHER).feed().findings()
+    assert found.layer == "block/attention/out"
+    assert any("its mask is inverted" in hypothesis.cause for hypothesis in found.hypotheses[:2])
+    (found,) = run(layers=[*parts, ("head", 64, None)]).draw_together([4], TOGETHER).feed().findings()
+    assert not any("mask" in hypothesis.cause for hypothesis in found.hypotheses)
+
+
 def test_seldom_looked_at() -> None:
     (found,) = run().draw_together([2], TOGETHER).thin(5).feed().findings()
     assert found.layer == "dense_2"

@@ -49,6 +49,14 @@ def from_zero() -> Run:
     return healthy
 
 
+def one_from_zero(n: int) -> Run:
+    """So do some kernels alone, such as an embedding; the others' updates are small."""
+    places = list(range(0, 2 * n, 2))
+    healthy = run().scale("update", FIRST, places)
+    healthy.statistics[0, healthy.columns("weight", places)] = healthy.statistics[0, healthy.columns("update", places)]
+    return healthy
+
+
 @pytest.mark.parametrize(
     "healthy",
     [
@@ -56,6 +64,7 @@ def from_zero() -> Run:
         pytest.param(run().scale("update", FIRST / 2), id="half of that"),
         pytest.param(run().scale("update", FIRST).set_loss(-2.3), id="a reward"),
         pytest.param(from_zero(), id="weights that began at 0"),
+        pytest.param(one_from_zero(3), id="most weights that began at 0"),
     ],
 )
 def test_first_updates_that_are_well(healthy: Run) -> None:

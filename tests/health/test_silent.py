@@ -226,6 +226,39 @@ def test_a_level_that_is_left_is_told_in_the_past() -> None:
     assert found.title.startswith("The loss stood at 4.16, guessing among the 64 samples of a batch, until step")
 
 
+# -- what holds units and factors at 0 ---------------------------------------------------------------------------------
+
+
+def residual(*, is_kernel_zero: bool) -> Run:
+    """A block times a gate that begins at 0: gate and second kernel, if that begins at 0 too, stay so."""
+    variables = [*dense(4)[:6], ("gate", (1,), "float32"), *dense(4)[6:]]
+    sick = Run(variables, n_steps=N, layers=RELUS).set_loss(2.3)
+    zero = [4, 6] if is_kernel_zero else [6]
+    sick.scale("weight", 0.0, zero).scale("gradient", 0.0, [2, 3, 4, 5, *zero])
+    return sick
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_factors_that_all_begin_at_zero(every: int) -> None:
+    (found,) = residual(is_kernel_zero=True).thin(every).feed().findings()
+    assert (found.kind, found.severity, found.first_step) == ("zero_gradient", "warning", 0)
+    assert causes(found) == ["Factors of one product all began at exactly 0: dense_2/kernel and gate"]
+
+
+def test_one_factor_that_begins_at_zero_explains_nothing() -> None:
+    (found,) = residual(is_kernel_zero=False).feed().findings()
+    assert not any("Factors" in cause for cause in causes(found))
+
+
+@pytest.mark.parametrize(("bias", "is_low"), [(-4.6, True), (-0.2, False), (0.5, False)])
+def test_a_bias_that_holds_a_layer_below_zero(bias: float, is_low: bool) -> None:
+    sick = run(layers=RELUS).flatten([1], 1.0).scale("gradient", 0.0, [0, 1, 2, 3])
+    sick.statistics[:, sick.columns("weight", [3]), COLUMN["max"]] = bias
+    found = sick.feed().findings()[0]
+    assert (found.kind, found.layer) == ("dead_units", "dense_1")
+    assert causes(found)[0].startswith("The bias holds every unit below 0" if is_low else "Units that died")
+
+
 # -- a squared error that is the variance of the targets ---------------------------------------------------------------
 
 
@@ -282,6 +315,44 @@ def test_a_variance_that_is_left_is_told_in_the_past() -> None:
     late.scalars[700:, 0] *= 0.2
     (found,) = late.feed().findings()
     assert found.title == "The loss stood at 1, the variance of the targets, until step 699"
+
+
+def given_back(spread: float) -> Run:
+    """An autoencoder without targets, whose loss is the variance of its input, and whose output varies so much."""
+    sick = mean_guesser()
+    target, output = sick.columns("input", [1])[0], sick.columns("activation", [3])[0]
+    sick.tensors[target]["tensor"] = "input"
+    sick.statistics[:, output, COLUMN["std"]] = spread
+    sick.tensors = [
+        one | {"kind": "slot"} if one["tensor"] == "input" and one["shape"][-1] == 8 else one for one in sick.tensors
+    ]
+    return sick
+
+
+def test_an_input_that_is_given_back_as_its_mean() -> None:
+    (found,) = given_back(0.05).feed().findings()
+    assert found.title.endswith("that is about the variance of the input, which the model is to give back")
+    assert causes(found)[0].startswith("A penalty outweighs")
+
+
+def test_a_loss_that_is_as_large_as_the_inputs_variance_by_chance() -> None:
+    assert not given_back(0.7).feed().findings()
+
+
+@pytest.mark.parametrize(("narrow", "n_found"), [(1e-4, 2), (1e-2, 0), (0.0, 0)])
+def test_columns_that_hardly_vary_beside_another_one(narrow: float, n_found: int) -> None:
+    sick = mean_guesser()
+    block = np.zeros((600, 8, 3), np.float32)
+    block[:, :, 1], block[:, :, 2] = -1.0, 1.0
+    block[:, [2, 5], 1], block[:, [2, 5], 2] = 3.0, 3.0 + 2 * narrow
+    nothing = np.full((600, 8), -1, np.int64)
+    sick.input_columns.append(
+        {"tensor": "input", "steps": sick.steps, "columns": block, "bad_rows": nothing, "n_bad_rows": nothing[:, 0] + 1}
+    )
+    (found,) = sick.feed().findings()
+    first = found.hypotheses[0]
+    assert first.cause.startswith("The inputs are not scaled: beside column 0 2 columns hardly vary") == (n_found > 0)
+    assert ("Columns 2 and 5 take less" in first.why) == (n_found > 0)
 
 
 # -- games -------------------------------------------------------------------------------------------------------------

@@ -60,12 +60,7 @@ enter(
     gap="the loss falls; told is that outputs become alike, not why",
 )
 enter("ticket_tags", "labels that say nothing", "loss_plateau", gap="labels are learned by heart; the loss falls")
-enter(
-    "tile_accumulate",
-    "gradients that are never cleared",
-    "loss_plateau",
-    gap="the loss swings to and fro, and its best is well; gradients are not the same from step to step",
-)
+enter("tile_accumulate", "gradients that are never cleared", "exploding_gradient", cause=("not those of the batch",))
 
 for path in sorted((HERE / "healthy").glob("*.py")):
     healthy(script(path))

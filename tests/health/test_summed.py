@@ -1,0 +1,92 @@
+"""Gradients that are sums of all gradients so far: by how they walk, or by how they begin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health.finding import Finding
+from tests.health.streams import COLUMN, Run, dense
+
+N = 300
+ROWS = np.arange(1.0, N + 1)
+
+
+def run(means: Any, norms: Any) -> Run:
+    """Gradients whose means go so, ``[n, n_tensors]``, and whose norms are so many times the first."""
+    found = Run(dense(3), n_steps=N, noise=0.02).set_loss(2.3).scale("gradient", norms)
+    found.statistics[:, found.columns("gradient"), COLUMN["mean"]] = 1e-3 * means
+    return found
+
+
+def batches(memory: float) -> Any:
+    """Means of a gradient of each batch by itself (memory 0), of an average, or of the sum of all (1)."""
+    new = np.random.default_rng(0).standard_normal((N, 6))
+    means = np.zeros((N, 6))
+    for row in range(N):
+        means[row] = new[row] + (memory * means[row - 1] if row else 0)
+    return means
+
+
+def smooth() -> Any:
+    """The sum of gradients that turn slowly, each tensor's in its own time."""
+    return np.cumsum(np.cos(np.outer(ROWS, np.linspace(0.05, 0.12, 6))), axis=0)
+
+
+def told(engine: Any) -> list[Finding]:
+    return [found for found in engine.findings() if found.title.startswith("The gradients that are applied add up")]
+
+
+SICK = {
+    "each batch is new": run(batches(1.0), np.sqrt(ROWS)),
+    "whole data sets": run(smooth(), np.minimum(ROWS, 60)),
+}
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("name", SICK)
+def test_sums_that_are_never_cleared(name: str, batch: int) -> None:
+    (found,) = told(SICK[name].feed(batch=batch))
+    assert (found.kind, found.severity, found.first_step, found.last_step) == (
+        "exploding_gradient",
+        "warning",
+        0,
+        N - 1,
+    )
+    assert found.hypotheses[0].cause.endswith("sums that are never set back to zero")
+    assert found.evidence["n_rows"] == N
+    assert found.evidence["von_neumann_ratio"] < 0.1
+    assert found.evidence["grown"] > 5
+
+
+def test_ratio_is_that_of_numpy_over_the_first_hundred_rows() -> None:
+    means = batches(1.0)
+    (found,) = told(run(means, np.sqrt(ROWS)).feed())
+    first = (1e-3 * means[:100]).astype(np.float32).astype(np.float64)
+    ratio = np.median(np.mean(np.diff(first, axis=0) ** 2, axis=0) / np.var(first, axis=0))
+    assert found.evidence["von_neumann_ratio"] == pytest.approx(ratio, rel=1e-2)
+
+
+def test_full_statistics_at_some_steps_are_enough() -> None:
+    assert told(SICK["each batch is new"].thin(3).feed()), "a walk that is looked at seldom is a walk"
+
+
+@pytest.mark.parametrize(
+    "well",
+    [
+        pytest.param(run(batches(0.0), np.minimum(ROWS, 50)), id="each batch by itself, growing"),
+        pytest.param(run(batches(0.9), 10 * (1 - 0.9**ROWS)), id="an average that begins at 0"),
+        pytest.param(run(batches(1.0), 1.0), id="a game that wanders, and does not grow"),
+        pytest.param(run(smooth(), np.exp(np.minimum(ROWS, 80) / 16)), id="smooth, and growing by a share of itself"),
+    ],
+)
+def test_gradients_that_are_no_sums(well: Run) -> None:
+    assert not told(well.feed())
+
+
+def test_a_short_run_is_not_judged() -> None:
+    short = Run(dense(3), n_steps=90, noise=0.02).scale("gradient", np.sqrt(ROWS[:90]))
+    short.statistics[:, short.columns("gradient"), COLUMN["mean"]] = batches(1.0)[:90]
+    assert not told(short.feed())
