@@ -358,6 +358,9 @@ def test_infinity_in_the_data_that_the_first_layer_bounds(watch, read, way):
     found = diagnose(read(watched)).findings()[0]
     assert (found.kind, found.first_step) == ("nonfinite_input", SICK_STEP), found.title
     assert (found.evidence["rows"], found.evidence["columns"]) == ([1], [2])
+    causes = [hypothesis.cause for hypothesis in found.hypotheses]
+    assert causes[0] == "The data hold infinite values"
+    assert causes[1].startswith("A bounded function hides the infinite inputs")
 
 
 def test_norm_in_a_nested_function_is_told_by_its_line(watch, read):

@@ -44,7 +44,10 @@ def advise_input(
 ) -> list[Hypothesis]:
     """Causes of NaN or Inf in what enters the step; ``mended_behind`` is the last layer that still gave them."""
     found = [_clean_data(lead, name, record)]
-    if name.partition("/")[0] == "input" and scene.is_loss_finite is not False:
+    is_infinite = not lead.counts[:, 0].any()
+    if name.partition("/")[0] == "input" and scene.is_loss_finite and is_infinite and mended_behind is None:
+        found.append(_bound_first())
+    elif name.partition("/")[0] == "input" and scene.is_loss_finite is not False:
         found.insert(0, _mask_first(mended_behind, is_certain=bool(scene.is_loss_finite)))
     elif name.partition("/")[0] != "input":
         found.insert(0, _mask_label())
@@ -139,6 +142,17 @@ def _mask_first(mended_behind: str | None, *, is_certain: bool) -> Hypothesis:
         "The loss stayed finite, so something in the model hides the NaN from it. The backward pass still meets it: "
         "the gradient of a kernel is its input times the signal, and 0 times NaN is NaN.",
         "Fill or mask them before the first layer, in the data or as the model's first operation.",
+        MASK_FIRST_CODE,
+    )
+
+
+def _bound_first() -> Hypothesis:
+    return Hypothesis(
+        "A bounded function hides the infinite inputs from the loss, and not from the gradient",
+        0.6,
+        "No output was infinite, nor was the loss: tanh, sigmoid and the like give a number for Inf. Their slope there "
+        "is 0, and the gradient of the kernel before them is the input times it: Inf times 0, which is NaN.",
+        "Fill them, or bound them to a range, before the first layer.",
         MASK_FIRST_CODE,
     )
 
