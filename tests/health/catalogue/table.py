@@ -54,11 +54,11 @@ healthy ones were silent; of the sixth set's twenty-two, all of which only fail 
 the culprit was named, and its twelve healthy ones were silent; of the seventh set's twenty twelve were found (eight of
 the nine that end in NaN, four of the eleven that only fail to learn), of ten the culprit was named, and of its eighteen
 healthy ones seventeen were silent and one was given a warning; of the eighth set's twenty-seven that were played as
-they had been written twenty-one were found (twelve of the thirteen that end in NaN, nine of the fourteen that only fail to
-learn), of eleven the culprit was named, of its eighteen healthy ones seventeen were silent and one was given a warning,
-and the cured copies of the fourteen were silent. Each set was played with one seed. The rules have been mended by them
-since, so their rows here are no estimate any more; what is still not found, or told with another cause, is listed below
-the table. What the tools of these studies report of their own sets: [published.md](published.md).
+they had been written twenty-one were found (twelve of the thirteen that end in NaN, nine of the fourteen that only fail
+to learn), of eleven the culprit was named, of its eighteen healthy ones seventeen were silent and one was given a
+warning, and the cured copies of the fourteen were silent. Each set was played with one seed. The rules have been mended
+by them since, so their rows here are no estimate any more; what is still not found, or told with another cause, is
+listed below the table. What the tools of these studies report of their own sets: [published.md](published.md).
 """
 
 
