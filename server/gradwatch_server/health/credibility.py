@@ -131,6 +131,10 @@ def _is_overclipped_credible(_: Overclipped, testimony: Testimony) -> bool:
     return _has_not_fallen(testimony.known.read_loss()) and ratio is not None and ratio < SMALL_RATIO
 
 
+def _is_unreachable_credible(episode: Unreachable, testimony: Testimony) -> bool:
+    return episode.is_of_data or _has_work_left(episode, testimony)  # in a game of two a loss that falls is no success
+
+
 def _is_missing_credible(episode: Missing, _: Testimony) -> bool:
     return bool(episode.positions)  # none are left where another stream trains them
 
@@ -166,7 +170,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Missing: _is_missing_credible,
     Plateau: _is_plateau_credible,
     Overclipped: _is_overclipped_credible,
-    Unreachable: _has_work_left,
+    Unreachable: _is_unreachable_credible,
     Relapse: _is_relapse_credible,
     Behind: _is_relapse_credible,
     Runaway: _is_runaway_credible,

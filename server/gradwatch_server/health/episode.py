@@ -264,6 +264,7 @@ class Unreachable(Episode):
         high: the most.
         smallest: the least target so far.
         largest: the largest.
+        is_of_data: whether it is what a generator gives, and the targets are the data that it is to be like.
     """
 
     column: int = -1
@@ -271,6 +272,7 @@ class Unreachable(Episode):
     high: float = float("nan")
     smallest: float = float("nan")
     largest: float = float("nan")
+    is_of_data: bool = False
 
 
 @dataclass(eq=False)

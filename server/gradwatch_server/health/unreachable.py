@@ -1,4 +1,7 @@
-"""The rule for targets that the last layer cannot give: a sigmoid for a score of 300, a relu for negative numbers."""
+"""The rule for targets that the last layer cannot give: a sigmoid for a score of 300, a relu for negative numbers.
+
+In a game of two the generator's targets are the data: what the discriminator is shown beside what the generator gives.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,8 @@ _RANGES: Final = {
 class UnreachableRule:
     """Watches the only target and the last layer of one stream, where they have the same number of elements.
 
+    Or an input and what a generator gives, if layers behind it are called twice, for the one and for the other.
+
     Args:
         stream: the stream's number.
         table: its tensor table.
@@ -45,6 +50,10 @@ class UnreachableRule:
         self._target, self._output = find_target(table)
         function = table.functions[self._output] if self._output >= 0 else None
         self._range = _RANGES.get(function or "")
+        self._is_of_data = self._range is None or self._target < 0
+        if self._is_of_data:
+            self._target, self._output = _find_generated(table)
+            self._range = _RANGES.get(table.functions[self._output] or "") if self._output >= 0 else None
         self._n_rows = self._n_beyond = 0
         self._first_step = -1
         self._ends = (math.inf, -math.inf)
@@ -62,7 +71,10 @@ class UnreachableRule:
         for row in np.flatnonzero(np.isfinite(found).all(axis=1) & (found[:, 3] == n_given)).tolist():
             smallest, largest, spread, _ = found[row].tolist()
             slack = BEYOND * (spread if math.isinf(high) else high - low)
-            self._step(int(block.steps[row]), smallest, largest, smallest < low - slack or largest > high + slack)
+            is_beyond = smallest < low - slack or largest > high + slack
+            if self._is_of_data:  # of data some are farther out than of targets, and need not be met
+                is_beyond &= spread > high - low
+            self._step(int(block.steps[row]), smallest, largest, is_beyond)
 
     def _step(self, step: int, smallest: float, largest: float, is_beyond: bool) -> None:
         if self._n_rows == 0:
@@ -91,5 +103,24 @@ class UnreachableRule:
                 high=self._range[1],
                 smallest=self._ends[0],
                 largest=self._ends[1],
+                is_of_data=self._is_of_data,
             )
             self.episodes.append(self._current)
+
+
+def _find_generated(table: TensorTable) -> tuple[int, int]:
+    """The columns of an input and of an output of the same shape, which end in a range; -1 where there are none.
+
+    Layers behind the output are called a second time, as a discriminator is; the layer that gives it is called once.
+    """
+    names = {table.names[column] for column in table.activation}
+    again = [column for column in table.activation if table.names[column].endswith(" (2)")]
+    for output in table.activation.tolist():
+        _, high = _RANGES.get(table.functions[output] or "", (0.0, math.inf))
+        is_called_once = f"{table.names[output]} (2)" not in names and not table.names[output].endswith(")")
+        if math.isinf(high) or not is_called_once or not any(column > output for column in again):
+            continue
+        for column in table.entering("input"):
+            if table.shapes[column][1:] == table.shapes[output][1:] and "int" not in table.dtypes[column]:
+                return column, output
+    return -1, -1

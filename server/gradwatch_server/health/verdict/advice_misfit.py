@@ -65,6 +65,10 @@ RESET_CODE: Final = """\
 optimizer.apply_gradients(zip(sums, model.trainable_variables))
 for one in sums:
     one.assign(tf.zeros_like(one))                        # else the next step takes these gradients once more"""
+DATA_SCALE_CODE: Final = """\
+low, high = data.min(), data.max()
+data = 2.0 * (data - low) / (high - low) - 1.0                          # for tanh; for sigmoid without 2.0 and 1.0"""
+
 MASK_CODE: Final = """\
 is_token = tf.not_equal(ids, PAD)                                       # True where there is something to look at
 x = attention(x, x, attention_mask=is_token[:, tf.newaxis, :])          # (batch, 1 or queries, keys)"""
@@ -88,6 +92,18 @@ BEST_CODE: Final = 'best = tf.keras.callbacks.ModelCheckpoint("best.keras", moni
 
 def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
     """Causes of targets that the last layer cannot give."""
+    if lead.is_of_data:
+        return [
+            Hypothesis(
+                f"The data are not on the scale of what {layer} gives",
+                0.9,
+                f"The data go from {say_number(lead.smallest)} to {say_number(lead.largest)}. What is judged beside "
+                "them is told apart by its size alone: the discriminator wins, and what the generator hears is to grow "
+                "beyond its end, where its function has no slope.",
+                "Scale the data into the range of the activation, and back when samples are drawn; or leave it away.",
+                DATA_SCALE_CODE,
+            )
+        ]
     return [
         Hypothesis(
             f"The last layer's activation does not fit the targets: {layer} cannot give them",

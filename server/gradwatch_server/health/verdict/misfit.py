@@ -56,16 +56,19 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
     reach = f"at least {say_number(lead.low)}"
     if not math.isinf(lead.high):
         reach = f"{say_number(lead.low)} to {say_number(lead.high)}"
+    targets = "the data are" if lead.is_of_data else "the targets are"
+    ends = f"{layer} ends" if lead.is_of_data else "The last layer ends"
+    they = "data that it is to be like" if lead.is_of_data else "targets"
+    but = "" if lead.is_of_data else ", and the loss has not fallen far"
     return tell(
         lead,
         scene,
-        title=f"{layer} gives {reach}, and the targets are {say_number(lead.smallest)} to {say_number(lead.largest)}",
+        title=f"{layer} gives {reach}, and {targets} {say_number(lead.smallest)} to {say_number(lead.largest)}",
         layer=layer,
         tensor=table.names[lead.column],
         evidence=scene.evidence(
-            f"The last layer ends in {function}, which gives {reach}. In {say_count(lead.n_rows, 'row')} looked at the "
-            f"targets went from {say_number(lead.smallest)} to {say_number(lead.largest)}, and the loss has not fallen "
-            "far.",
+            f"{ends} in {function}, which gives {reach}. In {say_count(lead.n_rows, 'row')} looked at the "
+            f"{they} went from {say_number(lead.smallest)} to {say_number(lead.largest)}{but}.",
             function=function,
             low=lead.low,
             high=None if math.isinf(lead.high) else lead.high,

@@ -60,10 +60,10 @@ enter("bird_calls", "learning rate that falls to 0", "loss_plateau", cause=("sch
 enter("crop_stage", "gradients that are never cleared", "exploding_gradient", cause=("not those of the batch",))
 enter(
     "eeg_gan",
-    "one side of a game wins",
-    "dead_units",
-    cause=("scale",),
-    gap="that what the generator gives becomes alike is told; not that the data are forty times what its tanh can give",
+    "data beyond what is given",
+    "saturated_activation",
+    layer="generator/dense_2",
+    cause=("data are not on the scale",),
 )
 enter(
     "frame_header",

@@ -1,0 +1,88 @@
+"""Targets, and data, that the function at the end of a model cannot give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.health.streams import BATCH, COLUMN, Run, dense
+
+N = 120
+QUICK = 40 * np.exp(-np.arange(N) / 2) + 0.01
+
+
+def spread(run: Run, place: int, low: float, high: float, std: float) -> Run:
+    """Makes an input's numbers lie so, as many as an output of its width has."""
+    column = run.columns("input", [place])[0]
+    width = run.tensors[column]["shape"][-1]
+    numbers = {"min": low, "max": high, "mean": (low + high) / 2, "std": std, "n_elements": BATCH * width}
+    for name, value in numbers.items():
+        run.statistics[:, column, COLUMN[name]] = value
+    return run
+
+
+def regression(function: str, low: float, high: float, std: float) -> Run:
+    layers = [("dense_0", 64, "relu"), ("dense_1", 64, "relu"), ("dense_2", 1, function)]
+    run = Run(dense(3, 1), n_steps=N, layers=layers, inputs=[("input", 8), ("target", 1)]).set_loss(40.0)
+    return spread(run, 1, low, high, std)
+
+
+def game(low: float, high: float, std: float, *, width: int = 32, calls: str = " (2)") -> Run:
+    """A generator that ends in tanh, and a discriminator that is called for the data and for what it gives."""
+    judged = [("critic/dense", 16, "relu"), ("critic/score", 1, None)]
+    layers = [
+        ("maker/dense", 16, "relu"),
+        ("maker/output", 32, "tanh"),
+        *judged,
+        *((f"{name}{calls}", units, function) for name, units, function in judged),
+    ]
+    run = Run(dense(3), n_steps=N, layers=layers, inputs=[("input/maker", 4), ("input/critic", width)])
+    return spread(run.set_loss(np.geomspace(2.0, 0.1, N)), 1, low, high, std)
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize(
+    ("function", "low", "high", "std"),
+    [("sigmoid", 0.0, 300.0, 80.0), ("tanh", -9.0, 4.0, 2.0), ("relu", -5.0, 1.0, 1.0)],
+)
+def test_targets_that_the_last_layer_cannot_give(
+    function: str, low: float, high: float, std: float, batch: int
+) -> None:
+    (found,) = regression(function, low, high, std).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("saturated_activation", "warning", 0)
+    assert found.title.startswith("dense_2 gives ")
+    assert found.title.endswith(f", and the targets are {low:g} to {high:g}")
+    assert found.hypotheses[0].cause.startswith("The last layer's activation does not fit the targets")
+
+
+@pytest.mark.parametrize(
+    "well",
+    [
+        pytest.param(regression("tanh", -1.0, 1.0, 0.9), id="at the ends"),
+        pytest.param(regression("linear", -300.0, 300.0, 80.0), id="no ends"),
+        pytest.param(regression("sigmoid", 0.0, 300.0, 80.0).set_loss(QUICK), id="it learns"),
+    ],
+)
+def test_targets_within_reach(well: Run) -> None:
+    assert not well.feed().findings()
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_data_that_a_generator_cannot_give(batch: int) -> None:
+    (found,) = game(-60.0, 70.0, 30.0).feed(batch=batch).findings()
+    assert (found.kind, found.layer, found.first_step) == ("saturated_activation", "maker/output", 0)
+    assert found.title == "maker/output gives -1 to 1, and the data are -60 to 70"
+    assert found.hypotheses[0].cause == "The data are not on the scale of what maker/output gives"
+
+
+@pytest.mark.parametrize(
+    "well",
+    [
+        pytest.param(game(-1.0, 1.0, 0.5), id="scaled"),
+        pytest.param(game(-4.0, 4.0, 1.0), id="standardised"),
+        pytest.param(game(-60.0, 70.0, 30.0, width=8), id="not what it is to be like"),
+        pytest.param(game(-60.0, 70.0, 30.0, calls="_b"), id="a hidden layer as wide as the input"),
+    ],
+)
+def test_data_that_say_nothing_of_a_generator(well: Run) -> None:
+    assert not well.feed().findings()
