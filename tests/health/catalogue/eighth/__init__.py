@@ -49,7 +49,7 @@ enter(
     cause=("maximum over nothing",),
 )
 enter("stock_assessment", "log of a negative", "nonfinite_activation", operations=("Log",), code="tf.math.log(series")
-enter("taxonomy_ball", "acosh at 1", "nonfinite_gradient", operations=("AcoshGrad",), code="tf.math.acosh(")
+enter("taxonomy_ball", "acosh at 1", "singular_gradient", operations=("AcoshGrad",), code="tf.math.acosh(")
 enter("tsdf_shape", "sqrt(0)", "singular_gradient", operations=("SqrtGrad",), code="tf.norm(slope")
 enter("turbine_stream", "variance that vanishes", "nonfinite_activation", operations=("Rsqrt",), code="rsqrt(variance")
 enter("wind_nowcast", "atan2 of nothing", "singular_gradient", operations=("RealDiv",), code="tf.math.atan2(pred")
