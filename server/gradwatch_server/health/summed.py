@@ -86,7 +86,7 @@ class SummedRule:
         ratio, of_steps = _median_ratios(np.stack(self._means))
         is_new_each_time = STEPS_RATIO[0] <= of_steps <= STEPS_RATIO[1]
         is_sum = (is_new_each_time and grown >= GROWN_FACTOR) or (self._is_ramp() and grown >= RAMP_FACTOR)
-        if ratio <= WALK_LIMIT and is_sum:
+        if ratio <= WALK_LIMIT and is_sum and _slows_down(norms):
             self.episodes.append(
                 Summed(
                     stream=self._stream,
@@ -106,6 +106,14 @@ class SummedRule:
         times = np.array(self._ramp) / max(self._ramp[0], 1e-300)
         line = np.arange(1, len(times) + 1)
         return bool((np.abs(times - line) <= RAMP_SLACK * line).all())
+
+
+def _slows_down(norms: Float) -> bool:
+    """Whether norms grew far more at first than later, as those of a sum do: not by a share of themselves each time."""
+    quarter = WINDOW_ROWS // 4
+    parts = norms[:FIRST_ROWS], norms[3 * quarter // 2 : 5 * quarter // 2], norms[-quarter:]
+    first, middle, last = (max(float(np.median(part)), 1e-300) for part in parts)
+    return (last / middle) ** 2 <= middle / first
 
 
 def _median_ratios(means: Float) -> tuple[float, float]:
