@@ -16,6 +16,8 @@ __all__ = ["TapeLog", "insert_left_out"]
 
 ASKED_MAX: Final = 8
 """Calls of tapes that are kept; a step makes a few."""
+BACKWARD_MAX: Final = 4
+"""Of those, the ones whose differentiated operations are kept: tensors, of calls that may never lead to an apply."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -43,14 +45,17 @@ class TapeLog:
 
     def note(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """A tape was asked for the gradients of a target with respect to some sources, and gave these."""
-        ids = [id(resource_of(source)) for source in tf.nest.flatten(sources)]
+        resources = [resource_of(source) for source in tf.nest.flatten(sources)]
+        ids = [id(resource) for resource in resources]
         unreached = [one for one, gradient in zip(ids, tf.nest.flatten(gradients), strict=True) if gradient is None]
         is_kept = isinstance(target, tf.Tensor) and target.dtype.is_floating
         is_kept = is_kept and (tf.is_symbolic_tensor(target) or target.shape.rank == 0)
-        self._thread.asked = [
-            *self._asked,
-            _Asked(target if is_kept else None, frozenset(ids), frozenset(unreached), backward),
-        ][-ASKED_MAX:]
+        if not any(isinstance(resource, tf.Variable) for resource in resources):
+            backward = None  # nothing that could be applied
+        new = _Asked(target if is_kept else None, frozenset(ids), frozenset(unreached), backward)
+        asked = [*self._asked, new][-ASKED_MAX:]
+        older, newest = asked[:-BACKWARD_MAX], asked[-BACKWARD_MAX:]
+        self._thread.asked = [*(one._replace(backward=None) for one in older), *newest]
 
     def take(self, variables: Sequence[Any]) -> tuple[Tensor | None, frozenset[int], list[Backward]]:
         """What a tape was asked for with respect to the variables that are about to be applied, and forgets it.

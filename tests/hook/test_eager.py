@@ -7,6 +7,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from gradwatch import eager
+from gradwatch.tape import BACKWARD_MAX
 from gradwatch_server import messages
 from tests.hook.test_replay import line_of, model_with, origins_of
 from tests.hook.training import dense
@@ -139,6 +140,28 @@ def test_what_is_kept_of_a_step_is_bounded(watch, monkeypatch):
     begun = watch(model)
     train(model, broken_root)
     assert origins_of(begun) == [], "of a tensor that is not kept nothing is claimed"
+
+
+def test_of_tapes_that_lead_to_no_apply_little_is_kept(watch):
+    model = small()
+    begun = watch(model)
+
+    def asked():
+        return sum(one.backward is not None for one in begun._tapes._asked)
+
+    for _ in range(10):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(X))
+        tape.gradient(loss, model.trainable_variables)
+    assert asked() == BACKWARD_MAX
+    train(model, broken_root, 3)
+    assert asked() == 0, "an apply takes what was asked for its variables"
+    x = tf.constant(X)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = tf.reduce_mean(model(x))
+    tape.gradient(loss, x)
+    assert asked() == 0, "a tensor is never applied"
 
 
 def test_a_hook_that_fails_leaves_the_gradient_alone(watch, monkeypatch):

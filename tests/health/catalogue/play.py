@@ -144,6 +144,7 @@ def play(train: Training, seed: int = 0) -> Played:
         finally:
             for one in begun:
                 one.close()
+            keras.config.set_dtype_policy("float32")  # scripts set one for their whole process
         (collector,) = collectors
     return diagnose(Recording(collector.messages))
 
@@ -155,9 +156,13 @@ def diagnose(recording: Recording) -> Played:
     told: dict[str, int] = {}
     nonfinite_step = None
     rows = sorted(_rows(recording), key=lambda row: (row[0], row[1]))
+    origins: dict[tuple[int, int], list[Any]] = {}  # may come in a message before, or after, that of their row
+    for stream, messages in recording.rows.items():
+        for origin in itertools.chain.from_iterable(message["origins"] for message in messages):
+            origins.setdefault((stream, origin["step"]), []).append(origin)
     for step, group in itertools.groupby(rows, key=lambda row: row[0]):
         for _, stream, message, place in group:
-            _feed(engine, stream, message, place)
+            _feed(engine, stream, message, place, origins.get((stream, step), []))
             if nonfinite_step is None and _is_bad(recording.tables[stream], message, place):
                 nonfinite_step = step
         for message in recording.columns:
@@ -215,9 +220,8 @@ def _rows(recording: Recording) -> Iterator[tuple[int, int, Mapping[str, Any], i
                 yield int(step), stream, message, place
 
 
-def _feed(engine: Engine, stream: int, message: Mapping[str, Any], place: int) -> None:
+def _feed(engine: Engine, stream: int, message: Mapping[str, Any], place: int, origins: list[Any]) -> None:
     one = slice(place, place + 1)
-    step = int(message["steps"][place])
     engine.feed_rows(
         stream,
         message["steps"][one],
@@ -225,7 +229,7 @@ def _feed(engine: Engine, stream: int, message: Mapping[str, Any], place: int) -
         message["scalars"][one],
         message["scalars_present"][one],
         operations=message["operations"][one],
-        origins=[origin for origin in message["origins"] if origin["step"] == step],
+        origins=origins,
     )
 
 

@@ -74,10 +74,16 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     ratio, function = scene.update_ratio, lead.next_function
     if lead.is_dead and lead.is_of_zeros:
         return [_zeros(lead)]
-    if lead.is_dead and lead.is_first_row and lead.bias <= LOW_BIAS:
+    is_thrown = ratio is not None and ratio > RATIO_LIMIT
+    if (
+        lead.is_dead
+        and lead.is_first_row
+        and lead.bias <= LOW_BIAS
+        and not (is_thrown or lead.largest_input > LARGE_INPUT)
+    ):
         return [_low_bias(lead)]
     found = []
-    if ratio is not None and ratio > RATIO_LIMIT:
+    if is_thrown:
         found.append(advise_rate(scene, 0.85 if not lead.is_first_row else 0.5))
     elif not lead.is_first_row:
         found.append(advise_rate(scene, 0.5 if ratio is None else 0.1))
