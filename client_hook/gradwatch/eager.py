@@ -26,15 +26,13 @@ from tensorflow.python.framework import op_callbacks, op_def_registry, ops
 from gradwatch.operation import Operation, measure
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_at
 from gradwatch.protocol import OPERATION_STATISTICS
+from gradwatch.replay import CHAIN_MAX, STEPS_BETWEEN
 
 __all__ = ["Backward", "EagerReplay", "install", "listen_backward", "restore"]
 
 BYTES_MAX: Final = 32 << 20
 """Of a step's tensors that are kept to its end, at most: the loss comes first, and is hardly ever so large."""
 RECORDS_MAX: Final = 20_000
-STEPS_BETWEEN: Final = 50
-"""Steps from one that is looked at to the next: weights that are NaN make every step bad, and say nothing new."""
-CHAIN_MAX: Final = 12
 LINES_WITHIN_S: Final = 5.0
 """How long a bad first step waits for the second one, which tells the lines."""
 _WITHOUT_NUMBERS: Final = frozenset({tf.resource, tf.variant, tf.string})
@@ -137,9 +135,9 @@ def _differentiate(*args: Any) -> Any:
 
 
 @contextmanager
-def listen_backward() -> Iterator[Backward | None]:
-    """While it lasts, what this thread's tapes differentiate eagerly is kept; None in a graph."""
-    if not tf.executing_eagerly():
+def listen_backward(*, is_heard: bool = True) -> Iterator[Backward | None]:
+    """While it lasts, what this thread's tapes differentiate eagerly is kept; None in a graph, or for nobody."""
+    if not is_heard or not tf.executing_eagerly():
         yield None
         return
     outer, _thread.backward = getattr(_thread, "backward", None), Backward()

@@ -33,6 +33,10 @@ class Observer(Protocol):
     ) -> Any:
         """Runs ``apply`` once, with the step recorded around it."""
 
+    @property
+    def captures_operations(self) -> bool:
+        """Whether single operations are looked at: what a tape differentiates is kept for nobody else."""
+
     def note_loss(self, model: Any, loss: Any) -> None:
         """Takes note of the loss that a model computed."""
 
@@ -201,14 +205,15 @@ def _around_call(original: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
 def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
     """In place of a tape's ``gradient``: the layers' outputs are sources too. What the user gets is the same."""
     wanted = [(active, active.sources()) for active in _active]
+    is_heard = any(active.captures_operations for active in _active)
     if any(more for _, more in wanted):
         more = [[tensor for _, tensor in pairs] for _, pairs in wanted]
-        with eager.listen_backward() as backward:
+        with eager.listen_backward(is_heard=is_heard) as backward:
             gradients, found = original(tape, target, (sources, more), *args, **kwargs)
         for (active, pairs), theirs in zip(wanted, found, strict=True):
             active.note_gradients(pairs, theirs)
     else:
-        with eager.listen_backward() as backward:
+        with eager.listen_backward(is_heard=is_heard) as backward:
             gradients = original(tape, target, sources, *args, **kwargs)
     for active in _active:
         active.note_asked(target, sources, gradients, backward)

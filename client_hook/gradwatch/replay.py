@@ -23,7 +23,7 @@ from gradwatch.ring import Ring, create_untraced
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import is_under_xla
 
-__all__ = ["Replay", "find_origin"]
+__all__ = ["CHAIN_MAX", "STEPS_BETWEEN", "Replay", "find_origin"]
 
 NODES_MAX: Final = 10_000
 """Operations that are repeated at most: a larger step is left alone, for the copy costs time when it is traced."""

@@ -487,6 +487,11 @@ class Watch:
             self._fail("looking at the targets", error)
 
     @property
+    def captures_operations(self) -> bool:
+        """Whether single operations are looked at."""
+        return "operation" in self._settings.capture
+
+    @property
     def _captures_inputs(self) -> bool:
         return "input" in self._settings.capture
 
@@ -683,13 +688,13 @@ class Watch:
 
     def _operations(self, gradients: Sequence[Any], loss: Any) -> list[Operation]:
         """The risky operations of the step being traced; eagerly there is no graph to find them in."""
-        if "operation" not in self._settings.capture or tf.executing_eagerly():
+        if not self.captures_operations or tf.executing_eagerly():
             return []
         return describe_operations(find_operations(gradients, loss), layer_paths(self._models))
 
     def _add_replay(self, stream: Stream, gradients: Sequence[Any], loss: Any, before: Before) -> None:
         """Lets a bad step of the graph being traced tell which operation it began with."""
-        if "operation" not in self._settings.capture:
+        if not self.captures_operations:
             return
         try:
             replay = Replay(gradients, loss, layer_paths(self._models))
@@ -705,7 +710,7 @@ class Watch:
 
     def _note_backwards(self, stream: Stream, backwards: Sequence[Backward], loss: Any, before: Before) -> None:
         """Lets a bad step that runs eagerly tell which operation it began with."""
-        if "operation" not in self._settings.capture or not backwards:
+        if not self.captures_operations or not backwards:
             return
         replay = next((one for one in stream.replays if isinstance(one, EagerReplay)), None)
         if replay is None:

@@ -150,7 +150,7 @@ class OperationInput(_Message):
     """What makes the input of an operation, and the constant in that."""
 
     type: Annotated[str, StringConstraints(max_length=100)]
-    constant: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    constant: FiniteNumber | None = None
 
 
 class InnerOperation(_Message):
