@@ -40,6 +40,9 @@ class Observer(Protocol):
     def note_loss(self, model: Any, loss: Any) -> None:
         """Takes note of the loss that a model computed."""
 
+    def note_scaled(self, loss: Any, scaled: Any) -> None:
+        """An optimizer scaled a loss, to be differentiated so."""
+
     def note_batch(self, model: Any, x: Any, y: Any, sample_weight: Any) -> None:
         """Takes note of what a model computed its loss from."""
 
@@ -94,10 +97,12 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
         for cls in {keras.optimizers.Optimizer, *map(type, new_optimizers)}:
             _apply_patch.install(defining_classes(cls, "apply"))
             _reduce_patch.install(defining_classes(cls, "_all_reduce_sum_gradients"))
-        if new_models:
-            _call_patch.install({keras.layers.Layer})
+            _scale_patch.install(defining_classes(cls, "scale_loss"))
+        if new_models or new_optimizers:
             _gradient_patch.install({tf.GradientTape})
             eager.install()
+        if new_models:
+            _call_patch.install({keras.layers.Layer})
             _loss_call_patch.install({keras.losses.Loss})
         for cls in {keras.Model, *map(type, new_models)}:
             _loss_patch.install(_defining_bases(cls, "compute_loss"))
@@ -127,6 +132,7 @@ def remove_observer(observer: Observer) -> None:
                 _loss_call_patch,
                 _loss_patch,
                 _reduce_patch,
+                _scale_patch,
                 _test_step_patch,
             ):
                 patch.restore()
@@ -220,6 +226,14 @@ def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args:
     return gradients
 
 
+def _around_scale_loss(original: Any, optimizer: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of an optimizer's ``scale_loss``: what a tape is asked to differentiate then, was this loss."""
+    scaled = original(optimizer, loss, *args, **kwargs)
+    for active in _active:
+        active.note_scaled(loss, scaled)
+    return scaled
+
+
 def _around_fit(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
     """In place of ``fit``: while it runs, training can be ended by the model's own ``stop_training``."""
     entry = (threading.get_ident(), model)
@@ -280,6 +294,7 @@ _fit_patch = MethodPatch("fit", _around_fit)
 _gradient_patch = MethodPatch("gradient", _around_gradient)
 _loss_patch = MethodPatch("compute_loss", _around_compute_loss)
 _loss_call_patch = MethodPatch("__call__", _around_loss_call)
+_scale_patch = MethodPatch("scale_loss", _around_scale_loss)
 _test_step_patch = MethodPatch("test_step", _around_test_step)
 
 if hasattr(os, "register_at_fork"):

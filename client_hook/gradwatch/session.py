@@ -62,7 +62,7 @@ from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
 from gradwatch.tap import Tap, Taps, enclosing_graphs, is_visible
-from gradwatch.tape import TapeLog, insert_left_out
+from gradwatch.tape import Taken, TapeLog, insert_left_out
 from gradwatch.target import (
     describe_environment,
     describe_targets,
@@ -444,6 +444,10 @@ class Watch:
             self._fail("finding the layers' outputs", error)
             return []
 
+    def note_scaled(self, loss: Any, scaled: Any) -> None:
+        """Keeps what an optimizer's scaled loss is made of, for the tape that is asked to differentiate it."""
+        self._tapes.note_scaled(loss, scaled)
+
     def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """Keeps what a loop of the user's own asks a tape for, and what it got, for the ``apply`` that follows."""
         try:
@@ -526,18 +530,19 @@ class Watch:
         try:
             _build(optimizer, variables)
             scalars = self._step_scalars(optimizer, variables)
-            target, left_out, backwards = self._tapes.take(variables)
+            taken = self._tapes.take(variables)
             tapped = self._taps.take()
             self._layers.forget()
             entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
             taps = [*(entry.tap for entry in entries), *tapped]
-            stream = self._stream(optimizer, variables, gradients, scalars, taps=taps, left_out=left_out)
+            stream = self._stream(optimizer, variables, gradients, scalars, taps=taps, left_out=taken.left_out)
             tapped_rows = _by_name(tapped) | self._columns.record(stream, entries)
-            told = self._with_target(stream, scalars, target)
+            told = _with_loss_of_tape(scalars, taken)
+            stream.has_loss_of_tape |= told is not scalars
             before = stream.before(gradients, told, tapped_rows)
-            loss = target if scalars.loss is None else scalars.loss
+            loss = taken.loss if scalars.loss is None else scalars.loss
             if tf.executing_eagerly():
-                self._note_backwards(stream, backwards, loss, before)
+                self._note_backwards(stream, taken.backwards, loss, before)
             else:
                 self._add_replay(stream, gradients, loss, before)
         except WANTED_ERRORS:  # ours, which the user asked for, arriving while we are here
@@ -555,14 +560,6 @@ class Watch:
             self._fail("reading the training step", error)
         return result
 
-    @staticmethod
-    def _with_target(stream: Stream, scalars: StepScalars, target: Any) -> StepScalars:
-        """A loop that says nothing of its loss has asked a tape for its gradients; scaled, it would be another's."""
-        if scalars.loss is not None or scalars.loss_scale is not None or target is None:
-            return scalars
-        stream.has_loss_of_tape = True
-        return scalars._replace(loss=target)
-
     def _record_replica(
         self,
         replica: Replica,
@@ -575,13 +572,25 @@ class Watch:
         if self._settings.on_nonfinite == "skip":
             self._complain("on_nonfinite='skip' cannot be done under this tf.distribute strategy", "steps are recorded")
         scalars = None
+        is_loss_of_tape, left_out = False, frozenset[int]()
         try:
             _build(optimizer, variables)
-            scalars = replica.unscale(self._step_scalars(optimizer, variables))
+            known = self._step_scalars(optimizer, variables)
+            taken = self._tapes.take(variables)
+            told = _with_loss_of_tape(known, taken)
+            is_loss_of_tape, left_out = told is not known, taken.left_out
+            scalars = replica.unscale(told)
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("reading the training step", error)
         loss = None if scalars is None else scalars.loss
-        stream = partial(self._replica_stream, replica=replica, optimizer=optimizer, variables=variables)
+        stream = partial(
+            self._replica_stream,
+            replica=replica,
+            optimizer=optimizer,
+            variables=variables,
+            left_out=left_out,
+            is_loss_of_tape=is_loss_of_tape,
+        )
         streams = Streams(
             own=lambda: stream(Stream, operations=partial(self._operations, gradients, loss)),
             reduced=lambda: stream(ReducedStream, operations=tuple),
@@ -597,6 +606,8 @@ class Watch:
         replica: Replica,
         optimizer: Any,
         variables: Sequence[Any],
+        left_out: Set[int],
+        is_loss_of_tape: bool,
         operations: Callable[[], Sequence[Operation]],
     ) -> StreamType:
         """The stream of what is applied (`ReducedStream`), or of a replica's own gradients."""
@@ -607,11 +618,13 @@ class Watch:
         with self._lock:
             if key not in known:
                 clock = self._clocks.setdefault(replica.index, self._clock if replica.is_first else Clock())
+                found, names, is_left_out = self._with_left_out(variables, left_out if number is None else frozenset())
                 stream = kind(
                     index=len(self._streams),
                     optimizer=self._label(key, optimizer, variables) + ("" if number is None else f"@replica_{number}"),
-                    variables=[replica.own(variable) for variable in variables],
-                    names=self._names(variables),
+                    variables=[replica.own(variable) for variable in found],
+                    is_left_out=is_left_out,
+                    names=names,
                     kinds=[kind for kind in self._settings.capture if kind in kinds],
                     taps=(),
                     taken=frozenset(),
@@ -623,6 +636,7 @@ class Watch:
                     replica=number,
                 )
                 self._keep(stream, key, known, [optimizer, *variables])
+            known[key].has_loss_of_tape |= is_loss_of_tape
             return known[key]  # type: ignore[return-value]
 
     def _stream(
@@ -638,8 +652,7 @@ class Watch:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
         with self._lock:
             if key not in self._stream_of:
-                trained = self._trained() if left_out else {}
-                found, names, is_left_out = insert_left_out(variables, self._names(variables), left_out, trained)
+                found, names, is_left_out = self._with_left_out(variables, left_out)
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
                 stream = Stream(
@@ -661,6 +674,12 @@ class Watch:
                 )
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
             return self._stream_of[key]
+
+    def _with_left_out(
+        self, variables: Sequence[Any], ids: Set[int]
+    ) -> tuple[list[Any], list[str], list[bool]]:
+        """The variables that are applied with those that are left out, their names, and whether each is left out."""
+        return insert_left_out(variables, self._names(variables), ids, self._trained() if ids else {})
 
     def _states(self, variables: Sequence[Any]) -> dict[str, Any]:
         """Running statistics of the layers, each in one stream only; of replicas, each has its own, so none."""
@@ -890,6 +909,13 @@ def _build(optimizer: Any, variables: Sequence[Any]) -> None:
 def _followed(key: Any, known: Mapping[Any, Stream]) -> Stream | None:
     """A stream that trains some of the same variables: a step of one is no part of a step of the other."""
     return next((stream for other, stream in known.items() if set(key[1]) & set(other[1])), None)
+
+
+def _with_loss_of_tape(scalars: StepScalars, taken: Taken) -> StepScalars:
+    """A loop that says nothing of its loss has asked a tape for its gradients; scaled, it would be another's."""
+    if scalars.loss is not None or taken.loss is None or (scalars.loss_scale is not None and not taken.is_unscaled):
+        return scalars
+    return scalars._replace(loss=taken.loss)
 
 
 def _by_name(tapped: Mapping[Tap, Any]) -> dict[tuple[str, str], Any]:

@@ -1,4 +1,7 @@
-"""What tapes were asked for before an ``apply``: whose gradient, with respect to what, and where there was none."""
+"""What tapes were asked for before an ``apply``: whose gradient, with respect to what, and where there was none.
+
+What an optimizer scaled before it was differentiated is known by what it was.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,19 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
+from gradwatch import statistic
 from gradwatch.eager import Backward
 from gradwatch.probe import resource_of
 from gradwatch.tap import is_visible
 
-__all__ = ["TapeLog", "insert_left_out"]
+__all__ = ["Taken", "TapeLog", "insert_left_out"]
 
 ASKED_MAX: Final = 8
 """Calls of tapes that are kept; a step makes a few."""
 BACKWARD_MAX: Final = 4
 """Of those, the ones whose differentiated operations are kept: tensors, of calls that may never lead to an apply."""
+SCALED_MAX: Final = 8
+"""Scaled losses that are kept; several models may scale theirs before the first is differentiated."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -25,16 +31,36 @@ class _Asked(NamedTuple):
     """One call of a tape's ``gradient``; variables by the ids of their `tf.Variable`.
 
     Attributes:
-        target: what the gradient is of; None where it is no floating tensor of a graph, nor a single number eagerly.
+        targets: what the gradient is of, before it was scaled; empty where one of them is no floating tensor of a
+            graph, nor a single number eagerly.
+        is_unscaled: whether an optimizer had scaled them all.
         sources: with respect to what.
         unreached: those whose gradient was None.
         backward: what the tape differentiated, where it did so eagerly.
     """
 
-    target: Tensor | None
+    targets: tuple[Tensor, ...]
+    is_unscaled: bool
     sources: frozenset[int]
     unreached: frozenset[int]
     backward: Backward | None
+
+
+class Taken(NamedTuple):
+    """What tapes were asked for with respect to some variables.
+
+    Attributes:
+        loss: what the gradients are of, where it can be used here, or None; of several the sum, as a tape has it.
+        is_unscaled: whether that is the loss before the optimizer scaled it.
+        left_out: the ids of the `tf.Variable` that are not applied although a tape was asked for their gradient
+            together with that of others that are, and gave none, as no other tape did.
+        backwards: what each of these tapes differentiated eagerly.
+    """
+
+    loss: Tensor | None
+    is_unscaled: bool
+    left_out: frozenset[int]
+    backwards: list[Backward]
 
 
 class TapeLog:
@@ -43,40 +69,65 @@ class TapeLog:
     def __init__(self) -> None:
         self._thread = threading.local()
 
+    def note_scaled(self, loss: Any, scaled: Any) -> None:
+        """An optimizer made the second of the first, to be differentiated in its place."""
+        self._thread.scaled = [*self._scaled, (scaled, loss)][-SCALED_MAX:]
+
     def note(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """A tape was asked for the gradients of a target with respect to some sources, and gave these."""
         resources = [resource_of(source) for source in tf.nest.flatten(sources)]
         ids = [id(resource) for resource in resources]
         unreached = [one for one, gradient in zip(ids, tf.nest.flatten(gradients), strict=True) if gradient is None]
-        is_kept = isinstance(target, tf.Tensor) and target.dtype.is_floating
-        is_kept = is_kept and (tf.is_symbolic_tensor(target) or target.shape.rank == 0)
         if not any(isinstance(resource, tf.Variable) for resource in resources):
             backward = None  # nothing that could be applied
-        new = _Asked(target if is_kept else None, frozenset(ids), frozenset(unreached), backward)
+        pairs = [self._unscaled(one) for one in tf.nest.flatten(target)]
+        targets = tuple(one for one, _ in pairs) if all(_is_loss(one) for one, _ in pairs) else ()
+        is_unscaled = all(was_scaled for _, was_scaled in pairs)
+        new = _Asked(targets, is_unscaled, frozenset(ids), frozenset(unreached), backward)
         asked = [*self._asked, new][-ASKED_MAX:]
         older, newest = asked[:-BACKWARD_MAX], asked[-BACKWARD_MAX:]
         self._thread.asked = [*(one._replace(backward=None) for one in older), *newest]
 
-    def take(self, variables: Sequence[Any]) -> tuple[Tensor | None, frozenset[int], list[Backward]]:
-        """What a tape was asked for with respect to the variables that are about to be applied, and forgets it.
-
-        Returns:
-            What the gradients are of, where it can be used here, or None; the ids of the `tf.Variable` that are
-            not applied although a tape was asked for their gradient together with that of others that are, and gave
-            none, as no other tape did; and what each of these tapes differentiated eagerly.
-        """
+    def take(self, variables: Sequence[Any]) -> Taken:
+        """What a tape was asked for with respect to the variables that are about to be applied, and forgets it."""
         applied = frozenset(id(resource_of(variable)) for variable in variables)
         asked = self._asked
         mine = [one for one in asked if applied & one.sources]
         self._thread.asked = [one for one in asked if not applied & one.sources]
-        target = next((one.target for one in reversed(mine) if is_visible(one.target)), None)
+        self._thread.scaled = []
+        last = next((one for one in reversed(mine) if one.targets and all(map(is_visible, one.targets))), None)
         unreached = frozenset().union(*(one.unreached for one in mine)) - applied
         reached = frozenset().union(*(one.sources - one.unreached for one in asked))
-        return target, unreached - reached, [one.backward for one in mine if one.backward is not None]
+        return Taken(
+            loss=None if last is None else _total(last.targets),
+            is_unscaled=last is not None and last.is_unscaled,
+            left_out=unreached - reached,
+            backwards=[one.backward for one in mine if one.backward is not None],
+        )
+
+    def _unscaled(self, target: Any) -> tuple[Any, bool]:
+        """What an optimizer scaled to get this, or itself; and whether there was such a thing."""
+        return next(((loss, True) for scaled, loss in reversed(self._scaled) if scaled is target), (target, False))
+
+    @property
+    def _scaled(self) -> list[tuple[Any, Any]]:
+        return getattr(self._thread, "scaled", [])
 
     @property
     def _asked(self) -> list[_Asked]:
         return getattr(self._thread, "asked", [])
+
+
+def _is_loss(target: Any) -> bool:
+    is_floating = isinstance(target, tf.Tensor) and target.dtype.is_floating
+    return is_floating and (tf.is_symbolic_tensor(target) or target.shape.rank == 0)
+
+
+def _total(targets: Sequence[Tensor]) -> Tensor:
+    if len(targets) == 1:
+        return targets[0]
+    with statistic.apart():
+        return tf.add_n([tf.reduce_mean(tf.cast(one, tf.float32)) for one in targets])
 
 
 def insert_left_out(

@@ -188,6 +188,28 @@ def sparse():
 
 
 @case
+def left_out():
+    """The body's gradient is stopped, and the loop gives the optimizer the head's alone."""
+    strategy = mirrored()
+
+    def make():
+        first, last = training.sequential().layers
+        stop = keras.layers.Lambda(tf.stop_gradient)
+        return keras.Sequential([keras.Input((training.WIDTH,)), first, stop, last], name="sequential_model")
+
+    model, optimizer = build(strategy, adam, make=make, is_built=False)
+    with strategy.scope():
+        optimizer.build(model.trainable_variables[2:])
+
+    def apply(gradients, variables):
+        pairs = zip(gradients, variables, strict=True)
+        optimizer.apply_gradients([pair for pair in pairs if pair[0] is not None])
+
+    with watch(model):
+        loop(strategy, model, optimizer, apply=apply)
+
+
+@case
 def loss_scaled():
     """The optimizer reduces the gradients within a conditional, where they cannot be read."""
     scaled = lambda: keras.optimizers.LossScaleOptimizer(adam(), initial_scale=1024.0)  # noqa: E731
@@ -200,10 +222,10 @@ def loss_scaled():
 @case
 def sick():
     """The second replica's half of the third batch holds a NaN; full statistics are thinned."""
-    model, _ = build(mirrored(), adam, jit_compile=False)
+    model, _ = build(mirrored(), adam, make=training.smooth, jit_compile=False)
     with watch(model, every=100):
         fit(model, SICK)
-    return reference(training.sequential(), adam(), given(SICK))
+    return reference(training.smooth(), adam(), given(SICK))
 
 
 @case

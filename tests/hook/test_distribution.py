@@ -66,11 +66,26 @@ def test_each_replica_and_what_is_applied(cases, name, optimizer):
     assert recording.n_lost == 0
 
 
-def test_losses_are_each_replicas_own_and_their_mean(cases):
-    recording = Recording(cases["fitted"]["messages"][0])
-    for optimizer, seen in zip(["adam", "adam@replica_0", "adam@replica_1"], cases["fitted"]["result"], strict=True):
-        loss = recording.scalar("loss", stream_of(recording, optimizer))
+@pytest.mark.parametrize(("name", "optimizer"), TRAININGS.items())
+def test_losses_are_each_replicas_own_and_their_mean(cases, name, optimizer):
+    """In a loop that says nothing of its loss too: what its tape differentiates, and what is applied, is a sum."""
+    recording = Recording(cases[name]["messages"][0])
+    streams = [optimizer, f"{optimizer}@replica_0", f"{optimizer}@replica_1"]
+    for stream, seen in zip(streams, cases[name]["result"], strict=True):
+        loss = recording.scalar("loss", stream_of(recording, stream))
         np.testing.assert_allclose(list(loss.values()), seen["loss"], rtol=1e-4)
+
+
+def test_what_a_loop_leaves_out_is_said_once_of_what_is_applied(cases):
+    recording = Recording(cases["left_out"]["messages"][0])
+    for optimizer, expected in {"adam": [True, True, False, False], "adam@replica_1": [False, False]}.items():
+        tensors = recording.tables[stream_of(recording, optimizer)]["tensors"]
+        gradients = [one for one in tensors if one["kind"] == "gradient"]
+        assert [one.get("left_out", False) for one in gradients] == expected
+        assert gradients[-1]["tensor"] == "sequential_model/last/bias"
+    updates = recording.statistics("update", FIRST, stream_of(recording, "adam"))
+    assert (updates[:, STATISTICS.index("norm")] == 0).all()
+    assert len(updates) == N_STEPS
 
 
 def test_operations_are_each_replicas_own(cases):

@@ -45,9 +45,9 @@ COMPILERS = {"graph": tf.function, "eager": lambda step: step}
 
 
 def test_record_is_what_happened(watch, read):
-    reference = training.sequential()
+    reference = training.smooth()
     seen = reference_loop(reference, adam(), batches(SICK, Y, epochs=1))
-    model = compiled(training.sequential(), adam())
+    model = compiled(training.smooth(), adam())
     watched = watch(model)
     fit(model, SICK, epochs=1)
     recording = read(watched)
@@ -60,7 +60,7 @@ def test_record_is_what_happened(watch, read):
 
 
 def test_nonfinite_step_is_a_full_row_for_weights_and_updates_even_when_thinned(watch, read):
-    model = compiled(training.sequential(), adam())
+    model = compiled(training.smooth(), adam())
     watched = watch(model, every=100)
     fit(model, SICK, epochs=1)
     recording = read(watched)

@@ -310,7 +310,7 @@ def test_minus_infinity_before_a_softmax_is_by_design(watch, read):
 
 @pytest.mark.parametrize("is_eager", [False, True], ids=["graph", "eager"])
 def test_nan_that_comes_in_with_the_data_is_blamed_on_no_operation(watch, read, is_eager):
-    model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, "relu"), layers.Dense(3, "softmax")])
+    model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, "softplus"), layers.Dense(3, "softmax")])
     watched = watch(model)
     model.compile("sgd", "sparse_categorical_crossentropy", jit_compile=False, run_eagerly=is_eager)
     model.fit(spoiled(np.nan), Y, batch_size=BATCH, epochs=1, shuffle=False, verbose=0)
@@ -336,6 +336,34 @@ def test_nan_in_the_data_that_a_pool_turns_into_the_smallest_number_there_is(wat
     assert (found.kind, found.first_step) == ("nonfinite_input", SICK_STEP), found.title
     assert found.evidence["rows"] == [0, 1]
     assert "The data hold NaN" in found.hypotheses[0].cause
+
+
+class Hiding(layers.Dense):
+    """What a relu does that oneDNN computes in one operation with the product before it: it gives 0 for NaN."""
+
+    def call(self, x):
+        found = super().call(x)
+        return tf.where(found > 0, found, 0.0)
+
+
+@pytest.mark.parametrize("sick_step", [0, SICK_STEP], ids=["from the first step", "later"])
+@pytest.mark.parametrize("way", ["graph", "jit", "eager"])
+def test_nan_in_the_data_that_no_layer_shows(watch, read, way, sick_step):
+    """Every output and the loss are finite, and the gradient is NaN times 0."""
+    model = keras.Sequential([keras.Input((WIDTH,)), Hiding(8), layers.Dense(3)])
+    watched = watch(model)
+    x = X.copy()
+    x[sick_step * BATCH + 1, 2] = np.nan
+    fit(model, x, run_eagerly=way == "eager", jit_compile=way == "jit")
+    recording = read(watched)
+    loss = recording.scalar("loss")
+    assert np.isfinite(loss[sick_step])
+    found = diagnose(recording).findings()[0]
+    assert (found.kind, found.first_step, found.operation) == ("nonfinite_input", sick_step, None), found.title
+    assert (found.evidence["rows"], found.evidence["columns"]) == ([1], [2])
+    causes = [hypothesis.cause for hypothesis in found.hypotheses]
+    assert causes == ["The model masks the broken inputs too late: in or behind its first layer", "The data hold NaN"]
+    assert "relu" in found.hypotheses[0].why
 
 
 @pytest.mark.parametrize("way", ["graph", "jit", "eager"])

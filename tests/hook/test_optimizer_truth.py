@@ -113,7 +113,7 @@ def test_nothing_is_said_of_clipping_without_a_limit_or_where_a_gradient_is_not_
     sick = X.copy()
     sick[2 * training.BATCH] = np.inf
     for limit in LIMITS[1:]:
-        model = compiled(training.sequential(), sgd(**limit))
+        model = compiled(training.smooth(), sgd(**limit))
         watched = watch(model, capture="gradient")
         fit(model, sick, epochs=1)
         assert list(read(watched).scalar("clipped_norm")) == [0, 1]

@@ -253,11 +253,14 @@ def test_log(watch, read, where, compiler):
     assert list(recording.logged["accuracy"].values()) == [0.5] * 8
 
 
-@pytest.mark.parametrize(
+COMPILERS = pytest.mark.parametrize(
     "compiler",
     [tf.function, lambda step: step, lambda step: tf.function(step, jit_compile=True)],
     ids=["tf.function", "eager loop", "xla"],
 )
+
+
+@COMPILERS
 def test_the_loss_of_a_loop_that_logs_none_is_what_its_tape_differentiates(watch, read, compiler):
     seen = reference_loop(training.sequential(), adam(), batches(X, Y))
     model, optimizer = training.sequential(), adam()
@@ -312,21 +315,56 @@ def test_a_loop_that_logs_a_loss_is_believed_and_not_its_tape(watch, read, compi
     assert list(recording.logged[name]) == list(range(8))
 
 
-def test_a_scaled_loss_is_not_taken_for_the_loss(watch, read):
-    model, optimizer = training.sequential(), keras.optimizers.LossScaleOptimizer(sgd())
-    watched = watch(model)
+def trained_to(read, watched, optimizer, model, differentiate, compiler):
+    """Trains with a loop whose tape is asked to differentiate something of the batch's loss, which the loop returns."""
+    losses = []
 
-    @tf.function
+    @compiler
     def step(x, y):
         with tf.GradientTape() as tape:
-            loss = optimizer.scale_loss(LOSS(y, model(x)))
-        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+            loss = LOSS(y, model(x, training=True))
+            target = differentiate(loss)
+        optimizer.apply(tape.gradient(target, model.trainable_variables), model.trainable_variables)
+        return loss
 
     for x, y in batches(X, Y):
-        step(tf.constant(x), tf.constant(y))
+        losses.append(float(step(tf.constant(x), tf.constant(y))))
     recording = read(watched)
     assert recording.steps() == list(range(8))
-    assert not recording.scalar("loss")
+    return recording.scalar("loss"), losses
+
+
+@COMPILERS
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        lambda: keras.optimizers.LossScaleOptimizer(sgd(), initial_scale=1024.0),
+        lambda: keras.optimizers.SGD(0.1, loss_scale_factor=64.0),
+    ],
+    ids=["dynamic", "constant"],
+)
+def test_a_loss_that_its_optimizer_scaled_is_told_as_it_was(watch, read, optimizer, compiler):
+    model, optimizer = training.sequential(), optimizer()
+    told, losses = trained_to(read, watch(model), optimizer, model, optimizer.scale_loss, compiler)
+    np.testing.assert_allclose(list(told.values()), losses, rtol=1e-6)
+
+
+def test_a_loss_that_was_scaled_by_hand_is_not_taken_for_the_loss(watch, read):
+    model, optimizer = training.sequential(), keras.optimizers.LossScaleOptimizer(sgd(), initial_scale=1024.0)
+    told, _ = trained_to(read, watch(model), optimizer, model, lambda loss: loss * 1024.0, tf.function)
+    assert not told
+
+
+@COMPILERS
+@pytest.mark.parametrize(
+    "differentiate",
+    [lambda loss: [loss, 0.5 * loss], lambda loss: {"task": loss, "penalty": 0.5 * loss}],
+    ids=["list", "dict"],
+)
+def test_several_losses_of_one_tape_are_told_by_their_sum(watch, read, differentiate, compiler):
+    model, optimizer = training.sequential(), sgd()
+    told, losses = trained_to(read, watch(model), optimizer, model, differentiate, compiler)
+    np.testing.assert_allclose(list(told.values()), 1.5 * np.array(losses), rtol=1e-6)
 
 
 def test_log_under_xla(watch, read):

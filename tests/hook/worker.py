@@ -28,7 +28,7 @@ def part(worker):
 def main():
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     with strategy.scope():
-        model = training.sequential()
+        model = training.smooth()
         optimizer = keras.optimizers.Adam(0.01)
         optimizer.build(model.trainable_variables)
     watched = gradwatch.watch(model, budget=0, name="two workers")

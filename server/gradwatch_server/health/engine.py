@@ -20,7 +20,7 @@ from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.input_column import InputColumns
 from gradwatch_server.health.nonfinite import NonFiniteScalarRule
-from gradwatch_server.health.operation import find_account
+from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.plateau import PlateauRule, compare_level, count_classes
 from gradwatch_server.health.relapse import RelapseRule
@@ -371,17 +371,16 @@ class Engine:
     def _order_inputs(self, episodes: Sequence[Episode]) -> None:
         """What a model is given may have been computed in the step: then the operation comes before the input.
 
-        What no layer's output showed anything of was masked, or else bounded by the first layer (tanh of Inf is 1) and
-        met again on the way back: then the operation that broke was fed with it.
+        What no layer's output showed anything of was masked, or else bounded by the first layer (tanh of Inf is 1, and
+        a matrix product that is fused with a relu gives 0 for NaN on many processors) and met again on the way back:
+        then the operation that broke was fed with it, or none broke.
         """
         for given in episodes:
             if isinstance(given, NonFinite) and given.phase is Phase.INPUT and not given.is_late:
                 state = self._streams[given.stream]
                 account = find_account(state.records(), state.origins(), given.stream, given.first_step)
                 if given.is_contained:
-                    origin = None if account is None else account.origin
-                    is_new = account is None and given.finite_step >= 0 and not given.is_usual
-                    given.is_contained = not (is_new if origin is None else origin.n_nonfinite_in > 0)
+                    given.is_contained = not _is_met_again(given, account)
                 if account is None or account.origin is None or account.culprit is None:
                     continue
                 culprit = account.culprit
@@ -395,6 +394,15 @@ class Engine:
         names = [episode.table.names[column] for column in episode.table.input]
         known = (self._columns.get((episode.stream, name)) for name in names)
         return any(columns is not None and columns.is_new(episode.first_step) for columns in known)
+
+
+def _is_met_again(given: NonFinite, account: Account | None) -> bool:
+    """Whether a broken input that no layer's output showed anything of was met on the way back."""
+    if account is None:
+        return given.finite_step >= 0 and not given.is_usual
+    if account.origin is not None:
+        return account.origin.n_nonfinite_in > 0
+    return account.culprit is None and not given.is_usual
 
 
 def _has_broken_before(episodes: Sequence[Episode], given: NonFinite, operation: Operation) -> bool:

@@ -135,12 +135,18 @@ def advise_activation(
 
 
 def _mask_first(mended_behind: str | None, *, is_certain: bool) -> Hypothesis:
-    where = f"only behind `{mended_behind}`" if mended_behind else "only behind the first layers"
+    where = f"only behind `{mended_behind}`" if mended_behind else "in or behind its first layer"
+    hider = "something in the model hides the NaN from it"
+    if mended_behind is None:
+        hider += (
+            ": a mask, or a relu, which on many processors is one operation with the product before it and gives 0 for "
+            "NaN"
+        )
     return Hypothesis(
         f"The model masks the broken inputs too late: {where}",
         0.95 if is_certain else 0.5,
-        "The loss stayed finite, so something in the model hides the NaN from it. The backward pass still meets it: "
-        "the gradient of a kernel is its input times the signal, and 0 times NaN is NaN.",
+        f"The loss stayed finite, so {hider}. The backward pass still meets it: the gradient of a kernel is its input "
+        "times the signal, and 0 times NaN is NaN.",
         "Fill or mask them before the first layer, in the data or as the model's first operation.",
         MASK_FIRST_CODE,
     )
