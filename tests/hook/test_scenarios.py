@@ -167,7 +167,7 @@ SICK = {
     "norm-mask": Expected(
         "singular_gradient", "SqrtGrad", "tf.norm(ystar - y2", {"STEPS_TOGETHER": 30, "STEPS_PER_TASK": 1}, "sgd"
     ),
-    "wgan-gp": Expected("singular_gradient", "SqrtGrad", "tf.norm(gradients", {"STEPS": 165}, "critic_adam"),
+    "wgan-gp": Expected("singular_gradient", "SqrtGrad", "tf.norm(gradients", {}, "critic_adam"),
     "masked-nan": Expected("nonfinite_input", None, None, {"TRAINING_SET_SIZE": 128, "EPOCHS": 1}, "sgd"),
     "log-zero": Expected("nonfinite_loss", "Log", "tf.math.log(probabilities)", {"EPOCHS": 20}, "adam"),
     "log-clip": Expected("zero_gradient", "Log", "tf.math.log(above_zero)", {"EPOCHS": 2}),
@@ -191,8 +191,8 @@ VARIED = {
 }
 """With other seeds and sizes some break later, or only with larger inputs, a higher rate or more data."""
 STEEPER = {("dead-relu", VARIANTS["narrow"]): {"LEARNING_RATE": 2.0}}
-CALM = {("wgan-gp", VARIANTS["narrow"])}
-"""Those that do not break at all with such a seed and size."""
+MAY_BE_CALM = {("wgan-gp", VARIANTS["narrow"])}
+"""Those that do not break at all with such a seed and size, on most processors."""
 
 
 WAYS = {
@@ -214,8 +214,7 @@ def test_sick(play, name, way):
     constants = STEEPER.get((name, variant), constants)
     played = play(name, jit, constants, variant)
     told = [(finding.severity, finding.kind, finding.first_step, finding.title) for finding in played.findings]
-    if (name, variant) in CALM:
-        assert played.witness.first(expected.optimizer) is None
+    if (name, variant) in MAY_BE_CALM and played.witness.first(expected.optimizer) is None:
         assert not told
         return
     if name == "softmax-clip" and played.witness.first(expected.optimizer) is None:

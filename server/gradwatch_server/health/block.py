@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Final
 
@@ -94,6 +94,21 @@ class Block:
     def is_harmed(self) -> Bool:
         """``[n]`` whether a gradient or a loss in the row was not finite."""
         return np.asarray(self.has_nonfinite_gradient | ~self.is_loss_finite)
+
+    @cached_property
+    def is_sound(self) -> Bool:
+        """``[n]`` whether gradients, losses and weights were finite, as far as captured.
+
+        What layers give of broken weights says nothing of the layers: oneDNN's relu makes 0 of NaN.
+        """
+        return np.asarray(~self.is_harmed & ~self.is_nonfinite[:, self.table.weight].any(axis=1))
+
+    def sound_rows(self) -> Block:
+        """The rows in which training was not broken."""
+        if self.is_sound.all():
+            return self
+        arrays = {one.name: getattr(self, one.name)[self.is_sound] for one in fields(self) if one.name != "table"}
+        return replace(self, **arrays)
 
     @cached_property
     def log_norm(self) -> Float:

@@ -65,6 +65,10 @@ class _Rule(Protocol):
     def feed(self, block: Block) -> None: ...
 
 
+_OF_OUTPUTS: Final = (FlatRule, FaintRule, CollapseRule, AlikeRule)
+"""Rules that judge layers by what they give."""
+
+
 class Rows(NamedTuple):
     """Rows of one stream, as `Engine.feed_rows` takes them."""
 
@@ -134,8 +138,9 @@ class Stream:
     def feed(self, block: Block) -> None:
         """Gives rows to all rules but the learning rate's, which answers."""
         self.operation_rule.feed(block)
+        sound = block.sound_rows()
         for rule in self.rules:
-            rule.feed(block)
+            rule.feed(sound if isinstance(rule, _OF_OUTPUTS) else block)
         self.start.feed(block)
         self.targets.feed(block)
         self.order.feed(block)
