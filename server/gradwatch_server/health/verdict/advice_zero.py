@@ -165,6 +165,7 @@ def advise_zero(
     fed_zeros: str | None,
     unread: list[str],
     cancelled: str | None,
+    scorer: str | None,
     is_cut_off: bool,
     output: tuple[float, float] | None,
     is_softmax_of_one: bool,
@@ -180,6 +181,7 @@ def advise_zero(
         fed_zeros: a layer whose whole input is known to be zero.
         unread: layers whose outputs are not zero, and that the loss does not depend on.
         cancelled: the last layer of which nothing but rounding is left, if they are no exact zeros.
+        scorer: the last of the layers that nothing depends on, where it gives one number for each item of a sample.
         is_cut_off: whether these are all kernels from the input to some layer, and those behind it learn.
         output: the range of what the last layer gives, where no kernel has a gradient and the loss does not depend on
             that output.
@@ -219,6 +221,8 @@ def advise_zero(
             CUT_CODE,
         ),
     ]
+    if scorer is not None:
+        found.append(_advise_cancelled(scorer))
     if unread:
         found.append(_advise_cut_off(unread[-1]) if is_cut_off else _advise_unread(unread))
     if is_shown and scene.start.n_samples == 1 and scene.has_states:
@@ -306,7 +310,7 @@ def _advise_cancelled(layer: str) -> Hypothesis:
         "axis of length one",
         0.85,
         "A softmax over one number is always 1, and one number less its own mean is always 0: each item gets the same "
-        "weight, however it scores. The gradient cancels out on its way back, all but rounding errors.",
+        "weight, however it scores. The gradient cancels out on its way back, all but rounding errors at most.",
         f"Print the shape of what {layer} gives: the softmax, norm or mean after it must go over the axis of the "
         "items, not over their one score.",
         SOFTMAX_AXIS_CODE,

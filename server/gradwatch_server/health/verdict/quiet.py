@@ -159,6 +159,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             fed_zeros=dead,
             unread=unread,
             cancelled=table.layer_of_gradient(positions[-1]) if lead.rounding else None,
+            scorer=_find_scorer(table, unread) if is_from_start else None,
             is_cut_off=positions == table.kernels[: len(positions)].tolist(),
             output=lead.output if is_everything else None,
             is_softmax_of_one=is_everything and _is_softmax_of_one(table, lead.output),
@@ -173,6 +174,13 @@ def _is_softmax_of_one(table: TensorTable, output: tuple[float, float] | None) -
     is_one = output is not None and all(math.isclose(number, 1.0, rel_tol=1e-6) for number in output)
     is_softmax = is_one or any(table.functions[column] == "softmax" for column in last)
     return is_softmax and any(table.shapes[column][-1:] == (1,) for column in last)
+
+
+def _find_scorer(table: TensorTable, layers: list[str]) -> str | None:
+    """The last of some layers, where it gives one number for each of several items of a sample."""
+    shapes = [table.shapes[column] for column in table.activation if layers and table.layers[column] == layers[-1]]
+    is_one = len(shapes) > 0 and all(len(shape) > 2 and shape[-1] == 1 and shape[-2] != 1 for shape in shapes)
+    return layers[-1] if is_one else None
 
 
 def _is_cut_off(table: TensorTable, positions: tuple[int, ...]) -> bool:
