@@ -603,6 +603,7 @@ class Watch:
     def _replica_stream(
         self,
         kind: type[StreamType],
+        *,
         replica: Replica,
         optimizer: Any,
         variables: Sequence[Any],
@@ -675,9 +676,7 @@ class Watch:
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
             return self._stream_of[key]
 
-    def _with_left_out(
-        self, variables: Sequence[Any], ids: Set[int]
-    ) -> tuple[list[Any], list[str], list[bool]]:
+    def _with_left_out(self, variables: Sequence[Any], ids: Set[int]) -> tuple[list[Any], list[str], list[bool]]:
         """The variables that are applied with those that are left out, their names, and whether each is left out."""
         return insert_left_out(variables, self._names(variables), ids, self._trained() if ids else {})
 

@@ -132,9 +132,7 @@ SICK: dict[str, tuple[str, str | None, str, Callable[[], Any]]] = {
         "nonfinite_loss",
         None,
         "inputs or labels",
-        lambda: train(
-            mlp(activation="softplus"), optimizers.Adam(1e-3), cross_entropy, (GAPS, Y), n_steps=30
-        ),
+        lambda: train(mlp(activation="softplus"), optimizers.Adam(1e-3), cross_entropy, (GAPS, Y), n_steps=30),
     ),
     "unused head": (
         "missing_gradient",

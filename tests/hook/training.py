@@ -44,7 +44,7 @@ def sequential(activation="relu"):
 
 
 def smooth():
-    """For inputs with NaN: a relu in one operation with its product gives 0 for NaN on some processors, and not on all."""
+    """For inputs with NaN: in one operation with its product a relu gives 0 for NaN on some processors."""
     return sequential("softplus")
 
 

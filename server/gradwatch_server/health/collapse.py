@@ -28,6 +28,8 @@ DISTANCE_LIMIT: Final = 4e-3
 least that a layer fell to was 2e-2."""
 FALLEN_FACTOR: Final = 0.05
 """Of a layer's own past."""
+ENDS_SHARE: Final = 0.97
+"""Of its largest magnitude that an output's root mean square is, where nearly all of it is at one end or the other."""
 WIDTH_MIN: Final = 4
 """Numbers in a sample."""
 
@@ -51,6 +53,7 @@ class CollapseRule:
         self._before = np.full((n, 2), np.nan)
         """Of each layer its past distance, and its past variance between samples."""
         self._streaks: Streaks[Collapsed] = Streaks(n)
+        self._is_at_ends = np.zeros(len(self._columns), bool)
         self.episodes = self._streaks.episodes
 
     def feed(self, block: Block) -> None:
@@ -72,6 +75,7 @@ class CollapseRule:
         ):
             return
         for row in rows.tolist():
+            self._is_at_ends = _find_ends(block, row, self._columns)
             self._step(int(block.steps[row]), distance[row], variance[row])
 
     def _is_low(self, distance: Float, variance: Float) -> npt.NDArray[np.bool_]:
@@ -111,8 +115,17 @@ class CollapseRule:
                 column=int(self._columns[first]),
                 before=float(self._before[first, 0]),
                 after=float(distance[first]),
+                is_at_ends=bool(self._is_at_ends[first]),
             )
         )
+
+
+def _find_ends(block: Block, row: int, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Whether nearly all numbers of an output have its largest magnitude, some above 0 and some below."""
+    names = [COLUMN[name] for name in ("norm", "min", "max", "n_elements")]
+    norm, low, high, n = block.statistics[row, columns][:, names].astype(np.float64).T
+    size = np.sqrt(np.square(norm) / np.maximum(n, 1.0))
+    return np.asarray((size >= ENDS_SHARE * np.maximum(-low, high)) & (low < 0) & (high > 0))
 
 
 def _width(shape: tuple[int, ...]) -> int:

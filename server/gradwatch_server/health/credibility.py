@@ -32,6 +32,7 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.incident import BLOCKING_SHARE
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.plateau import LEVEL_TOLERANCE
+from gradwatch_server.health.runaway import GROWN_FACTOR, is_driven, is_far
 from gradwatch_server.health.series import Reading
 
 __all__ = ["is_credible"]
@@ -46,8 +47,6 @@ FALLEN_SHARE: Final = 0.9
 """A loss above this part of its start has not fallen."""
 SMALL_RATIO: Final = 0.1 * USUAL_RATIO
 """Updates this small against the weights are too small."""
-GROWN_FACTOR: Final = 3.0
-"""A global gradient norm this many times that of the first 20 rows has grown: by then what runs away is on its way."""
 WARM_UP_FACTOR: Final = 2.0
 """A rate that has grown by this since the start is on its way up."""
 DONE_LOSS: Final = 1e-6
@@ -140,6 +139,8 @@ def _is_missing_credible(episode: Missing, _: Testimony) -> bool:
 
 
 def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
+    if not episode.has_labels:
+        return False
     # What is level early is a guess only at a level that is known for one.
     if episode.is_of_mean or not episode.is_early:
         return True
@@ -147,6 +148,9 @@ def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
 
 
 def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
+    # A few times its start is what one player's loss may well be; no healthy training makes its weights so large.
+    if not is_far(episode):
+        return is_driven(episode)
     # The log of a density may fall far below 0 and be well; what drives it has a gradient that grows with it.
     return episode.level > 0 or episode.gradient_factor >= GROWN_FACTOR
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, is_loss
 from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.behind import BehindRule
-from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony
+from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHT_NORM, WEIGHTS_FINITE, Book, Testimony
 from gradwatch_server.health.credibility import is_credible
 from gradwatch_server.health.episode import Behind, Episode, Fade, Missing, NonFinite, Phase, Plateau, Relapse, Runaway
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
@@ -228,7 +228,9 @@ class Engine:
         with np.errstate(invalid="ignore"):
             state.feed(block)
             self._book.feed(state.number, UPDATE_RATIO, *state.learning_rate.feed(block))
-            self._book.feed(state.number, WEIGHTS_FINITE, *read_weights(block))
+            steps, norms = read_weights(block)
+            self._book.feed(state.number, WEIGHTS_FINITE, steps, np.where(np.isnan(norms), norms, 1.0))
+            self._book.feed(state.number, WEIGHT_NORM, steps, norms)
         self._ask_questions()
 
     def _take_scalar(self, stream: int, name: str, steps: Int64, values: npt.NDArray[np.float64]) -> None:
@@ -332,12 +334,12 @@ class Engine:
             elif isinstance(episode, Behind):
                 episode.is_judged = self._is_total(episode.name) and len(applied) == 1
             elif isinstance(episode, Runaway):
-                norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
-                factors = [one.recent / one.initial for one in norms if one.recent and one.initial]
-                episode.gradient_factor = max(factors, default=math.nan)
+                episode.gradient_factor = _find_factor(testimony, GRADIENT_NORM, applied)
+                episode.weight_factor = _find_factor(testimony, WEIGHT_NORM, applied)
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table
                 episode.n_gates = table.count_gates(table.kernels)
+                episode.has_labels = not applied[0].targets.is_constant
                 if episode.is_early:
                     ratio = testimony.known.read(UPDATE_RATIO, applied[0].number).recent
                     compare_level(episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio)
@@ -394,6 +396,12 @@ class Engine:
         names = [episode.table.names[column] for column in episode.table.input]
         known = (self._columns.get((episode.stream, name)) for name in names)
         return any(columns is not None and columns.is_new(episode.first_step) for columns in known)
+
+
+def _find_factor(testimony: Testimony, name: str, states: Sequence[Stream]) -> float:
+    """A scalar when an episode was known over that at the start, the largest of the streams; NaN where not known."""
+    readings = [testimony.known.read(name, state.number) for state in states]
+    return max((one.recent / one.initial for one in readings if one.recent and one.initial), default=math.nan)
 
 
 def _is_met_again(given: NonFinite, account: Account | None) -> bool:

@@ -246,12 +246,14 @@ class Collapsed(Episode):
         column: the one nearest to the input.
         before: the largest mean cosine distance between samples of its first rows.
         after: that at `known_step`.
+        is_at_ends: whether nearly all that this one gives is then one number, or the negative of it.
     """
 
     columns: dict[int, int] = field(default_factory=dict)
     column: int = -1
     before: float = float("nan")
     after: float = float("nan")
+    is_at_ends: bool = False
 
 
 @dataclass(eq=False)
@@ -356,12 +358,14 @@ class Runaway(Episode):
         start: the least of its first values.
         level: the farthest median since.
         gradient_factor: the global gradient norm when it was known over that at the start, the largest of the streams.
+        weight_factor: and the norm of all weights.
     """
 
     name: str = ""
     start: float = float("nan")
     level: float = float("nan")
     gradient_factor: float = float("nan")
+    weight_factor: float = float("nan")
 
 
 @dataclass(eq=False)
@@ -387,6 +391,7 @@ class Zero(Episode):
         fed_zeros: a kernel among them whose bias does have a gradient: its layer's input is zero. -1 if there is none.
         share: the share of rows since its first step in which they were zero, when it was known.
         unread: those among them whose layer gave something, of which the loss took nothing.
+        live_size: the root mean square of the other kernels' gradients when it was known, the largest; NaN for none.
         rounding: the largest of their norms over that of the whole gradient: rounding where it is not 0.
         output: the smallest and the largest number that the last layer gave, where the loss does not depend on it: then
             it is the loss that is flat. None where it does, or where that is not known.
@@ -398,6 +403,7 @@ class Zero(Episode):
     fed_zeros: int = -1
     share: float = 1.0
     unread: tuple[int, ...] = ()
+    live_size: float = float("nan")
     rounding: float = 0.0
     output: tuple[float, float] | None = None
     zero_weights: tuple[int, ...] = ()
@@ -517,6 +523,7 @@ class Plateau(Episode):
         is_final: whether these are the last values of a run that has ended.
         start: of such a run, the median of its first values.
         n_gates: of the model's first recurrent layer, 0 where it has none.
+        has_labels: whether the targets, if there are any, are not one and the same number all along.
     """
 
     name: str = ""
@@ -533,6 +540,7 @@ class Plateau(Episode):
     is_final: bool = False
     start: float = float("nan")
     n_gates: int = 0
+    has_labels: bool = True
 
 
 @dataclass(eq=False)

@@ -39,6 +39,7 @@ from gradwatch_server.health.episode import (
     Vanishing,
     Zero,
 )
+from gradwatch_server.health.runaway import is_driven
 
 __all__ = ["BLOCKING_SHARE", "Incident", "assemble"]
 
@@ -93,9 +94,9 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
     Trend: (Steep, Trend),
-    Flat: (Unreachable, Summed),
+    Flat: (Unreachable, Summed, Runaway),
     Faint: (Flat, Zero, Summed),
-    Collapsed: (Rate, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed),
+    Collapsed: (Rate, Runaway, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed),
     Vanishing: (Flat, Faint, Alike, Collapsed, Vanishing, Summed),
     Fade: (Unreachable, Flat, Cut, Faint, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
@@ -143,7 +144,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
         elif rate.known_step < group[0].known_step:
             group.insert(0, rate)
         # Known only afterwards, it stands among the causes of the growth; a finding that is out keeps its name.
-    for episode in sorted(quiet, key=lambda e: (_PRECEDENCE.index(type(e)), order_of_onset(e))):
+    for episode in sorted(quiet, key=lambda e: (_precedence(e), order_of_onset(e))):
         broken = next(
             (g for g in groups[:n_breaking] if _is_before(g[0], episode) and _reaches(g, episode)),
             None,
@@ -157,6 +158,12 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
             cause.append(episode)
     incidents = [Incident(group[0], tuple(sorted(group, key=order_of_onset))) for group in groups]
     return sorted(incidents, key=lambda incident: order_of_onset(incident.lead))
+
+
+def _precedence(episode: Episode) -> int:
+    """Causes first; a loss that weights drive away is the cause of what they make of the layers."""
+    is_first = isinstance(episode, Runaway) and is_driven(episode)
+    return _PRECEDENCE.index(Rate if is_first else type(episode))
 
 
 def _explains(cause: Episode, episode: Episode) -> bool:
@@ -175,6 +182,8 @@ def _explains(cause: Episode, episode: Episode) -> bool:
 
 def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
     """Whether a trouble that might be the cause of another is one that cannot."""
+    if isinstance(cause, Runaway) and not isinstance(episode, (Runaway, Relapse)):
+        return not (is_driven(cause) and cause.first_step <= episode.first_step)
     if isinstance(cause, Steep) and isinstance(episode, (Cut, Trend)):
         return cause.operation != episode.operation
     if isinstance(cause, Trend):  # an operation explains what grows, not the other way round

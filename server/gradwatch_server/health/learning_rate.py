@@ -12,13 +12,15 @@ from gradwatch_server.health.episode import Phase, Rate
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.tally import Tally
 
-__all__ = ["FIRST_ROWS", "RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
+__all__ = ["FIRST_ROWS", "HIGH_RATIO", "RATIO_LIMIT", "USUAL_RATIO", "LearningRateRule"]
 
 USUAL_RATIO: Final = 1e-3
 """Update norm / weight norm of a well-set rate (Karpathy, CS231n notes, "Ratio of weights:updates")."""
 RATIO_LIMIT: Final = 0.1
 """A hundred times that. SageMaker Debugger warns at 10 only; small healthy networks reach 0.03 with Adam in their
 first steps."""
+HIGH_RATIO: Final = 0.03
+"""No finding by itself; but where something went wrong, steps of that size are among the suspects."""
 CONFIRM_ROWS: Final = 20
 """Rows with weights and updates captured, less two for each calm one."""
 

@@ -2,7 +2,8 @@
 
 A loss of training ends somewhere: at 0, at the noise of the data, at the entropy of what is predicted. One that is a
 hundred times its start, and stays beyond it, is being driven: up by steps that are too large or have the wrong sign,
-down because nothing bounds it.
+down because nothing bounds it. One that stays at a few times its start may be well, as where two models play; it is
+another matter when the weights grew likewise, which is for others to say.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Runaway
 from gradwatch_server.health.pieces import PIECE_VALUES, Pieces
 
-__all__ = ["RunawayRule"]
+__all__ = ["GROWN_FACTOR", "RunawayRule", "is_driven", "is_far"]
 
 RUNAWAY_FACTOR: Final = 100.0
 """Times the least of the first values, or times 1 where that is smaller: losses in bits, nats or squared units start
@@ -24,6 +25,13 @@ CALM_FACTOR: Final = 10.0
 """Hysteresis: it is over below this."""
 CONFIRM_LOOKS: Final = 3
 """One look after another: divergence stays, a burst does not."""
+CLIMB_FACTOR: Final = 3.0
+"""Times its start, above 0: a climb."""
+CLIMB_LOOKS: Final = 5
+CLIMB_CALM_FACTOR: Final = 2.0
+GROWN_FACTOR: Final = 3.0
+"""A global norm, of gradients or weights, this many times that of the first 20 rows has grown: by then what runs away
+is on its way."""
 
 
 class RunawayRule:
@@ -38,7 +46,7 @@ class RunawayRule:
         self._stream, self._name = stream, name
         self._pieces = Pieces()
         self._first_step = -1
-        self._count = 0
+        self._count = self._n_climbed = 0
         self._current: Runaway | None = None
         self.episodes: list[Runaway] = []
 
@@ -52,31 +60,40 @@ class RunawayRule:
         begun = min(self._pieces.first, key=abs)
         times = abs(level) / max(abs(begun), 1.0)
         if self._current is not None:
-            if times < CALM_FACTOR:
+            if times < (CALM_FACTOR if is_far(self._current) else CLIMB_CALM_FACTOR):
                 self._current.closed_step = step
-                self._current, self._count = None, 0
+                self._current, self._count, self._n_climbed = None, 0, 0
                 return
             self._current.last_step = step
             self._current.n_rows += PIECE_VALUES
             if abs(level) > abs(self._current.level):
                 self._current.level = level
             return
-        if times < RUNAWAY_FACTOR:
-            self._count = 0
-            return
-        if self._count == 0:
+        is_climbing = times >= RUNAWAY_FACTOR or (times >= CLIMB_FACTOR and level > 0)
+        self._count = self._count + 1 if times >= RUNAWAY_FACTOR else 0
+        if is_climbing and self._n_climbed == 0:
             self._first_step = step - PIECE_VALUES + 1
-        self._count += 1
-        if self._count >= CONFIRM_LOOKS and len(self.episodes) < EPISODES_LIMIT:
+        self._n_climbed = self._n_climbed + 1 if is_climbing else 0
+        if (self._count >= CONFIRM_LOOKS or self._n_climbed >= CLIMB_LOOKS) and len(self.episodes) < EPISODES_LIMIT:
             self._current = Runaway(
                 stream=self._stream,
                 phase=Phase.LOSS,
                 first_step=max(self._first_step, 0),
                 last_step=step,
-                n_rows=CONFIRM_LOOKS * PIECE_VALUES,
+                n_rows=self._n_climbed * PIECE_VALUES,
                 known_step=step,
                 name=self._name,
                 start=begun,
                 level=level,
             )
             self.episodes.append(self._current)
+
+
+def is_far(episode: Runaway) -> bool:
+    """Whether a loss went so far that nothing else need be asked."""
+    return abs(episode.level) >= RUNAWAY_FACTOR * max(abs(episode.start), 1.0)
+
+
+def is_driven(episode: Runaway) -> bool:
+    """Whether the weights grew with the loss: then it is no consequence of what they make of the layers."""
+    return episode.weight_factor >= GROWN_FACTOR

@@ -6,6 +6,7 @@ import math
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
@@ -45,6 +46,7 @@ class TargetSpread:
     Attributes:
         is_other_rank: whether targets and outputs have another number of dimensions: ``[n]`` and ``[n, 1]``.
         is_of_input: whether it is the variance of the input that is to be given back.
+        is_constant: whether all targets so far were one number: no labels, but what a player wants to hear.
     """
 
     def __init__(self, table: TensorTable) -> None:
@@ -59,6 +61,8 @@ class TargetSpread:
         self._n_rows = 0
         self._mean = self._square = 0.0
         self._is_label = True
+        self.is_constant = False
+        self._constant = math.nan
 
     def feed(self, block: Block) -> None:
         """Takes rows; those in which target and output were not both looked at say nothing."""
@@ -66,6 +70,7 @@ class TargetSpread:
             return
         names = [COLUMN[name] for name in ("min", "max", "mean", "std", "n_elements")]
         found = block.statistics[:, self._target, names].astype(np.float64)
+        self._look_for_constant(found[np.isfinite(found).all(axis=1)])
         n_given = block.statistics[:, self._output, COLUMN["n_elements"]]
         found = found[np.isfinite(found).all(axis=1) & (found[:, 4] == n_given)]
         if not len(found):
@@ -79,6 +84,13 @@ class TargetSpread:
         of_two = mean * (1 - mean)
         is_label = (low >= 0) & (high <= 1) & (np.abs(np.square(std) - of_two) <= TWO_VALUES)
         self._is_label &= bool(is_label.all())
+
+    def _look_for_constant(self, found: npt.NDArray[np.float64]) -> None:
+        if not len(found):
+            return
+        if math.isnan(self._constant):
+            self._constant, self.is_constant = float(found[0, 0]), True
+        self.is_constant &= bool((found[:, :2] == self._constant).all())
 
     @property
     def variance(self) -> float:

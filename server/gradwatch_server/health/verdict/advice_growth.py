@@ -20,6 +20,7 @@ __all__ = [
     "VARIANCE_RATIO",
     "advise_first_rate",
     "advise_growth",
+    "advise_missing_clip",
     "advise_rate",
     "advise_scale",
     "better_rate",
@@ -206,16 +207,19 @@ def _advise_clip(lead: Growth, scene: Scene) -> list[Hypothesis]:
                 _clip_code(lead),
             )
         ]
-    return [
-        Hypothesis(
-            "Nothing limits the gradient",
-            0.4,
-            "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a "
-            "thousandfold. Without clipping a single such step moves the weights to where every later step is worse.",
-            "Clip the global norm near the usual one, and look at the batch of the first step.",
-            _clip_code(lead),
-        )
-    ]
+    return [advise_missing_clip(0.4, _clip_code(lead))]
+
+
+def advise_missing_clip(confidence: float, code: str = CLIP_CODE) -> Hypothesis:
+    """Nothing limits the gradient."""
+    return Hypothesis(
+        "Nothing limits the gradient",
+        confidence,
+        "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a "
+        "thousandfold. Without clipping a single such step moves the weights to where every later step is worse.",
+        "Clip the global norm near the usual one, and look at the batch of the first step.",
+        code,
+    )
 
 
 def _say_better_rate(scene: Scene) -> str:

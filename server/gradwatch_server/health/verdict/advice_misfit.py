@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gradwatch_server.health.baseline import Baseline
-from gradwatch_server.health.episode import Dropped, Faint, Overclipped, Runaway, Unheard, Unreachable
+from gradwatch_server.health.episode import Collapsed, Dropped, Faint, Overclipped, Runaway, Unheard, Unreachable
 from gradwatch_server.health.finding import Hypothesis
-from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.verdict.advice_fade import GAME_CODE
-from gradwatch_server.health.verdict.advice_growth import BOTTOM_CODE, advise_rate
+from gradwatch_server.health.verdict.advice_growth import BOTTOM_CODE, advise_missing_clip, advise_rate, advise_scale
 from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
@@ -152,7 +153,7 @@ def _is_in_attention(layer: str, scene: Scene) -> bool:
     return bool(attention) and table is not None and parts <= set(table.layers)
 
 
-def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
+def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer that gives the same for every sample."""
     faint = next((member for member in scene.incident.members if isinstance(member, Faint)), None)
     if faint is not None:  # a layer whose output, or kernel, shrank to nothing gives its biases
@@ -211,9 +212,31 @@ def advise_collapsed(layer: str, scene: Scene) -> list[Hypothesis]:
                 VARIETY_CODE,
             )
         )
-    if ratio is not None and ratio > RATIO_LIMIT:
-        found.append(advise_rate(scene, 0.6))
+    if ratio is not None and ratio > HIGH_RATIO:
+        found.append(advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.5))
+    if lead.is_at_ends:
+        found.append(_advise_ends(layer))
+    effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
+    found += advise_scale(scene, 0.75, effect)
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+ENDS_CODE: Final = """\
+# Keep what enters a tanh within about [-2, 2]: scale the inputs, normalise sums, start with smaller weights
+mean = tf.matmul(adjacency / tf.reduce_sum(adjacency, axis=-1, keepdims=True), h)      # a mean, not a sum
+h = tf.tanh(tf.keras.layers.LayerNormalization()(mean))"""
+
+
+def _advise_ends(layer: str) -> Hypothesis:
+    return Hypothesis(
+        f"{layer} is saturated: nearly all that it gives lies at its two ends",
+        0.85,
+        "What enters a tanh or the like is far beyond the range in which it has a slope: each unit is at one end or "
+        "the other, the same for every sample, and hardly any gradient comes back through it.",
+        "Make what enters it smaller: scaled inputs, a mean in place of a sum, smaller weights, a normalisation before "
+        "it.",
+        ENDS_CODE,
+    )
 
 
 TERMS_CODE: Final = """\
@@ -422,4 +445,7 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
         "Minimise the negative of what should grow.",
         SIGN_CODE,
     )
-    return sorted([bottomless, climbs, advise_rate(scene, 0.3 if is_down else 0.6)], key=lambda h: -h.confidence)
+    found = [bottomless, climbs, advise_rate(scene, 0.3 if is_down else 0.7 if is_driven(lead) else 0.6)]
+    if is_driven(lead) and not is_down and scene.clipped_share is None:
+        found.append(advise_missing_clip(0.55))
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)

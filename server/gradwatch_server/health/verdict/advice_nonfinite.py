@@ -9,7 +9,7 @@ from typing import Final
 from gradwatch_server.health.entry import Entry
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Hypothesis
-from gradwatch_server.health.learning_rate import RATIO_LIMIT
+from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
@@ -342,4 +342,4 @@ def from_rate(scene: Scene) -> list[Hypothesis]:
     ratio = scene.update_ratio
     if ratio is None:
         return []
-    return [advise_rate(scene, 0.7 if ratio > RATIO_LIMIT else 0.1)]
+    return [advise_rate(scene, 0.7 if ratio > RATIO_LIMIT else 0.2 if ratio > HIGH_RATIO else 0.1)]

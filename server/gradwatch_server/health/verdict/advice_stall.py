@@ -7,7 +7,7 @@ from typing import Final
 from gradwatch_server.health.cut import may_be_clipped
 from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
 from gradwatch_server.health.finding import Hypothesis
-from gradwatch_server.health.learning_rate import RATIO_LIMIT, USUAL_RATIO
+from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.verdict.advice_growth import LARGE_INPUT, SCALE_CODE, advise_rate, better_rate
 from gradwatch_server.health.verdict.advice_misfit import BETA_CODE
@@ -86,7 +86,7 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     if is_thrown:
         found.append(advise_rate(scene, 0.85 if not lead.is_first_row else 0.5))
     elif not lead.is_first_row:
-        found.append(advise_rate(scene, 0.5 if ratio is None else 0.1))
+        found.append(advise_rate(scene, 0.5 if ratio is None or ratio > HIGH_RATIO else 0.1))
     if lead.largest_input > LARGE_INPUT:
         found.append(_scale(lead))
     if 0 < lead.largest_input < SMALL_INPUT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from gradwatch_server.health.finding import Hypothesis
@@ -20,6 +21,9 @@ __all__ = [
     "advise_zero",
 ]
 
+
+FLOAT16_NORMAL: Final = 2.0**-14
+"""Below this float16 has ever fewer digits, and none below 2^-25."""
 
 MISSING_LOGITS_CODE: Final = """\
 # In `compile`, or where the loss is made, in place of the one that is there (Binary... for one output):
@@ -160,6 +164,7 @@ def advise_zero(
     scene: Scene,
     *,
     is_half: bool,
+    live_size: float,
     is_from_start: bool,
     is_everything: bool,
     fed_zeros: str | None,
@@ -176,6 +181,7 @@ def advise_zero(
     Args:
         scene: the facts around it.
         is_half: whether anything is computed in float16.
+        live_size: the root mean square of the other kernels' gradients, the largest; NaN where none is left.
         is_from_start: whether they were zero from the first row on.
         is_everything: whether no kernel has a gradient.
         fed_zeros: a layer whose whole input is known to be zero.
@@ -196,7 +202,8 @@ def advise_zero(
         return [_advise_zero_factors(factors)]
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
-    is_underflow = is_half and is_everything and not is_shown and not scene.is_loss_scaled
+    is_lost = is_everything or live_size < FLOAT16_NORMAL
+    is_underflow = is_half and is_lost and not is_shown and not scene.is_loss_scaled
     if output is not None and not is_underflow:
         return _advise_flat_loss(*output)
     is_other = is_shown or is_underflow or bool(unread)
@@ -223,14 +230,14 @@ def advise_zero(
     ]
     if scorer is not None:
         found.append(_advise_cancelled(scorer))
-    if unread:
+    if unread and not is_underflow:
         found.append(_advise_cut_off(unread[-1]) if is_cut_off else _advise_unread(unread))
     if is_shown and scene.start.n_samples == 1 and scene.has_states:
         found.append(_advise_batch_of_one())
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.95))
     if is_half:
-        found.append(_advise_underflow(is_certain=is_underflow))
+        found.append(_advise_underflow(live_size, is_certain=is_underflow))
     if is_everything:
         found.append(
             Hypothesis(
@@ -351,17 +358,17 @@ def _advise_batch_of_one() -> Hypothesis:
     )
 
 
-def _advise_underflow(*, is_certain: bool) -> Hypothesis:
+def _advise_underflow(live_size: float, *, is_certain: bool) -> Hypothesis:
+    left = (
+        "not one gradient is left"
+        if math.isnan(live_size)
+        else f"what is left elsewhere is no larger than {say_number(live_size)} on average"
+    )
     return Hypothesis(
         "Underflow in float16",
         0.9 if is_certain else 0.6,
         "float16 rounds everything below 3e-8 to 0, and gradients are often smaller. Without loss scaling they are "
-        "lost."
-        + (
-            " The model computes in float16, no loss scale is recorded, and not one gradient is left."
-            if is_certain
-            else ""
-        ),
+        "lost." + (f" The model computes in float16, no loss scale is recorded, and {left}." if is_certain else ""),
         "Scale the loss, or use bfloat16.",
         UNDERFLOW_CODE,
     )

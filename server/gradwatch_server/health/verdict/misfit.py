@@ -19,6 +19,7 @@ from gradwatch_server.health.episode import (
 )
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.runaway import is_driven, is_far
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_behind,
     advise_collapsed,
@@ -144,7 +145,7 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
             layers=names[:NAMES_LIMIT],
             n_layers=len(names),
         ),
-        hypotheses=advise_collapsed(layer, scene),
+        hypotheses=advise_collapsed(lead, layer, scene),
     )
 
 
@@ -335,6 +336,11 @@ def tell_behind(lead: Behind, scene: Scene) -> Finding:
     )
 
 
+def _say_grown(lead: Runaway) -> str:
+    factor = say_number(lead.weight_factor)
+    return f" All weights together are {factor} times as large as at first." if is_driven(lead) else ""
+
+
 def tell_runaway(lead: Runaway, scene: Scene) -> Finding:
     """The finding of a loss that runs away."""
     name = "The loss" if lead.name == "loss" else lead.name
@@ -348,9 +354,9 @@ def tell_runaway(lead: Runaway, scene: Scene) -> Finding:
         scene,
         title=title,
         evidence=scene.evidence(
-            f"The median of {lead.name} over its first values was {say_number(lead.start)}. Since "
-            f"{since} it has been a hundred times that or more, and reached {say_number(lead.level)}; "
-            "no value was NaN or infinite.",
+            f"The median of {lead.name} over its first values was {say_number(lead.start)}. Since {since} it has been "
+            f"{'a hundred' if is_far(lead) else 'several'} times that or more, and reached {say_number(lead.level)}; "
+            f"no value was NaN or infinite.{_say_grown(lead)}",
             start=lead.start,
             level=lead.level,
         ),

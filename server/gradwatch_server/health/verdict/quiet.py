@@ -154,6 +154,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
         hypotheses=advise_zero(
             scene,
             is_half="float16" in table.dtypes,
+            live_size=lead.live_size,
             is_from_start=is_from_start,
             is_everything=is_everything,
             fed_zeros=dead,

@@ -449,6 +449,8 @@ def kind_of(episode: Episode) -> str:
         return kind_of_trend(episode)
     if isinstance(episode, Flat):
         return "dead_units" if episode.is_dead else "saturated_activation"
+    if isinstance(episode, Collapsed) and episode.is_at_ends:
+        return "saturated_activation"
     return kinds_by_type[type(episode)]
 
 
