@@ -172,6 +172,7 @@ _FORWARD_TYPES: Final[dict[str, tuple[str, ...]]] = {
     "Xdivy": ("Xdivy", "Xlogy"),
     "Sqrt": _ARCS,
     "CholeskyGrad": ("Cholesky",),
+    **dict.fromkeys(("While", "StatelessWhile"), ("While", "StatelessWhile")),
     "FusedBatchNormGradV3": ("FusedBatchNormV3",),
 }
 """What an operation in the gradient may come from, where that is not an operation of its own type."""
@@ -391,9 +392,12 @@ def _forward_of(op: Any) -> Any | None:
     scope = op.name[len(GRADIENT_SCOPE) :].rpartition("/")[0]
     wanted = _FORWARD_TYPES.get(op.type, (op.type,))
     candidates = [found for found in _forward_neighbours(op) if found.type in wanted]
-    # Binary operators open a scope of their own name, functions stand in the scope of their caller.
+    # Binary operators and loops open a scope of their own name, functions stand in the scope of their caller.
     for candidate in candidates:
-        if candidate.name == scope or candidate.name.rpartition("/")[0] == scope:
+        is_loop = candidate.type in ("While", "StatelessWhile")
+        if scope == candidate.name or scope == candidate.name.rpartition("/")[0]:
+            return candidate
+        if is_loop and scope.startswith(f"{candidate.name}/"):
             return candidate
     return candidates[0] if candidates else None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.eighth import BROKEN
+from tests.health.catalogue.ninth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
 
 LONG = {

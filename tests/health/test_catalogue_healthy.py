@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.eighth import HEALTHY
+from tests.health.catalogue.ninth import HEALTHY
 from tests.health.catalogue.play import play
 
 LONG = {

@@ -238,6 +238,9 @@ _SAFE_CALLS: Final = {
 _PROBABILITIES: Final = re.compile(r"softmax|prob|\bp\b|y_pred|pred", re.IGNORECASE)
 
 
+_EXPONENTIALS: Final = frozenset({"Exp", "Expm1", "Sinh", "Cosh"})
+
+
 def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]:
     """Causes of an operation that made non-finite values of finite ones, the likeliest first."""
     if is_arithmetic(operation):
@@ -265,7 +268,9 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
 def _advise_inside(operation: Operation) -> list[Hypothesis]:
     """Causes of a call, loop or condition that broke: each of the user's own operations in it may have."""
     n = len(operation.inside)
-    shown = operation.inside[:INSIDE_LIMIT]
+    # An exponential that is finite has a slope that is finite: in a gradient it is the last to suspect.
+    shown = sorted(operation.inside, key=lambda inner: operation.is_gradient and inner.type in _EXPONENTIALS)
+    shown = shown[:INSIDE_LIMIT]
     among = "the only one" if n == 1 else f"one of {n}"
     found = []
     for inner in shown:
