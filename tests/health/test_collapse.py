@@ -39,6 +39,32 @@ def test_attention_that_sees_what_all_samples_share_may_have_its_mask_upside_dow
     assert not any("mask" in hypothesis.cause for hypothesis in found.hypotheses)
 
 
+def test_outputs_at_the_two_ends_of_a_tanh_are_saturated() -> None:
+    """The layer computes its tanh by itself: its function is not known, its numbers are."""
+    sick = run().draw_together([1, 2], TOGETHER)
+    column = sick.columns("activation", [1])[0]
+    n_elements = sick.statistics[:, column, COLUMN["n_elements"]]
+    for name, value in {"min": -1.0, "max": 1.0, "norm": 0.995 * np.sqrt(n_elements), "std": 0.995}.items():
+        sick.statistics[:, column, COLUMN[name]] = value
+    (found,) = sick.feed().findings()
+    assert (found.kind, found.layer) == ("saturated_activation", "dense_1")
+    assert found.hypotheses[0].cause == "dense_1 is saturated: nearly all that it gives lies at its two ends"
+
+
+def test_a_feature_far_larger_than_the_others_makes_samples_alike() -> None:
+    sick = run(inputs=[("input", 8)]).draw_together([1, 2], TOGETHER)
+    sick.statistics[:, sick.columns("input", [0])[0], COLUMN["max"]] = 2.8e7
+    (found,) = sick.feed().findings()
+    assert found.kind == "dead_units"
+    assert found.hypotheses[0].cause == "The inputs are not scaled"
+
+
+def test_large_steps_are_among_the_suspects() -> None:
+    sick = run().draw_together([1, 2], TOGETHER).scale("update", 50.0)
+    (found,) = sick.feed().findings()
+    assert any(one.cause == "The learning rate is too high" for one in found.hypotheses[:2])
+
+
 def test_seldom_looked_at() -> None:
     (found,) = run().draw_together([2], TOGETHER).thin(5).feed().findings()
     assert found.layer == "dense_2"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradwatch_server.health import Engine
-from tests.health.streams import COLUMN, Run, dense
+from tests.health.streams import COLUMN, NORMS, Run, dense
 from tests.numerics.reference import row
 
 N = 300
@@ -36,6 +36,18 @@ def test_gradients_lost_to_float16_are_told_however_small_the_loss() -> None:
     assert (found.kind, found.severity, found.first_step) == ("zero_gradient", "critical", 0)
     assert causes(found)[0] == "Underflow in float16"
     assert "LossScaleOptimizer" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(("size", "is_underflow"), [(1e-6, True), (1e-3, False)])
+def test_underflow_of_the_first_layers_leaves_the_others_small(size: float, is_underflow: bool) -> None:
+    sick = run(layers=RELUS, dtype="float16").scale("gradient", 64 * size / NORMS["gradient"])
+    for kind in ("gradient", "backprop"):
+        sick.scale(kind, 0.0, [0, 1] if kind == "gradient" else [0])
+    (found,) = sick.feed().findings()
+    assert (found.kind, found.first_step, found.layer) == ("zero_gradient", 0, "dense_0")
+    assert (causes(found)[0] == "Underflow in float16") == is_underflow
+    if is_underflow:
+        assert "what is left elsewhere is no larger than" in found.hypotheses[0].why
 
 
 def test_with_a_loss_scale_underflow_is_less_likely() -> None:
@@ -205,6 +217,22 @@ def test_a_loss_at_the_logarithm_of_the_batch(batch: int) -> None:
     assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
     assert "guessing among the 64 samples of a batch" in found.title
     assert causes(found)[0] == "A broadcast made the batch an axis of the scores"
+
+
+def test_targets_that_are_one_number_are_no_labels() -> None:
+    """What a generator wants to hear of every sample that it makes: its loss may stay at that of guessing."""
+
+    def play(*, low: float) -> list[str]:
+        well = Run(dense(4, 2), n_steps=N, layers=RELUS, inputs=[("input", 8), ("target", 1)])
+        column = well.columns("input", [1])[0]
+        for name, value in {"min": low, "max": 1.0, "mean": (1 + low) / 2, "std": (1 - low) / 2}.items():
+            well.statistics[:, column, COLUMN[name]] = value
+        engine = well.set_loss(0.7 + 0.01 * np.random.default_rng(0).standard_normal(N)).feed()
+        engine.finish()
+        return [found.kind for found in engine.findings()]
+
+    assert play(low=1.0) == []
+    assert play(low=0.0) == ["loss_plateau"]
 
 
 def test_another_level_or_one_that_is_come_to_is_none() -> None:
@@ -514,6 +542,43 @@ def test_a_loss_that_runs_away(sign: float, cause: str, batch: int) -> None:
     assert (found.kind, found.severity) == ("exploding_gradient", "warning")
     assert found.title.startswith("The loss has run away")
     assert causes(found)[0].startswith(cause)
+
+
+def climbing(weights: float, loss: float = 12.0, n_back: int = 0) -> Run:
+    """A loss that rises to a multiple of its start within 40 steps, and weights that grow likewise."""
+    share = np.minimum(np.arange(N) / 40.0, 1.0)
+    level = 2.0 * (1.0 + (loss - 1.0) * share)
+    level[N - n_back :] = 2.0
+    return run().scale("weight", 1.0 + (weights - 1.0) * share).set_loss(level)
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("every", [1, 10])
+def test_a_loss_that_climbs_while_the_weights_grow(batch: int, every: int) -> None:
+    (found,) = climbing(20.0).thin(every).feed(batch=batch).findings()
+    assert (found.kind, found.severity) == ("exploding_gradient", "warning")
+    assert found.title.startswith("The loss has run away: 2 at first, 24")
+    assert causes(found)[:2] == ["The learning rate is too high", "Nothing limits the gradient"]
+    assert "All weights together are" in found.evidence["summary"]
+
+
+def test_a_loss_that_climbs_while_the_weights_do_not_grow_may_be_a_players() -> None:
+    assert not climbing(1.5).feed().findings()
+    assert not climbing(20.0, loss=2.5).feed().findings(), "nor are weights that grow a climb"
+
+
+def test_a_climb_that_is_over_is_told_in_the_past() -> None:
+    (found,) = climbing(20.0, n_back=60).feed().findings()
+    assert found.title.startswith("The loss ran away to 24 and came back at step")
+
+
+def test_what_the_grown_weights_make_of_a_layer_is_a_consequence() -> None:
+    layers = [(f"dense_{i}", 32, "tanh") for i in range(4)]
+    share = np.minimum(np.arange(N) / 40.0, 1.0)
+    sick = run(layers=layers).scale("weight", 1.0 + 19.0 * share).set_loss(2.0 + 22.0 * share)
+    (found,) = sick.flatten([1], 0.8, start=100).feed().findings()
+    assert found.title.startswith("The loss has run away")
+    assert [one["kind"] for one in found.evidence["flood"]] == ["saturated_activation"]
 
 
 def test_the_log_of_a_density_may_fall_far_while_its_gradient_does_not_grow() -> None:

@@ -12,13 +12,12 @@ import numpy.typing as npt
 from gradwatch.protocol import is_loss
 from gradwatch_server.health.series import Question, Reading, Series
 
-__all__ = ["LOGGED", "UPDATE_RATIO", "WEIGHTS_FINITE", "WEIGHT_NORM", "Book", "StepQuestion", "Testimony"]
+__all__ = ["LOGGED", "UPDATE_RATIO", "WEIGHT_NORM", "Book", "StepQuestion", "Testimony"]
 
 LOGGED: Final = -1
 """The stream number of scalars that the user logs."""
 
 UPDATE_RATIO: Final = "gradwatch/update_ratio"
-WEIGHTS_FINITE: Final = "gradwatch/weights_finite"
 WEIGHT_NORM: Final = "gradwatch/weight_norm"
 """Scalars that the engine itself derives from the rows."""
 

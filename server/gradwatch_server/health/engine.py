@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, is_loss
 from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.behind import BehindRule
-from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHT_NORM, WEIGHTS_FINITE, Book, Testimony
+from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHT_NORM, Book, Testimony
 from gradwatch_server.health.credibility import is_credible
 from gradwatch_server.health.episode import Behind, Episode, Fade, Missing, NonFinite, Phase, Plateau, Relapse, Runaway
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
@@ -25,7 +25,8 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.plateau import PlateauRule, compare_level, count_classes
 from gradwatch_server.health.relapse import RelapseRule
 from gradwatch_server.health.runaway import RunawayRule
-from gradwatch_server.health.stream import Rows, Stream, read_weights
+from gradwatch_server.health.start import read_weights
+from gradwatch_server.health.stream import Rows, Stream
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict import Facts, limit_repeats, tell_all
 
@@ -228,9 +229,7 @@ class Engine:
         with np.errstate(invalid="ignore"):
             state.feed(block)
             self._book.feed(state.number, UPDATE_RATIO, *state.learning_rate.feed(block))
-            steps, norms = read_weights(block)
-            self._book.feed(state.number, WEIGHTS_FINITE, steps, np.where(np.isnan(norms), norms, 1.0))
-            self._book.feed(state.number, WEIGHT_NORM, steps, norms)
+            self._book.feed(state.number, WEIGHT_NORM, *read_weights(block))
         self._ask_questions()
 
     def _take_scalar(self, stream: int, name: str, steps: Int64, values: npt.NDArray[np.float64]) -> None:
@@ -334,8 +333,12 @@ class Engine:
             elif isinstance(episode, Behind):
                 episode.is_judged = self._is_total(episode.name) and len(applied) == 1
             elif isinstance(episode, Runaway):
-                episode.gradient_factor = _find_factor(testimony, GRADIENT_NORM, applied)
-                episode.weight_factor = _find_factor(testimony, WEIGHT_NORM, applied)
+                norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
+                factors = [one.recent / one.initial for one in norms if one.recent and one.initial]
+                episode.gradient_factor = max(factors, default=math.nan)
+                weights = [(testimony.known.read(WEIGHT_NORM, one.number).newest, one.start) for one in applied]
+                factors = [norm / start.weight_norm for norm, start in weights if norm is not None]
+                episode.weight_factor = max(factors, default=math.nan)
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table
                 episode.n_gates = table.count_gates(table.kernels)
@@ -396,12 +399,6 @@ class Engine:
         names = [episode.table.names[column] for column in episode.table.input]
         known = (self._columns.get((episode.stream, name)) for name in names)
         return any(columns is not None and columns.is_new(episode.first_step) for columns in known)
-
-
-def _find_factor(testimony: Testimony, name: str, states: Sequence[Stream]) -> float:
-    """A scalar when an episode was known over that at the start, the largest of the streams; NaN where not known."""
-    readings = [testimony.known.read(name, state.number) for state in states]
-    return max((one.recent / one.initial for one in readings if one.recent and one.initial), default=math.nan)
 
 
 def _is_met_again(given: NonFinite, account: Account | None) -> bool:

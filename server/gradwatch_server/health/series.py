@@ -45,6 +45,11 @@ class Reading:
     recent: float | None = None
     initial: float | None = None
 
+    @property
+    def newest(self) -> float | None:
+        """The last finite value up to that step, or None."""
+        return self.value if self.value is not None and math.isfinite(self.value) else self.before
+
 
 class Question:
     """A question about one step of a series; `reading` is its answer as far as it is known."""

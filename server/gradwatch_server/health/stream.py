@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gradwatch.protocol import is_loss
 from gradwatch_server.health.alike import AlikeRule
-from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.block import Block
 from gradwatch_server.health.collapse import CollapseRule
 from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.dropped import DroppedRule
@@ -45,7 +45,7 @@ from gradwatch_server.health.vanishing import VanishingRule
 from gradwatch_server.health.witness import WitnessRule
 from gradwatch_server.health.zero import ZeroRule
 
-__all__ = ["Rows", "Stream", "read_weights"]
+__all__ = ["Rows", "Stream"]
 
 LOSS_SCALE: Final = "loss_scale"
 IS_UPDATE: Final = "is_update"
@@ -254,12 +254,3 @@ def _make_rules(
         SteepRule(number, table, operations),
         ForecastRule(number, table, operations),
     )
-
-
-def read_weights(block: Block) -> tuple[Int64, npt.NDArray[np.float64]]:
-    """The steps at which weights were read, and the norm of all, NaN where not all were finite."""
-    weight = block.table.weight
-    seen = block.is_captured[:, weight].any(axis=1)
-    is_bad = block.is_nonfinite[seen][:, weight].any(axis=1)
-    norm = block.statistics[seen][:, weight, COLUMN["norm"]].astype(np.float64)
-    return block.steps[seen], np.where(is_bad, np.nan, np.sqrt(np.nansum(norm**2, axis=1)))

@@ -1,7 +1,7 @@
 """A ninth set by someone who had not seen the rules: eight that end in NaN, ten that only fail to learn, 18 healthy.
 
-They are of the families that people ask about most, each as it occurs in a program and not in a textbook. How it went at
-first stands in the table. What is not found says why.
+They are of the families that people ask about most, each as it occurs in a program and not in a textbook. How it went
+at first stands in the table. What is not found says why.
 """
 
 from __future__ import annotations
