@@ -467,3 +467,13 @@ def test_weights_that_stayed_whole_or_came_back_are_not_lost() -> None:
     restored = lead(Run(D4).break_("gradient", start=100, stop=103).break_("weight", start=100, stop=103).feed())
     assert "weights_lost_step" not in restored.evidence
     assert "checkpoint" not in restored.evidence["summary"]
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_what_layers_give_of_broken_weights_is_not_judged(batch: int) -> None:
+    """Half of the units idle by chance; then the weights are NaN, of which a relu may make 0, so that all look dead."""
+    share = np.select([np.arange(300) < 9, np.arange(300) < 30], [0.2, 0.53], 1.0)
+    sick = Run(dense(4), layers=[(f"dense_{i}", 64, "relu") for i in range(4)]).set_loss(2.3).flatten([1], share)
+    sick.draw_together([1, 2], np.where(np.arange(300) < 30, 1.0, 1e-5))
+    (found,) = sick.break_("gradient", start=30).break_("weight", start=30).break_loss(31).feed(batch=batch).findings()
+    assert (found.kind, found.first_step) == ("nonfinite_gradient", 30)
