@@ -79,6 +79,7 @@ def test_full_statistics_at_some_steps_are_enough() -> None:
         pytest.param(run(batches(0.0), np.minimum(ROWS, 50)), id="each batch by itself, growing"),
         pytest.param(run(batches(0.9), 10 * (1 - 0.9**ROWS)), id="an average that begins at 0"),
         pytest.param(run(batches(1.0), 1.0), id="a game that wanders, and does not grow"),
+        pytest.param(run(batches(1.0), np.minimum(ROWS, 120 - ROWS).clip(1) ** 0.6), id="a walk that turns back"),
         pytest.param(run(smooth(), np.exp(np.minimum(ROWS, 80) / 16)), id="smooth, and growing by a share of itself"),
         pytest.param(run(batches(1.0), np.exp(ROWS / 40)), id="a walk that grows by a share of itself"),
     ],

@@ -30,6 +30,8 @@ STEPS_RATIO: Final = (1.4, 2.45)
 """Of the steps of a walk: 2, give or take twice the root of 1 / `WINDOW_ROWS`. Of smooth ones near 0."""
 GROWN_FACTOR: Final = 5.0
 """Times the first rows' norm: a sum of independent gradients has ten times it after a hundred rows."""
+LATE_GROWTH: Final = 1.2
+"""Of the square of the norm, from the middle rows to the last: a gradient that falls again is no sum."""
 RAMP_ROWS: Final = 8
 RAMP_SLACK: Final = 0.45
 """Of k times the first norm, at the k-th row: gradients of one batch and the next are neither equal nor in line."""
@@ -109,11 +111,15 @@ class SummedRule:
 
 
 def _slows_down(norms: Float) -> bool:
-    """Whether norms grew far more at first than later, as those of a sum do: not by a share of themselves each time."""
+    """Whether norms grew far more at first than later, as those of a sum do: not by a share of themselves each time.
+
+    They do grow on: the square of a sum's norm is in proportion to the rows, 1.8 times as large in the last quarter as
+    in the middle.
+    """
     quarter = WINDOW_ROWS // 4
     parts = norms[:FIRST_ROWS], norms[3 * quarter // 2 : 5 * quarter // 2], norms[-quarter:]
     first, middle, last = (max(float(np.median(part)), 1e-300) for part in parts)
-    return (last / middle) ** 2 <= middle / first
+    return LATE_GROWTH <= (last / middle) ** 2 <= middle / first
 
 
 def _median_ratios(means: Float) -> tuple[float, float]:

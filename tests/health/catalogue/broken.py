@@ -44,6 +44,7 @@ def broken(family: str, study: str, *kinds: str, **more: Any) -> Callable[[Train
 
     def enter(train: Training) -> Training:
         one = Broken(train, family, study, kinds, **more)
+        assert one.name not in BROKEN, one.name
         BROKEN[one.name] = one
         return train
 
@@ -311,7 +312,7 @@ def softmax_by_hand(watch: Watch, seed: int) -> None:
         p = odds / tf.reduce_sum(odds, axis=1, keepdims=True)
         return -tf.reduce_mean(tf.reduce_sum(y * tf.math.log(p + 1e-9), axis=1))
 
-    loop(watch, model, loss_of, (DIGITS * 16, one_hot(LABELS)), optimizer=optimizers.Adam(0.05), seed=seed)
+    loop(watch, model, loss_of, (DIGITS * 16, one_hot(LABELS)), optimizer=optimizers.Adam(0.2), seed=seed)
 
 
 @broken("exp overflow", "RANUM", *NONFINITE, "exploding_gradient", operations=EXPS, code="tf.exp(", cause=("exp", "learning rate"))  # noqa: E501  # fmt: skip

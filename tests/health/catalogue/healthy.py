@@ -32,7 +32,9 @@ SCALED = ((CELLS - CELLS.mean(0)) / CELLS.std(0)).astype("float32")
 
 def healthy(train: Training) -> Training:
     """Enters a training in the catalogue."""
-    HEALTHY[train.__name__.replace("_", " ")] = train
+    name = train.__name__.replace("_", " ")
+    assert name not in HEALTHY, name
+    HEALTHY[name] = train
     return train
 
 

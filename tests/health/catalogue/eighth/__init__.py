@@ -90,7 +90,7 @@ enter(
 )
 enter("ticket_router", "a mask the wrong way round", "dead_units", cause=("mask is inverted",))
 enter("tokamak_disrupt", "start of zeros", "zero_gradient", cause=("Factors of one product",))
-enter("turbine_power", "unscaled inputs", "loss_plateau", cause=("inputs are not scaled",))
+enter("turbine_sensors", "unscaled inputs", "loss_plateau", cause=("inputs are not scaled",))
 
 for folder in ("healthy", "cured"):
     for path in sorted((HERE / folder).glob("*.py")):

@@ -32,7 +32,7 @@ enter("stock_control_agent", "log(0)", *NONFINITE, operations=LOGS, code="tf.mat
 enter("news_topics", "0 / 0", *NONFINITE, operations=("RealDiv",), code="counts / total", cause=("division",))
 enter("photo_denoise", "power of 0", *NONFINITE, code="tf.pow(linear", cause=("power of 0",))
 enter("machine_vibration", "1 / sqrt(0)", *NONFINITE, operations=("Rsqrt",), code="rsqrt(var)", cause=("square root",))
-enter("gaze_angle", "acos at 1", *NONFINITE, operations=("Acos",), code="tf.acos(cosine)", cause=("acos",))
+enter("gaze_angle", "acos at 1", *NONFINITE, operations=("Acos", "Reciprocal"), code="tf.acos(cosine)", cause=("acos",))
 enter("face_triplets", "sqrt(0)", "singular_gradient", code="tf.sqrt(d2)", cause=("square root",))
 enter(
     "review_sentiment", "softmax of -inf alone", *NONFINITE, operations=("Softmax",), code="softmax", layer="attention"

@@ -61,9 +61,9 @@ broken(
     "exploding_gradient",
     gap="the values grow tenfold and stop, and the loss falls all the while; dead units are told instead",
 )(control.corridor_agent)
-broken("gradients that are never cleared", FOURTH, "loss_plateau", cause=("not those of the batch",))(
-    images.digits_small_memory
-)
+broken(
+    "gradients that are never cleared", FOURTH, "loss_plateau", "exploding_gradient", cause=("not those of the batch",)
+)(images.digits_small_memory)
 broken("an axis taken for another", FOURTH, "zero_gradient", layer="score", cause=("axis of length one",))(
     series.alarm_source
 )
