@@ -32,7 +32,7 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.incident import BLOCKING_SHARE
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.plateau import LEVEL_TOLERANCE
-from gradwatch_server.health.runaway import GROWN_FACTOR, is_driven, is_far
+from gradwatch_server.health.runaway import GROWN_FACTOR, has_gone_far, is_driven
 from gradwatch_server.health.series import Reading
 
 __all__ = ["is_credible"]
@@ -149,7 +149,7 @@ def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
 
 def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
     # A few times its start is what one player's loss may well be; no healthy training makes its weights so large.
-    if not is_far(episode):
+    if not has_gone_far(episode):
         return is_driven(episode)
     # The log of a density may fall far below 0 and be well; what drives it has a gradient that grows with it.
     return episode.level > 0 or episode.gradient_factor >= GROWN_FACTOR

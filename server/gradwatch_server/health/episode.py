@@ -356,6 +356,7 @@ class Runaway(Episode):
     Attributes:
         name: the loss.
         start: the least of its first values.
+        times: that it has been at least, since its first step.
         level: the farthest median since.
         gradient_factor: the global gradient norm when it was known over that at the start, the largest of the streams.
         weight_factor: and the norm of all weights.
@@ -363,6 +364,7 @@ class Runaway(Episode):
 
     name: str = ""
     start: float = float("nan")
+    times: float = float("nan")
     level: float = float("nan")
     gradient_factor: float = float("nan")
     weight_factor: float = float("nan")

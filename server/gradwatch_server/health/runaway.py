@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Runaway
 from gradwatch_server.health.pieces import PIECE_VALUES, Pieces
 
-__all__ = ["GROWN_FACTOR", "RunawayRule", "is_driven", "is_far"]
+__all__ = ["GROWN_FACTOR", "RunawayRule", "has_gone_far", "is_driven"]
 
 RUNAWAY_FACTOR: Final = 100.0
 """Times the least of the first values, or times 1 where that is smaller: losses in bits, nats or squared units start
@@ -45,8 +45,8 @@ class RunawayRule:
     def __init__(self, stream: int, name: str) -> None:
         self._stream, self._name = stream, name
         self._pieces = Pieces()
-        self._first_step = -1
-        self._count = self._n_climbed = 0
+        self._n_far = self._n_climbed = 0
+        self._far_step = self._climb_step = -1
         self._current: Runaway | None = None
         self.episodes: list[Runaway] = []
 
@@ -60,36 +60,39 @@ class RunawayRule:
         begun = min(self._pieces.first, key=abs)
         times = abs(level) / max(abs(begun), 1.0)
         if self._current is not None:
-            if times < (CALM_FACTOR if is_far(self._current) else CLIMB_CALM_FACTOR):
+            if times < (CALM_FACTOR if has_gone_far(self._current) else CLIMB_CALM_FACTOR):
                 self._current.closed_step = step
-                self._current, self._count, self._n_climbed = None, 0, 0
+                self._current, self._n_far, self._n_climbed = None, 0, 0
                 return
             self._current.last_step = step
             self._current.n_rows += PIECE_VALUES
             if abs(level) > abs(self._current.level):
                 self._current.level = level
             return
-        is_climbing = times >= RUNAWAY_FACTOR or (times >= CLIMB_FACTOR and level > 0)
-        self._count = self._count + 1 if times >= RUNAWAY_FACTOR else 0
-        if is_climbing and self._n_climbed == 0:
-            self._first_step = step - PIECE_VALUES + 1
-        self._n_climbed = self._n_climbed + 1 if is_climbing else 0
-        if (self._count >= CONFIRM_LOOKS or self._n_climbed >= CLIMB_LOOKS) and len(self.episodes) < EPISODES_LIMIT:
+        if self._n_far == 0:
+            self._far_step = step - PIECE_VALUES + 1
+        if self._n_climbed == 0:
+            self._climb_step = step - PIECE_VALUES + 1
+        self._n_far = self._n_far + 1 if times >= RUNAWAY_FACTOR else 0
+        self._n_climbed = self._n_climbed + 1 if times >= CLIMB_FACTOR and level > 0 else 0
+        is_far = self._n_far >= CONFIRM_LOOKS
+        if (is_far or self._n_climbed >= CLIMB_LOOKS) and len(self.episodes) < EPISODES_LIMIT:
             self._current = Runaway(
                 stream=self._stream,
                 phase=Phase.LOSS,
-                first_step=max(self._first_step, 0),
+                first_step=max(self._far_step if is_far else self._climb_step, 0),
                 last_step=step,
-                n_rows=self._n_climbed * PIECE_VALUES,
+                n_rows=(self._n_far if is_far else self._n_climbed) * PIECE_VALUES,
                 known_step=step,
                 name=self._name,
                 start=begun,
+                times=RUNAWAY_FACTOR if is_far else CLIMB_FACTOR,
                 level=level,
             )
             self.episodes.append(self._current)
 
 
-def is_far(episode: Runaway) -> bool:
+def has_gone_far(episode: Runaway) -> bool:
     """Whether a loss went so far that nothing else need be asked."""
     return abs(episode.level) >= RUNAWAY_FACTOR * max(abs(episode.start), 1.0)
 

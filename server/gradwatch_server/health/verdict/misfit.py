@@ -19,7 +19,7 @@ from gradwatch_server.health.episode import (
 )
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
-from gradwatch_server.health.runaway import is_driven, is_far
+from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_behind,
     advise_collapsed,
@@ -355,7 +355,7 @@ def tell_runaway(lead: Runaway, scene: Scene) -> Finding:
         title=title,
         evidence=scene.evidence(
             f"The median of {lead.name} over its first values was {say_number(lead.start)}. Since {since} it has been "
-            f"{'a hundred' if is_far(lead) else 'several'} times that or more, and reached {say_number(lead.level)}; "
+            f"{say_number(lead.times)} times that or more, and reached {say_number(lead.level)}; "
             f"no value was NaN or infinite.{_say_grown(lead)}",
             start=lead.start,
             level=lead.level,
