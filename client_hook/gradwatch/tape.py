@@ -50,7 +50,7 @@ class Taken(NamedTuple):
     """What tapes were asked for with respect to some variables.
 
     Attributes:
-        loss: what the gradients are of, where it can be used here, or None; of several the sum, as a tape has it.
+        loss: what the gradients are of, where it can be used here, or None; of several the sum (of their means).
         is_unscaled: whether that is the loss before the optimizer scaled it.
         left_out: the ids of the `tf.Variable` that are not applied although a tape was asked for their gradient
             together with that of others that are, and gave none, as no other tape did.
@@ -71,7 +71,8 @@ class TapeLog:
 
     def note_scaled(self, loss: Any, scaled: Any) -> None:
         """An optimizer made the second of the first, to be differentiated in its place."""
-        self._thread.scaled = [*self._scaled, (scaled, loss)][-SCALED_MAX:]
+        if _is_loss(loss):  # another would not be kept for a loss, and may be large
+            self._thread.scaled = [*self._scaled, (scaled, loss)][-SCALED_MAX:]
 
     def note(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """A tape was asked for the gradients of a target with respect to some sources, and gave these."""
@@ -94,7 +95,8 @@ class TapeLog:
         asked = self._asked
         mine = [one for one in asked if applied & one.sources]
         self._thread.asked = [one for one in asked if not applied & one.sources]
-        self._thread.scaled = []
+        used = {id(target) for one in mine for target in one.targets}
+        self._thread.scaled = [pair for pair in self._scaled if id(pair[1]) not in used]
         last = next((one for one in reversed(mine) if one.targets and all(map(is_visible, one.targets))), None)
         unreached = frozenset().union(*(one.unreached for one in mine)) - applied
         reached = frozenset().union(*(one.sources - one.unreached for one in asked))

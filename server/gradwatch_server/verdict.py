@@ -161,15 +161,17 @@ class Verdicts:
         """
         patient = self._admit(run_id, worker)
         with patient.lock:
+            bodies = patient.bodies or []
             try:
                 if not patient.is_broken:
                     self._feed(patient, run_id, worker, frames)
+                    bodies = patient.judge(worker)
             except Exception:
                 # A mistake in a rule must not stop the run from being recorded; its findings stay as they were.
                 patient.is_broken = True
                 self._on_failure()
                 logger.exception("the health engine failed on run %s, worker %s, and rests", run_id, worker)
-            return self._conclude(patient, run_id, worker)
+            return self._conclude(patient, run_id, worker, bodies)
 
     def rebuild(self, run_id: str) -> None:
         """Brings the stored findings up to the stored frames (after a crash between the two), then forgets."""
@@ -207,10 +209,7 @@ class Verdicts:
         for frame in fresh:
             patient.feed(frame)
 
-    def _conclude(self, patient: _Patient, run_id: str, worker: int) -> Verdict:
-        bodies = patient.bodies or []
-        if not patient.is_broken:
-            bodies = patient.judge(worker)
+    def _conclude(self, patient: _Patient, run_id: str, worker: int, bodies: list[dict[str, Any]]) -> Verdict:
         before = patient.bodies
         patient.bodies = bodies
         if bodies != before:

@@ -559,7 +559,7 @@ def test_a_loss_that_climbs_while_the_weights_grow(batch: int, every: int) -> No
     assert (found.kind, found.severity) == ("exploding_gradient", "warning")
     assert found.title.startswith("The loss has run away: 2 at first, 24")
     assert causes(found)[:2] == ["The learning rate is too high", "Nothing limits the gradient"]
-    assert "All weights together are" in found.evidence["summary"]
+    assert "All kernels together are" in found.evidence["summary"]
 
 
 def test_a_loss_that_climbs_while_the_weights_do_not_grow_may_be_a_players() -> None:

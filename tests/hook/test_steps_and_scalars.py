@@ -349,6 +349,28 @@ def test_a_loss_that_its_optimizer_scaled_is_told_as_it_was(watch, read, optimiz
     np.testing.assert_allclose(list(told.values()), losses, rtol=1e-6)
 
 
+@pytest.mark.parametrize("compiler", [tf.function, lambda step: step], ids=["tf.function", "eager loop"])
+def test_two_losses_that_are_both_scaled_before_the_first_is_applied(watch, read, compiler):
+    models = [training.sequential(), training.sequential()]
+    optimizers = [keras.optimizers.SGD(0.1, loss_scale_factor=64.0, name=name) for name in ("first", "second")]
+    watched = watch(*models)
+
+    @compiler
+    def step(x, y):
+        with tf.GradientTape(persistent=True) as tape:
+            losses = [factor * LOSS(y, model(x)) for model, factor in zip(models, (1.0, 3.0), strict=True)]
+            scaled = [one.scale_loss(loss) for one, loss in zip(optimizers, losses, strict=True)]
+        for model, optimizer, target in zip(models, optimizers, scaled, strict=True):
+            optimizer.apply(tape.gradient(target, model.trainable_variables), model.trainable_variables)
+        return losses
+
+    seen = np.array([[float(loss) for loss in step(tf.constant(x), tf.constant(y))] for x, y in batches(X, Y)])
+    recording = read(watched)
+    for stream, table in recording.tables.items():
+        place = ["first", "second"].index(table["optimizer"])
+        np.testing.assert_allclose(list(recording.scalar("loss", stream).values()), seen[:, place], rtol=1e-6)
+
+
 def test_a_loss_that_was_scaled_by_hand_is_not_taken_for_the_loss(watch, read):
     model, optimizer = training.sequential(), keras.optimizers.LossScaleOptimizer(sgd(), initial_scale=1024.0)
     told, _ = trained_to(read, watch(model), optimizer, model, lambda loss: loss * 1024.0, tf.function)

@@ -7,7 +7,7 @@ from sqlalchemy.exc import OperationalError
 from websockets.exceptions import ConnectionClosed
 
 from gradwatch_server import ingest, verdict
-from gradwatch_server.health import Engine
+from gradwatch_server.health import Engine, engine
 from tests.serving import Server
 from tests.synthetic import SyntheticHook, SyntheticRun, stream
 
@@ -45,16 +45,25 @@ def test_a_full_disk_is_told_nothing_is_acknowledged_and_the_hook_may_return(sta
     assert server.get(f"/api/runs/{run.run_id}/series", kind="scalar", tensor="loss")["steps"] == list(range(40))
 
 
-def test_an_engine_that_fails_does_not_stop_the_recording(start_server, monkeypatch, caplog) -> None:
+@pytest.mark.parametrize("where", ["a rule", "the wording"])
+def test_an_engine_that_fails_does_not_stop_the_recording(start_server, monkeypatch, caplog, where) -> None:
     server = start_server()
-    run, real = SyntheticRun("sick", 2, 120), Engine.feed_rows
+    run, feed_rows, tell_all = SyntheticRun("sick", 2, 120), Engine.feed_rows, engine.tell_all
 
-    def fail(self: Engine, stream_: int, steps, *blocks, **options) -> None:
+    def fail_feeding(self: Engine, stream_: int, steps, *blocks, **options) -> None:
         if steps[-1] > 100:
             raise ZeroDivisionError("a mistake in a rule")
-        real(self, stream_, steps, *blocks, **options)
+        feed_rows(self, stream_, steps, *blocks, **options)
 
-    monkeypatch.setattr(Engine, "feed_rows", fail)
+    def fail_telling(incidents, facts):
+        if facts.last_row > 100:
+            raise ZeroDivisionError("a mistake in a sentence")
+        return tell_all(incidents, facts)
+
+    if where == "a rule":
+        monkeypatch.setattr(Engine, "feed_rows", fail_feeding)
+    else:
+        monkeypatch.setattr(engine, "tell_all", fail_telling)
     log = list(run.log())
     with SyntheticHook(server.url, run) as hook:
         hook.greet()

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from gradwatch.protocol import is_loss
 from gradwatch_server.health.series import Question, Reading, Series
 
-__all__ = ["LOGGED", "UPDATE_RATIO", "WEIGHT_NORM", "Book", "StepQuestion", "Testimony"]
+__all__ = ["KERNEL_NORM", "LOGGED", "UPDATE_RATIO", "WEIGHTS_FINITE", "Book", "StepQuestion", "Testimony"]
 
 LOGGED: Final = -1
 """The stream number of scalars that the user logs."""
 
 UPDATE_RATIO: Final = "gradwatch/update_ratio"
-WEIGHT_NORM: Final = "gradwatch/weight_norm"
+WEIGHTS_FINITE: Final = "gradwatch/weights_finite"
+KERNEL_NORM: Final = "gradwatch/kernel_norm"
 """Scalars that the engine itself derives from the rows."""
 
 Key = tuple[int, str]

@@ -32,7 +32,7 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.incident import BLOCKING_SHARE
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.plateau import LEVEL_TOLERANCE
-from gradwatch_server.health.runaway import GROWN_FACTOR, has_gone_far, is_driven
+from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.series import Reading
 
 __all__ = ["is_credible"]
@@ -47,6 +47,8 @@ FALLEN_SHARE: Final = 0.9
 """A loss above this part of its start has not fallen."""
 SMALL_RATIO: Final = 0.1 * USUAL_RATIO
 """Updates this small against the weights are too small."""
+GROWN_FACTOR: Final = 3.0
+"""A global gradient norm this many times that of the first 20 rows has grown: by then what runs away is on its way."""
 WARM_UP_FACTOR: Final = 2.0
 """A rate that has grown by this since the start is on its way up."""
 DONE_LOSS: Final = 1e-6
@@ -148,8 +150,8 @@ def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
 
 
 def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
-    # A few times its start is what one player's loss may well be; no healthy training makes its weights so large.
-    if not has_gone_far(episode):
+    # A few times its start is what one player's loss may well be; that its kernels grow so is another matter.
+    if not episode.is_far:
         return is_driven(episode)
     # The log of a density may fall far below 0 and be well; what drives it has a gradient that grows with it.
     return episode.level > 0 or episode.gradient_factor >= GROWN_FACTOR

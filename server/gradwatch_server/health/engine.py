@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, is_loss
 from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.behind import BehindRule
-from gradwatch_server.health.book import LOGGED, UPDATE_RATIO, WEIGHT_NORM, Book, Testimony
+from gradwatch_server.health.book import KERNEL_NORM, LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony
 from gradwatch_server.health.credibility import is_credible
 from gradwatch_server.health.episode import Behind, Episode, Fade, Missing, NonFinite, Phase, Plateau, Relapse, Runaway
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
@@ -25,8 +25,8 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.plateau import PlateauRule, compare_level, count_classes
 from gradwatch_server.health.relapse import RelapseRule
 from gradwatch_server.health.runaway import RunawayRule
-from gradwatch_server.health.start import read_weights
-from gradwatch_server.health.stream import Rows, Stream
+from gradwatch_server.health.start import read_kernels
+from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict import Facts, limit_repeats, tell_all
 
@@ -229,7 +229,8 @@ class Engine:
         with np.errstate(invalid="ignore"):
             state.feed(block)
             self._book.feed(state.number, UPDATE_RATIO, *state.learning_rate.feed(block))
-            self._book.feed(state.number, WEIGHT_NORM, *read_weights(block))
+            self._book.feed(state.number, WEIGHTS_FINITE, *read_weights(block))
+            self._book.feed(state.number, KERNEL_NORM, *read_kernels(block))
         self._ask_questions()
 
     def _take_scalar(self, stream: int, name: str, steps: Int64, values: npt.NDArray[np.float64]) -> None:
@@ -336,9 +337,10 @@ class Engine:
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]
                 episode.gradient_factor = max(factors, default=math.nan)
-                weights = [(testimony.known.read(WEIGHT_NORM, one.number).newest, one.start) for one in applied]
-                factors = [norm / start.weight_norm for norm, start in weights if norm is not None]
-                episode.weight_factor = max(factors, default=math.nan)
+                own = [state for state in applied if episode.stream in (LOGGED, state.number)]
+                norms_now = [testimony.known.read(KERNEL_NORM, state.number).newest or 0.0 for state in own]
+                before = math.hypot(*(state.start.kernel_norm for state in own))
+                episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table
                 episode.n_gates = table.count_gates(table.kernels)
@@ -407,7 +409,9 @@ def _is_met_again(given: NonFinite, account: Account | None) -> bool:
         return given.finite_step >= 0 and not given.is_usual
     if account.origin is not None:
         return account.origin.n_nonfinite_in > 0
-    return account.culprit is None and not given.is_usual
+    # In the first row nobody knows what is usual: then nothing else may have broken.
+    is_alone = given.finite_step >= 0 or account.carrier is None
+    return account.culprit is None and is_alone and not given.is_usual
 
 
 def _has_broken_before(episodes: Sequence[Episode], given: NonFinite, operation: Operation) -> bool:

@@ -359,7 +359,8 @@ class Runaway(Episode):
         times: that it has been at least, since its first step.
         level: the farthest median since.
         gradient_factor: the global gradient norm when it was known over that at the start, the largest of the streams.
-        weight_factor: and the norm of all weights.
+        weight_factor: the norm of all kernels then over that at the start.
+        is_far: whether it went so far that nothing else need be asked.
     """
 
     name: str = ""
@@ -368,6 +369,7 @@ class Runaway(Episode):
     level: float = float("nan")
     gradient_factor: float = float("nan")
     weight_factor: float = float("nan")
+    is_far: bool = False
 
 
 @dataclass(eq=False)

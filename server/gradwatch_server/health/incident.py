@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gradwatch_server.health.book import LOGGED
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
@@ -144,7 +145,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
         elif rate.known_step < group[0].known_step:
             group.insert(0, rate)
         # Known only afterwards, it stands among the causes of the growth; a finding that is out keeps its name.
-    for episode in sorted(quiet, key=lambda e: (_precedence(e), order_of_onset(e))):
+    for episode in sorted(quiet, key=lambda e: (_precedence(e, quiet), order_of_onset(e))):
         broken = next(
             (g for g in groups[:n_breaking] if _is_before(g[0], episode) and _reaches(g, episode)),
             None,
@@ -160,10 +161,13 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     return sorted(incidents, key=lambda incident: order_of_onset(incident.lead))
 
 
-def _precedence(episode: Episode) -> int:
-    """Causes first; a loss that weights drive away is the cause of what they make of the layers."""
-    is_first = isinstance(episode, Runaway) and is_driven(episode)
-    return _PRECEDENCE.index(Rate if is_first else type(episode))
+def _precedence(episode: Episode, others: Sequence[Episode]) -> float:
+    """Causes first; a loss that weights drive away is the cause of what they make of the layers afterwards."""
+    if isinstance(episode, Runaway) and is_driven(episode):
+        earlier = (other for other in others if isinstance(other, (Flat, Collapsed)))
+        if not any(other.first_step < episode.first_step for other in earlier):
+            return _PRECEDENCE.index(Summed) + 0.5
+    return _PRECEDENCE.index(type(episode))
 
 
 def _explains(cause: Episode, episode: Episode) -> bool:
@@ -173,7 +177,7 @@ def _explains(cause: Episode, episode: Episode) -> bool:
         return True
     # A loss is everybody's; and where one side of a game has won, both are left with nothing.
     is_same = (
-        cause.stream == episode.stream
+        cause.stream in (LOGGED, episode.stream)
         or isinstance(episode, (Plateau, Runaway, Relapse, Behind))
         or isinstance(cause, Fade)
     )
@@ -182,7 +186,7 @@ def _explains(cause: Episode, episode: Episode) -> bool:
 
 def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
     """Whether a trouble that might be the cause of another is one that cannot."""
-    if isinstance(cause, Runaway) and not isinstance(episode, (Runaway, Relapse)):
+    if isinstance(cause, Runaway) and isinstance(episode, (Flat, Collapsed)):
         return not (is_driven(cause) and cause.first_step <= episode.first_step)
     if isinstance(cause, Steep) and isinstance(episode, (Cut, Trend)):
         return cause.operation != episode.operation

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Runaway
 from gradwatch_server.health.pieces import PIECE_VALUES, Pieces
 
-__all__ = ["GROWN_FACTOR", "RunawayRule", "has_gone_far", "is_driven"]
+__all__ = ["GROWN_FACTOR", "RunawayRule", "is_driven"]
 
 RUNAWAY_FACTOR: Final = 100.0
 """Times the least of the first values, or times 1 where that is smaller: losses in bits, nats or squared units start
@@ -29,9 +29,11 @@ CLIMB_FACTOR: Final = 3.0
 """Times its start, above 0: a climb."""
 CLIMB_LOOKS: Final = 5
 CLIMB_CALM_FACTOR: Final = 2.0
-GROWN_FACTOR: Final = 3.0
-"""A global norm, of gradients or weights, this many times that of the first 20 rows has grown: by then what runs away
-is on its way."""
+CLIMBS_LIMIT: Final = EPISODES_LIMIT // 2
+"""Of a loss that swings, most climbs are nobody's trouble: they leave room for what is."""
+GROWN_FACTOR: Final = 5.0
+"""Kernels this many times as large as at first have grown with the loss; of the catalogue's healthy trainings with a
+loss that climbs none has."""
 
 
 class RunawayRule:
@@ -60,10 +62,12 @@ class RunawayRule:
         begun = min(self._pieces.first, key=abs)
         times = abs(level) / max(abs(begun), 1.0)
         if self._current is not None:
-            if times < (CALM_FACTOR if has_gone_far(self._current) else CLIMB_CALM_FACTOR):
+            if times < (CALM_FACTOR if self._current.is_far else CLIMB_CALM_FACTOR):
                 self._current.closed_step = step
                 self._current, self._n_far, self._n_climbed = None, 0, 0
                 return
+            self._n_far = self._n_far + 1 if times >= RUNAWAY_FACTOR else 0
+            self._current.is_far |= self._n_far >= CONFIRM_LOOKS
             self._current.last_step = step
             self._current.n_rows += PIECE_VALUES
             if abs(level) > abs(self._current.level):
@@ -76,7 +80,8 @@ class RunawayRule:
         self._n_far = self._n_far + 1 if times >= RUNAWAY_FACTOR else 0
         self._n_climbed = self._n_climbed + 1 if times >= CLIMB_FACTOR and level > 0 else 0
         is_far = self._n_far >= CONFIRM_LOOKS
-        if (is_far or self._n_climbed >= CLIMB_LOOKS) and len(self.episodes) < EPISODES_LIMIT:
+        is_climb = self._n_climbed >= CLIMB_LOOKS and len(self.episodes) < CLIMBS_LIMIT
+        if is_climb or (is_far and len(self.episodes) < EPISODES_LIMIT):
             self._current = Runaway(
                 stream=self._stream,
                 phase=Phase.LOSS,
@@ -88,15 +93,11 @@ class RunawayRule:
                 start=begun,
                 times=RUNAWAY_FACTOR if is_far else CLIMB_FACTOR,
                 level=level,
+                is_far=is_far,
             )
             self.episodes.append(self._current)
 
 
-def has_gone_far(episode: Runaway) -> bool:
-    """Whether a loss went so far that nothing else need be asked."""
-    return abs(episode.level) >= RUNAWAY_FACTOR * max(abs(episode.start), 1.0)
-
-
 def is_driven(episode: Runaway) -> bool:
-    """Whether the weights grew with the loss: then it is no consequence of what they make of the layers."""
+    """Whether the kernels grew with the loss: then it is no consequence of what they make of the layers."""
     return episode.weight_factor >= GROWN_FACTOR

@@ -15,7 +15,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import largest_input
 
-__all__ = ["Start", "read_weights"]
+__all__ = ["Start", "read_kernels"]
 
 _BOUNDED = frozenset({"softmax", "sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
 """Functions that give their own spread to whatever comes in."""
@@ -32,7 +32,7 @@ class Start:
         layer: that layer.
         previous: and the one before it.
         n_samples: samples in the first batch, by its first input; 0 while not looked at.
-        weight_norm: the norm of all weights when they were first read and finite; NaN while they were not.
+        kernel_norm: the norm of all kernels when they were first read and finite; NaN while they were not.
     """
 
     largest_input: float = float("nan")
@@ -40,7 +40,7 @@ class Start:
     layer: str = ""
     previous: str = ""
     n_samples: int = 0
-    weight_norm: float = float("nan")
+    kernel_norm: float = float("nan")
 
     def feed(self, block: Block) -> None:
         """Takes rows; the first that hold what is asked for count, and no later ones."""
@@ -54,9 +54,9 @@ class Start:
             seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
             if len(seen):
                 self._compare(block, int(seen[0]), table)
-        if np.isnan(self.weight_norm):
-            _, norms = read_weights(block)
-            self.weight_norm = float(next(iter(norms[np.isfinite(norms)]), np.nan))
+        if np.isnan(self.kernel_norm):
+            _, norms = read_kernels(block)
+            self.kernel_norm = float(next(iter(norms[np.isfinite(norms)]), np.nan))
 
     def _compare(self, block: Block, row: int, table: TensorTable) -> None:
         columns = [column for column in table.activation if table.functions[column] not in _BOUNDED]
@@ -79,9 +79,10 @@ def _count_samples(block: Block, row: int, table: TensorTable) -> int:
     return int(n_elements / a_sample) if shape and a_sample and np.isfinite(n_elements) else 0
 
 
-def read_weights(block: Block) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """The steps at which weights were read, and the norm of all, NaN where not all were finite."""
-    weight = block.table.weight
+def read_kernels(block: Block) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """The steps at which the kernels were read, and the norm of all, NaN where not all were finite."""
+    weight = block.table.weight_of[block.table.kernels]
+    weight = weight[weight >= 0]
     seen = block.is_captured[:, weight].any(axis=1)
     is_bad = block.is_nonfinite[seen][:, weight].any(axis=1)
     norm = block.statistics[seen][:, weight, COLUMN["norm"]].astype(np.float64)

@@ -45,7 +45,7 @@ from gradwatch_server.health.vanishing import VanishingRule
 from gradwatch_server.health.witness import WitnessRule
 from gradwatch_server.health.zero import ZeroRule
 
-__all__ = ["Rows", "Stream"]
+__all__ = ["Rows", "Stream", "read_weights"]
 
 LOSS_SCALE: Final = "loss_scale"
 IS_UPDATE: Final = "is_update"
@@ -65,8 +65,8 @@ class _Rule(Protocol):
     def feed(self, block: Block) -> None: ...
 
 
-_OF_OUTPUTS: Final = (FlatRule, FaintRule, CollapseRule, AlikeRule)
-"""Rules that judge layers by what they give."""
+_OF_OUTPUTS: Final = (FlatRule, FaintRule, CollapseRule)
+"""Rules that judge layers by what they gave over many rows."""
 
 
 class Rows(NamedTuple):
@@ -254,3 +254,11 @@ def _make_rules(
         SteepRule(number, table, operations),
         ForecastRule(number, table, operations),
     )
+
+
+def read_weights(block: Block) -> tuple[Int64, npt.NDArray[np.float64]]:
+    """The steps at which weights were read, and 1 where all were finite, NaN where not."""
+    weight = block.table.weight
+    seen = block.is_captured[:, weight].any(axis=1)
+    is_bad = block.is_nonfinite[seen][:, weight].any(axis=1)
+    return block.steps[seen], np.where(is_bad, np.nan, 1.0)

@@ -70,7 +70,8 @@ class TargetSpread:
             return
         names = [COLUMN[name] for name in ("min", "max", "mean", "std", "n_elements")]
         found = block.statistics[:, self._target, names].astype(np.float64)
-        self._look_for_constant(found[np.isfinite(found).all(axis=1)])
+        if not self.is_of_input:
+            self._look_for_constant(found[np.isfinite(found).all(axis=1)])
         n_given = block.statistics[:, self._output, COLUMN["n_elements"]]
         found = found[np.isfinite(found).all(axis=1) & (found[:, 4] == n_given)]
         if not len(found):

@@ -163,7 +163,7 @@ class ZeroRule:
             positions=positions,
             is_first_row=first_step == self._first_step,
             fed_zeros=int(fed_zeros[-1]) if len(fed_zeros) else -1,
-            live_size=self._find_live_size(norm),
+            live_size=self._find_live_size(norm, is_dead),
             unread=tuple(self._table.kernels[is_dead & self._is_unread].tolist()),
             share=share,
             rounding=float(norm[dead].max(initial=0.0)) / whole if whole > 0 else 0.0,
@@ -172,7 +172,7 @@ class ZeroRule:
         )
         self.episodes.append(self._current)
 
-    def _find_live_size(self, norm: npt.NDArray[np.float64]) -> float:
-        kernels = self._table.kernels[norm[self._table.kernels] > 0]
+    def _find_live_size(self, norm: npt.NDArray[np.float64], is_dead: npt.NDArray[np.bool_]) -> float:
+        kernels = self._table.kernels[~is_dead & (norm[self._table.kernels] > 0)]
         sizes = norm[kernels] / np.sqrt(self._table.n_elements[self._table.gradient[kernels]])
         return float(sizes.max()) if len(sizes) else float("nan")

@@ -217,7 +217,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     if lead.is_at_ends:
         found.append(_advise_ends(layer))
     effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
-    found += advise_scale(scene, 0.75, effect)
+    found += advise_scale(scene, 0.75 if scene.start.largest_input > FAR_INPUT else 0.35, effect)
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
@@ -238,6 +238,9 @@ def _advise_ends(layer: str) -> Hypothesis:
         ENDS_CODE,
     )
 
+
+FAR_INPUT: Final = 1_000.0
+"""Pixels end at 255, and a model may well divide by that itself."""
 
 TERMS_CODE: Final = """\
 # Targets that are numbers: of unit spread, so that their squared error begins near 1

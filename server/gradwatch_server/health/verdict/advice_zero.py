@@ -22,8 +22,9 @@ __all__ = [
 ]
 
 
-FLOAT16_NORMAL: Final = 2.0**-14
-"""Below this float16 has ever fewer digits, and none below 2^-25."""
+FLOAT16_SMALL: Final = 2.0**-17
+"""float16 has ever fewer digits below 2^-14, and none below 2^-25: of a gradient this small on average, many elements
+are gone."""
 
 MISSING_LOGITS_CODE: Final = """\
 # In `compile`, or where the loss is made, in place of the one that is there (Binary... for one output):
@@ -202,7 +203,7 @@ def advise_zero(
         return [_advise_zero_factors(factors)]
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
-    is_lost = is_everything or live_size < FLOAT16_NORMAL
+    is_lost = is_everything or live_size < FLOAT16_SMALL
     is_underflow = is_half and is_lost and not is_shown and not scene.is_loss_scaled
     if output is not None and not is_underflow:
         return _advise_flat_loss(*output)
@@ -230,14 +231,14 @@ def advise_zero(
     ]
     if scorer is not None:
         found.append(_advise_cancelled(scorer))
-    if unread and not is_underflow:
+    if unread:
         found.append(_advise_cut_off(unread[-1]) if is_cut_off else _advise_unread(unread))
     if is_shown and scene.start.n_samples == 1 and scene.has_states:
         found.append(_advise_batch_of_one())
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.95))
     if is_half:
-        found.append(_advise_underflow(live_size, is_certain=is_underflow))
+        found.append(_advise_underflow(math.nan if is_everything else live_size, is_certain=is_underflow))
     if is_everything:
         found.append(
             Hypothesis(
@@ -366,7 +367,7 @@ def _advise_underflow(live_size: float, *, is_certain: bool) -> Hypothesis:
     )
     return Hypothesis(
         "Underflow in float16",
-        0.9 if is_certain else 0.6,
+        0.92 if is_certain else 0.6,
         "float16 rounds everything below 3e-8 to 0, and gradients are often smaller. Without loss scaling they are "
         "lost." + (f" The model computes in float16, no loss scale is recorded, and {left}." if is_certain else ""),
         "Scale the loss, or use bfloat16.",

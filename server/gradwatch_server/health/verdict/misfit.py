@@ -338,7 +338,7 @@ def tell_behind(lead: Behind, scene: Scene) -> Finding:
 
 def _say_grown(lead: Runaway) -> str:
     factor = say_number(lead.weight_factor)
-    return f" All weights together are {factor} times as large as at first." if is_driven(lead) else ""
+    return f" All kernels together are {factor} times as large as at first." if is_driven(lead) else ""
 
 
 def tell_runaway(lead: Runaway, scene: Scene) -> Finding:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gradwatch_server.health.book import UPDATE_RATIO, WEIGHT_NORM, Testimony
+from gradwatch_server.health.book import UPDATE_RATIO, WEIGHTS_FINITE, Testimony
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
@@ -164,7 +164,7 @@ class Scene:
         """The last step before the lead's at which all weights (of its stream, if it has one) were read and finite."""
         own, all_streams = self.testimony.onset.stream, self.facts.optimizers
         streams = [own] if own in all_streams else list(all_streams)
-        steps = [self.testimony.onset.read(WEIGHT_NORM, stream).before_step for stream in streams]
+        steps = [self.testimony.onset.read(WEIGHTS_FINITE, stream).before_step for stream in streams]
         known = [step for step in steps if step is not None]
         return min(known) if known and len(known) == len(steps) else None
 
