@@ -19,7 +19,15 @@ from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 
-__all__ = ["OPERATIONS_MAX", "Operation", "describe_operations", "find_operations", "measure", "operation_block"]
+__all__ = [
+    "LOOPS",
+    "OPERATIONS_MAX",
+    "Operation",
+    "describe_operations",
+    "find_operations",
+    "measure",
+    "operation_block",
+]
 
 OPERATIONS_MAX: Final = 200
 """Operations tapped in one step at most; a deep model's risky ones are a few per layer."""
@@ -121,7 +129,8 @@ LARGE_OUTPUT: Final = 65_536
 """Elements above which an operation without a margin is left alone: to hold large tensors until the end of a step costs
 more than a few per cent of it, and attention's softmax or a batch normalisation is hardly ever the culprit."""
 
-CALLS: Final = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"})
+LOOPS: Final = ("While", "StatelessWhile")
+CALLS: Final = frozenset({*LOOPS, "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"})
 """Operations that call a function, which the walk cannot enter."""
 INSIDE_MAX: Final = 8
 _DEPTH_MAX: Final = 4
@@ -172,7 +181,7 @@ _FORWARD_TYPES: Final[dict[str, tuple[str, ...]]] = {
     "Xdivy": ("Xdivy", "Xlogy"),
     "Sqrt": _ARCS,
     "CholeskyGrad": ("Cholesky",),
-    **dict.fromkeys(("While", "StatelessWhile"), ("While", "StatelessWhile")),
+    **dict.fromkeys(LOOPS, LOOPS),
     "FusedBatchNormGradV3": ("FusedBatchNormV3",),
 }
 """What an operation in the gradient may come from, where that is not an operation of its own type."""
@@ -394,10 +403,8 @@ def _forward_of(op: Any) -> Any | None:
     candidates = [found for found in _forward_neighbours(op) if found.type in wanted]
     # Binary operators and loops open a scope of their own name, functions stand in the scope of their caller.
     for candidate in candidates:
-        is_loop = candidate.type in ("While", "StatelessWhile")
-        if scope == candidate.name or scope == candidate.name.rpartition("/")[0]:
-            return candidate
-        if is_loop and scope.startswith(f"{candidate.name}/"):
+        is_around = candidate.type in LOOPS and scope.startswith(f"{candidate.name}/")
+        if is_around or scope in (candidate.name, candidate.name.rpartition("/")[0]):
             return candidate
     return candidates[0] if candidates else None
 

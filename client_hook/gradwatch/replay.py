@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gradwatch.operation import describe_operations
+from gradwatch.operation import LOOPS, describe_operations
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import is_under_xla
@@ -268,7 +268,7 @@ def _find_ops(roots: Iterable[Any], graph: Any) -> list[Any]:
 
 def _is_loop(op: Any) -> bool:
     """Whether an operation needs sizes that XLA may not see in a copy: a loop, a list of tensors for its gradient."""
-    return op.type in ("While", "StatelessWhile") or op.type.startswith(("TensorList", "EmptyTensorList"))
+    return op.type in LOOPS or op.type.startswith(("TensorList", "EmptyTensorList"))
 
 
 def _is_repeatable(op: Any) -> bool:

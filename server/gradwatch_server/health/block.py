@@ -110,6 +110,14 @@ class Block:
         arrays = {one.name: getattr(self, one.name)[self.is_sound] for one in fields(self) if one.name != "table"}
         return replace(self, **arrays)
 
+    def read_norm(self, columns: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Float]:
+        """The steps at which any of some tensors was read, and the norm of all, NaN where not all were finite."""
+        seen = self.is_captured[:, columns].any(axis=1)
+        norm = self.statistics[seen][:, columns, COLUMN["norm"]].astype(np.float64)
+        norm = np.sqrt(np.nansum(norm**2, axis=1))
+        norm[self.is_nonfinite[seen][:, columns].any(axis=1)] = np.nan
+        return self.steps[seen], norm
+
     @cached_property
     def log_norm(self) -> Float:
         """``[n, 1 + n_gradients]`` natural log of the global norm and of each gradient's; NaN where zero or unknown."""

@@ -53,7 +53,6 @@ class CollapseRule:
         self._before = np.full((n, 2), np.nan)
         """Of each layer its past distance, and its past variance between samples."""
         self._streaks: Streaks[Collapsed] = Streaks(n)
-        self._is_at_ends = np.zeros(len(self._columns), bool)
         self.episodes = self._streaks.episodes
 
     def feed(self, block: Block) -> None:
@@ -75,14 +74,14 @@ class CollapseRule:
         ):
             return
         for row in rows.tolist():
-            self._is_at_ends = _find_ends(block, row, self._columns)
-            self._step(int(block.steps[row]), distance[row], variance[row])
+            self._step(block, row, distance[row], variance[row])
 
     def _is_low(self, distance: Float, variance: Float) -> npt.NDArray[np.bool_]:
         limit = np.minimum(DISTANCE_LIMIT, FALLEN_FACTOR * self._before[:, 0])
         return np.asarray((distance < limit) & (variance < self._before[:, 1]))  # never of what is NaN
 
-    def _step(self, step: int, distance: Float, variance: Float) -> None:
+    def _step(self, block: Block, row: int, distance: Float, variance: Float) -> None:
+        step = int(block.steps[row])
         is_seen = np.isfinite(distance) & np.isfinite(variance)
         for place in np.flatnonzero(np.isnan(self._before[:, 0]) & is_seen).tolist():
             early = self._early[place]
@@ -98,10 +97,10 @@ class CollapseRule:
                 current.columns = self._streaks.find_starts(self._columns, np.flatnonzero(is_sure)) | current.columns
         elif is_sure.any():
             # Others are as good as sure: the nearest to the input leads, for behind it nothing tells samples apart.
-            self._open(step, np.flatnonzero(self._streaks.n_rows >= CONFIRM_ROWS), distance)
+            self._open(block, row, np.flatnonzero(self._streaks.n_rows >= CONFIRM_ROWS), distance)
 
-    def _open(self, step: int, places: npt.NDArray[np.int64], distance: Float) -> None:
-        first = int(places[0])
+    def _open(self, block: Block, row: int, places: npt.NDArray[np.int64], distance: Float) -> None:
+        step, first = int(block.steps[row]), int(places[0])
         self._streaks.open(
             Collapsed(
                 stream=self._stream,
@@ -115,17 +114,16 @@ class CollapseRule:
                 column=int(self._columns[first]),
                 before=float(self._before[first, 0]),
                 after=float(distance[first]),
-                is_at_ends=bool(self._is_at_ends[first]),
+                is_at_ends=_is_at_ends(block, row, int(self._columns[first])),
             )
         )
 
 
-def _find_ends(block: Block, row: int, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _is_at_ends(block: Block, row: int, column: int) -> bool:
     """Whether nearly all numbers of an output have its largest magnitude, some above 0 and some below."""
     names = [COLUMN[name] for name in ("norm", "min", "max", "n_elements")]
-    norm, low, high, n = block.statistics[row, columns][:, names].astype(np.float64).T
-    size = np.sqrt(np.square(norm) / np.maximum(n, 1.0))
-    return np.asarray((size >= ENDS_SHARE * np.maximum(-low, high)) & (low < 0) & (high > 0))
+    norm, low, high, n = block.statistics[row, column, names].astype(np.float64).tolist()
+    return bool(norm / max(n, 1.0) ** 0.5 >= ENDS_SHARE * max(-low, high) and low < 0 < high)
 
 
 def _width(shape: tuple[int, ...]) -> int:

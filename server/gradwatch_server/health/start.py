@@ -81,9 +81,5 @@ def _count_samples(block: Block, row: int, table: TensorTable) -> int:
 
 def read_kernels(block: Block) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """The steps at which the kernels were read, and the norm of all, NaN where not all were finite."""
-    weight = block.table.weight_of[block.table.kernels]
-    weight = weight[weight >= 0]
-    seen = block.is_captured[:, weight].any(axis=1)
-    is_bad = block.is_nonfinite[seen][:, weight].any(axis=1)
-    norm = block.statistics[seen][:, weight, COLUMN["norm"]].astype(np.float64)
-    return block.steps[seen], np.where(is_bad, np.nan, np.sqrt(np.nansum(norm**2, axis=1)))
+    kernels = block.table.weight_of[block.table.kernels]
+    return block.read_norm(kernels[kernels >= 0])

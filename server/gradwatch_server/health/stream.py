@@ -258,7 +258,5 @@ def _make_rules(
 
 def read_weights(block: Block) -> tuple[Int64, npt.NDArray[np.float64]]:
     """The steps at which weights were read, and 1 where all were finite, NaN where not."""
-    weight = block.table.weight
-    seen = block.is_captured[:, weight].any(axis=1)
-    is_bad = block.is_nonfinite[seen][:, weight].any(axis=1)
-    return block.steps[seen], np.where(is_bad, np.nan, 1.0)
+    steps, norm = block.read_norm(block.table.weight)
+    return steps, np.where(np.isnan(norm), np.nan, 1.0)

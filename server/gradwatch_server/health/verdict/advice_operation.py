@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from gradwatch_server.health.episode import Steep
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.operation import Account
-from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.operation_table import EXPONENTIALS, Operation
 from gradwatch_server.health.verdict.advice_arithmetic import advise_arithmetic
 from gradwatch_server.health.verdict.operation import (
     CONTAINERS,
@@ -197,7 +197,7 @@ _AT_POINT: Final[Mapping[str, _Remedy]] = {
     "Xlogy": _LOG,
     "Pow": _POWER,
     **dict.fromkeys(DIVISIONS, _DIVISION),
-    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), _EXP),
+    **dict.fromkeys(EXPONENTIALS, _EXP),
     **dict.fromkeys(("Acos", "Asin", "Atanh"), _ARC),
     "Acosh": _AREA,
     "Atan2": _DIRECTION,
@@ -238,9 +238,6 @@ _SAFE_CALLS: Final = {
 _PROBABILITIES: Final = re.compile(r"softmax|prob|\bp\b|y_pred|pred", re.IGNORECASE)
 
 
-_EXPONENTIALS: Final = frozenset({"Exp", "Expm1", "Sinh", "Cosh"})
-
-
 def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]:
     """Causes of an operation that made non-finite values of finite ones, the likeliest first."""
     if is_arithmetic(operation):
@@ -269,7 +266,7 @@ def _advise_inside(operation: Operation) -> list[Hypothesis]:
     """Causes of a call, loop or condition that broke: each of the user's own operations in it may have."""
     n = len(operation.inside)
     # An exponential that is finite has a slope that is finite: in a gradient it is the last to suspect.
-    shown = sorted(operation.inside, key=lambda inner: operation.is_gradient and inner.type in _EXPONENTIALS)
+    shown = sorted(operation.inside, key=lambda inner: operation.is_gradient and inner.type in EXPONENTIALS)
     shown = shown[:INSIDE_LIMIT]
     among = "the only one" if n == 1 else f"one of {n}"
     found = []

@@ -9,7 +9,7 @@ from pathlib import PureWindowsPath
 from typing import Any, Final
 
 from gradwatch_server.health.operation import Account
-from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.operation_table import EXPONENTIALS, Operation
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
 __all__ = [
@@ -106,7 +106,7 @@ _EXACT: Final = {
     "Atanh": "at or beyond ±1",
     "Acosh": "at or below 1",
     "Atan2": "of exactly (0, 0)",
-    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), "that overflows"),
+    **dict.fromkeys(EXPONENTIALS, "that overflows"),
     **dict.fromkeys(DIVISIONS, "by exactly 0"),
 }
 _OUTSIDE: Final = {
@@ -247,7 +247,7 @@ def describe_account(account: Account) -> str:
 
 
 def _say_singular(operation: Operation, n: int, margin: float) -> str:
-    if operation.function in {"Exp", "Expm1", "Sinh", "Cosh"}:
+    if operation.function in EXPONENTIALS:
         return "lay beyond the largest that it can take"
     if operation.function in {"Acos", "Asin", "Atanh", "Acosh"} and margin < 0:
         return "lay at or beyond the point where it breaks"

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Final
 
+from gradwatch_server.health.operation_table import EXPONENTIALS
+
 __all__ = ["guard_where", "rewrite_line"]
 
 EPSILON: Final = "1e-12"
@@ -196,7 +198,7 @@ _SAFE: Final[dict[str, Change]] = {
     "Log": _safe_log,
     "Log1p": _safe_log,
     **dict.fromkeys(_DIVISIONS, _safe_division),
-    **dict.fromkeys(("Exp", "Expm1", "Sinh", "Cosh"), _safe_exp),
+    **dict.fromkeys(EXPONENTIALS, _safe_exp),
     "Pow": _safe_power,
     **dict.fromkeys(("Acos", "Asin", "Atanh"), _safe_arc),
     "Acosh": _safe_area,
