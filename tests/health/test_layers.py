@@ -607,6 +607,14 @@ def clipped_tail(seed: int) -> Run:
     return steep.break_operation(0, start=0, n=0, margin=1e-7, amplification=1e7)
 
 
+def masked_norm(seed: int, margin: float = 1e-12) -> Run:
+    """From step 500 on a mask sets most of what enters a norm with an epsilon in it to 0."""
+    norm = forward("Sqrt", "Sqrt", code="return tf.sqrt(tf.reduce_sum(x**2, axis=0) + epsilon)", line=9)
+    norm |= {"input": {"type": "AddV2", "constant": 1e-12}}
+    masked = long(seed, operations=[norm]).cut("backprop", [4], np.where(LONG < 500, 0.0, 0.97))
+    return masked.break_operation(0, start=500, n=0, margin=margin, amplification=5e5)
+
+
 def masked_by_design(seed: int) -> Run:
     masked = long(seed).break_("activation", [2], start=0, value="n_neg_inf", n=99)
     return masked.break_("input", [0], start=0, value="n_neg_inf", n=64)
@@ -651,11 +659,17 @@ HEALTHY: dict[str, Callable[[int], Run]] = {
     "dropout and pooling": lambda seed: long(seed).cut("backprop", [0, 1, 2, 3, 4], 0.75),
     "hinge that is satisfied": lambda seed: long(seed).cut("backprop", [4], np.minimum(LONG / 1_000, 0.97)),
     "cross-entropy with an epsilon": clipped_tail,
+    "mask before a norm with an epsilon": masked_norm,
     "masks of -Inf": masked_by_design,
     "gaps that the model fills": filled_gaps,
     "mixed precision": float16,
     "clipping at every step": lambda seed: long(seed).scale("gradient", 50.0),
 }
+
+
+def test_zeros_where_a_norm_with_an_epsilon_is_not_at_zero_are_told() -> None:
+    (found,) = masked_norm(0, margin=2e-12).feed().findings()
+    assert (found.kind, found.first_step) == ("zero_gradient", 500)
 
 
 @pytest.mark.parametrize("name", HEALTHY)

@@ -244,4 +244,4 @@ def test_cured(play, name, variant):
     played = play(f"{name}-cured", False, SICK[name].constants, variant)
     told = [(finding.severity, finding.kind, finding.first_step, finding.title) for finding in played.findings]
     assert played.kinds("critical") == [], told
-    assert SICK[name].kind not in played.kinds("warning"), told
+    assert played.kinds("warning") == [], told

@@ -1,7 +1,8 @@
 """The rule for a clip that hides a steep operation: its slope is large, and ever more elements get no gradient at all.
 
 Zeros alone tell nothing: pooling, dropout, a hinge loss or one-hot labels make them by design. So zeros count only
-where an operation in the user's own line is steep, and against the tensor's own first rows.
+where an operation in the user's own line is steep, and against the tensor's own first rows. A norm with an epsilon in
+it is steep at 0, and its gradient is 0 there by right: what a mask sets to 0 ends so.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ START_LIMIT: Final = 0.7
 """Where it was so from the first rows on, most of what one-hot labels leave: padding cuts some too."""
 CONFIRM_ROWS: Final = 10
 """Captured rows in succession."""
+FLOOR_WITHIN: Final = 1e-3
+"""How near the epsilon in a norm the sum of squares and epsilon counts as that of zeros."""
 
 _CLIP: Final = re.compile(r"\bclip_by_value\b|\bclip\b|\b(?:min|max)imum\b")
 
@@ -70,6 +73,8 @@ class CutRule:
         # A clip in the operation's own line explains zeros from the first row on, in the layer's own or earlier output.
         is_clip = np.array([bool(o.layer) and _CLIP.search(o.code) is not None for o in self._operations], bool)
         self._is_clip = is_clip & np.isin(self._columns, table.backprop)
+        floors = [o.norm_floor for o in self._operations]
+        self._zero_norm = np.array([-np.inf if one is None else one * (1 + FLOOR_WITHIN) for one in floors], np.float64)
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._before = np.full(n, np.nan)
         self._run = np.zeros(n, np.int64)
@@ -114,7 +119,7 @@ class CutRule:
         )
         is_start = self._is_output & (from_start >= START_LIMIT)
         cut = np.fmax(np.where(is_cut, share, 0.0), np.where(is_start, from_start, 0.0))
-        is_high = is_known & (slope >= AMPLIFICATION_LIMIT) & (is_cut | is_start)
+        is_high = is_known & (slope >= AMPLIFICATION_LIMIT) & (is_cut | is_start) & ~(margin <= self._zero_norm)
         self._run_step[is_high & (self._run == 0)] = step
         self._run = np.where(is_high, self._run + 1, np.where(is_known, 0, self._run))
         told = {self._operations[place].name for place in self._current}

@@ -115,6 +115,12 @@ class Operation:
         return made_by in {*_SUMS, "Maximum"} and constant > 0
 
     @property
+    def norm_floor(self) -> float | None:
+        """What is added within a square root; with an input no larger it is the root of 0, of a norm whose slope is 0."""
+        is_norm = self.function == "Sqrt" and self.input_type in _SUMS and self.is_held
+        return self.input_constant if is_norm else None
+
+    @property
     def is_from_one(self) -> bool:
         """Whether its input is the difference of 1 and something, which rounds to 0 long before numbers end."""
         return self.input_type == "Sub" and self.input_constant == 1
