@@ -116,7 +116,7 @@ class Operation:
 
     @property
     def norm_floor(self) -> float | None:
-        """What is added within a square root: where its input is no larger it is the norm of zeros, whose slope is 0."""
+        """What is added in a square root: where its input is no larger, it is the norm of zeros, whose slope is 0."""
         is_norm = self.function == "Sqrt" and self.input_type in _SUMS and self.is_held
         return self.input_constant if is_norm else None
 
