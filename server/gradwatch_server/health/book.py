@@ -12,11 +12,22 @@ import numpy.typing as npt
 from gradwatch.protocol import is_loss
 from gradwatch_server.health.series import Question, Reading, Series
 
-__all__ = ["KERNEL_NORM", "LOGGED", "UPDATE_RATIO", "WEIGHTS_FINITE", "Book", "StepQuestion", "Testimony"]
+__all__ = [
+    "GRADIENT_NORM",
+    "KERNEL_NORM",
+    "LOGGED",
+    "UPDATE_RATIO",
+    "WEIGHTS_FINITE",
+    "Book",
+    "StepQuestion",
+    "Testimony",
+]
 
 LOGGED: Final = -1
 """The stream number of scalars that the user logs."""
 
+GRADIENT_NORM: Final = "gradient_norm"
+"""The scalar that the hook's reader makes of the gradients' norms."""
 UPDATE_RATIO: Final = "gradwatch/update_ratio"
 WEIGHTS_FINITE: Final = "gradwatch/weights_finite"
 KERNEL_NORM: Final = "gradwatch/kernel_norm"

@@ -45,6 +45,8 @@ SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
 FALLEN_SHARE: Final = 0.9
 """A loss above this part of its start has not fallen."""
+THROWN_FACTOR: Final = 2.0
+"""A loss whose first values are this many times the very first one was thrown up by the first updates."""
 SMALL_RATIO: Final = 0.1 * USUAL_RATIO
 """Updates this small against the weights are too small."""
 GROWN_FACTOR: Final = 3.0
@@ -107,11 +109,12 @@ def _is_unheard_credible(_: Unheard, testimony: Testimony) -> bool:
 
 
 def _is_rate_credible(episode: Rate, testimony: Testimony) -> bool:
-    loss = testimony.known.read_loss()
-    if not episode.n_first:
-        return _has_not_fallen(loss)
-    # The first updates threw the loss up with the weights: it is compared with what it was before them.
-    return _has_not_fallen(replace(loss, initial=testimony.onset.read_loss().value))
+    loss, onset = testimony.known.read_loss(), testimony.onset.read_loss()
+    first = min((one for one in (onset.before, onset.value) if one is not None), default=None)
+    if first is not None and loss.initial is not None and loss.initial > THROWN_FACTOR * first > 0:
+        # The first updates threw the loss up with the weights: it is compared with what it was before them.
+        return _has_not_fallen(replace(loss, initial=first), SPARE_SHARE)
+    return _has_not_fallen(replace(loss, initial=onset.value) if episode.n_first else loss)
 
 
 def _is_fade_credible(episode: Fade, testimony: Testimony) -> bool:
@@ -144,7 +147,7 @@ def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
     if not episode.has_labels:
         return False
     # What is level early is a guess only at a level that is known for one.
-    if episode.is_of_mean or not episode.is_early:
+    if episode.is_of_mean or episode.is_of_zero or not episode.is_early:
         return True
     return episode.is_from_start and abs(episode.level - episode.guess) <= LEVEL_TOLERANCE * episode.guess
 
@@ -183,11 +186,11 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
 }
 
 
-def _has_not_fallen(loss: Reading) -> bool:
+def _has_not_fallen(loss: Reading, share: float = FALLEN_SHARE) -> bool:
     """Whether a loss is near its start still; not known without one, or of a negative one (rewards, densities)."""
     if loss.initial is None or loss.recent is None or not loss.initial > 0:
         return False
-    return loss.recent > FALLEN_SHARE * loss.initial
+    return loss.recent > share * loss.initial
 
 
 def _has_learned(

@@ -13,7 +13,15 @@ import numpy.typing as npt
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, is_loss
 from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.behind import BehindRule
-from gradwatch_server.health.book import KERNEL_NORM, LOGGED, UPDATE_RATIO, WEIGHTS_FINITE, Book, Testimony
+from gradwatch_server.health.book import (
+    GRADIENT_NORM,
+    KERNEL_NORM,
+    LOGGED,
+    UPDATE_RATIO,
+    WEIGHTS_FINITE,
+    Book,
+    Testimony,
+)
 from gradwatch_server.health.credibility import is_credible
 from gradwatch_server.health.episode import Behind, Episode, Fade, Missing, NonFinite, Phase, Plateau, Relapse, Runaway
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
@@ -21,7 +29,7 @@ from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.input_column import InputColumns
 from gradwatch_server.health.nonfinite import NonFiniteScalarRule
 from gradwatch_server.health.operation import Account, find_account
-from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.operation_table import Operation, find_lone_softmax
 from gradwatch_server.health.plateau import PlateauRule, compare_level, count_classes
 from gradwatch_server.health.relapse import RelapseRule
 from gradwatch_server.health.runaway import RunawayRule
@@ -35,7 +43,6 @@ __all__ = ["Engine"]
 ROWS_LIMIT: Final = 1_024
 """Rows looked at together: bounds the memory of a large replay."""
 
-GRADIENT_NORM: Final = "gradient_norm"
 
 Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
@@ -345,6 +352,7 @@ class Engine:
                 table = applied[0].table
                 episode.n_gates = table.count_gates(table.kernels)
                 episode.has_labels = not applied[0].targets.is_constant
+                episode.softmax = find_lone_softmax(applied[0].operations)
                 if episode.is_early:
                     ratio = testimony.known.read(UPDATE_RATIO, applied[0].number).recent
                     compare_level(episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio)

@@ -522,12 +522,15 @@ class Plateau(Episode):
         is_from_start: whether these are its very first values: then it may be guessing among a batch's samples.
         mean: its mean, to be laid beside a variance.
         is_of_mean: whether ``guess`` is the variance of the targets, the squared error of their mean.
+        is_of_zero: whether ``guess`` is the mean square of the targets, the squared error of giving 0.
+        variance: of the targets, where that is so.
         is_of_input: whether the targets are the input, which the model is to give back.
         is_other_rank: whether targets and outputs have another number of dimensions.
         is_final: whether these are the last values of a run that has ended.
         start: of such a run, the median of its first values.
         n_gates: of the model's first recurrent layer, 0 where it has none.
         has_labels: whether the targets, if there are any, are not one and the same number all along.
+        softmax: a softmax in the user's own lines, outside all layers, of which no logarithm is taken there.
     """
 
     name: str = ""
@@ -539,12 +542,15 @@ class Plateau(Episode):
     is_from_start: bool = False
     mean: float = float("nan")
     is_of_mean: bool = False
+    is_of_zero: bool = False
+    variance: float = float("nan")
     is_of_input: bool = False
     is_other_rank: bool = False
     is_final: bool = False
     start: float = float("nan")
     n_gates: int = 0
     has_labels: bool = True
+    softmax: Operation | None = None
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gradwatch.protocol import OPERATION_STATISTICS
 
-__all__ = ["ARCS", "EXPONENTIALS", "OPERATION_COLUMN", "Operation"]
+__all__ = ["ARCS", "EXPONENTIALS", "OPERATION_COLUMN", "Operation", "find_lone_softmax"]
 
 OPERATION_COLUMN: Final = {name: place for place, name in enumerate(OPERATION_STATISTICS)}
 
@@ -16,6 +16,7 @@ ARCS: Final = frozenset({"Acos", "Asin", "Atanh"})
 EXPONENTIALS: Final = frozenset({"Exp", "Expm1", "Sinh", "Cosh"})
 _BOUNDS: Final = frozenset({"Maximum", "Minimum", "ClipByValue"})
 _SUMS: Final = frozenset({"Add", "AddV2"})
+_LOGARITHMS: Final = frozenset({"Log", "Log1p"})
 _FADING: Final = frozenset({"Softmax", "Sigmoid", "Exp"})
 
 
@@ -134,3 +135,14 @@ class Operation:
     def code(self) -> str:
         """The user's line, empty where it is not known."""
         return str((self.source or {}).get("code") or "")
+
+
+def find_lone_softmax(operations: Sequence[Operation]) -> Operation | None:
+    """A softmax in the user's own lines, outside all layers, where no logarithm stands in such a line, or None.
+
+    What becomes a loss without a logarithm of its own goes to one that takes both, a softmax once more and a logarithm.
+    """
+    own = [one for one in operations if not one.is_gradient and not one.layer and one.code]
+    if any(one.type in _LOGARITHMS for one in own):
+        return None
+    return next((one for one in own if one.type == "Softmax"), None)

@@ -4,7 +4,8 @@ That a loss does not fall tells little: it may have converged, be noisy by natur
 of guessing among C classes is ln C, though, and a model whose last layer has C outputs and whose loss stays at ln C for
 long has not learned. A loss that stands at ln of the batch's size from its first value on guesses among the samples of
 a batch: then one axis is taken for another. And a squared error that comes down to the variance of the targets, and
-stays, knows their mean and nothing else; the targets are asked later. Nothing else is claimed.
+stays, knows their mean and nothing else; one that stays at their mean square has not come from 0 to where they are. The
+targets are asked later. Nothing else is claimed.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ NOISE_SHARE: Final = 0.4
 """Of a loss' spread: three standard deviations of the median of 100 values."""
 VARIANCE_TOLERANCE: Final = 0.05
 """Both are known from some hundred batches; a twentieth of the variance explained is next to nothing learned."""
+FAR_SHARE: Final = 0.5
+"""Of the mean square of the targets that their variance is at most where they lie to one side of 0."""
 MOVING_RATIO: Final = 0.1 * USUAL_RATIO
 """Of updates to weights: below it a loss stands still because the weights do, as while a rate warms up."""
 MAD_TO_SIGMA: Final = 1.4826
@@ -214,12 +217,14 @@ class _Sample(NamedTuple):
 def count_classes(tables: Sequence[TensorTable]) -> int:
     """How many classes a run tells apart: the width of its last layer, 2 for a single output; 0 where it is not known.
 
-    Several streams are a game of several models, whose losses need not fall.
+    Several streams are a game of several models, whose losses need not fall; so may be one whose inputs are seen and
+    that has no targets, of which the other player is not watched.
     """
     if len(tables) != 1:
         return 0
     table = tables[0]
-    if not len(table.kernels):
+    is_without_targets = table.entering("input") and not table.entering("target")
+    if not len(table.kernels) or is_without_targets:
         return 0
     kernel = table.gradient[table.kernels[-1]]
     if len(table.activation) and table.functions[int(table.activation[-1])] == "sigmoid":
@@ -241,9 +246,14 @@ def compare_level(episode: Plateau, n_samples: int, n_classes: int, targets: Tar
     variance = targets.variance
     is_moving = ratio is not None and ratio >= MOVING_RATIO
     episode.is_of_mean = is_moving and abs(episode.mean - variance) <= VARIANCE_TOLERANCE * variance
+    square = targets.mean_square
+    is_far = variance < FAR_SHARE * square and not targets.is_of_input
+    episode.is_of_zero = is_moving and is_far and abs(episode.mean - square) <= VARIANCE_TOLERANCE * square
     episode.is_other_rank, episode.is_of_input = targets.is_other_rank, targets.is_of_input
     if episode.is_of_mean:
         episode.n_classes, episode.guess = 0, variance
+    elif episode.is_of_zero:
+        episode.n_classes, episode.guess, episode.variance = 0, square, variance
     elif episode.is_from_start and n_samples > 1 and not _is_like(n_samples, n_classes):
         episode.n_classes, episode.guess = n_samples, math.log(n_samples)
 

@@ -33,6 +33,9 @@ class Start:
         previous: and the one before it.
         n_samples: samples in the first batch, by its first input; 0 while not looked at.
         kernel_norm: the norm of all kernels when they were first read and finite; NaN while they were not.
+        shrunk: the least variance of any layer's output over that of the first layer's; NaN while not looked at.
+        lone_norm: a layer that normalises by its batch, and that got a batch of a single number for each of its units;
+            "" for none.
     """
 
     largest_input: float = float("nan")
@@ -41,6 +44,8 @@ class Start:
     previous: str = ""
     n_samples: int = 0
     kernel_norm: float = float("nan")
+    shrunk: float = float("nan")
+    lone_norm: str = ""
 
     def feed(self, block: Block) -> None:
         """Takes rows; the first that hold what is asked for count, and no later ones."""
@@ -54,6 +59,7 @@ class Start:
             seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
             if len(seen):
                 self._compare(block, int(seen[0]), table)
+                self.lone_norm = _find_lone_norm(block, int(seen[0]), table)
         if np.isnan(self.kernel_norm):
             _, norms = read_kernels(block)
             self.kernel_norm = float(next(iter(norms[np.isfinite(norms)]), np.nan))
@@ -67,9 +73,20 @@ class Start:
         distance = np.where(
             known, np.abs(np.log(np.where(known, variance[1:], 1) / np.where(known, variance[:-1], 1))), 0
         )
+        is_seen = (variance > 0) & np.isfinite(variance)
+        self.shrunk = float(variance[is_seen].min() / variance[is_seen][0])
         place = int(np.argmax(distance))
         self.ratio = float(variance[place + 1] / variance[place])
         self.layer, self.previous = table.names[columns[place + 1]], table.names[columns[place]]
+
+
+def _find_lone_norm(block: Block, row: int, table: TensorTable) -> str:
+    normalised = {table.layers[column] for column in table.states.tolist()}
+    for column in table.activation.tolist():
+        n_units = table.shapes[column][-1] if table.shapes[column] else 0
+        if table.layers[column] in normalised and block.statistics[row, column, COLUMN["n_elements"]] == n_units > 0:
+            return table.layer_of(column)
+    return ""
 
 
 def _count_samples(block: Block, row: int, table: TensorTable) -> int:

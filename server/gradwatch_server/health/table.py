@@ -128,6 +128,13 @@ class TensorTable:
         same = [column for column in self.backprop.tolist() if self.names[column] == self.names[output]]
         return (output, same[0]) if same else (-1, -1)
 
+    def is_recurrent(self, layer: str) -> bool:
+        """Whether a layer gives one state for each sample and has a kernel that takes its own units."""
+        outputs = [column for column in self.activation.tolist() if self.layer_of(column) == layer]
+        own = [p for p in self.kernels.tolist() if f"{self.layer_of_gradient(p)}/".startswith(f"{layer}/")]
+        is_last = any(len(self.shapes[column]) == 2 for column in outputs)
+        return is_last and self.count_gates(np.array(own, np.int64)) > 0
+
     def count_gates(self, positions: Index) -> int:
         """How many gates the first recurrent layer among gradient positions has, its state included; 0 for none.
 

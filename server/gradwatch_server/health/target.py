@@ -94,11 +94,16 @@ class TargetSpread:
         self.is_constant &= bool((found[:, :2] == self._constant).all())
 
     @property
+    def mean_square(self) -> float:
+        """The mean square of all targets together; NaN where it is not known."""
+        return self._square / self._n_rows if self._n_rows >= ROWS_MIN else math.nan
+
+    @property
     def variance(self) -> float:
         """The variance of all targets together; NaN where it is not known, and of labels of 0 and 1."""
         if self._n_rows < ROWS_MIN or self._is_label:
             return math.nan
-        variance = self._square / self._n_rows - (self._mean / self._n_rows) ** 2
+        variance = self.mean_square - (self._mean / self._n_rows) ** 2
         return variance if not self.is_of_input or self._given < GIVEN_SHARE * variance else math.nan
 
 

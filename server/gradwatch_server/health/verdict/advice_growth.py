@@ -23,12 +23,15 @@ __all__ = [
     "advise_missing_clip",
     "advise_rate",
     "advise_scale",
+    "advise_small_start",
     "better_rate",
     "say_variance",
 ]
 
 EARLY_STEPS: Final = 20
 """What grows before this step may have been in the start."""
+SHRUNK_VARIANCE: Final = 1e-8
+"""Of the first layer's output: a factor of ten thousand lost on the way, where float32 keeps seven digits of a sum."""
 VARIANCE_RATIO: Final = 10.0
 """SageMaker Debugger's limit of the ratio of variances between layers (PoorWeightInitialization)."""
 LARGE_INPUT: Final = 10.0
@@ -184,6 +187,24 @@ def _advise_start(lead: Growth, scene: Scene) -> Hypothesis:
         "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
         INITIAL_CODE,
     )
+
+
+def advise_small_start(scene: Scene) -> list[Hypothesis]:
+    """Weights that start too small for the depth, where the outputs of the first row show it."""
+    shrunk = scene.start.shrunk
+    if not shrunk < SHRUNK_VARIANCE:
+        return []
+    return [
+        Hypothesis(
+            "The weights start too small for the depth",
+            0.88,
+            f"In the first rows the standard deviation of the outputs fell to {say_number(shrunk**0.5)} of the first "
+            "layer's on the way through the layers. Each layer takes as much from the gradient on its way back: the "
+            "biases alone learn, and soon every sample gives the same.",
+            "Use a variance-keeping initialiser in every layer, and a normalisation between them.",
+            INITIAL_CODE,
+        )
+    ]
 
 
 def say_variance(start: Start) -> str:

@@ -11,7 +11,13 @@ from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.verdict.advice_fade import GAME_CODE
-from gradwatch_server.health.verdict.advice_growth import BOTTOM_CODE, advise_missing_clip, advise_rate, advise_scale
+from gradwatch_server.health.verdict.advice_growth import (
+    BOTTOM_CODE,
+    advise_missing_clip,
+    advise_rate,
+    advise_scale,
+    advise_small_start,
+)
 from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
@@ -141,6 +147,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
             BETA_CODE,
         ),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
+        *(advise_scale(scene, 0.9) if scene.start.largest_input > FAR_INPUT else []),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
@@ -216,9 +223,30 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         found.append(advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.5))
     if lead.is_at_ends:
         found.append(_advise_ends(layer))
-    effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
-    found += advise_scale(scene, 0.75 if scene.start.largest_input > FAR_INPUT else 0.35, effect)
+    found += _advise_far_input(scene)
+    found += advise_small_start(scene)
+    if (table := lead.table) is not None and table.is_recurrent(layer):
+        found.append(
+            Hypothesis(
+                "The end of the sequence is the same for every sample: padding stands behind it, or it is too long",
+                0.75,
+                f"{layer} gives what it holds after the last step of the sequence. Where that step, and many before "
+                "it, are padding, or where the sequence is longer than its memory, what came first is forgotten.",
+                "Mask the padding, or pad in front; take the state at each sample's own end; shorten the sequence.",
+                PADDING_CODE,
+            )
+        )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+PADDING_CODE: Final = """\
+x = tf.keras.layers.Embedding(n_words, 64, mask_zero=True)(words)       # layers behind it pass the padding over
+words = tf.keras.utils.pad_sequences(sequences, padding="pre")          # or: what matters comes last"""
+
+
+def _advise_far_input(scene: Scene) -> list[Hypothesis]:
+    effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
+    return advise_scale(scene, 0.75 if scene.start.largest_input > FAR_INPUT else 0.35, effect)
 
 
 ENDS_CODE: Final = """\

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
+from gradwatch_server.health.book import GRADIENT_NORM
 from gradwatch_server.health.cut import may_be_clipped
 from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.operation_table import Operation
-from gradwatch_server.health.verdict.advice_growth import LARGE_INPUT, SCALE_CODE, advise_rate, better_rate
+from gradwatch_server.health.verdict.advice_growth import (
+    LARGE_INPUT,
+    SCALE_CODE,
+    advise_rate,
+    advise_small_start,
+    better_rate,
+)
 from gradwatch_server.health.verdict.advice_misfit import BETA_CODE
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
 from gradwatch_server.health.verdict.operation import say_noun, say_place
@@ -94,6 +101,7 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     if lead.is_dead and function in {"softmax", ""}:
         found.append(_logits(is_last=function == ""))
     found.append(_start(lead))
+    found += advise_small_start(scene)
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
@@ -144,6 +152,7 @@ def advise_batch(lead: Plateau) -> list[Hypothesis]:
     """Causes of a loss that stays at what guessing among a batch's samples gives."""
     n = f"{lead.n_classes:,}"
     return [
+        *_twice(lead),
         Hypothesis(
             "A broadcast made the batch an axis of the scores",
             0.7,
@@ -160,6 +169,27 @@ def advise_batch(lead: Plateau) -> list[Hypothesis]:
             "Look at the spread of the embeddings over a batch; lower the temperature; normalise before the product.",
             "print(tf.math.reduce_std(embeddings, axis=0))           # near 0: collapsed",
         ),
+    ]
+
+
+TWICE_CODE: Final = """\
+logits = tf.matmul(a, b, transpose_b=True)                              # no tf.nn.softmax here
+loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)"""
+
+
+def _twice(lead: Plateau) -> list[Hypothesis]:
+    if lead.softmax is None:
+        return []
+    return [
+        Hypothesis(
+            f"A softmax taken twice{say_place(lead.softmax)}",
+            0.85,
+            "The scores pass a softmax in this line, and no logarithm is taken of it: a loss that expects logits takes "
+            "a second one. Probabilities lie between 0 and 1, so the second softmax is nearly the same for all: its "
+            "loss stays near that of guessing however sure the first one is.",
+            "Give the loss the scores themselves, and use the softmax for reading predictions only.",
+            TWICE_CODE,
+        )
     ]
 
 
@@ -185,6 +215,31 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
             "Here targets and outputs differ in their number of dimensions. " if lead.is_other_rank else "",
         ),
         _labels("the mean of its targets", 0.2 if lead.is_other_rank else 0.45),
+        *_rates(scene),
+    ]
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+TARGET_CODE: Final = """\
+mean, spread = y_train.mean(), y_train.std()
+model.fit(x_train, (y_train - mean) / spread)
+predictions = spread * model.predict(x) + mean"""
+
+
+def advise_zero_output(middle: float, spread: float, scene: Scene) -> list[Hypothesis]:
+    """Causes of a squared error that stays at the mean square of the targets."""
+    rate = scene.learning_rate
+    steps = "" if rate is None else f" Steps of {say_number(rate)} take long to add up to {say_number(middle)}."
+    found = [
+        Hypothesis(
+            "The targets are not scaled",
+            0.9,
+            f"They lie {say_number(middle)} away from 0, with a standard deviation of {say_number(spread)}. A model "
+            "starts by giving about 0, and an optimizer such as Adam moves each weight by no more than its rate at a "
+            f"step, however large the error is.{steps}",
+            "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
+            TARGET_CODE,
+        ),
         *_rates(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
@@ -241,6 +296,7 @@ def _labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
 def advise_plateau(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     """Causes of a loss that stays at what guessing gives."""
     found = [
+        *_twice(lead),
         *_scales(scene),
         *_sequences(lead.n_gates),
         _labels("the loss of guessing"),
@@ -315,6 +371,8 @@ def _rates(scene: Scene) -> list[Hypothesis]:
 
 
 SMALL_NORM: Final = 1e-5
+SAME_NORM: Final = 1e-4
+"""How near two medians of 20 global gradient norms are that a clip has set."""
 """A global gradient norm below which the loss hardly depends on the weights. Above it the rate is to blame."""
 
 
@@ -404,7 +462,21 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
             f"optimizer.learning_rate = {1e-3 if better is None else better:g}",
         )
     ]
-    if lead.gradient_norm < SMALL_NORM:
+    norm = scene.testimony.known.read(GRADIENT_NORM)
+    is_level = norm.initial and norm.recent and abs(norm.recent / norm.initial - 1) <= SAME_NORM
+    if is_level:
+        found.append(
+            Hypothesis(
+                "Every gradient is clipped to one and the same small norm before it is applied",
+                0.95,
+                f"The global gradient norm was {say_number(lead.gradient_norm)} at every step, to four digits: no two "
+                "batches give that by themselves. A clip at so small a norm leaves the direction and takes the "
+                "length, and an optimizer whose steps follow the gradient's size hardly moves.",
+                f"Clip at the norm that healthy steps have (often 1 to 10), not at {say_number(lead.gradient_norm)}.",
+                TAPE_CLIP_CODE,
+            )
+        )
+    elif lead.gradient_norm < SMALL_NORM:
         found.append(
             Hypothesis(
                 "The loss is scaled down",
@@ -417,7 +489,12 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
                 "optimizer = tf.keras.optimizers.Adam(1e-3)",
             )
         )
-    return found
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+TAPE_CLIP_CODE: Final = """\
+gradients, norm = tf.clip_by_global_norm(gradients, 1.0)
+tf.print(norm)                                           # the norm before the clip: most should be below the limit"""
 
 
 SCHEDULE_CODE: Final = """\

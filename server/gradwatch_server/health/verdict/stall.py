@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from gradwatch_server.health.episode import Alike, Flat, Plateau, SharedTarget, Standing, Still, Undone
@@ -19,6 +20,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_standing,
     advise_still,
     advise_undone,
+    advise_zero_output,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
@@ -96,6 +98,8 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
     )
     if lead.is_of_mean:
         return _tell_mean(lead, scene, name)
+    if lead.is_of_zero:
+        return _tell_zero_output(lead, scene, name)
     if lead.is_from_start:
         among = f"the {lead.n_classes:,} samples of a batch"
         meaning = (
@@ -154,6 +158,40 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
         is_final=lead.is_final,
     )
     return tell(lead, scene, title=title, evidence=evidence, hypotheses=advise_mean(lead, scene), subject=lead.name)
+
+
+def _tell_zero_output(lead: Plateau, scene: Scene, name: str) -> Finding:
+    """The finding of a squared error that stays at what giving 0 gives."""
+    n_steps, level = lead.last_step - lead.first_step + 1, say_number(lead.mean)
+    middle, spread = math.sqrt(max(lead.guess - lead.variance, 0.0)), math.sqrt(lead.variance)
+    title = (
+        f"{name} has not left {level} in {n_steps:,} steps: the outputs are still near 0, and the targets far from it"
+    )
+    if lead.is_final:
+        title = f"{name} ended at {level}: the outputs are still near 0, and the targets far from it"
+    if not lead.is_open:
+        title = (
+            f"{name} stood at {level} until {say_step(lead.last_step)}: the outputs were near 0, and the targets not"
+        )
+    evidence = scene.evidence(
+        f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average. The mean "
+        f"square of the targets is {say_number(lead.guess)}: a model that gives 0 for every input has just that "
+        f"squared error. Their mean is {say_number(middle)} away from 0, their standard deviation "
+        f"{say_number(spread)}; giving the mean alone would leave {say_number(lead.variance)}.",
+        level=lead.mean,
+        spread=lead.spread,
+        guess=lead.guess,
+        is_target_square=True,
+        is_final=lead.is_final,
+    )
+    return tell(
+        lead,
+        scene,
+        title=title,
+        evidence=evidence,
+        hypotheses=advise_zero_output(middle, spread, scene),
+        subject=lead.name,
+    )
 
 
 def tell_shared_target(lead: SharedTarget, scene: Scene) -> Finding:
