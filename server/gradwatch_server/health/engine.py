@@ -351,7 +351,9 @@ class Engine:
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table
                 episode.n_gates = table.count_gates(table.kernels)
-                episode.has_labels = not applied[0].targets.is_constant
+                # Whose inputs are seen and that has no targets may be a player of whom the other is not watched.
+                is_player = bool(table.entering("input")) and not table.entering("target")
+                episode.has_labels = not (applied[0].targets.is_constant or (is_player and not episode.is_early))
                 episode.softmax = find_lone_softmax(applied[0].operations)
                 if episode.is_early:
                     ratio = testimony.known.read(UPDATE_RATIO, applied[0].number).recent

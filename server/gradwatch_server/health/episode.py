@@ -529,7 +529,8 @@ class Plateau(Episode):
         is_final: whether these are the last values of a run that has ended.
         start: of such a run, the median of its first values.
         n_gates: of the model's first recurrent layer, 0 where it has none.
-        has_labels: whether the targets, if there are any, are not one and the same number all along.
+        has_labels: whether classes may be told apart: the targets are not one and the same number all along, and not
+            known to be none.
         softmax: a softmax in the user's own lines, outside all layers, of which no logarithm is taken there.
     """
 

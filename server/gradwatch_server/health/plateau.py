@@ -217,14 +217,12 @@ class _Sample(NamedTuple):
 def count_classes(tables: Sequence[TensorTable]) -> int:
     """How many classes a run tells apart: the width of its last layer, 2 for a single output; 0 where it is not known.
 
-    Several streams are a game of several models, whose losses need not fall; so may be one whose inputs are seen and
-    that has no targets, of which the other player is not watched.
+    Several streams are a game of several models, whose losses need not fall.
     """
     if len(tables) != 1:
         return 0
     table = tables[0]
-    is_without_targets = table.entering("input") and not table.entering("target")
-    if not len(table.kernels) or is_without_targets:
+    if not len(table.kernels):
         return 0
     kernel = table.gradient[table.kernels[-1]]
     if len(table.activation) and table.functions[int(table.activation[-1])] == "sigmoid":
