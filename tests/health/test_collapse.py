@@ -59,6 +59,25 @@ def test_a_feature_far_larger_than_the_others_makes_samples_alike() -> None:
     assert found.hypotheses[0].cause == "The inputs are not scaled"
 
 
+@pytest.mark.parametrize(("factor", "is_small"), [(1e-5, True), (1e-2, False)])
+def test_a_start_too_small_for_the_depth_comes_first(factor: float, is_small: bool) -> None:
+    sick = run().draw_together([1, 2], TOGETHER)
+    sick.statistics[0, sick.columns("activation", [2])[0], COLUMN["std"]] *= factor
+    (found,) = sick.feed().findings()
+    assert (found.hypotheses[0].cause == "The weights start too small for the depth") == is_small
+
+
+@pytest.mark.parametrize(("kernel", "is_sequence"), [((64, 192), True), ((64, 64, 3), False)])
+def test_the_end_of_a_sequence_that_is_the_same_for_all(kernel: tuple[int, ...], is_sequence: bool) -> None:
+    """A gated recurrent layer has a kernel for its input and one, as wide, for its own units."""
+    variables = [("read/cell/kernel", (30, 192), "float32"), ("read/cell/recurrent_kernel", kernel, "float32")]
+    layers = [("words", 64, None), ("read", 64, None), ("head", 64, None)]
+    sick = Run([*variables, *dense(1)], n_steps=N, layers=layers).set_loss(0.69)
+    (found,) = sick.draw_together([1, 2], TOGETHER).feed().findings()
+    assert found.layer == "read"
+    assert found.hypotheses[0].cause.startswith("The end of the sequence is the same") == is_sequence
+
+
 def test_large_steps_are_among_the_suspects() -> None:
     sick = run().draw_together([1, 2], TOGETHER).scale("update", 50.0)
     (found,) = sick.feed().findings()

@@ -41,6 +41,14 @@ def test_a_loss_that_ended_at_guessing(batch: int) -> None:
     assert found.hypotheses
 
 
+def test_one_player_of_a_game_has_no_labels() -> None:
+    """Its inputs are seen and it has no targets: what it wants to hear is told by another model, not watched."""
+    for inputs, n_found in [([("input", 8)], 0), ([("input", 8), ("target", 1)], 1)]:
+        engine = Run(dense(3), n_steps=N, inputs=inputs).set_loss(noisy(GUESS)).feed()
+        engine.finish()
+        assert len(engine.findings()) == n_found
+
+
 @pytest.mark.parametrize(
     "loss",
     [noisy(GUESS * np.linspace(1.0, 1.2, N)), noisy(GUESS + 3 * np.exp(-np.arange(N) / 10.0))],

@@ -42,6 +42,13 @@ def test_a_loss_that_was_thrown_up_is_compared_with_what_it_was_before() -> None
     assert [one.kind for one in run().set_loss(loss).scale("update", FIRST).feed().findings()] == ["lr_too_high"]
 
 
+@pytest.mark.parametrize(("level", "is_told"), [(1.4, True), (0.9, False)])
+def test_a_loss_that_was_thrown_up_must_come_down_to_half_of_what_it_was(level: float, is_told: bool) -> None:
+    loss = np.where(np.arange(N) < 30, 20.0, level)
+    loss[0] = 2.3
+    assert bool(run().set_loss(loss).scale("update", FIRST).feed().findings()) == is_told
+
+
 def from_zero() -> Run:
     """The first update is all that the weights are, as where kernels begin at 0, and with FTRL."""
     healthy = run().scale("update", FIRST)
@@ -81,6 +88,14 @@ def test_weights_that_hardly_move(batch: int, every: int) -> None:
     assert 1e-6 <= found.evidence["ratio"] < 2e-5
     rate = float(found.hypotheses[0].code.rpartition("=")[2])
     assert rate == pytest.approx(1e-3 * 1e-3 / found.evidence["ratio"], rel=0.5)
+
+
+@pytest.mark.parametrize(("noise", "is_clipped"), [(1e-6, True), (1e-2, False)])
+def test_weights_that_hardly_move_since_every_gradient_is_clipped_to_one_norm(noise: float, is_clipped: bool) -> None:
+    sick = run().scale("update", 1e-3)
+    sick.scalars[:, 2] = 1e-3 * (1 + noise * np.random.default_rng(0).standard_normal(N))
+    (found,) = sick.feed().findings()
+    assert ("clipped to one and the same" in found.hypotheses[0].cause) == is_clipped
 
 
 def test_weights_that_move_in_the_end_are_told_in_the_past() -> None:

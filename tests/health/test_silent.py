@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradwatch_server.health import Engine
-from tests.health.streams import COLUMN, NORMS, Run, dense
+from tests.health.streams import COLUMN, NORMS, Run, dense, forward
 from tests.numerics.reference import row
 
 N = 300
@@ -206,9 +206,9 @@ def test_weights_broken_at_the_first_row(dtype: str, is_given: bool) -> None:
 # -- a loss that guesses among the samples of a batch ------------------------------------------------------------------
 
 
-def guessing(level: float, n: int = N, n_classes: int = 10) -> Run:
+def guessing(level: float, n: int = N, n_classes: int = 10, **options: Any) -> Run:
     noise = 0.01 * np.random.default_rng(1).standard_normal(n)
-    return Run(dense(4, n_classes), n_steps=n, inputs=[("input", 8)]).set_loss(level + noise)
+    return Run(dense(4, n_classes), n_steps=n, inputs=[("input", 8)], **options).set_loss(level + noise)
 
 
 @pytest.mark.parametrize("batch", [1, 64, N])
@@ -217,6 +217,13 @@ def test_a_loss_at_the_logarithm_of_the_batch(batch: int) -> None:
     assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
     assert "guessing among the 64 samples of a batch" in found.title
     assert causes(found)[0] == "A broadcast made the batch an axis of the scores"
+
+
+@pytest.mark.parametrize(("others", "is_twice"), [([], True), (["Log"], False)])
+def test_a_softmax_that_no_logarithm_is_taken_of_is_taken_twice(others: list[str], is_twice: bool) -> None:
+    own = [forward(kind, kind, code=f"{kind.lower()}(scores)", line=9) for kind in ["Softmax", *others]]
+    (found,) = guessing(float(np.log(64)), operations=own).feed().findings()
+    assert (causes(found)[0] == "A softmax taken twice (train.py:9)") == is_twice
 
 
 def test_targets_that_are_one_number_are_no_labels() -> None:
@@ -323,6 +330,25 @@ def test_targets_of_another_rank_than_the_outputs_are_broadcast() -> None:
 @pytest.mark.parametrize("level", [0.3, 0.9, 1.1, 4.0])
 def test_another_level_than_the_variance_says_nothing(level: float) -> None:
     assert not mean_guesser(level).feed().findings()
+
+
+@pytest.mark.parametrize("batch", [1, 64, N])
+def test_targets_that_the_outputs_do_not_come_to(batch: int) -> None:
+    """The loss is the mean square of the targets, of which the variance is a hundredth: the model gives 0."""
+    sick = mean_guesser(101.0, mean=30.0, std=3.0)
+    sick.scalars[:, 0] = 909.0 * (1 + 0.01 * np.random.default_rng(3).standard_normal(len(sick.steps)))
+    (found,) = sick.feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
+    assert found.title.endswith("in 600 steps: the outputs are still near 0, and the targets far from it")
+    assert found.evidence["guess"] == pytest.approx(909.0, rel=0.01)
+    assert "30" in found.evidence["summary"]
+    assert causes(found)[0] == "The targets are not scaled"
+    assert not sick.set_loss(1.3 * sick.scalars[:, 0]).feed().findings(), "another level says nothing"
+
+
+def test_targets_around_0_are_no_reason_to_stay_there() -> None:
+    (found,) = mean_guesser(std=3.0).feed().findings()
+    assert "is_target_square" not in found.evidence
 
 
 def test_what_hardly_moves_has_not_settled_anywhere() -> None:
@@ -461,10 +487,10 @@ def test_targets_out_of_reach_in_few_batches_are_outliers() -> None:
     assert not seldom.feed().findings()
 
 
-def shrinking(weights: float, layers: list[tuple[str, int, str | None]] = RELUS) -> Run:
+def shrinking(weights: float, layers: list[tuple[str, int, str | None]] = RELUS, **options: Any) -> Run:
     """The second layer's output falls to a thousandth, and its kernel to some part, while the loss falls far."""
     factor = np.maximum(np.exp(-np.arange(N) / 10.0), 1e-3)
-    sick = run(layers=layers).set_loss(2.3 * np.exp(-np.arange(N) / 20.0))
+    sick = run(layers=layers, **options).set_loss(2.3 * np.exp(-np.arange(N) / 20.0))
     column = sick.columns("activation", [1])[0]
     sick.statistics[:, column, COLUMN["std"]] *= factor
     return sick.scale("weight", np.where(np.arange(N) < 20, 1.0, weights), [2])
@@ -477,6 +503,13 @@ def test_an_output_that_shrinks_to_nothing(weights: float, cause: str, batch: in
     assert (found.kind, found.layer) == ("dead_units", "dense_1")
     assert 20 <= found.first_step <= 45
     assert causes(found)[0].startswith(cause)
+
+
+def test_an_output_that_shrinks_beside_an_input_far_out_of_scale() -> None:
+    sick = shrinking(1.0, inputs=[("input", 8)])
+    sick.statistics[:, sick.columns("input", [0])[0], COLUMN["max"]] = 2.8e6
+    (found,) = sick.feed().findings()
+    assert causes(found)[0] == "The inputs are not scaled"
 
 
 @pytest.mark.parametrize("batch", [1, 64])
