@@ -30,7 +30,7 @@ from tensorflow.python.framework import kernels, op_def_registry
 
 from benchmarks.models import MODELS
 from benchmarks.overhead import Variant
-from gradwatch import statistic
+from gradwatch import shared, statistic
 
 ON_HOST = {"Const", "Fill", "Range", "Reshape", "If", "StatelessIf"}
 """Ops of which a shape or a condition is on the host, and no data."""
@@ -80,7 +80,11 @@ def main() -> None:
             f"tensorflow {tf.__version__} is not built for CUDA and knows no kernel of a GPU: install `tensorflow`"
         )
     keras.config.set_dtype_policy("mixed_float16" if options.mixed else "float32")
-    with tempfile.TemporaryDirectory() as directory, mock.patch.object(statistic, "has_gpu", return_value=True):
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        mock.patch.object(statistic, "has_gpu", return_value=True),
+        mock.patch.object(shared, "has_gpu", return_value=True),
+    ):
         os.environ["GRADWATCH_DIR"] = directory
         for model in options.models:
             variant = Variant("everything", MODELS[model], url="http://127.0.0.1:9", jit=False)

@@ -18,8 +18,11 @@ from tensorflow.python.ops import control_flow_util_v2
 
 from gradwatch.ring import create_untraced
 
-__all__ = ["SharedFunction"]
+__all__ = ["SharedFunction", "has_gpu"]
 
+APART_INPUTS: Final = 32
+"""From so many inputs on the branches stay functions, which one device runs: an op for each input of each branch in the
+step's own graph takes longer to pass by than to call a function, and to optimize longer than in proportion to them."""
 TRACES_MAX: Final = 256
 """Traces of one function that are kept: new types or shapes make new ones."""
 Tensor = Any  # tensorflow ships no types
@@ -84,8 +87,9 @@ class SharedFunction:
             output_shapes=[_common(*pair) for pair in zip(trace.outputs, constant.outputs, strict=True)],
         )
         op = found[0].op
-        # As `tf.cond` does it: a branch that is not taken is then an op or two that are passed by.
-        control_flow_util_v2.maybe_set_lowering_attr(op)
+        if len(op.inputs) < APART_INPUTS or has_gpu() or tf.distribute.has_strategy():
+            # As `tf.cond` does it: a branch that is not taken is then an op or two that are passed by.
+            control_flow_util_v2.maybe_set_lowering_attr(op)
         if variables:  # and what only reads a variable need not wait for others who do
             places = range(1 + len(tensors), 1 + len(tensors) + len(variables))
             ops.set_int_list_attr(op, auto_control_deps_utils.READ_ONLY_RESOURCE_INPUTS_ATTR, list(places))
@@ -106,6 +110,11 @@ class SharedFunction:
         specs = [tf.TensorSpec(shape, dtype) for shape, dtype in given] + [tf.TensorSpec([], tf.resource)] * len(read)
         # Not inlined, what is seldom due costs a step one op to pass by, not a hundred.
         return _traced(function, specs, {"_noinline": True})
+
+
+def has_gpu() -> bool:
+    """Whether the process has a GPU, so that what is traced may run there."""
+    return bool(tf.config.list_logical_devices("GPU"))
 
 
 def _static_shape(tensor: Tensor) -> tuple[int | None, ...] | None:

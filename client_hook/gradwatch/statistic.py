@@ -24,7 +24,7 @@ from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import FIRST_STATISTICS, STATISTICS
-from gradwatch.shared import SharedFunction
+from gradwatch.shared import SharedFunction, has_gpu
 
 __all__ = [
     "NOTHING",
@@ -33,7 +33,6 @@ __all__ = [
     "dense_values",
     "estimate_size",
     "full_block",
-    "has_gpu",
     "is_under_xla",
     "layer_row",
     "layer_rows_where",
@@ -377,11 +376,6 @@ def _zero_count(vector: Tensor) -> Tensor:
 def estimate_size(shape: Iterable[int | None]) -> int:
     """Elements of a tensor of some shape; an unknown dimension counts as a usual batch."""
     return math.prod(dimension or USUAL_BATCH for dimension in shape)
-
-
-def has_gpu() -> bool:
-    """Whether the process has a GPU, so that what is traced may run there."""
-    return bool(tf.config.list_logical_devices("GPU"))
 
 
 def _exact_sums(x: Tensor, mask: Tensor | None) -> Tensor:
