@@ -61,6 +61,9 @@ def test_a_feature_far_larger_than_the_others_makes_samples_alike() -> None:
 
 @pytest.mark.parametrize(("factor", "is_small"), [(1e-5, True), (1e-2, False)])
 def test_a_start_too_small_for_the_depth_comes_first(factor: float, is_small: bool) -> None:
+    far = run().draw_together([1, 2], TOGETHER)
+    far.statistics[0, far.columns("activation", [0])[0], COLUMN["std"]] /= factor
+    assert "start too small" not in far.feed().findings()[0].hypotheses[0].cause, "what was out of scale may shrink"
     sick = run().draw_together([1, 2], TOGETHER)
     sick.statistics[0, sick.columns("activation", [2])[0], COLUMN["std"]] *= factor
     (found,) = sick.feed().findings()

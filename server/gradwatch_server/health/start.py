@@ -33,7 +33,8 @@ class Start:
         previous: and the one before it.
         n_samples: samples in the first batch, by its first input; 0 while not looked at.
         kernel_norm: the norm of all kernels when they were first read and finite; NaN while they were not.
-        shrunk: the least variance of any layer's output over that of the first layer's; NaN while not looked at.
+        shrunk: the least variance of any layer's output over that of the first layer's, or over 1 where that is less:
+            what was far out of scale may well shrink; NaN while not looked at.
         lone_norm: a layer that normalises by its batch, and that got a batch of a single number for each of its units;
             "" for none.
     """
@@ -74,7 +75,7 @@ class Start:
             known, np.abs(np.log(np.where(known, variance[1:], 1) / np.where(known, variance[:-1], 1))), 0
         )
         is_seen = (variance > 0) & np.isfinite(variance)
-        self.shrunk = float(variance[is_seen].min() / variance[is_seen][0])
+        self.shrunk = float(variance[is_seen].min() / min(variance[is_seen][0], 1.0))
         place = int(np.argmax(distance))
         self.ratio = float(variance[place + 1] / variance[place])
         self.layer, self.previous = table.names[columns[place + 1]], table.names[columns[place]]

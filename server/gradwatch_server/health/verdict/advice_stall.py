@@ -10,6 +10,7 @@ from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.series import Reading
 from gradwatch_server.health.verdict.advice_growth import (
     LARGE_INPUT,
     SCALE_CODE,
@@ -371,8 +372,10 @@ def _rates(scene: Scene) -> list[Hypothesis]:
 
 
 SMALL_NORM: Final = 1e-5
-SAME_NORM: Final = 1e-4
+SAME_NORM: Final = 1e-5
 """How near two medians of 20 global gradient norms are that a clip has set."""
+SAME_LOSS: Final = 1e-3
+"""How near two medians of 20 losses are where every step may see the same data: then gradients are the same as well."""
 """A global gradient norm below which the loss hardly depends on the weights. Above it the rate is to blame."""
 
 
@@ -462,14 +465,13 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
             f"optimizer.learning_rate = {1e-3 if better is None else better:g}",
         )
     ]
-    norm = scene.testimony.known.read(GRADIENT_NORM)
-    is_level = norm.initial and norm.recent and abs(norm.recent / norm.initial - 1) <= SAME_NORM
-    if is_level:
+    norm, loss = scene.testimony.known.read(GRADIENT_NORM), scene.testimony.known.read_loss()
+    if _is_same(norm, SAME_NORM) and not _is_same(loss, SAME_LOSS):
         found.append(
             Hypothesis(
                 "Every gradient is clipped to one and the same small norm before it is applied",
                 0.95,
-                f"The global gradient norm was {say_number(lead.gradient_norm)} at every step, to four digits: no two "
+                f"The global gradient norm was {say_number(lead.gradient_norm)} at every step, to five digits: no two "
                 "batches give that by themselves. A clip at so small a norm leaves the direction and takes the "
                 "length, and an optimizer whose steps follow the gradient's size hardly moves.",
                 f"Clip at the norm that healthy steps have (often 1 to 10), not at {say_number(lead.gradient_norm)}.",
@@ -490,6 +492,12 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
             )
         )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _is_same(reading: Reading, within: float) -> bool:
+    """Whether a scalar is what it was at first, to a share of itself; not where it is not known."""
+    first, last = reading.initial, reading.recent
+    return first is not None and last is not None and abs(last - first) <= within * abs(first)
 
 
 TAPE_CLIP_CODE: Final = """\
