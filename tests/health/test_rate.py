@@ -49,6 +49,15 @@ def test_a_loss_that_was_thrown_up_must_come_down_to_half_of_what_it_was(level: 
     assert bool(run().set_loss(loss).scale("update", FIRST).feed().findings()) == is_told
 
 
+@pytest.mark.parametrize(("level", "falls"), [(2.3, "does not fall"), (1.4, "hardly falls")])
+def test_large_updates_say_what_became_of_the_loss(level: float, falls: str) -> None:
+    loss = np.where(np.arange(N) < 30, 20.0, level)
+    loss[0] = 2.3
+    (found,) = run().set_loss(loss).scale("update", 200.0).feed().findings()
+    assert f"the loss {falls}: the learning rate looks too high" in found.title
+    assert f"The loss was 2.3 before, and {level:g} (median of 20) by step" in found.evidence["summary"]
+
+
 def from_zero() -> Run:
     """The first update is all that the weights are, as where kernels begin at 0, and with FTRL."""
     healthy = run().scale("update", FIRST)

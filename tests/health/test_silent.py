@@ -506,10 +506,11 @@ def test_an_output_that_shrinks_to_nothing(weights: float, cause: str, batch: in
 
 
 def test_an_output_that_shrinks_beside_an_input_far_out_of_scale() -> None:
-    sick = shrinking(1.0, inputs=[("input", 8)])
-    sick.statistics[:, sick.columns("input", [0])[0], COLUMN["max"]] = 2.8e6
+    sick = shrinking(1.0, inputs=[("input/ph", 1), ("input/pressure", 1)])
+    sick.statistics[:, sick.columns("input", [1])[0], COLUMN["max"]] = 2.8e6
     (found,) = sick.feed().findings()
     assert causes(found)[0] == "The inputs are not scaled"
+    assert "enter the model in `pressure`," in found.hypotheses[0].why
 
 
 @pytest.mark.parametrize("batch", [1, 64])

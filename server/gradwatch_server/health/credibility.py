@@ -35,7 +35,7 @@ from gradwatch_server.health.plateau import LEVEL_TOLERANCE
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.series import Reading
 
-__all__ = ["is_credible"]
+__all__ = ["FALLEN_SHARE", "is_credible"]
 
 LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""

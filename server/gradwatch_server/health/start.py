@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.unit import largest_input
+from gradwatch_server.health.unit import largest_input, widest_input
 
 __all__ = ["Start", "read_kernels"]
 
@@ -27,6 +27,7 @@ class Start:
 
     Attributes:
         largest_input: the largest |value| that entered the model, NaN while not looked at.
+        widest_input: the input that holds it, where there are several; "" elsewhere.
         ratio: the variance of one layer's output over that of the layer before, where it differs most; NaN while not
             looked at.
         layer: that layer.
@@ -40,6 +41,7 @@ class Start:
     """
 
     largest_input: float = float("nan")
+    widest_input: str = ""
     ratio: float = float("nan")
     layer: str = ""
     previous: str = ""
@@ -55,6 +57,7 @@ class Start:
             seen = np.flatnonzero(block.is_captured[:, table.input].any(axis=1))
             if len(seen):
                 self.largest_input = largest_input(block, int(seen[0]), table)
+                self.widest_input = widest_input(block, int(seen[0]), table)
                 self.n_samples = _count_samples(block, int(seen[0]), table)
         if np.isnan(self.ratio) and len(table.activation) > 1:
             seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))

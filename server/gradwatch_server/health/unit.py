@@ -16,7 +16,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Flat, Phase
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["FlatRule", "is_dying", "largest_input"]
+__all__ = ["FlatRule", "is_dying", "largest_input", "widest_input"]
 
 EARLY_ROWS: Final = 5
 """Rows whose median is a layer's own past."""
@@ -191,9 +191,22 @@ def is_dying(function: str | None) -> bool:
 
 def largest_input(block: Block, row: int, table: TensorTable) -> float:
     """The largest |value| that entered the model, NaN where it was not looked at."""
-    columns = table.entering("input")
-    ends = np.abs(block.statistics[row, columns][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
+    ends = _input_ends(block, row, table)
     return float(np.nanmax(ends)) if ends.size and not np.isnan(ends).all() else float("nan")
+
+
+def widest_input(block: Block, row: int, table: TensorTable) -> str:
+    """The name of the input that holds the largest |value|, where there are several and it was looked at; else ""."""
+    columns, ends = table.entering("input"), _input_ends(block, row, table)
+    if len(columns) < 2 or np.isnan(ends).all():
+        return ""
+    return table.names[columns[int(np.nanargmax(ends)) // 2]].partition("/")[2]
+
+
+def _input_ends(block: Block, row: int, table: TensorTable) -> npt.NDArray[np.float64]:
+    """The magnitudes of the least and the largest value of each input, ``[n, 2]``."""
+    names = [COLUMN["min"], COLUMN["max"]]
+    return np.abs(block.statistics[row, table.entering("input")][:, names].astype(np.float64))
 
 
 def _next_function(table: TensorTable, column: int) -> str | None:

@@ -159,14 +159,15 @@ STEPS_WITH_INPUT: Final = "The gradient of the first kernel is in proportion to 
 
 def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT) -> list[Hypothesis]:
     """The inputs are not scaled, where their size is known and far from usual; and what that does."""
-    largest = scene.start.largest_input
+    largest, name = scene.start.largest_input, scene.start.widest_input
     if not largest > LARGE_INPUT:
         return []
+    where = f" in `{name}`" if name else ""
     return [
         Hypothesis(
             "The inputs are not scaled",
             confidence,
-            f"Values up to {say_number(largest)} enter the model, where about [-1, 1] is usual. {effect}",
+            f"Values up to {say_number(largest)} enter the model{where}, where about [-1, 1] is usual. {effect}",
             "Scale every feature to about [-1, 1], or normalise as the first layer.",
             SCALE_CODE,
         )

@@ -454,10 +454,12 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
     said = "" if rate is None else f" of {say_number(rate)}"
     better = None if rate is None else better_rate(rate, lead.ratio)
     n_steps = float(f"{0.1 / lead.ratio:.0e}")
+    norm, loss = scene.testimony.known.read(GRADIENT_NORM), scene.testimony.known.read_loss()
+    is_clipped = _is_same(norm, SAME_NORM) and not _is_same(loss, SAME_LOSS)
     found = [
         Hypothesis(
             "The learning rate is too small",
-            0.85,
+            0.4 if is_clipped else 0.85,
             f"With a rate{said} it takes at least {n_steps:,.0f} steps to change the weights by a tenth. Updates are "
             f"usually about {USUAL_RATIO:g} of the weights, {USUAL_RATIO / lead.ratio:,.0f} times what they are here.",
             "Raise the learning rate"
@@ -465,8 +467,7 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
             f"optimizer.learning_rate = {1e-3 if better is None else better:g}",
         )
     ]
-    norm, loss = scene.testimony.known.read(GRADIENT_NORM), scene.testimony.known.read_loss()
-    if _is_same(norm, SAME_NORM) and not _is_same(loss, SAME_LOSS):
+    if is_clipped:
         found.append(
             Hypothesis(
                 "Every gradient is clipped to one and the same small norm before it is applied",

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Final
 
+from gradwatch_server.health.credibility import FALLEN_SHARE
 from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.exploding import HARM_FACTOR
 from gradwatch_server.health.finding import CRITICAL, Finding
@@ -111,13 +112,22 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
 
 def _say_large(lead: Rate, scene: Scene) -> tuple[str, str]:
     """Title and summary of updates that have been too large for long."""
-    title = f"Updates are {lead.ratio:.0%} of the weights and the loss does not fall: the learning rate looks too high"
+    first, loss = scene.testimony.onset.read_loss(), scene.testimony.known.read_loss()
+    before = first.value if first.before is None else first.before
+    has_fallen = before is not None and loss.recent is not None and loss.recent < FALLEN_SHARE * before
+    falls = "hardly falls" if has_fallen else "does not fall"
+    title = f"Updates are {lead.ratio:.0%} of the weights and the loss {falls}: the learning rate looks too high"
     if scene.incident.has_nonfinite:
         title = f"Updates were {lead.ratio:.0%} of the weights{_say_end(scene)}: the learning rate is too high"
     summary = (
         f"From {say_step(lead.first_step)} on the median update was {say_number(lead.ratio)} of the weights it "
         f"changed, where {USUAL_RATIO:g} is usual"
     )
+    if before is not None and loss.recent is not None:
+        known = say_step(lead.known_step)
+        summary += (
+            f". The loss was {say_number(before)} before, and {say_number(loss.recent)} (median of 20) by {known}"
+        )
     return title, summary
 
 
