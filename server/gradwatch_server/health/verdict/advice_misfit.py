@@ -126,7 +126,7 @@ def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
 def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer's output that shrank to next to nothing."""
     is_shrunk, ratio = lead.weight_factor < SHRUNK, scene.update_ratio
-    is_thrown = ratio is not None and ratio > RATIO_LIMIT
+    is_thrown, is_far = ratio is not None and ratio > RATIO_LIMIT, scene.start.largest_input > FAR_INPUT
     found = [
         Hypothesis(
             "Regularisation or weight decay outweighs the loss",
@@ -139,7 +139,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         ),
         Hypothesis(
             f"A penalty on what {layer} gives outweighs what it is good for",
-            0.3 if is_shrunk or is_thrown else 0.8,
+            0.3 if is_shrunk or is_thrown or is_far else 0.8,
             "The weights are there still, and the output is not: a term of the loss is smallest where this output is "
             "0. In a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told "
             "nothing of the input, and gives the mean.",
@@ -147,7 +147,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
             BETA_CODE,
         ),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
-        *(advise_scale(scene, 0.9) if scene.start.largest_input > FAR_INPUT else []),
+        *(advise_scale(scene, 0.9) if is_far else []),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
@@ -175,10 +175,14 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
             f"The loss went from {say_number(loss.initial or 0.0)} to {say_number(loss.recent or 0.0)} as it happened. "
         )
     )
+    table = lead.table
+    is_sequence = table is not None and table.is_recurrent(layer)
+    # A loss with targets holds samples apart; where the layer also reads a sequence, its end is the likelier cause.
+    is_asked = is_sequence and table is not None and bool(table.entering("target"))
     found = [
         Hypothesis(
             "The outputs collapse: nothing in the loss holds different samples apart",
-            0.7 if is_lower and not is_game else 0.4,
+            0.1 if is_asked else 0.7 if is_lower and not is_game else 0.4,
             f"{went}A loss that only draws pairs together is smallest when everything is the same point: two views of "
             "a sample agree, and so does everything else.",
             "Let one side learn only (`tf.stop_gradient` on the other, and a predictor before the first), add pairs "
@@ -187,7 +191,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         ),
         Hypothesis(
             "A penalty outweighs what tells samples apart",
-            (0.3 if (loss.initial or 0.0) > 0 else 0.1) if is_lower else 0.45,
+            0.1 if is_asked else (0.3 if (loss.initial or 0.0) > 0 else 0.1) if is_lower else 0.45,
             f"A penalty takes what {layer} makes of the input, and leaves what it gives for any input (its biases). In "
             "a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told nothing of "
             "the input, and gives the mean of all samples.",
@@ -225,7 +229,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         found.append(_advise_ends(layer))
     found += _advise_far_input(scene)
     found += advise_small_start(scene)
-    if (table := lead.table) is not None and table.is_recurrent(layer):
+    if is_sequence:
         found.append(
             Hypothesis(
                 "The end of the sequence is the same for every sample: padding stands behind it, or it is too long",
@@ -240,8 +244,10 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
 
 
 PADDING_CODE: Final = """\
-x = tf.keras.layers.Embedding(n_words, 64, mask_zero=True)(words)       # layers behind it pass the padding over
-words = tf.keras.utils.pad_sequences(sequences, padding="pre")          # or: what matters comes last"""
+# Either: layers behind it pass the padding (0) over
+x = tf.keras.layers.Embedding(n_words, 64, mask_zero=True)(words)
+# or: what matters comes last
+words = tf.keras.utils.pad_sequences(sequences, padding="pre")"""
 
 
 def _advise_far_input(scene: Scene) -> list[Hypothesis]:

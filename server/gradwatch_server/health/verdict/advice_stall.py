@@ -174,7 +174,7 @@ def advise_batch(lead: Plateau) -> list[Hypothesis]:
 
 
 TWICE_CODE: Final = """\
-logits = tf.matmul(a, b, transpose_b=True)                              # no tf.nn.softmax here
+logits = tf.matmul(a, b, transpose_b=True)      # times your own factor, if there is one; no tf.nn.softmax here
 loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)"""
 
 
@@ -185,7 +185,7 @@ def _twice(lead: Plateau) -> list[Hypothesis]:
         Hypothesis(
             f"A softmax taken twice{say_place(lead.softmax)}",
             0.85,
-            "The scores pass a softmax in this line, and no logarithm is taken of it: a loss that expects logits takes "
+            "The scores pass a softmax there, and no logarithm is taken of it: a loss that expects logits takes "
             "a second one. Probabilities lie between 0 and 1, so the second softmax is nearly the same for all: its "
             "loss stays near that of guessing however sure the first one is.",
             "Give the loss the scores themselves, and use the softmax for reading predictions only.",
@@ -450,16 +450,17 @@ def advise_undone(often: str) -> list[Hypothesis]:
 
 def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
     """Causes of weights that hardly move."""
+    norm, loss = scene.testimony.known.read(GRADIENT_NORM), scene.testimony.known.read_loss()
+    if _is_same(norm, SAME_NORM) and not _is_same(loss, SAME_LOSS):
+        return [_advise_one_norm(say_number(lead.gradient_norm))]
     rate = scene.learning_rate
     said = "" if rate is None else f" of {say_number(rate)}"
     better = None if rate is None else better_rate(rate, lead.ratio)
     n_steps = float(f"{0.1 / lead.ratio:.0e}")
-    norm, loss = scene.testimony.known.read(GRADIENT_NORM), scene.testimony.known.read_loss()
-    is_clipped = _is_same(norm, SAME_NORM) and not _is_same(loss, SAME_LOSS)
     found = [
         Hypothesis(
             "The learning rate is too small",
-            0.4 if is_clipped else 0.85,
+            0.85,
             f"With a rate{said} it takes at least {n_steps:,.0f} steps to change the weights by a tenth. Updates are "
             f"usually about {USUAL_RATIO:g} of the weights, {USUAL_RATIO / lead.ratio:,.0f} times what they are here.",
             "Raise the learning rate"
@@ -467,19 +468,7 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
             f"optimizer.learning_rate = {1e-3 if better is None else better:g}",
         )
     ]
-    if is_clipped:
-        found.append(
-            Hypothesis(
-                "Every gradient is clipped to one and the same small norm before it is applied",
-                0.95,
-                f"The global gradient norm was {say_number(lead.gradient_norm)} at every step, to five digits: no two "
-                "batches give that by themselves. A clip at so small a norm leaves the direction and takes the "
-                "length, and an optimizer whose steps follow the gradient's size hardly moves.",
-                f"Clip at the norm that healthy steps have (often 1 to 10), not at {say_number(lead.gradient_norm)}.",
-                TAPE_CLIP_CODE,
-            )
-        )
-    elif lead.gradient_norm < SMALL_NORM:
+    if lead.gradient_norm < SMALL_NORM:
         found.append(
             Hypothesis(
                 "The loss is scaled down",
@@ -492,7 +481,20 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
                 "optimizer = tf.keras.optimizers.Adam(1e-3)",
             )
         )
-    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+    return found
+
+
+def _advise_one_norm(norm: str) -> Hypothesis:
+    return Hypothesis(
+        "Every gradient is clipped to one and the same small norm before it is applied",
+        0.95,
+        f"The global gradient norm, as the optimizer gets it, was {norm} at every step, to five digits: no two batches "
+        "give that by themselves. A clip at so small a norm leaves the direction and takes the length, and an "
+        "optimizer whose steps follow the gradient's size hardly moves.",
+        f"Clip at a norm that healthy steps have, not at {norm}: often 1 to 10, more where the loss is a sum. Leave "
+        "the learning rate as it is.",
+        TAPE_CLIP_CODE,
+    )
 
 
 def _is_same(reading: Reading, within: float) -> bool:
