@@ -222,9 +222,9 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
 
 
 TARGET_CODE: Final = """\
-mean, spread = y_train.mean(), y_train.std()
-model.fit(x_train, (y_train - mean) / spread)
-predictions = spread * model.predict(x) + mean"""
+mean, spread = targets.mean(), targets.std()             # of the training data, once
+targets = (targets - mean) / spread                      # what the loss is given, in `fit` or in a loop
+predictions = spread * model(inputs) + mean              # where they are used"""
 
 
 def advise_zero_output(middle: float, spread: float, scene: Scene) -> list[Hypothesis]:
