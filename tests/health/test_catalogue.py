@@ -13,10 +13,12 @@ from tests.health.catalogue.play import is_found, names_culprit, play
 from tests.health.catalogue.tenth import BROKEN
 
 LONG = {
+    "film look",
     "icu deterioration",
     "lowlight raw",
     "review stars",
     "slate dpp",
+    "taxonomy ball",
     "tokamak disrupt",
     "tsdf shape",
     "wind farm power",
