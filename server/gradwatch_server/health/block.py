@@ -112,11 +112,14 @@ class Block:
 
     def read_norm(self, columns: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Float]:
         """The steps at which any of some tensors was read, and the norm of all, NaN where not all were finite."""
-        seen = self.is_captured[:, columns].any(axis=1)
+        seen, is_bad = self.find_read(columns)
         norm = self.statistics[seen][:, columns, COLUMN["norm"]].astype(np.float64)
-        norm = np.sqrt(np.nansum(norm**2, axis=1))
-        norm[self.is_nonfinite[seen][:, columns].any(axis=1)] = np.nan
-        return self.steps[seen], norm
+        return self.steps[seen], np.where(is_bad, np.nan, np.sqrt(np.nansum(norm**2, axis=1)))
+
+    def find_read(self, columns: npt.NDArray[np.int64]) -> tuple[Bool, Bool]:
+        """``[n]`` whether any of some tensors was read, and of those rows whether any was not finite."""
+        seen = np.asarray(self.is_captured[:, columns].any(axis=1))
+        return seen, np.asarray(self.is_nonfinite[seen][:, columns].any(axis=1))
 
     @cached_property
     def log_norm(self) -> Float:

@@ -36,8 +36,7 @@ class Start:
         kernel_norm: the norm of all kernels when they were first read and finite; NaN while they were not.
         shrunk: the least variance of any layer's output over that of the first layer's, or over 1 where that is less:
             what was far out of scale may well shrink; NaN while not looked at.
-        lone_norm: a layer that normalises by its batch, and that got a batch of a single number for each of its units;
-            "" for none.
+        has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
     """
 
     largest_input: float = float("nan")
@@ -48,7 +47,7 @@ class Start:
     n_samples: int = 0
     kernel_norm: float = float("nan")
     shrunk: float = float("nan")
-    lone_norm: str = ""
+    has_lone_norm: bool = False
 
     def feed(self, block: Block) -> None:
         """Takes rows; the first that hold what is asked for count, and no later ones."""
@@ -63,7 +62,7 @@ class Start:
             seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
             if len(seen):
                 self._compare(block, int(seen[0]), table)
-                self.lone_norm = _find_lone_norm(block, int(seen[0]), table)
+                self.has_lone_norm = _has_lone_norm(block, int(seen[0]), table)
         if np.isnan(self.kernel_norm):
             _, norms = read_kernels(block)
             self.kernel_norm = float(next(iter(norms[np.isfinite(norms)]), np.nan))
@@ -84,13 +83,11 @@ class Start:
         self.layer, self.previous = table.names[columns[place + 1]], table.names[columns[place]]
 
 
-def _find_lone_norm(block: Block, row: int, table: TensorTable) -> str:
+def _has_lone_norm(block: Block, row: int, table: TensorTable) -> bool:
     normalised = {table.layers[column] for column in table.states.tolist()}
-    for column in table.activation.tolist():
-        n_units = table.shapes[column][-1] if table.shapes[column] else 0
-        if table.layers[column] in normalised and block.statistics[row, column, COLUMN["n_elements"]] == n_units > 0:
-            return table.layer_of(column)
-    return ""
+    columns = [c for c in table.activation.tolist() if table.layers[c] in normalised and table.shapes[c]]
+    n_elements = block.statistics[row, columns, COLUMN["n_elements"]].tolist()
+    return any(n == table.shapes[c][-1] > 0 for n, c in zip(n_elements, columns, strict=True))
 
 
 def _count_samples(block: Block, row: int, table: TensorTable) -> int:

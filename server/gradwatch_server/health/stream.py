@@ -258,5 +258,5 @@ def _make_rules(
 
 def read_weights(block: Block) -> tuple[Int64, npt.NDArray[np.float64]]:
     """The steps at which weights were read, and 1 where all were finite, NaN where not."""
-    steps, norm = block.read_norm(block.table.weight)
-    return steps, np.where(np.isnan(norm), np.nan, 1.0)
+    seen, is_bad = block.find_read(block.table.weight)
+    return block.steps[seen], np.where(is_bad, np.nan, 1.0)

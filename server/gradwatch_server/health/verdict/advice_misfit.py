@@ -227,7 +227,8 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         found.append(advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.5))
     if lead.is_at_ends:
         found.append(_advise_ends(layer))
-    found += _advise_far_input(scene)
+    effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
+    found += advise_scale(scene, 0.75 if scene.start.largest_input > FAR_INPUT else 0.35, effect)
     found += advise_small_start(scene)
     if is_sequence:
         found.append(
@@ -248,11 +249,6 @@ PADDING_CODE: Final = """\
 x = tf.keras.layers.Embedding(n_words, 64, mask_zero=True)(words)
 # or: what matters comes last
 words = tf.keras.utils.pad_sequences(sequences, padding="pre")"""
-
-
-def _advise_far_input(scene: Scene) -> list[Hypothesis]:
-    effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
-    return advise_scale(scene, 0.75 if scene.start.largest_input > FAR_INPUT else 0.35, effect)
 
 
 ENDS_CODE: Final = """\

@@ -372,11 +372,11 @@ def _rates(scene: Scene) -> list[Hypothesis]:
 
 
 SMALL_NORM: Final = 1e-5
+"""A global gradient norm below which the loss hardly depends on the weights. Above it the rate is to blame."""
 SAME_NORM: Final = 1e-5
 """How near two medians of 20 global gradient norms are that a clip has set."""
 SAME_LOSS: Final = 1e-3
 """How near two medians of 20 losses are where every step may see the same data: then gradients are the same as well."""
-"""A global gradient norm below which the loss hardly depends on the weights. Above it the rate is to blame."""
 
 
 def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:

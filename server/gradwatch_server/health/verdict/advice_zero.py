@@ -233,7 +233,7 @@ def advise_zero(
         found.append(_advise_cancelled(scorer))
     if unread:
         found.append(_advise_cut_off(unread[-1]) if is_cut_off else _advise_unread(unread))
-    if is_shown and ((scene.start.n_samples == 1 and scene.has_states) or scene.start.lone_norm):
+    if is_shown and ((scene.start.n_samples == 1 and scene.has_states) or scene.start.has_lone_norm):
         found.append(_advise_batch_of_one())
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.95))

@@ -138,13 +138,17 @@ def _say_course(lead: Plateau) -> str:
     return f"It began at {say_number(lead.start)}, and was at no time any better."
 
 
+def _say_level(lead: Plateau, name: str, meaning: str) -> str:
+    """The title of a squared error at a level that means something, while it stays there."""
+    if lead.is_final:
+        return f"{name} ended at {say_number(lead.mean)}: {meaning}"
+    return f"{name} has not left {say_number(lead.mean)} in {lead.last_step - lead.first_step + 1:,} steps: {meaning}"
+
+
 def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
     """The finding of a squared error that stays at what the mean of the targets gives."""
     targets = "the input, which the model is to give back" if lead.is_of_input else "the targets"
-    n_steps, level = lead.last_step - lead.first_step + 1, say_number(lead.mean)
-    title = f"{name} has not left {level} in {n_steps:,} steps: that is about the variance of {targets}"
-    if lead.is_final:
-        title = f"{name} ended at {level}: that is about the variance of {targets}"
+    level, title = say_number(lead.mean), _say_level(lead, name, f"that is about the variance of {targets}")
     if not lead.is_open:
         title = f"{name} stood at {level}, the variance of {targets}, until {say_step(lead.last_step)}"
     evidence = scene.evidence(
@@ -162,13 +166,9 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
 
 def _tell_zero_output(lead: Plateau, scene: Scene, name: str) -> Finding:
     """The finding of a squared error that stays at what giving 0 gives."""
-    n_steps, level = lead.last_step - lead.first_step + 1, say_number(lead.mean)
+    level = say_number(lead.mean)
     middle, spread = math.sqrt(max(lead.guess - lead.variance, 0.0)), math.sqrt(lead.variance)
-    title = (
-        f"{name} has not left {level} in {n_steps:,} steps: the outputs are still near 0, and the targets far from it"
-    )
-    if lead.is_final:
-        title = f"{name} ended at {level}: the outputs are still near 0, and the targets far from it"
+    title = _say_level(lead, name, "the outputs are still near 0, and the targets far from it")
     if not lead.is_open:
         title = (
             f"{name} stood at {level} until {say_step(lead.last_step)}: the outputs were near 0, and the targets not"

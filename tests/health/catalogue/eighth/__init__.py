@@ -7,23 +7,15 @@ not found says why.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from tests.health.catalogue.broken import broken
-from tests.health.catalogue.healthy import healthy
-from tests.health.catalogue.play import script
+from tests.health.catalogue.scripts import enter_healthy, entering
 from tests.health.catalogue.seventh import BROKEN, HEALTHY
 
 __all__ = ["BROKEN", "HEALTHY"]
 
 HERE = Path(__file__).parent
 EAGER = "the loop runs eagerly, and nothing is seen inside its custom gradient"
-
-
-def enter(name: str, family: str, *kinds: str, **more: Any) -> None:
-    """Enters a broken script in the catalogue."""
-    broken(family, "written blind, eighth set", *kinds, **more)(script(HERE / "broken" / f"{name}.py"))
-
+enter = entering(HERE, "written blind, eighth set")
 
 enter(
     "bearing_transfer", "0 / 0 in a gradient", "nonfinite_gradient", operations=("RealDiv",), code="tf.norm(", gap=EAGER
@@ -92,6 +84,5 @@ enter("ticket_router", "a mask the wrong way round", "dead_units", cause=("mask 
 enter("tokamak_disrupt", "start of zeros", "zero_gradient", cause=("Factors of one product",))
 enter("turbine_sensors", "unscaled inputs", "loss_plateau", cause=("inputs are not scaled",))
 
-for folder in ("healthy", "cured"):
-    for path in sorted((HERE / folder).glob("*.py")):
-        healthy(script(path))
+enter_healthy(HERE / "healthy")
+enter_healthy(HERE / "cured")

@@ -6,22 +6,15 @@ How it went at first stands in the table. What is not found says why.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from tests.health.catalogue.broken import LOGS, NONFINITE, broken
+from tests.health.catalogue.broken import LOGS, NONFINITE
 from tests.health.catalogue.fourth import BROKEN, HEALTHY
-from tests.health.catalogue.healthy import healthy
-from tests.health.catalogue.play import script
+from tests.health.catalogue.scripts import enter_healthy, entering
 
 __all__ = ["BROKEN", "HEALTHY"]
 
 HERE = Path(__file__).parent
-
-
-def enter(name: str, family: str, *kinds: str, **more: Any) -> None:
-    """Enters a broken script in the catalogue."""
-    broken(family, "written blind, fifth set", *kinds, **more)(script(HERE / "broken" / f"{name}.py"))
-
+enter = entering(HERE, "written blind, fifth set")
 
 # -- NaN or Inf -------------------------------------------------------------------------------------------------------
 
@@ -67,5 +60,4 @@ enter("car_fuel", "targets that broadcast", "loss_plateau", cause=("broadcast",)
 
 # -- healthy ----------------------------------------------------------------------------------------------------------
 
-for path in sorted((HERE / "healthy").glob("*.py")):
-    healthy(script(path))
+enter_healthy(HERE / "healthy")

@@ -7,22 +7,14 @@ at first stands in the table. What is not found says why.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from tests.health.catalogue.broken import broken
 from tests.health.catalogue.eighth import BROKEN, HEALTHY
-from tests.health.catalogue.healthy import healthy
-from tests.health.catalogue.play import script
+from tests.health.catalogue.scripts import enter_healthy, entering
 
 __all__ = ["BROKEN", "HEALTHY"]
 
 HERE = Path(__file__).parent
-
-
-def enter(name: str, family: str, *kinds: str, **more: Any) -> None:
-    """Enters a broken script in the catalogue."""
-    broken(family, "written blind, ninth set", *kinds, **more)(script(HERE / "broken" / f"{name}.py"))
-
+enter = entering(HERE, "written blind, ninth set")
 
 enter(
     "bearing_faults", "float16 overflow", "nonfinite_activation", operations=("Sum",), code="ops.sum(ops.square(bands)"
@@ -56,5 +48,4 @@ enter("taxi_trips", "unscaled inputs", "dead_units", cause=("inputs are not scal
 enter("ticket_routing", "disconnected", "missing_gradient", layer="router/vectors")
 enter("wifi_throughput", "dying ReLU", "dead_units", layer="rise_1")
 
-for path in sorted((HERE / "healthy").glob("*.py")):
-    healthy(script(path))
+enter_healthy(HERE / "healthy")

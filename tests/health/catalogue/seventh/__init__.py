@@ -6,22 +6,14 @@ How it went at first stands in the table. What is not found says why.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from tests.health.catalogue.broken import broken
-from tests.health.catalogue.healthy import healthy
-from tests.health.catalogue.play import script
+from tests.health.catalogue.scripts import enter_healthy, entering
 from tests.health.catalogue.sixth import BROKEN, HEALTHY
 
 __all__ = ["BROKEN", "HEALTHY"]
 
 HERE = Path(__file__).parent
-
-
-def enter(name: str, family: str, *kinds: str, **more: Any) -> None:
-    """Enters a broken script in the catalogue."""
-    broken(family, "written blind, seventh set", *kinds, **more)(script(HERE / "broken" / f"{name}.py"))
-
+enter = entering(HERE, "written blind, seventh set")
 
 enter("accelerometer_activity", "0 / 0 in the data", "nonfinite_input", cause=("data hold NaN",))
 enter("barometer_forecast", "sqrt of a negative", "nonfinite_activation", operations=("Sqrt",), code="mean_sq")
@@ -67,5 +59,4 @@ enter("soil_spectra_carbon", "normalisation in evaluation", "loss_plateau", caus
 enter("star_type_classifier", "logits for probabilities", "zero_gradient", layer="kind", cause=("from_logits=True",))
 enter("wind_farm_power", "targets that broadcast", "loss_plateau", cause=("broadcast",))
 
-for path in sorted((HERE / "healthy").glob("*.py")):
-    healthy(script(path))
+enter_healthy(HERE / "healthy")

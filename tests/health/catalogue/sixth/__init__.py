@@ -6,22 +6,14 @@ How it went at first stands in the table. What is not found says why.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from tests.health.catalogue.broken import broken
 from tests.health.catalogue.fifth import BROKEN, HEALTHY
-from tests.health.catalogue.healthy import healthy
-from tests.health.catalogue.play import script
+from tests.health.catalogue.scripts import enter_healthy, entering
 
 __all__ = ["BROKEN", "HEALTHY"]
 
 HERE = Path(__file__).parent
-
-
-def enter(name: str, family: str, *kinds: str, **more: Any) -> None:
-    """Enters a broken script in the catalogue."""
-    broken(family, "written blind, sixth set", *kinds, **more)(script(HERE / "broken" / f"{name}.py"))
-
+enter = entering(HERE, "written blind, sixth set")
 
 enter("parcel_weights", "unscaled inputs", "saturated_activation", layer="dense", cause=("inputs are not scaled",))
 enter("scan_triage", "start of zeros", "dead_units", layer="conv2d", cause=("start at 0",))
@@ -62,5 +54,4 @@ enter(
 enter("ticket_tags", "labels that say nothing", "loss_plateau", gap="labels are learned by heart; the loss falls")
 enter("tile_accumulate", "gradients that are never cleared", "exploding_gradient", cause=("not those of the batch",))
 
-for path in sorted((HERE / "healthy").glob("*.py")):
-    healthy(script(path))
+enter_healthy(HERE / "healthy")

@@ -6,22 +6,14 @@ How it went at first stands in the table. What is not found says why.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from tests.health.catalogue.broken import broken
-from tests.health.catalogue.healthy import healthy
 from tests.health.catalogue.ninth import BROKEN, HEALTHY
-from tests.health.catalogue.play import script
+from tests.health.catalogue.scripts import enter_healthy, entering
 
 __all__ = ["BROKEN", "HEALTHY"]
 
 HERE = Path(__file__).parent
-
-
-def enter(name: str, family: str, *kinds: str, **more: Any) -> None:
-    """Enters a broken script in the catalogue."""
-    broken(family, "written blind, tenth set", *kinds, **more)(script(HERE / "broken" / f"{name}.py"))
-
+enter = entering(HERE, "written blind, tenth set")
 
 enter("ferry_load", "where after NaN", "nonfinite_gradient", operations=("Log",), code="tf.math.log(y / mu)")
 enter("film_look", "power of a negative", "nonfinite_activation", operations=("Pow",), code="tf.pow(x")
@@ -57,5 +49,4 @@ enter("scent_families", "learning rate too high", "lr_too_high", "saturated_acti
 enter("tephra_autoencoder", "clipping too hard", "loss_plateau", cause=("clipped",))
 enter("termite_tunnels", "normalisation of one", "zero_gradient", cause=("batch of one",))
 
-for path in sorted((HERE / "healthy").glob("*.py")):
-    healthy(script(path))
+enter_healthy(HERE / "healthy")
