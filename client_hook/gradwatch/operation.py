@@ -138,12 +138,15 @@ _DEPTH_MAX: Final = 4
 _BODIES: Final = ("f", "body", "then_branch", "else_branch")
 """Attributes that name the functions which an operation calls."""
 
+_ENTROPIES: Final = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
+"""Losses that take the softmax of their first input."""
+_SAME_NUMBERS: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"})
+
 WITHOUT_MARGIN: Final = frozenset(
     {
         "Softmax",
         "LogSoftmax",
-        "SoftmaxCrossEntropyWithLogits",
-        "SparseSoftmaxCrossEntropyWithLogits",
+        *_ENTROPIES,
         "Cumprod",
         "Prod",
         "Cholesky",
@@ -278,11 +281,21 @@ def _operations_inside(op: Any, depth: int = 0) -> Iterator[Any]:
 
 def _describe_input(op: Any) -> dict[str, Any] | None:
     """What makes the input of an operation with a singular point: ``{"type": "AddV2", "constant": 1e-8}``."""
+    if op.type in _ENTROPIES:
+        return {"type": str(_made_by(op.inputs[0]).type), "constant": None}
     risk = RISKS.get(op.type)
     if risk is None or len(op.inputs) <= risk.input:
         return None
     maker = op.inputs[risk.input].op
     return {"type": str(maker.type), "constant": _constant_of(maker)}
+
+
+def _made_by(tensor: Tensor) -> Any:
+    """The operation that makes the numbers of a tensor, whatever its shape and type."""
+    op = tensor.op
+    while op.type in _SAME_NUMBERS:
+        op = op.inputs[0].op
+    return op
 
 
 def _constant_of(op: Any) -> float | None:

@@ -16,6 +16,8 @@ from gradwatch_server.health.episode import (
     Episode,
     Fade,
     Flat,
+    Mismatch,
+    MismatchKind,
     Missing,
     Overclipped,
     Plateau,
@@ -26,6 +28,7 @@ from gradwatch_server.health.episode import (
     Undone,
     Unheard,
     Unreachable,
+    Unskilled,
     Vanishing,
     Zero,
 )
@@ -102,10 +105,15 @@ def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 
-def _is_unheard_credible(_: Unheard, testimony: Testimony) -> bool:
+def _is_unheard_credible(_: Unheard | Mismatch, testimony: Testimony) -> bool:
     # A loss that has come to its end has nothing more to say of most samples.
     loss = testimony.known.read_loss()
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, UNHEARD_SHARE)
+
+
+def _is_mismatch_credible(episode: Mismatch, testimony: Testimony) -> bool:
+    # Scores may lie between 0 and 1 in time, and be learned as what they are taken for.
+    return episode.kind is not MismatchKind.SCORES or _is_unheard_credible(episode, testimony)
 
 
 def _is_rate_credible(episode: Rate, testimony: Testimony) -> bool:
@@ -160,7 +168,7 @@ def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
     return episode.level > 0 or episode.gradient_factor >= GROWN_FACTOR
 
 
-def _is_relapse_credible(episode: Relapse | Behind, _: Testimony) -> bool:
+def _is_judged(episode: Relapse | Behind | Unskilled, _: Testimony) -> bool:
     return episode.is_judged
 
 
@@ -170,6 +178,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Still: _is_still_credible,
     Undone: _is_undone_credible,
     Unheard: _is_unheard_credible,
+    Mismatch: _is_mismatch_credible,
     Alike: _has_work_left,
     Collapsed: _is_collapse_credible,
     Zero: _is_zero_credible,
@@ -180,8 +189,9 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Plateau: _is_plateau_credible,
     Overclipped: _is_overclipped_credible,
     Unreachable: _is_unreachable_credible,
-    Relapse: _is_relapse_credible,
-    Behind: _is_relapse_credible,
+    Unskilled: _is_judged,
+    Relapse: _is_judged,
+    Behind: _is_judged,
     Runaway: _is_runaway_credible,
 }
 

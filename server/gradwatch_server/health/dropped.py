@@ -25,6 +25,8 @@ KEPT_LIMIT: Final = 0.12
 SCALE_FACTOR: Final = 3.0
 """How far the mean square may be from what scaling up makes: of few elements left it varies."""
 
+ELEMENTS_MIN: Final = 16
+
 
 class DroppedRule:
     """Watches layers' outputs of one stream that have the shape of the output before.
@@ -57,7 +59,9 @@ class DroppedRule:
         if self._streaks.current is None and not self._streaks.is_any and not is_low.any():
             return
         for row in np.flatnonzero(is_seen.any(axis=1)).tolist():
-            is_sure = self._streaks.add(int(block.steps[row]), is_in=is_low[row], is_out=is_seen[row] & ~is_low[row])
+            # What came through is of too few elements to tell its scale, or nothing came: that says nothing else.
+            is_known = is_seen[row] & ((kept[row] > KEPT_LIMIT) | (n_left[row] >= ELEMENTS_MIN))
+            is_sure = self._streaks.add(int(block.steps[row]), is_in=is_low[row], is_out=is_known & ~is_low[row])
             self._step(int(block.steps[row]), is_sure, kept[row])
 
     @staticmethod

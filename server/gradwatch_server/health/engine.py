@@ -23,7 +23,18 @@ from gradwatch_server.health.book import (
     Testimony,
 )
 from gradwatch_server.health.credibility import is_credible
-from gradwatch_server.health.episode import Behind, Episode, Fade, Missing, NonFinite, Phase, Plateau, Relapse, Runaway
+from gradwatch_server.health.episode import (
+    Behind,
+    Episode,
+    Fade,
+    Missing,
+    NonFinite,
+    Phase,
+    Plateau,
+    Relapse,
+    Runaway,
+    Unskilled,
+)
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.input_column import InputColumns
@@ -214,7 +225,13 @@ class Engine:
         for (_, name), rules in self._scalar_rules.items():
             if self._is_total(name):  # a part may be meant to stay at guessing, as that of an adversary
                 rules.plateau.finish(has_classes=has_classes)
+        if len(applied := self._applied()) == 1:  # in a game a player at its end may well guess
+            applied[0].finish()
         self._ask_questions()
+
+    def _applied(self) -> list[Stream]:
+        """The streams of what is applied, not those of single replicas."""
+        return [state for state in self._streams.values() if state.table.replica is None]
 
     def _find(self, stream: int) -> Stream:
         state = self._streams.get(stream)
@@ -276,7 +293,7 @@ class Engine:
     def _ask_questions(self) -> None:
         """Asks the scalars about new episodes, while their past is remembered; forgets episodes that were none."""
         episodes = self._episodes()
-        self._is_stale = bool(episodes) or bool(self._questions)
+        self._is_stale |= bool(episodes) or bool(self._questions)
         for episode in episodes:
             if episode not in self._questions:
                 steps = (episode.first_step, max(episode.known_step, episode.first_step))
@@ -321,7 +338,7 @@ class Engine:
 
     def _complete(self, questions: Mapping[Episode, Testimony]) -> None:
         """Adds what a rule cannot know, since it sees one stream or one loss."""
-        applied = [state for state in self._streams.values() if state.table.replica is None]
+        applied = self._applied()
         is_game = len(applied) > 1 and len(self._scalar_rules) != 1
         n_classes = self._count_classes(LOGGED)
         for episode, testimony in questions.items():
@@ -348,6 +365,9 @@ class Engine:
                 norms_now = [testimony.known.read(KERNEL_NORM, state.number).newest or 0.0 for state in own]
                 before = math.hypot(*(state.start.kernel_norm for state in own))
                 episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
+            elif isinstance(episode, Unskilled):
+                episode.is_judged = len(applied) == 1
+                episode.n_gates = applied[0].table.count_gates(applied[0].table.kernels)
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table
                 episode.n_gates = table.count_gates(table.kernels)
@@ -366,7 +386,7 @@ class Engine:
         same step on another's way to its gradients was formed later, with weights that were broken by then. A logged
         loss does not say whose it is; it was formed later if the operation was one of a backward pass.
         """
-        applied = [state for state in self._streams.values() if state.table.replica is None]
+        applied = self._applied()
         if len(applied) < 2:
             return
         broken: dict[int, tuple[int, bool]] = {}

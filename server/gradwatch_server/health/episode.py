@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Final
 
 import numpy as np
@@ -593,6 +593,61 @@ class Dropped(Episode):
 
     columns: tuple[int, ...] = ()
     kept: float = float("nan")
+
+
+@dataclass(eq=False)
+class Unskilled(Episode):
+    """Predictions that are no better than guessing.
+
+    Attributes:
+        column: of the last layer's output.
+        distance: the newest mean squared distance of the predictions from the targets.
+        guess: that of guessing.
+        farthest: the largest possible, infinite of a squared error.
+        n_classes: how many there are to guess among; 1 for one label that is there or not.
+        is_worse: whether they are worse than guessing.
+        is_final: whether these are the last rows of a run that has ended.
+        n_gates: of the model's first recurrent layer, 0 where it has none.
+        is_judged: whether the model is the only one that is trained: in a game a player may well guess.
+    """
+
+    column: int = -1
+    distance: float = float("nan")
+    guess: float = float("nan")
+    farthest: float = float("nan")
+    n_classes: int = 1
+    is_worse: bool = False
+    is_final: bool = False
+    n_gates: int = 0
+    is_judged: bool = False
+
+
+class MismatchKind(Enum):
+    """How a last layer and its loss do not fit."""
+
+    SOFTMAX_TWICE = "softmax twice"
+    SIGMOID_TWICE = "sigmoid twice"
+    SOFTMAX_OF_ONE = "softmax of one"
+    SCORES = "scores"
+
+
+@dataclass(eq=False)
+class Mismatch(Episode):
+    """A last layer that does not fit its loss.
+
+    Attributes:
+        kind: how.
+        column: of the last layer's output, -1 where no layer's is captured.
+        operation: the operation of the loss that shows it, where one does.
+        low: the smallest number that the last layer gave when it was known.
+        high: and the largest.
+    """
+
+    kind: MismatchKind = MismatchKind.SCORES
+    column: int = -1
+    operation: Operation | None = None
+    low: float = float("nan")
+    high: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -19,6 +19,7 @@ from gradwatch_server.health.episode import (
     Faint,
     Flat,
     Growth,
+    Mismatch,
     Missing,
     NonFinite,
     Overclipped,
@@ -37,6 +38,7 @@ from gradwatch_server.health.episode import (
     Undone,
     Unheard,
     Unreachable,
+    Unskilled,
     Vanishing,
     Zero,
 )
@@ -93,15 +95,15 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 
 
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
-    Cut: (Steep,),
+    Cut: (Mismatch, Steep),
     Trend: (Steep, Trend),
     Flat: (Unreachable, Summed, Runaway),
     Faint: (Flat, Zero, Summed),
-    Collapsed: (Rate, Runaway, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed),
+    Collapsed: (Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed),
     Vanishing: (Flat, Faint, Alike, Collapsed, Vanishing, Summed),
     Fade: (Unreachable, Flat, Cut, Faint, Collapsed, Fade),
-    Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
-    Unheard: (Flat, Cut, Zero),
+    Zero: (Flat, Cut, Faint, Fade, Mismatch, Unheard, Summed),
+    Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
     Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
@@ -109,19 +111,23 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse),
     Plateau: (
         Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
-        Collapsed, Undone, Dropped, Unheard, SharedTarget, Summed,
+        Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed,
+    ),
+    Unskilled: (
+        Rate, Missing, Standing, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint,
+        Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
     ),
     Behind: (
         Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
-        Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unheard,
+        Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled, Mismatch, Unheard,
         SharedTarget, Summed,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Standing, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard,
-    Collapsed, Fade,
-    Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Behind, Trend,
+    Rate, Missing, Standing, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint,
+    Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled,
+    Behind, Trend,
 )  # fmt: skip
 
 

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from gradwatch.protocol import OPERATION_STATISTICS
 
-__all__ = ["ARCS", "EXPONENTIALS", "OPERATION_COLUMN", "Operation", "find_lone_softmax"]
+__all__ = ["ARCS", "ENTROPIES", "EXPONENTIALS", "OPERATION_COLUMN", "Operation", "find_lone_softmax"]
 
 OPERATION_COLUMN: Final = {name: place for place, name in enumerate(OPERATION_STATISTICS)}
 
 ARCS: Final = frozenset({"Acos", "Asin", "Atanh"})
+ENTROPIES: Final = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
 EXPONENTIALS: Final = frozenset({"Exp", "Expm1", "Sinh", "Cosh"})
 _BOUNDS: Final = frozenset({"Maximum", "Minimum", "ClipByValue"})
 _SUMS: Final = frozenset({"Add", "AddV2"})
@@ -120,6 +121,11 @@ class Operation:
         """What is added in a square root: where its input is no larger, it is the norm of zeros, whose slope is 0."""
         is_norm = self.function == "Sqrt" and self.input_type in _SUMS and self.is_held
         return self.input_constant if is_norm else None
+
+    @property
+    def is_entropy(self) -> bool:
+        """Whether it takes the softmax and the logarithm of scores in one."""
+        return self.type in ENTROPIES
 
     @property
     def is_from_one(self) -> bool:

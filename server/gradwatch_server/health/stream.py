@@ -21,6 +21,7 @@ from gradwatch_server.health.fade import FadeRule
 from gradwatch_server.health.faint import FaintRule
 from gradwatch_server.health.forecast import ForecastRule
 from gradwatch_server.health.learning_rate import LearningRateRule
+from gradwatch_server.health.mismatch import MismatchRule
 from gradwatch_server.health.missing import MissingRule
 from gradwatch_server.health.nonfinite import NonFiniteRule
 from gradwatch_server.health.operation import OperationRecord, OperationRule, Origin
@@ -28,6 +29,7 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
 from gradwatch_server.health.shared_target import SharedTargetRule
+from gradwatch_server.health.skill import SkillRule
 from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.standing import StandingRule
 from gradwatch_server.health.start import Start
@@ -112,7 +114,8 @@ class Stream:
         self.order = TargetOrder(table)
         self.stale = Stale(table)
         self.operation_rule = OperationRule(number, operations)
-        self.rules = _make_rules(number, table, operations, self.operation_rule)
+        self._skill = SkillRule(number, table)
+        self.rules = _make_rules(number, table, operations, self.operation_rule, self._skill)
         self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []
         self._archived_outliers = earlier.outliers() if earlier is not None else []
@@ -146,6 +149,10 @@ class Stream:
         self.order.feed(block)
         self.stale.feed(block)
         self._outliers.feed(block)
+
+    def finish(self) -> None:
+        """Says that the run has ended."""
+        self._skill.finish()
 
     def reached(self) -> set[str]:
         """The variables that have had a gradient under the present table."""
@@ -217,7 +224,7 @@ class Stream:
 
 
 def _make_rules(
-    number: int, table: TensorTable, operations: tuple[Operation, ...], operation_rule: OperationRule
+    number: int, table: TensorTable, operations: tuple[Operation, ...], operation_rule: OperationRule, skill: SkillRule
 ) -> tuple[_Rule, ...]:
     harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
     broken: tuple[_Rule, ...] = (
@@ -248,6 +255,8 @@ def _make_rules(
         DroppedRule(number, table),
         SharedTargetRule(number, table),
         UnheardRule(number, table),
+        MismatchRule(number, table, operations),
+        skill,
         StarvedRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),

@@ -125,8 +125,13 @@ class TensorTable:
         if not len(self.activation) or self.functions[int(self.activation[-1])] not in (None, "linear"):
             return -1, -1
         output = int(self.activation[-1])
-        same = [column for column in self.backprop.tolist() if self.names[column] == self.names[output]]
-        return (output, same[0]) if same else (-1, -1)
+        signal = self.find_backprop(output)
+        return (output, signal) if signal >= 0 else (-1, -1)
+
+    def find_backprop(self, output: int) -> int:
+        """The column of the gradient with respect to a layer's output, -1 for none."""
+        same = (c for c in self.backprop.tolist() if output >= 0 and self.names[c] == self.names[output])
+        return next(same, -1)
 
     def is_recurrent(self, layer: str) -> bool:
         """Whether a layer gives one state for each sample and has a kernel that takes its own units."""

@@ -17,6 +17,7 @@ from gradwatch_server.health.episode import (
     Faint,
     Flat,
     Growth,
+    Mismatch,
     Missing,
     NonFinite,
     Overclipped,
@@ -35,6 +36,7 @@ from gradwatch_server.health.episode import (
     Undone,
     Unheard,
     Unreachable,
+    Unskilled,
     Vanishing,
     Zero,
 )
@@ -56,10 +58,12 @@ from gradwatch_server.health.verdict.misfit import (
     tell_unheard,
     tell_unreachable,
 )
+from gradwatch_server.health.verdict.mismatch import tell_mismatch
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import with_order
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import Facts, Scene
+from gradwatch_server.health.verdict.skill import tell_unskilled
 from gradwatch_server.health.verdict.stall import (
     tell_alike,
     tell_flat,
@@ -134,6 +138,8 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Dropped: tell_dropped,
     SharedTarget: tell_shared_target,
     Unheard: tell_unheard,
+    Mismatch: tell_mismatch,
+    Unskilled: tell_unskilled,
     Starved: tell_starved,
     Standing: tell_standing,
     Alike: tell_alike,

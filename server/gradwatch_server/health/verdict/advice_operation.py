@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from gradwatch_server.health.episode import Steep
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.operation import Account
-from gradwatch_server.health.operation_table import EXPONENTIALS, Operation
+from gradwatch_server.health.operation_table import ENTROPIES, EXPONENTIALS, Operation
 from gradwatch_server.health.verdict.advice_arithmetic import advise_arithmetic
 from gradwatch_server.health.verdict.operation import (
     CONTAINERS,
@@ -187,7 +187,6 @@ _LINEAR_TYPES: Final = (
     "SelfAdjointEigV2",
     "Qr",
 )
-_ENTROPY_TYPES: Final = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
 
 _AT_POINT: Final[Mapping[str, _Remedy]] = {
     "Sqrt": _ROOT,
@@ -204,7 +203,7 @@ _AT_POINT: Final[Mapping[str, _Remedy]] = {
     **dict.fromkeys(("Softmax", "LogSoftmax"), _SOFTMAX),
     **dict.fromkeys(_LINEAR_TYPES, _LINEAR),
     **dict.fromkeys(CONTAINERS, _INSIDE),
-    **dict.fromkeys(_ENTROPY_TYPES, _ENTROPY),
+    **dict.fromkeys(ENTROPIES, _ENTROPY),
 }
 _ELSEWHERE: Final[Mapping[str, _Remedy]] = {
     "Sqrt": _NEGATIVE_ROOT,

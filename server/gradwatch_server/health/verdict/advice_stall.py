@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from gradwatch_server.health.book import GRADIENT_NORM
@@ -27,14 +28,20 @@ from gradwatch_server.health.verdict.spelling import list_names, say_count, say_
 __all__ = [
     "advise_alike",
     "advise_batch",
+    "advise_columns",
     "advise_cut",
     "advise_flat",
+    "advise_labels",
     "advise_mean",
     "advise_plateau",
+    "advise_sequences",
     "advise_shared_target",
     "advise_slow",
+    "advise_small_inputs",
     "advise_standing",
+    "advise_steps",
     "advise_still",
+    "advise_target_spread",
     "advise_undone",
 ]
 
@@ -97,8 +104,7 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
         found.append(advise_rate(scene, 0.5 if ratio is None or ratio > HIGH_RATIO else 0.1))
     if lead.largest_input > LARGE_INPUT:
         found.append(_scale(lead))
-    if 0 < lead.largest_input < SMALL_INPUT:
-        found.append(_scale_up(lead))
+    found += advise_small_inputs(lead.largest_input)
     if lead.is_dead and function in {"softmax", ""}:
         found.append(_logits(is_last=function == ""))
     found.append(_start(lead))
@@ -208,19 +214,24 @@ loss = tf.reduce_mean(tf.square(targets - predictions))"""
 def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     """Causes of a squared error that stays at the variance of the targets."""
     if lead.is_of_input:
-        return sorted([_penalty(), *_scales(scene), *_rates(scene)], key=lambda hypothesis: -hypothesis.confidence)
+        return sorted(
+            [_penalty(), *advise_columns(scene), *advise_steps(scene)], key=lambda hypothesis: -hypothesis.confidence
+        )
     found = [
-        *_scales(scene),
+        *advise_columns(scene),
+        *advise_target_spread(lead.guess),
         _broadcast(
             0.75 if lead.is_other_rank else 0.2,
             "Here targets and outputs differ in their number of dimensions. " if lead.is_other_rank else "",
         ),
-        _labels("the mean of its targets", 0.2 if lead.is_other_rank else 0.45),
-        *_rates(scene),
+        advise_labels("the mean of its targets", 0.2 if lead.is_other_rank else 0.45),
+        *advise_steps(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
+LARGE_SPREAD: Final = 30.0
+"""Of targets: their standard deviation. A last layer of some hundred units gives that within a few thousand steps."""
 TARGET_CODE: Final = """\
 mean, spread = targets.mean(), targets.std()             # of the training data, once
 targets = (targets - mean) / spread                      # what the loss is given, in `fit` or in a loop
@@ -241,9 +252,27 @@ def advise_zero_output(middle: float, spread: float, scene: Scene) -> list[Hypot
             "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
             TARGET_CODE,
         ),
-        *_rates(scene),
+        *advise_steps(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_target_spread(variance: float) -> list[Hypothesis]:
+    """Targets that are not scaled, where their spread is known and far from usual."""
+    spread = math.sqrt(max(variance, 0.0))
+    if not spread > LARGE_SPREAD:
+        return []
+    return [
+        Hypothesis(
+            "The targets are not scaled",
+            0.8,
+            f"Their standard deviation is {say_number(spread)}, and a model starts by giving numbers of about 1. An "
+            "optimizer such as Adam moves each weight by no more than its rate at a step, however large the error is; "
+            "with SGD the steps grow with the error, and are too large or clipped.",
+            "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
+            TARGET_CODE,
+        )
+    ]
 
 
 def _penalty() -> Hypothesis:
@@ -283,7 +312,8 @@ def _broadcast(confidence: float, seen: str = "") -> Hypothesis:
     )
 
 
-def _labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
+def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
+    """Labels that have nothing to do with the inputs; what a model then settles at."""
     return Hypothesis(
         "The labels do not belong to the inputs, or carry nothing that the model can learn",
         confidence,
@@ -298,9 +328,9 @@ def advise_plateau(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     """Causes of a loss that stays at what guessing gives."""
     found = [
         *_twice(lead),
-        *_scales(scene),
-        *_sequences(lead.n_gates),
-        _labels("the loss of guessing"),
+        *advise_columns(scene),
+        *advise_sequences(lead.n_gates),
+        advise_labels("the loss of guessing"),
         Hypothesis(
             "The outputs and the loss do not fit together",
             0.4,
@@ -309,12 +339,12 @@ def advise_plateau(lead: Plateau, scene: Scene) -> list[Hypothesis]:
             "Either a softmax and `from_logits=False`, or no activation and `from_logits=True`.",
             LOGIT_CODE,
         ),
-        *_rates(scene),
+        *advise_steps(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
-def _scales(scene: Scene) -> list[Hypothesis]:
+def advise_columns(scene: Scene) -> list[Hypothesis]:
     """The columns of an input that are next to constant beside another one."""
     for columns in scene.facts.columns.values():
         narrow, widest = columns.find_narrow()
@@ -336,7 +366,8 @@ def _scales(scene: Scene) -> list[Hypothesis]:
     return []
 
 
-def _sequences(n_gates: int) -> list[Hypothesis]:
+def advise_sequences(n_gates: int) -> list[Hypothesis]:
+    """A recurrence over too many steps, where the model has one of so many gates."""
     if not n_gates:
         return []
     # A recurrence without gates forgets within some ten steps.
@@ -353,16 +384,17 @@ def _sequences(n_gates: int) -> list[Hypothesis]:
     ]
 
 
-def _rates(scene: Scene) -> list[Hypothesis]:
+def advise_steps(scene: Scene) -> list[Hypothesis]:
+    """Steps that are too large, or too small, as far as their size is known."""
     ratio = scene.update_ratio
     if ratio is None:
         return []
-    if ratio >= SMALL_RATIO:
+    if ratio >= SLOW_RATIO:
         return [advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.2)]
     return [
         Hypothesis(
             "The learning rate is too small, or the gradient does not arrive",
-            0.6,
+            0.6 if ratio < SMALL_RATIO else 0.4,
             f"Updates are {say_number(ratio)} of the weights they change, where 0.001 is usual. At that pace the "
             "weights have hardly moved.",
             "Raise the learning rate, and look at the gradient of the first layers.",
@@ -550,8 +582,9 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
 
 SMALL_INPUT: Final = 0.02
 """Inputs all below it say next to nothing beside biases: bytes divided by 255 twice are below 0.004."""
-SMALL_RATIO: Final = 1e-6
-"""A thousandth of the usual update / weight ratio; SageMaker Debugger warns below 1e-8."""
+SMALL_RATIO: Final = 0.01 * USUAL_RATIO
+"""SageMaker Debugger warns below 1e-8; at a hundredth of what is usual a thousand steps do what ten should."""
+SLOW_RATIO: Final = 0.1 * USUAL_RATIO
 
 
 def _scale_for(lead: Cut) -> Hypothesis:
@@ -577,15 +610,20 @@ def _scale(lead: Flat) -> Hypothesis:
     )
 
 
-def _scale_up(lead: Flat) -> Hypothesis:
-    return Hypothesis(
-        "The inputs are scaled to next to nothing",
-        0.8,
-        f"No input is larger than {say_number(lead.largest_input)}: what a layer gives is its biases, which are the "
-        "same for every sample. Inputs that are divided by their range twice look so.",
-        "Scale every feature to about [-1, 1], once.",
-        SCALE_CODE,
-    )
+def advise_small_inputs(largest: float) -> list[Hypothesis]:
+    """Inputs scaled to next to nothing, where the largest is."""
+    if not 0 < largest < SMALL_INPUT:
+        return []
+    return [
+        Hypothesis(
+            "The inputs are scaled to next to nothing",
+            0.8,
+            f"No input is larger than {say_number(largest)}: what a layer gives is its biases, which are the "
+            "same for every sample. Inputs that are divided by their range twice look so.",
+            "Scale every feature to about [-1, 1], once.",
+            SCALE_CODE,
+        )
+    ]
 
 
 def _logits(*, is_last: bool) -> Hypothesis:

@@ -1,0 +1,132 @@
+"""The rule for a last layer that does not fit its loss, whatever the data: a softmax twice, or none, or of one unit.
+
+That a softmax goes into a loss that takes one is written in the graph. A sigmoid that does is known by its gradient:
+(sigmoid(p) - y) / n of a p between 0 and 1 lies in two narrow ranges, and a loss that takes p for what it is never
+stays in them. Scores that are taken for probabilities are lifted to a bound before their logarithm, in every batch, as
+far as they lie below it. And a softmax over one unit is 1, whatever comes in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import Mismatch, MismatchKind, Phase
+from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
+from gradwatch_server.health.streak import Streaks
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["MismatchRule"]
+
+SIGMOID_RANGES: Final = ((0.5, 1 / (1 + math.exp(-1))), (-0.5, -1 / (1 + math.e)))
+"""sigmoid(p) - y for p in [0, 1]: with y = 0, and with y = 1."""
+TOLERANCE: Final = 1e-3
+BOUND_LIMIT: Final = 1e-3
+"""A bound below a logarithm that keeps probabilities from 0 is no larger."""
+REACH_LIMIT: Final = 12.0
+"""From the least score to the largest: a softmax or sigmoid of such scores comes down to no bound (e^-12 is 6e-6)."""
+
+Float = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+
+class MismatchRule:
+    """Watches the last layer of one stream.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+        operations: its operations.
+    """
+
+    def __init__(self, stream: int, table: TensorTable, operations: Sequence[Operation]) -> None:
+        self._stream, self._table = stream, table
+        self._output = int(table.activation[-1]) if len(table.activation) else -1
+        self._function = table.functions[self._output] if self._output >= 0 else None
+        self._signal = table.find_backprop(self._output)
+        own = [one for one in operations if not one.is_gradient]
+        self._twice = next((one for one in own if one.is_entropy and one.input_type == "Softmax"), None)
+        outside = [one for one in own if not one.layer and one.type == "Log" and one.place >= 0]
+        bounded = [one for one in outside if one.is_held and 0 < (one.input_constant or 0) <= BOUND_LIMIT]
+        self._logarithm = bounded[0] if bounded and self._is_score() else None
+        self._targets = table.entering("target")
+        self._streaks: Streaks[Mismatch] = Streaks(1)
+        self.episodes = self._streaks.episodes
+
+    def _is_score(self) -> bool:
+        return self._output >= 0 and self._function in (None, "linear")
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; one in which the last layer was not looked at changes nothing."""
+        if self._twice is not None:
+            is_seen = np.asarray(block.is_captured.any(axis=1))
+            self._step(block, MismatchKind.SOFTMAX_TWICE, is_seen, is_seen, self._twice)
+        elif self._output < 0:
+            return
+        elif self._function == "softmax" and self._table.shapes[self._output][-1:] == (1,):
+            low, high = self._read(block, self._output, "min", "max")
+            is_one = np.asarray((low == 1) & (high == 1))
+            self._step(block, MismatchKind.SOFTMAX_OF_ONE, np.isfinite(low), is_one)
+        elif self._function == "sigmoid" and self._signal >= 0:
+            low, high, size = self._read(block, self._signal, "min", "max", "n_elements")
+            is_in = _is_of_sigmoid(low * size) & _is_of_sigmoid(high * size)
+            self._step(block, MismatchKind.SIGMOID_TWICE, np.isfinite(low), is_in)
+        elif self._logarithm is not None and self._has_labels(block):
+            self._look_at_scores(block, self._logarithm)
+
+    def _look_at_scores(self, block: Block, logarithm: Operation) -> None:
+        low, high = self._read(block, self._output, "min", "max")
+        margin = block.operations[:, logarithm.place, OPERATION_COLUMN["margin"]].astype(np.float64)
+        is_at_bound = np.abs(margin - (logarithm.input_constant or 0.0)) <= TOLERANCE * margin
+        is_in = (low < 0) & (high - low < REACH_LIMIT) & is_at_bound
+        # Where all scores happen to be above the bound, or far apart, nothing is known; what is never below it is none.
+        is_seen = np.isfinite(low) & np.isfinite(margin) & (is_in | (low >= 0))
+        self._step(block, MismatchKind.SCORES, is_seen, is_in, logarithm)
+
+    def _has_labels(self, block: Block) -> bool:
+        """Whether the targets are classes, or lie between 0 and 1 as labels do, in all rows of a block."""
+        if not self._targets:
+            return False
+        ends = block.statistics[:, self._targets][:, :, [COLUMN["min"], COLUMN["max"]]]
+        is_whole = np.array(["int" in self._table.dtypes[column] for column in self._targets])
+        return bool((is_whole | ((np.nan_to_num(ends) >= 0) & (np.nan_to_num(ends) <= 1)).all(axis=(0, 2))).all())
+
+    @staticmethod
+    def _read(block: Block, column: int, *names: str) -> list[Float]:
+        found = block.statistics[:, column, [COLUMN[name] for name in names]].astype(np.float64)
+        return list(found.T)
+
+    def _step(
+        self, block: Block, kind: MismatchKind, is_seen: Bool, is_in: Bool, operation: Operation | None = None
+    ) -> None:
+        for row in np.flatnonzero(is_seen).tolist():
+            step, one = int(block.steps[row]), is_in[row : row + 1]
+            is_sure = self._streaks.add(step, is_in=one, is_out=~one)
+            if not self._streaks.follow(step) and is_sure[0]:
+                self._streaks.open(
+                    Mismatch(
+                        stream=self._stream,
+                        phase=Phase.LOSS,
+                        first_step=int(self._streaks.first_step[0]),
+                        last_step=step,
+                        n_rows=int(self._streaks.n_rows[0]),
+                        known_step=step,
+                        table=self._table,
+                        kind=kind,
+                        column=self._output,
+                        operation=operation,
+                        low=float(block.statistics[row, self._output, COLUMN["min"]]) if self._output >= 0 else np.nan,
+                        high=float(block.statistics[row, self._output, COLUMN["max"]]) if self._output >= 0 else np.nan,
+                    )
+                )
+
+
+def _is_of_sigmoid(value: Float) -> Bool:
+    """Whether a gradient, times the number of elements, is one of a sigmoid that is taken of a probability."""
+    inside = [(value >= low - TOLERANCE) & (value <= high + TOLERANCE) for low, high in SIGMOID_RANGES]
+    return np.asarray(inside[0] | inside[1])

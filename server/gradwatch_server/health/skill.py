@@ -1,0 +1,236 @@
+"""The rule for predictions that are no better than guessing, whatever else is added to the loss.
+
+The gradient of a cross-entropy with respect to the scores is what is predicted minus the label, over the number of
+samples: its square is the squared distance of the predicted probabilities from the labels (Brier, "Verification of
+forecasts expressed in terms of probability", 1950). The gradient of a squared error is twice the error over the number
+of outputs. Either says how good the predictions are without the penalties and weights that a loss may have beside it,
+and what guessing gives is known: 1 - 1/C where each of C classes is given the same, p (1 - p) where a label of share p
+is, the variance of the targets where their mean is. Which of them a gradient is, its own numbers tell: those of a
+softmax add up to 0 for each sample and are at most one over their number, and those of a squared error have the mean
+of outputs less targets.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Unskilled
+from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.target import find_target
+
+__all__ = ["SkillRule"]
+
+WINDOW_ROWS: Final = 30
+WINDOW_STEPS: Final = 100
+"""Captured rows, and steps, whose mean is one look: batches differ."""
+LIVE_WINDOWS: Final = 10
+"""What is no better than guessing so far may need some hundred steps before it begins to learn."""
+WORSE_WINDOWS: Final = 2
+"""What is worse is not waiting for anything; the first window is the start's, and does not count."""
+GUESS_SHARE: Final = 0.97
+"""Of the distance that guessing gives: what is closer has learned something."""
+LEARNED_SHARE: Final = 0.9
+"""And below it has surely: a run of which that was true once does not end where it began."""
+WORSE_FACTOR: Final = 1.1
+"""Times that distance: farther than guesses that scatter."""
+FALLING_SHARE: Final = 0.9
+"""Of the window before: a mean below it is on its way."""
+KIND_SHARE: Final = 0.9
+"""Of a window's rows that must be of one kind."""
+SURE: Final = 0.9
+"""How near one over the number of samples the largest gradient is where a prediction is sure and wrong."""
+SUM_LIMIT: Final = 1e-3
+"""What rounding leaves of a sum over all gradients of a softmax, at the most."""
+SQUARE_TOLERANCE: Final = 0.01
+"""By how much of itself a mean error may differ from that of outputs and targets."""
+ROUNDING: Final = 1e-6
+"""Of the numbers that a mean is taken of."""
+
+Float = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+
+@dataclass
+class _Window:
+    """What is summed over a window's rows."""
+
+    first_step: int
+    n_rows: int = 0
+    n_entropies: int = 0
+    n_squares: int = 0
+    n_sure: int = 0
+    distance: float = 0.0
+    square: float = 0.0
+    asked: float = 0.0
+    asked_square: float = 0.0
+
+    @property
+    def variance(self) -> float:
+        """The variance of the targets in it; of labels of 0 and 1 of which the share p is 1 that is p (1 - p)."""
+        return self.asked_square / self.n_rows - (self.asked / self.n_rows) ** 2
+
+    @property
+    def is_of_squares(self) -> bool:
+        """Whether nearly all rows are of a squared error."""
+        return self.n_squares >= KIND_SHARE * self.n_rows
+
+    @property
+    def is_of_entropies(self) -> bool:
+        """Whether nearly all rows are of a cross-entropy."""
+        return self.n_entropies >= KIND_SHARE * self.n_rows
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the scale of the gradient is known: a weight of the loss would be part of it."""
+        return self.is_of_squares or self.n_sure >= KIND_SHARE * self.n_rows
+
+
+class SkillRule:
+    """Watches what comes back to the last layer of one stream, where it has no activation and there are targets.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        self._output, self._signal = table.linear_output if table.entering("target") else (-1, -1)
+        self._target, _ = find_target(table)
+        shape = table.shapes[self._output] if self._output >= 0 else ()
+        self._n_units = shape[-1] if shape else 0
+        self._window: _Window | None = None
+        self._last: _Window | None = None
+        self._last_step = -1
+        self._before = math.nan
+        """The last full window's mean over that of guessing."""
+        self._n_windows = self._n_level = self._n_worse = 0
+        """All, and those in succession up to now that are no better than guessing, and worse."""
+        self._level_step = self._worse_step = -1
+        self._has_learned = False
+        self._current: Unskilled | None = None
+        self._final: Unskilled | None = None
+        self.episodes: list[Unskilled] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; one in which the last layer was not looked at changes nothing."""
+        if self._signal < 0 or not self._n_units:
+            return
+        if self._final is not None and len(block.steps):  # the run goes on
+            self.episodes.remove(self._final)
+            self._final = None
+        names = [COLUMN[name] for name in ("norm", "mean", "min", "max", "n_elements")]
+        norm, mean, low, high, size = block.statistics[:, self._signal, names].astype(np.float64).T
+        norm, mean, low, high = (one / block.loss_scale for one in (norm, mean, low, high))
+        n_samples = size / self._n_units
+        largest = np.maximum(-low, high) * n_samples
+        square, distance = norm**2 * size / 4, norm**2 * n_samples
+        asked, asked_square, is_square, is_label = self._compare(block, mean * size / 2, size)
+        is_entropy = (largest <= 1 + SUM_LIMIT) & ~is_square
+        is_entropy &= is_label if self._n_units == 1 else np.abs(mean * size) <= SUM_LIMIT
+        for row in np.flatnonzero(np.isfinite(norm) & block.is_sound & (size > 0)).tolist():
+            step = int(block.steps[row])
+            window = self._window = self._window or _Window(step)
+            window.n_rows += 1
+            window.n_entropies += bool(is_entropy[row])
+            window.n_squares += bool(is_square[row])
+            window.n_sure += bool(largest[row] >= SURE)
+            window.distance += distance[row]
+            window.square += square[row]
+            window.asked += asked[row]
+            window.asked_square += asked_square[row]
+            if window.n_rows >= WINDOW_ROWS and step - window.first_step >= WINDOW_STEPS - 1:
+                self._last, self._window = window, None
+                self._look(step, window)
+
+    def _compare(self, block: Block, error: Float, size: Float) -> tuple[Float, Float, Bool, Bool]:
+        """Lays the targets beside the outputs.
+
+        Args:
+            block: the rows.
+            error: ``[n]`` the mean error, if the gradient is one of a squared error.
+            size: ``[n]`` how many outputs there are.
+
+        Returns:
+            ``[n]`` each: the targets' mean, their mean square, whether outputs less targets have that mean error, and
+            whether the targets are labels of 0 and 1.
+        """
+        if self._target < 0:
+            unknown, no = np.full(len(error), np.nan), np.zeros(len(error), bool)
+            return unknown, unknown, no, no
+        names = [COLUMN[name] for name in ("mean", "std", "min", "max", "n_elements")]
+        given, spread, *_ = block.statistics[:, self._output, names].astype(np.float64).T
+        asked, spread_asked, low, high, n_asked = block.statistics[:, self._target, names].astype(np.float64).T
+        rounding = ROUNDING * (np.abs(given) + np.abs(asked) + spread + spread_asked)
+        is_alike = np.abs(error - (given - asked)) <= SQUARE_TOLERANCE * np.abs(error) + rounding
+        is_label = (low >= 0) & (high <= 1) & (np.abs(np.square(spread_asked) - asked * (1 - asked)) <= SUM_LIMIT)
+        is_same = n_asked == size
+        return asked, np.square(asked) + np.square(spread_asked), is_alike & is_same, is_label & is_same
+
+    def finish(self) -> None:
+        """Judges a run that has ended by what there is: there is nothing more to wait for."""
+        if self._last is not None and not (self.episodes or self._has_learned) and self._n_level:
+            self._final = self._open(self._level_step, self._last_step, self._last)
+            self._final.is_final = True
+
+    def _look(self, step: int, window: _Window) -> None:
+        distance, guess, _ = self._measure(window)
+        score = distance / guess if guess > 0 else math.nan
+        is_level, is_falling = score >= GUESS_SHARE, score < FALLING_SHARE * self._before
+        is_worse = score > WORSE_FACTOR and window.is_scaled and not is_falling
+        self._before, self._last_step = score, step
+        self._n_windows += 1
+        self._has_learned |= score < LEARNED_SHARE
+        self._level_step = window.first_step if self._n_level == 0 else self._level_step
+        self._worse_step = window.first_step if self._n_worse == 0 else self._worse_step
+        self._n_level = self._n_level + 1 if is_level else 0
+        self._n_worse = self._n_worse + 1 if is_worse and self._n_windows > 1 else 0
+        if self._current is not None:
+            if not is_level:
+                self._current.closed_step = step
+                self._current = None
+                return
+            self._current.last_step = step
+            self._current.n_rows += window.n_rows
+            self._current.distance, self._current.guess = distance, guess
+        elif len(self.episodes) < EPISODES_LIMIT:
+            if self._n_worse >= WORSE_WINDOWS:
+                self._current = self._open(self._worse_step, step, window)
+            elif self._n_level >= LIVE_WINDOWS and score <= WORSE_FACTOR:
+                self._current = self._open(self._level_step, step, window)
+
+    def _measure(self, window: _Window) -> tuple[float, float, float]:
+        """The mean squared distance in a window, that of guessing, and the largest possible; NaN where unknown."""
+        n, is_single = window.n_rows, self._n_units == 1
+        if window.is_of_squares:
+            return window.square / n, window.variance, math.inf
+        if window.is_of_entropies:
+            guess = window.variance if is_single else 1 - 1 / self._n_units
+            return window.distance / n, guess, 1.0 if is_single else 2.0
+        return math.nan, math.nan, math.nan
+
+    def _open(self, first_step: int, step: int, window: _Window) -> Unskilled:
+        distance, guess, farthest = self._measure(window)
+        episode = Unskilled(
+            stream=self._stream,
+            phase=Phase.LOSS,
+            first_step=first_step,
+            last_step=step,
+            n_rows=window.n_rows,
+            known_step=step,
+            table=self._table,
+            column=self._output,
+            distance=distance,
+            guess=guess,
+            farthest=farthest,
+            n_classes=self._n_units,
+            is_worse=distance > WORSE_FACTOR * guess,
+        )
+        self.episodes.append(episode)
+        return episode

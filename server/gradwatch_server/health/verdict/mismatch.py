@@ -1,0 +1,156 @@
+"""Verdicts on a last layer that does not fit its loss."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from gradwatch_server.health.episode import Mismatch, MismatchKind
+from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.verdict.operation import name_operation, say_place
+from gradwatch_server.health.verdict.scene import Scene, table_of, tell
+from gradwatch_server.health.verdict.spelling import say_count, say_number
+
+__all__ = ["tell_mismatch"]
+
+TWICE_CODE: Final = """\
+output = tf.keras.layers.Dense(n_classes)(x)                                # no activation: scores
+loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)      # for one-hot labels: Categorical...
+# predictions: tf.nn.softmax(model(x)); or keep the softmax in the model, and from_logits=False"""
+TWICE_OF_TWO_CODE: Final = """\
+output = tf.keras.layers.Dense(1)(x)                                        # no activation: scores
+loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)
+# predictions: tf.sigmoid(model(x)); or keep the sigmoid in the model, and from_logits=False"""
+ONE_CODE: Final = """\
+output = tf.keras.layers.Dense(1, activation="sigmoid")(x)                  # one number for two classes
+loss = tf.keras.losses.BinaryCrossentropy()                                 # or no activation, and from_logits=True"""
+SCORES_CODE: Final = """\
+# The layer has no activation, so it gives logits. Say so to the loss, whichever it is:
+loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+loss = tf.keras.losses.CategoricalCrossentropy(from_logits=True)            # one-hot labels
+loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)                 # labels of 0 and 1"""
+
+
+def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
+    """The finding of a last layer that does not fit its loss."""
+    table = table_of(lead)
+    layer = table.layer_of(lead.column) if lead.column >= 0 else ""
+    n_classes = table.shapes[lead.column][-1] if lead.column >= 0 and table.shapes[lead.column] else 0
+    if lead.kind is MismatchKind.SOFTMAX_TWICE:
+        told = _tell_softmax_twice(lead, layer if table.functions[lead.column] == "softmax" else "", n_classes)
+    elif lead.kind is MismatchKind.SIGMOID_TWICE:
+        told = _tell_sigmoid_twice(layer)
+    elif lead.kind is MismatchKind.SOFTMAX_OF_ONE:
+        told = _tell_softmax_of_one(layer)
+    else:
+        told = _tell_scores(lead, layer)
+    title, summary, hypothesis = told
+    operation = lead.operation
+    return tell(
+        lead,
+        scene,
+        title=title,
+        layer=layer or None,
+        tensor=table.names[lead.column] if lead.column >= 0 else None,
+        evidence=scene.evidence(
+            f"{summary} So it has been in {say_count(lead.n_rows, 'logged step')}.",
+            mismatch=lead.kind.value,
+            output_min=lead.low,
+            output_max=lead.high,
+        ),
+        hypotheses=[hypothesis],
+        operation=None if operation is None else name_operation(operation),
+        source=None if operation is None or operation.source is None else dict(operation.source),
+        subject="last layer and loss",
+    )
+
+
+def _tell_softmax_twice(lead: Mismatch, layer: str, n_classes: int) -> tuple[str, str, Hypothesis]:
+    best = math.e / (math.e + n_classes - 1)
+    floor = f": the loss cannot fall below {say_number(-math.log(best))}" if n_classes > 1 else ""
+    place = "" if lead.operation is None else say_place(lead.operation)
+    first = f"{layer} ends in a softmax" if layer else "What goes into the loss has passed a softmax"
+    share = (
+        f"Even what is sure and right has a probability of {say_number(100 * best)} % then, among {n_classes:,} "
+        "classes; "
+        if n_classes > 1
+        else ""
+    )
+    return (
+        f"A softmax is taken twice{floor}",
+        (
+            f"{first}, and the loss{place} takes a softmax of what it is given: a probability, between 0 and 1, is "
+            "taken for a score."
+        ),
+        Hypothesis(
+            f"A softmax before a loss that takes one itself{place}",
+            0.97,
+            f"Scores between 0 and 1 are nearly alike to the second softmax. {share}gradients are small, and what is "
+            "learned comes slowly or not at all.",
+            "Give the loss the scores: leave the softmax away, and use it where predictions are read. Or keep it, and "
+            "say from_logits=False.",
+            TWICE_CODE,
+        ),
+    )
+
+
+def _tell_sigmoid_twice(layer: str) -> tuple[str, str, Hypothesis]:
+    floor = say_number(math.log1p(math.exp(-1)))
+    return (
+        f"A sigmoid is taken twice: the loss cannot fall below {floor}",
+        (
+            f"{layer} ends in a sigmoid, and the gradient with respect to what it gives is that of a sigmoid of it: a "
+            "probability, between 0 and 1, is taken for a score."
+        ),
+        Hypothesis(
+            "A sigmoid before a loss that takes one itself",
+            0.95,
+            "The second sigmoid makes 0.5 to 0.73 of any probability: nothing is ever sure to be of the class 0, "
+            f"gradients never end, and the loss stays at {floor} or more, however right the first one is.",
+            "Give the loss the scores: leave the sigmoid away, and use it where predictions are read. Or keep it, and "
+            "say from_logits=False.",
+            TWICE_OF_TWO_CODE,
+        ),
+    )
+
+
+def _tell_softmax_of_one(layer: str) -> tuple[str, str, Hypothesis]:
+    return (
+        f"{layer} gives 1 for every sample: a softmax over one unit",
+        (
+            f"A softmax divides by the sum over the units of its layer, and {layer} has a single one: it gives 1, "
+            "whatever comes in."
+        ),
+        Hypothesis(
+            "A softmax over one unit, where a sigmoid is meant",
+            0.97,
+            "The loss may fall all the same: Keras' own cross-entropies look behind the activation, at what it is "
+            "taken of. But the model's predictions are 1 for every sample, and a loss that takes them as they are "
+            "has no gradient at all.",
+            "Use a sigmoid for two classes and one unit, or a unit for each class.",
+            ONE_CODE,
+        ),
+    )
+
+
+def _tell_scores(lead: Mismatch, layer: str) -> tuple[str, str, Hypothesis]:
+    operation = lead.operation
+    if operation is None:
+        raise ValueError("an episode of scores that are taken for probabilities needs its logarithm, found none")
+    bound = say_number(operation.input_constant or 0.0)
+    given = f"{say_number(lead.low)} to {say_number(lead.high)}"
+    return (
+        f"The loss takes what {layer} gives for probabilities, and it gives {given}",
+        (
+            f"{layer} has no activation, and gave {given}; the loss{say_place(operation)} takes a logarithm of it, and "
+            f"lifts what is below {bound} to that."
+        ),
+        Hypothesis(
+            "Scores are taken for probabilities: from_logits=True is missing, or a softmax or sigmoid",
+            0.95,
+            "What is below 0 is lifted to the bound, and what is lifted has no slope: where the score of the right "
+            "class is negative, little or nothing of that sample is learned, and scores above 1 count as sure.",
+            "Say from_logits=True, or end the model in the activation that makes probabilities.",
+            SCORES_CODE,
+        ),
+    )

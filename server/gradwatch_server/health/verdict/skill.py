@@ -1,0 +1,159 @@
+"""The verdict on predictions that are no better than guessing: what the gradient says of them, and the causes."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from gradwatch_server.health.episode import Unskilled
+from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
+from gradwatch_server.health.verdict.advice_growth import (
+    INITIAL_CODE,
+    VARIANCE_RATIO,
+    advise_rate,
+    advise_scale,
+    say_variance,
+)
+from gradwatch_server.health.verdict.advice_misfit import DECAY_CODE, SIGN_CODE
+from gradwatch_server.health.verdict.advice_stall import (
+    advise_columns,
+    advise_labels,
+    advise_sequences,
+    advise_small_inputs,
+    advise_steps,
+    advise_target_spread,
+)
+from gradwatch_server.health.verdict.scene import Scene, table_of, tell
+from gradwatch_server.health.verdict.spelling import say_number, say_step
+
+__all__ = ["tell_unskilled"]
+
+PENALTY_FACTOR: Final = 2.0
+"""Times the error in it: a loss that is mostly something else."""
+
+
+def tell_unskilled(lead: Unskilled, scene: Scene) -> Finding:
+    """The finding of predictions that are no better than guessing."""
+    table = table_of(lead)
+    layer = table.layer_of(lead.column)
+    guesses = _say_guesses(lead)
+    n_steps = lead.last_step - lead.first_step + 1
+    word = "worse than" if lead.is_worse else "no better than"
+    since = f"after {n_steps:,} steps" if lead.is_open else f"until {say_step(lead.closed_step or lead.last_step)}"
+    title = f"The predictions {'are' if lead.is_open else 'were'} {word} {guesses} {since}"
+    return tell(
+        lead,
+        scene,
+        title=title,
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            _summarise(lead, layer, guesses),
+            distance=lead.distance,
+            guess=lead.guess,
+            is_worse=lead.is_worse,
+            is_final=lead.is_final,
+        ),
+        hypotheses=_advise(lead, scene),
+        subject="predictions",
+    )
+
+
+def _say_guesses(lead: Unskilled) -> str:
+    if math.isinf(lead.farthest):
+        return "giving the mean of the targets for every input"
+    return (
+        f"guessing among {lead.n_classes:,} classes"
+        if lead.n_classes > 1
+        else "giving every sample the same probability"
+    )
+
+
+def _summarise(lead: Unskilled, layer: str, guesses: str) -> str:
+    number = say_number(lead.distance)
+    if math.isinf(lead.farthest):
+        return (
+            f"The mean squared error of what {layer} gives was {number} of late, without the "
+            f"penalties that a loss may have beside it; {guesses} has {say_number(lead.guess)}, the variance of the "
+            "targets."
+        )
+    sure = ", and being sure of a wrong class every time 2" if lead.farthest > 1 else ", and being always wrong 1"
+    return (
+        f"The gradient with respect to what {layer} gives says how far the predicted probabilities are from the "
+        f"labels: their mean squared distance (the Brier score) was {number} of late. Being sure "
+        f"and right has 0, {guesses} {say_number(lead.guess)}{sure}."
+    )
+
+
+def _advise(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
+    """Causes of predictions that are no better than guessing, the likeliest first."""
+    meaning = "the mean of its targets" if math.isinf(lead.farthest) else "what guessing gives"
+    found = [*advise_columns(scene), *advise_small_inputs(scene.start.largest_input), *_advise_penalty(lead, scene)]
+    if math.isinf(lead.farthest):
+        found += advise_target_spread(lead.guess)
+    if lead.is_worse:
+        found += [*_advise_sign(scene), *advise_scale(scene, 0.8), *_advise_start(scene), _advise_size(scene)]
+        found.append(advise_labels(meaning, 0.15))
+    else:
+        found += [*advise_sequences(lead.n_gates), advise_labels(meaning), *advise_steps(scene)]
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _advise_penalty(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
+    """A penalty that is most of the loss, where the loss is far larger than the error in it."""
+    loss = scene.testimony.known.read_loss().recent
+    error = lead.distance if math.isinf(lead.farthest) else math.log(max(lead.n_classes, 2))
+    if loss is None or lead.is_worse or not loss > PENALTY_FACTOR * error:
+        return []
+    return [
+        Hypothesis(
+            "Regularisation outweighs the error",
+            0.85,
+            f"The loss is {say_number(loss)}, and the error of the predictions accounts for {say_number(error)} of it: "
+            "the rest is what is added to it, such as a penalty on the weights. That is made small first, and with it "
+            "what the layers pass on.",
+            "Lower the penalty until it is a small part of the loss.",
+            DECAY_CODE,
+        )
+    ]
+
+
+def _advise_sign(scene: Scene) -> list[Hypothesis]:
+    loss = scene.testimony.known.read_loss()
+    if loss.initial is None or loss.recent is None or not loss.recent < min(loss.initial, 0.0):
+        return []
+    return [
+        Hypothesis(
+            "A sign is wrong: the loss is climbed instead of descended",
+            0.95,
+            f"The loss went from {say_number(loss.initial)} to {say_number(loss.recent)} while the predictions left "
+            "the labels: what is made small is the negative of what should be. No cross-entropy or squared error is "
+            "below 0.",
+            "Take the minus away: minimise the error itself, or the negative of a likelihood or a reward.",
+            SIGN_CODE,
+        )
+    ]
+
+
+def _advise_start(scene: Scene) -> list[Hypothesis]:
+    start = scene.start
+    if not start.ratio > VARIANCE_RATIO:
+        return []
+    return [
+        Hypothesis(
+            "The weights start too large for the depth",
+            0.6,
+            say_variance(start) + " Outputs that start far out are sure of anything but the right answer, and it takes "
+            "long to bring them back.",
+            "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
+            INITIAL_CODE,
+        )
+    ]
+
+
+def _advise_size(scene: Scene) -> Hypothesis:
+    ratio = scene.update_ratio
+    if ratio is None:
+        return advise_rate(scene, 0.4)
+    return advise_rate(scene, 0.75 if ratio > RATIO_LIMIT else 0.45 if ratio > HIGH_RATIO else 0.2)

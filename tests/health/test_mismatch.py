@@ -1,0 +1,173 @@
+"""A last layer that does not fit its loss is told, by `fit` and in a compiled loop; one that fits it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.health.catalogue.play import Played, play
+
+N, FEATURES, BATCH, N_STEPS = 512, 12, 32, 80
+FORMS = ("fit", "compiled")
+
+
+def data(task: str) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(0)
+    x = random.standard_normal((N, FEATURES)).astype("float32")
+    score = x @ random.standard_normal((FEATURES, 4))
+    if task == "classes":
+        return x, score.argmax(-1)
+    if task == "one-hot":
+        return x, np.eye(4, dtype="float32")[score.argmax(-1)]
+    return x, (score[:, :1] > 0).astype("float32")
+
+
+def train(form: str, task: str, output: Any, loss_fn: Any) -> Played:
+    """Trains a small network that ends in some output, with some loss."""
+
+    def training(watch: Any, seed: int) -> None:
+        model = keras.Sequential(
+            [
+                keras.Input((FEATURES,)),
+                layers.Dense(16, "relu", name="hidden"),
+                *(output if isinstance(output, list) else [output]),
+            ]
+        )
+        optimizer = keras.optimizers.Adam(1e-3)
+        x, y = data(task)
+        watched = watch(model)
+        if form == "fit":
+            model.compile(optimizer, loss_fn, jit_compile=False)
+            model.fit(x, y, batch_size=BATCH, epochs=N_STEPS * BATCH // N, verbose=0)
+            return
+
+        @tf.function(jit_compile=True)
+        def step(x: Any, y: Any) -> None:
+            with tf.GradientTape() as tape:
+                loss = loss_fn(y, model(x, training=True))
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+            watched.log(loss=loss)
+
+        random = np.random.default_rng(seed)
+        for _ in range(N_STEPS):
+            chosen = random.integers(N, size=BATCH)
+            step(tf.constant(x[chosen]), tf.constant(y[chosen]))
+
+    return play(training)
+
+
+def dense(units: int, activation: str | None = None) -> Any:
+    return layers.Dense(units, activation, name="out")
+
+
+SPARSE, ONE_HOT, BINARY = (
+    keras.losses.SparseCategoricalCrossentropy,
+    keras.losses.CategoricalCrossentropy,
+    keras.losses.BinaryCrossentropy,
+)
+
+
+# Keras' own losses look behind the softmax or sigmoid of a layer, and take what it was given.
+
+
+def of_scores(y: Any, scores: Any) -> Any:
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.cast(tf.reshape(y, [-1]), "int32"), scores))
+
+
+def of_scores_and_one_hot(y: Any, scores: Any) -> Any:
+    return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(y, scores))
+
+
+def of_own_softmax(y: Any, scores: Any) -> Any:
+    return of_scores(y, tf.nn.softmax(scores))
+
+
+def of_one_score(y: Any, scores: Any) -> Any:
+    return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(y, scores))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("task", "output", "loss_fn", "mismatch", "title"),
+    [
+        pytest.param(
+            "classes", lambda: dense(4, "softmax"), of_scores, "softmax twice",
+            "A softmax is taken twice: the loss cannot fall below 0.744", id="softmax twice",
+        ),
+        pytest.param(
+            "one-hot", lambda: dense(4, "softmax"), of_scores_and_one_hot, "softmax twice",
+            "A softmax is taken twice: the loss cannot fall below 0.744", id="softmax twice, one-hot",
+        ),
+        pytest.param(
+            "classes", lambda: [dense(4), layers.Softmax(name="probabilities")], of_scores,
+            "softmax twice", "A softmax is taken twice: the loss cannot fall below 0.744", id="a layer of its own",
+        ),
+        pytest.param(
+            "classes", lambda: dense(4), of_own_softmax, "softmax twice",
+            "A softmax is taken twice: the loss cannot fall below 0.744", id="softmax in the loss",
+        ),
+        pytest.param(
+            "label", lambda: dense(1, "sigmoid"), of_one_score, "sigmoid twice",
+            "A sigmoid is taken twice: the loss cannot fall below 0.313", id="sigmoid twice",
+        ),
+        pytest.param(
+            "label", lambda: dense(1, "softmax"), BINARY(), "softmax of one",
+            "out gives 1 for every sample: a softmax over one unit", id="softmax of one",
+        ),
+        pytest.param(
+            "classes", lambda: dense(4), SPARSE(), "scores", "The loss takes what out gives for probabilities",
+            id="scores",
+        ),
+        pytest.param(
+            "one-hot", lambda: dense(4), ONE_HOT(), "scores", "The loss takes what out gives for probabilities",
+            id="scores, one-hot",
+        ),
+        pytest.param(
+            "label", lambda: dense(1), BINARY(), "scores", "The loss takes what out gives for probabilities",
+            id="scores, one label",
+        ),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit(form: str, task: str, output: Any, loss_fn: Any, mismatch: str, title: str) -> None:
+    found = train(form, task, output(), loss_fn).findings[0]
+    assert found.kind == "loss_plateau"
+    assert found.title.replace("sequential/", "").startswith(title)
+    assert (found.evidence["mismatch"], found.first_step) == (mismatch, 0)
+    assert found.hypotheses[0].confidence >= 0.9
+    if form != "fit" and mismatch in ("softmax twice", "scores"):
+        assert found.source is not None
+        assert "test_mismatch" in found.source["file"]
+
+
+def by_hand(y: Any, scores: Any) -> Any:
+    """Bounded, of probabilities that it makes itself."""
+    p = tf.nn.softmax(scores)
+    return -tf.reduce_mean(tf.reduce_sum(y * tf.math.log(tf.clip_by_value(p, 1e-7, 1.0)), axis=-1))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("task", "output", "loss_fn"),
+    [
+        pytest.param("classes", lambda: dense(4), SPARSE(from_logits=True), id="scores"),
+        pytest.param("classes", lambda: dense(4, "softmax"), SPARSE(), id="probabilities"),
+        pytest.param("classes", lambda: dense(4, "softmax"), SPARSE(from_logits=True), id="a softmax that Keras mends"),
+        pytest.param("label", lambda: dense(1, "sigmoid"), BINARY(from_logits=True), id="a sigmoid that Keras mends"),
+        pytest.param("classes", lambda: dense(4), of_scores, id="scores, a loss of one's own"),
+        pytest.param("label", lambda: dense(1), of_one_score, id="one score, a loss of one's own"),
+        pytest.param("one-hot", lambda: dense(4, "softmax"), ONE_HOT(), id="probabilities, one-hot"),
+        pytest.param("one-hot", lambda: dense(4), by_hand, id="softmax in the loss"),
+        pytest.param("label", lambda: dense(1), BINARY(from_logits=True), id="one score"),
+        pytest.param("label", lambda: dense(1, "sigmoid"), BINARY(), id="one probability"),
+        pytest.param("label", lambda: dense(1, "sigmoid"), keras.losses.MeanSquaredError(), id="a square"),
+    ],
+)
+def test_what_fits(form: str, task: str, output: Any, loss_fn: Any) -> None:
+    played = train(form, task, output(), loss_fn)
+    assert not played.findings, played.describe()

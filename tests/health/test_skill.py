@@ -1,0 +1,180 @@
+"""Predictions that are no better than guessing, told by their gradient; against NumPy's own Brier score and error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health import Engine, Finding
+from tests.health.recorder import measure
+from tests.health.streams import Run, dense
+
+BATCH = 32
+Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Outputs, targets, and the gradient of the loss with respect to the outputs."""
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def classes(scores: np.ndarray, labels: np.ndarray, weight: float = 1.0) -> Batch:
+    asked = np.eye(scores.shape[-1])[labels]
+    return scores, labels, weight * (softmax(scores) - asked) / len(labels)
+
+
+def squares(given: np.ndarray, asked: np.ndarray, weight: float = 1.0) -> Batch:
+    return given, asked, weight * 2 * (given - asked) / given.size
+
+
+def record(make: Callable[[int], Batch], *, n_steps: int = 300, dtype: str = "int64") -> Run:
+    """Rows of a network whose last layer gives and is asked for what each step makes."""
+    units = make(0)[0].shape[-1]
+    layers = [("dense_0", 64, "relu"), ("last", units, "linear")]
+    variables = [*dense(1), ("last/kernel", (64, units), "float32")]
+    run = Run(variables, n_steps=n_steps, layers=layers, inputs=[("target", units)])
+    (target,) = run.columns("input")
+    run.tensors[int(target)] |= {"tensor": "target", "dtype": dtype}
+    output, signal = (int(run.columns(kind, [1])[0]) for kind in ("activation", "backprop"))
+    for step in range(n_steps):
+        for column, values in zip((output, target, signal), make(step), strict=True):
+            run.statistics[step, column] = measure(values)
+    return run.set_loss(np.linspace(30.0, 20.0, n_steps))  # falls, as a penalty does: no rule of the loss is asked
+
+
+def finished(engine: Engine) -> Sequence[Finding]:
+    engine.finish()
+    return engine.findings()
+
+
+def of_classes(n: int, spread: float, skill: float = 0.0, weight: float = 1.0) -> Callable[[int], Batch]:
+    """Scores of some spread, and a part of them that knows the label."""
+
+    def make(step: int) -> Batch:
+        random = np.random.default_rng(step)
+        labels = random.integers(n, size=BATCH)
+        scores = spread * random.standard_normal((BATCH, n)) + skill * np.eye(n)[labels]
+        return classes(scores, labels, weight)
+
+    return make
+
+
+def of_numbers(error: float, skill: float = 0.0, spread: float = 3.0, weight: float = 1.0) -> Callable[[int], Batch]:
+    def make(step: int) -> Batch:
+        random = np.random.default_rng(step)
+        asked = 5.0 + spread * random.standard_normal((BATCH, 1))
+        given = 5.0 + skill * (asked - 5.0) + error * random.standard_normal((BATCH, 1))
+        return squares(given, asked, weight)
+
+    return make
+
+
+def of_a_label(share: float, spread: float) -> Callable[[int], Batch]:
+    """One score for each sample, around that of a label's share."""
+
+    def make(step: int) -> Batch:
+        random = np.random.default_rng(step)
+        asked = (random.random((BATCH, 1)) < share).astype(float)
+        scores = np.log(share / (1 - share)) + spread * random.standard_normal((BATCH, 1))
+        return scores, asked, (1 / (1 + np.exp(-scores)) - asked) / BATCH
+
+    return make
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_scores_that_say_nothing(batch: int) -> None:
+    make, n_steps = of_classes(5, 0.05), 350
+    (found,) = finished(record(make, n_steps=n_steps).feed(batch=batch))
+    assert (found.kind, found.severity, found.first_step, found.layer) == ("loss_plateau", "warning", 0, "last")
+    assert found.title == "The predictions are no better than guessing among 5 classes after 300 steps"
+    scores = [((softmax(s) - np.eye(5)[y]) ** 2).sum(-1).mean() for s, y, _ in map(make, range(200, 300))]
+    assert found.evidence["distance"] == pytest.approx(np.mean(scores), rel=1e-5)
+    assert found.evidence["guess"] == pytest.approx(1 - 1 / 5)
+    assert not found.evidence["is_worse"]
+    assert found.evidence["is_final"]
+
+
+def test_scores_that_are_sure_of_anything() -> None:
+    make = of_classes(5, 200.0)
+    (found,) = record(make).feed().findings()
+    assert found.title == "The predictions are worse than guessing among 5 classes after 200 steps"
+    assert (found.first_step, found.evidence["is_worse"], found.evidence["is_final"]) == (100, True, False)
+    scores = [((softmax(s) - np.eye(5)[y]) ** 2).sum(-1).mean() for s, y, _ in map(make, range(200, 300))]
+    assert found.evidence["distance"] == pytest.approx(np.mean(scores), rel=1e-5)
+
+
+def test_an_error_as_large_as_that_of_the_mean() -> None:
+    make = of_numbers(0.1)
+    (found,) = record(make, n_steps=1000, dtype="float32").feed().findings()
+    assert found.title.startswith("The predictions are no better than giving the mean of the targets for every input")
+    batches = [make(step) for step in range(900, 1000)]
+    assert found.evidence["distance"] == pytest.approx(np.mean([(g - a) ** 2 for g, a, _ in batches]), rel=1e-4)
+    assert found.evidence["guess"] == pytest.approx(np.var([a for _, a, _ in batches]), rel=1e-4)
+
+
+def test_an_error_larger_than_that_of_the_mean() -> None:
+    (found,) = record(of_numbers(4.0), dtype="float32").feed().findings()
+    assert found.title.startswith("The predictions are worse than giving the mean of the targets for every input")
+
+
+def test_a_label_of_which_only_the_share_is_known() -> None:
+    make = of_a_label(0.2, 0.02)
+    (found,) = finished(record(make, dtype="float32").feed())
+    assert found.title == "The predictions are no better than giving every sample the same probability after 300 steps"
+    asked = np.concatenate([make(step)[1] for step in range(200, 300)])
+    assert found.evidence["guess"] == pytest.approx(asked.mean() * (1 - asked.mean()), rel=1e-4)
+
+
+def learning(step: int) -> Batch:
+    return of_classes(5, 1.0, skill=step / 30)(step)
+
+
+def late(step: int) -> Batch:
+    return of_classes(5, 0.05, skill=0.0 if step < 700 else 6.0)(step)
+
+
+@pytest.mark.parametrize(
+    ("make", "n_steps", "dtype"),
+    [
+        pytest.param(learning, 300, "int64", id="learns"),
+        pytest.param(late, 1000, "int64", id="learns late"),
+        pytest.param(of_classes(5, 0.05, skill=0.6), 300, "int64", id="a little better"),
+        pytest.param(of_classes(5, 0.05, weight=0.3), 300, "int64", id="a loss of another scale"),
+        pytest.param(of_classes(5, 0.3, weight=2.0), 300, "int64", id="a loss of twice the scale"),
+        pytest.param(of_numbers(0.1, skill=0.5), 300, "float32", id="half of the spread explained"),
+        pytest.param(of_numbers(0.1, weight=3.0), 300, "float32", id="a squared error with a weight"),
+        pytest.param(of_numbers(0.1), 90, "float32", id="ended at once"),
+        pytest.param(of_a_label(0.5, 200.0), 90, "float32", id="a label, ended at once"),
+    ],
+)
+def test_what_is_well_or_unknown(make: Callable[[int], Batch], n_steps: int, dtype: str) -> None:
+    assert not finished(record(make, n_steps=n_steps, dtype=dtype).feed())
+
+
+def test_a_run_that_goes_on_after_its_end() -> None:
+    run = record(late, n_steps=1000)
+    engine = run.announce(Engine())
+    run.feed_slice(engine, slice(0, 400))
+    assert len(finished(engine)) == 1
+    run.feed_slice(engine, slice(400, 1000))
+    assert not finished(engine)
+
+
+def test_a_sign_that_is_wrong() -> None:
+    def make(step: int) -> Batch:
+        scores, labels, gradient = of_classes(5, 200.0)(step)
+        return scores, labels, -gradient
+
+    run = record(make).set_loss(-np.linspace(1.6, 80.0, 300))
+    (found,) = run.feed().findings()
+    assert found.hypotheses[0].cause == "A sign is wrong: the loss is climbed instead of descended"
+
+
+def test_a_penalty_that_is_most_of_the_loss() -> None:
+    (found,) = finished(record(of_classes(5, 0.05)).feed())
+    assert found.hypotheses[0].cause == "Regularisation outweighs the error"
+    assert "The loss is 2" in found.hypotheses[0].why
+    assert "1.61 of it" in found.hypotheses[0].why
