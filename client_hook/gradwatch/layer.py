@@ -91,15 +91,26 @@ class LayerProbe:
         if "backprop" not in self._kinds:
             return []
         graph = _graph()
-        found = [(tap, output) for tap, ref in self._outputs if (output := ref()) is not None]
-        return [(tap, output) for tap, output in found if _graph_of(output) is graph]
+        outputs = [(tap, output) for tap, ref in self._outputs if (output := ref()) is not None]
+        found = []
+        for tap, output in outputs:
+            if _graph_of(output) is not graph:
+                continue
+            found.append((tap._replace(activation=None), output))
+            # Keras' losses look behind a softmax or sigmoid: the output itself then has no gradient.
+            scores = getattr(output, "_keras_logits", None)
+            if scores is not None and tap.activation is not None and _graph_of(scores) is graph:
+                found.append((tap, scores))
+        return found
 
     def note_gradients(self, sources: Sequence[tuple[Tap, Tensor]], gradients: Sequence[Any]) -> None:
         """Looks at the gradients of `sources`; None where an output is not connected."""
         self._held.clear()
+        seen = set()
         with statistic.apart():
             for (tap, _), gradient in zip(sources, gradients, strict=True):
-                if gradient is not None:
+                if gradient is not None and tap.tensor not in seen:
+                    seen.add(tap.tensor)
                     self._add(tap, statistic.dense_values(gradient))
 
     def forget(self) -> None:
@@ -128,7 +139,7 @@ class LayerProbe:
         tap = Tap("activation", name, path, shape, tensor.dtype.name, _activation_of(layer))
         self._add(tap, tensor)
         if len(self._outputs) < OUTPUTS_MAX:
-            self._outputs.append((tap._replace(kind="backprop", activation=None), weakref.ref(tensor)))
+            self._outputs.append((tap._replace(kind="backprop"), weakref.ref(tensor)))
             if tf.executing_eagerly() and bool(self._is_due_now("backprop")):
                 self._held.append(tensor)  # nobody else may need it until the tape is asked for gradients
 

@@ -38,7 +38,8 @@ class Tap(NamedTuple):
         layer: the path of its layer, or empty.
         shape: its shape, None where it varies.
         dtype: its dtype's name.
-        activation: the name of the layer's function, where known.
+        activation: the name of the layer's function, where known; of a ``backprop`` the function behind which it is
+            taken, with respect to what enters it, None where it is with respect to the output.
     """
 
     kind: str
@@ -51,7 +52,8 @@ class Tap(NamedTuple):
     @property
     def output(self) -> statistic.LayerOutput:
         """What is to be known of a layer's tensor."""
-        return statistic.LayerOutput(self.activation, has_samples=self.kind == "activation")
+        is_output = self.kind == "activation"
+        return statistic.LayerOutput(self.activation if is_output else None, has_samples=is_output)
 
     def to_message(self) -> Message:
         """The entry in a ``tensors`` message."""

@@ -121,6 +121,10 @@ def of_one_score(y: Any, scores: Any) -> Any:
             "out gives 1 for every sample: a softmax over one unit", id="softmax of one",
         ),
         pytest.param(
+            "classes", lambda: [dense(4), layers.Softmax(axis=0, name="probabilities")], SPARSE(), "softmax over batch",
+            "The softmax of probabilities runs over the samples of a batch", id="softmax over the batch",
+        ),
+        pytest.param(
             "classes", lambda: dense(4), SPARSE(), "scores", "The loss takes what out gives for probabilities",
             id="scores",
         ),

@@ -92,3 +92,36 @@ def test_a_short_run_is_not_judged() -> None:
     short = Run(dense(3), n_steps=90, noise=0.02).scale("gradient", np.sqrt(ROWS[:90]))
     short.statistics[:, short.columns("gradient"), COLUMN["mean"]] = batches(1.0)[:90]
     assert not told(short.feed())
+
+
+def beyond(first: float, later: float) -> Run:
+    """Smooth sums, which begin as none do that are told by it; the last bias beside what a batch can give."""
+    found = Run(
+        [*dense(2), ("last/kernel", (64, 4), "float32"), ("last/bias", (4,), "float32")],
+        n_steps=N,
+        noise=0.02,
+        layers=[("dense_1", 64, "relu"), ("last", 4, "linear")],
+    )
+    found.set_loss(2.3).scale("gradient", np.minimum(1.0 + ROWS / 20, 5.0))
+    found.statistics[:, found.columns("gradient"), COLUMN["mean"]] = 1e-3 * smooth()
+    (bias,), (signal,) = found.columns("gradient", [5]), found.columns("backprop", [1])
+    n = found.statistics[:, signal, COLUMN["n_elements"]] / 4
+    largest = np.sqrt(n) * found.statistics[:, signal, COLUMN["norm"]]
+    found.statistics[:, bias, COLUMN["norm"]] = largest * np.where(ROWS < 40, first, later)
+    return found
+
+
+def test_a_gradient_that_no_batch_can_give() -> None:
+    (found,) = told(beyond(0.3, 2.0).feed())
+    assert found.kind == "exploding_gradient"
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        pytest.param(beyond(0.3, 0.9), id="within"),
+        pytest.param(beyond(2.0, 2.0), id="from the start, as of several calls"),
+    ],
+)
+def test_what_a_batch_can_give(healthy: Run) -> None:
+    assert not told(healthy.feed())

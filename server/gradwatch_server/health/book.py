@@ -45,8 +45,14 @@ class StepQuestion:
         self.questions: dict[Key, Question] = {}
 
     def read(self, name: str, stream: int | None = None) -> Reading:
-        """The reading of one scalar, of this stream if no other is given; empty where there is none."""
+        """The reading of one scalar, of this stream if no other is given; empty where there is none.
+
+        What the user logged belongs to no stream: where only one has such a scalar, that one is meant.
+        """
         question = self.questions.get((self.stream if stream is None else stream, name))
+        if question is None and stream is None and self.stream == LOGGED:
+            others = [other for (_, known), other in self.questions.items() if known == name]
+            question = others[0] if len(others) == 1 else None
         return question.reading if question is not None else Reading()
 
     def read_loss(self) -> Reading:

@@ -324,6 +324,7 @@ class Engine:
             stales={number: state.stale for number, state in self._streams.items()},
             warnings={},
             has_operations=any(state.operations for state in states),
+            is_climbing=any(state.is_climbing for state in states),
         )
         self._complete(self._questions)
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]

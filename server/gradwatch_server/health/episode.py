@@ -628,6 +628,7 @@ class MismatchKind(Enum):
     SOFTMAX_TWICE = "softmax twice"
     SIGMOID_TWICE = "sigmoid twice"
     SOFTMAX_OF_ONE = "softmax of one"
+    SOFTMAX_OVER_BATCH = "softmax over batch"
     SCORES = "scores"
 
 

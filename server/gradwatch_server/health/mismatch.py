@@ -1,9 +1,10 @@
-"""The rule for a last layer that does not fit its loss, whatever the data: a softmax twice, or none, or of one unit.
+"""The rule for a last layer that does not fit its loss: a softmax twice, or none, of one unit or over the batch.
 
 That a softmax goes into a loss that takes one is written in the graph. A sigmoid that does is known by its gradient:
 (sigmoid(p) - y) / n of a p between 0 and 1 lies in two narrow ranges, and a loss that takes p for what it is never
 stays in them. Scores that are taken for probabilities are lifted to a bound before their logarithm, in every batch, as
-far as they lie below it. And a softmax over one unit is 1, whatever comes in.
+far as they lie below it. A softmax over one unit is 1, whatever comes in, and one over the batch adds up to 1 over the
+samples.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class MismatchRule:
     def __init__(self, stream: int, table: TensorTable, operations: Sequence[Operation]) -> None:
         self._stream, self._table = stream, table
         self._output = int(table.activation[-1]) if len(table.activation) else -1
+        shape = table.shapes[self._output] if self._output >= 0 else ()
+        self._n_units = shape[1] if len(shape) == 2 else 0
         self._function = table.functions[self._output] if self._output >= 0 else None
         self._signal = table.find_backprop(self._output)
         own = [one for one in operations if not one.is_gradient]
@@ -55,8 +58,12 @@ class MismatchRule:
         bounded = [one for one in outside if one.is_held and 0 < (one.input_constant or 0) <= BOUND_LIMIT]
         self._logarithm = bounded[0] if bounded and self._is_score() else None
         self._targets = table.entering("target")
-        self._streaks: Streaks[Mismatch] = Streaks(1)
-        self.episodes = self._streaks.episodes
+        self._streaks: dict[MismatchKind, Streaks[Mismatch]] = {kind: Streaks(1) for kind in MismatchKind}
+
+    @property
+    def episodes(self) -> list[Mismatch]:
+        """All, of each kind."""
+        return [episode for streaks in self._streaks.values() for episode in streaks.episodes]
 
     def _is_score(self) -> bool:
         return self._output >= 0 and self._function in (None, "linear")
@@ -72,12 +79,24 @@ class MismatchRule:
             low, high = self._read(block, self._output, "min", "max")
             is_one = np.asarray((low == 1) & (high == 1))
             self._step(block, MismatchKind.SOFTMAX_OF_ONE, np.isfinite(low), is_one)
-        elif self._function == "sigmoid" and self._signal >= 0:
+        elif self._function == "sigmoid" and self._signal >= 0 and self._table.functions[self._signal] is None:
             low, high, size = self._read(block, self._signal, "min", "max", "n_elements")
             is_in = _is_of_sigmoid(low * size) & _is_of_sigmoid(high * size)
             self._step(block, MismatchKind.SIGMOID_TWICE, np.isfinite(low), is_in)
-        elif self._logarithm is not None and self._has_labels(block):
-            self._look_at_scores(block, self._logarithm)
+        else:
+            if self._logarithm is not None and self._has_labels(block):
+                self._look_at_scores(block, self._logarithm)
+            if self._n_units > 1 and self._function in (None, "linear", "softmax"):
+                self._look_at_sums(block)
+
+    def _look_at_sums(self, block: Block) -> None:
+        """Whether what is given adds up to 1 over the samples of a batch, and not over the units."""
+        low, high, mean, size = self._read(block, self._output, "min", "max", "mean", "n_elements")
+        n_samples = size / self._n_units
+        is_in = (low >= 0) & (high <= 1) & (np.abs(mean * n_samples - 1) <= TOLERANCE)
+        # Of as many samples as units both add up to 1.
+        is_seen = np.isfinite(mean) & (n_samples > 1) & (n_samples != self._n_units)
+        self._step(block, MismatchKind.SOFTMAX_OVER_BATCH, is_seen, np.asarray(is_in))
 
     def _look_at_scores(self, block: Block, logarithm: Operation) -> None:
         low, high = self._read(block, self._output, "min", "max")
@@ -104,17 +123,18 @@ class MismatchRule:
     def _step(
         self, block: Block, kind: MismatchKind, is_seen: Bool, is_in: Bool, operation: Operation | None = None
     ) -> None:
+        streaks = self._streaks[kind]
         for row in np.flatnonzero(is_seen).tolist():
             step, one = int(block.steps[row]), is_in[row : row + 1]
-            is_sure = self._streaks.add(step, is_in=one, is_out=~one)
-            if not self._streaks.follow(step) and is_sure[0]:
-                self._streaks.open(
+            is_sure = streaks.add(step, is_in=one, is_out=~one)
+            if not streaks.follow(step) and is_sure[0]:
+                streaks.open(
                     Mismatch(
                         stream=self._stream,
                         phase=Phase.LOSS,
-                        first_step=int(self._streaks.first_step[0]),
+                        first_step=int(streaks.first_step[0]),
                         last_step=step,
-                        n_rows=int(self._streaks.n_rows[0]),
+                        n_rows=int(streaks.n_rows[0]),
                         known_step=step,
                         table=self._table,
                         kind=kind,

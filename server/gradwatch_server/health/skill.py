@@ -49,6 +49,8 @@ SUM_LIMIT: Final = 1e-3
 """What rounding leaves of a sum over all gradients of a softmax, at the most."""
 SQUARE_TOLERANCE: Final = 0.01
 """By how much of itself a mean error may differ from that of outputs and targets."""
+CLIMBS_MIN: Final = 10
+"""Rows whose gradient is that of the negative of an error: one or two may be chance."""
 ROUNDING: Final = 1e-6
 """Of the numbers that a mean is taken of."""
 
@@ -92,7 +94,7 @@ class _Window:
 
 
 class SkillRule:
-    """Watches what comes back to the last layer of one stream, where it has no activation and there are targets.
+    """Watches what comes back to the last layer of one stream, where the loss takes its scores and there are targets.
 
     Args:
         stream: the stream's number.
@@ -101,7 +103,7 @@ class SkillRule:
 
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
-        self._output, self._signal = table.linear_output if table.entering("target") else (-1, -1)
+        self._output, self._signal = table.scores if table.entering("target") else (-1, -1)
         self._target, _ = find_target(table)
         shape = table.shapes[self._output] if self._output >= 0 else ()
         self._n_units = shape[-1] if shape else 0
@@ -110,6 +112,7 @@ class SkillRule:
         self._last_step = -1
         self._before = math.nan
         """The last full window's mean over that of guessing."""
+        self._n_rows = self._n_climbs = 0
         self._n_windows = self._n_level = self._n_worse = 0
         """All, and those in succession up to now that are no better than guessing, and worse."""
         self._level_step = self._worse_step = -1
@@ -131,15 +134,19 @@ class SkillRule:
         n_samples = size / self._n_units
         largest = np.maximum(-low, high) * n_samples
         square, distance = norm**2 * size / 4, norm**2 * n_samples
-        asked, asked_square, is_square, is_label = self._compare(block, mean * size / 2, size)
-        is_entropy = (largest <= 1 + SUM_LIMIT) & ~is_square
+        asked, asked_square, is_label = self._read_targets(block, size)
+        is_square, is_climb = self._compare(block, mean * size / 2, asked)
+        is_entropy = (largest <= 1 + SUM_LIMIT) & ~(is_square | is_climb)
         is_entropy &= is_label if self._n_units == 1 else np.abs(mean * size) <= SUM_LIMIT
+        is_climb |= is_entropy & (block.loss < 0)
         for row in np.flatnonzero(np.isfinite(norm) & block.is_sound & (size > 0)).tolist():
             step = int(block.steps[row])
             window = self._window = self._window or _Window(step)
             window.n_rows += 1
             window.n_entropies += bool(is_entropy[row])
-            window.n_squares += bool(is_square[row])
+            window.n_squares += bool(is_square[row] or (is_climb[row] and not is_entropy[row]))
+            self._n_rows += 1
+            self._n_climbs += bool(is_climb[row])
             window.n_sure += bool(largest[row] >= SURE)
             window.distance += distance[row]
             window.square += square[row]
@@ -149,29 +156,39 @@ class SkillRule:
                 self._last, self._window = window, None
                 self._look(step, window)
 
-    def _compare(self, block: Block, error: Float, size: Float) -> tuple[Float, Float, Bool, Bool]:
-        """Lays the targets beside the outputs.
+    def _read_targets(self, block: Block, size: Float) -> tuple[Float, Float, Bool]:
+        """``[n]`` each: the mean of the targets and their mean square, and whether they are labels of 0 and 1.
+
+        NaN, and False, where there is not one for each of the outputs, of which there are ``size``.
+        """
+        if self._target < 0:
+            return np.full(len(size), np.nan), np.full(len(size), np.nan), np.zeros(len(size), bool)
+        names = [COLUMN[name] for name in ("mean", "std", "min", "max", "n_elements")]
+        mean, spread, low, high, n = block.statistics[:, self._target, names].astype(np.float64).T
+        mean = np.where(n == size, mean, np.nan)
+        is_label = (low >= 0) & (high <= 1) & (np.abs(np.square(spread) - mean * (1 - mean)) <= SUM_LIMIT)
+        return mean, np.square(mean) + np.square(spread), is_label
+
+    def _compare(self, block: Block, error: Float, asked: Float) -> tuple[Bool, Bool]:
+        """Whether a gradient's mean, as a mean error, is that of outputs less targets, and whether the negative of it.
 
         Args:
             block: the rows.
-            error: ``[n]`` the mean error, if the gradient is one of a squared error.
-            size: ``[n]`` how many outputs there are.
-
-        Returns:
-            ``[n]`` each: the targets' mean, their mean square, whether outputs less targets have that mean error, and
-            whether the targets are labels of 0 and 1.
+            error: ``[n]`` the mean error, if it is the gradient of a squared error.
+            asked: ``[n]`` the mean of the targets.
         """
-        if self._target < 0:
-            unknown, no = np.full(len(error), np.nan), np.zeros(len(error), bool)
-            return unknown, unknown, no, no
-        names = [COLUMN[name] for name in ("mean", "std", "min", "max", "n_elements")]
-        given, spread, *_ = block.statistics[:, self._output, names].astype(np.float64).T
-        asked, spread_asked, low, high, n_asked = block.statistics[:, self._target, names].astype(np.float64).T
-        rounding = ROUNDING * (np.abs(given) + np.abs(asked) + spread + spread_asked)
-        is_alike = np.abs(error - (given - asked)) <= SQUARE_TOLERANCE * np.abs(error) + rounding
-        is_label = (low >= 0) & (high <= 1) & (np.abs(np.square(spread_asked) - asked * (1 - asked)) <= SUM_LIMIT)
-        is_same = n_asked == size
-        return asked, np.square(asked) + np.square(spread_asked), is_alike & is_same, is_label & is_same
+        if self._table.functions[self._signal] is not None:  # of what a function is taken of, not of outputs
+            return np.zeros(len(error), bool), np.zeros(len(error), bool)
+        given, spread = block.statistics[:, self._output, [COLUMN["mean"], COLUMN["std"]]].astype(np.float64).T
+        rounding = ROUNDING * (np.abs(given) + np.abs(asked) + spread)
+        slack = SQUARE_TOLERANCE * np.abs(error) + rounding
+        is_alike, is_opposite = (np.abs(sign * error - (given - asked)) <= slack for sign in (1, -1))
+        return np.asarray(is_alike), np.asarray(is_opposite & ~is_alike)
+
+    @property
+    def is_climbing(self) -> bool:
+        """Whether the gradients are those of the negative of an error: training makes it larger."""
+        return self._n_climbs >= max(CLIMBS_MIN, KIND_SHARE * self._n_rows)
 
     def finish(self) -> None:
         """Judges a run that has ended by what there is: there is nothing more to wait for."""

@@ -154,6 +154,11 @@ class Stream:
         """Says that the run has ended."""
         self._skill.finish()
 
+    @property
+    def is_climbing(self) -> bool:
+        """Whether training makes an error larger, by its gradient."""
+        return self._skill.is_climbing
+
     def reached(self) -> set[str]:
         """The variables that have had a gradient under the present table."""
         return set().union(*(rule.reached() for rule in self.rules if isinstance(rule, MissingRule)))

@@ -6,11 +6,13 @@ each time. The gradient of a batch is mostly new each time; where it is not, as 
 smooth as itself, while the steps of a walk are new each time. Of steps between independent numbers the ratio is 3.
 
 The sum of smooth gradients is smooth, and is told by its beginning: the second is twice the first, the third three
-times.
+times. Or by what one batch can give: the gradient of the last layer's bias is the sum of those of its scores, and no
+sum of n vectors is longer than the root of n times the length of all of them together.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -28,8 +30,11 @@ of so many rows the ratio is 0.06 on average; of an average with a memory of ten
 WALK_LIMIT: Final = 0.1
 STEPS_RATIO: Final = (1.4, 2.45)
 """Of the steps of a walk: 2, give or take twice the root of 1 / `WINDOW_ROWS`. Of smooth ones near 0."""
-GROWN_FACTOR: Final = 5.0
-"""Times the first rows' norm: a sum of independent gradients has ten times it after a hundred rows."""
+GROWN_FACTOR: Final = 2.0
+"""Times the first rows' norm: a sum of independent gradients has ten times it after a hundred rows, less where the
+gradients become smaller meanwhile."""
+BEYOND_FACTOR: Final = 1.2
+"""Times what one batch can give, in the later rows; in the first rows it was within that."""
 LATE_GROWTH: Final = 1.2
 """Of the square of the norm, from the middle rows to the last: a gradient that falls again is no sum."""
 RAMP_ROWS: Final = 8
@@ -58,6 +63,10 @@ class SummedRule:
         self._means: list[Float] = []
         self._norms: list[float] = []
         self._ramp: list[float] = []
+        self._beyond: list[float] = []
+        """Of each row the norm of the last bias' gradient over the largest that its batch can give."""
+        _, self._signal = table.scores
+        self._bias = _find_last_bias(table, self._signal)
         self._first_step = -1
         self.episodes: list[Summed] = []
 
@@ -79,6 +88,7 @@ class SummedRule:
                 self._first_step = int(block.steps[row])
             self._means.append(mean[row])
             self._norms.append(float(block.global_norm[row]))
+            self._beyond.append(self._measure(block, row))
             if len(self._means) == WINDOW_ROWS:
                 self._judge(int(block.steps[row]))
 
@@ -88,7 +98,8 @@ class SummedRule:
         ratio, of_steps = _median_ratios(np.stack(self._means))
         is_new_each_time = STEPS_RATIO[0] <= of_steps <= STEPS_RATIO[1]
         is_sum = (is_new_each_time and grown >= GROWN_FACTOR) or (self._is_ramp() and grown >= RAMP_FACTOR)
-        if ratio <= WALK_LIMIT and is_sum and _slows_down(norms):
+        is_sum = (is_sum and _slows_down(norms)) or (self._is_beyond() and grown >= GROWN_FACTOR)
+        if ratio <= WALK_LIMIT and is_sum:
             self.episodes.append(
                 Summed(
                     stream=self._stream,
@@ -103,11 +114,32 @@ class SummedRule:
                 )
             )
 
+    def _measure(self, block: Block, row: int) -> float:
+        if self._bias < 0:
+            return math.nan
+        norm, n = block.statistics[row, self._signal, [COLUMN["norm"], COLUMN["n_elements"]]].astype(np.float64)
+        largest = norm * math.sqrt(n / self._table.shapes[self._bias][0])
+        return float(block.statistics[row, self._bias, COLUMN["norm"]]) / largest if largest > 0 else math.nan
+
+    def _is_beyond(self) -> bool:
+        """Whether the last bias' gradient was within what one batch can give at first, and is beyond it later."""
+        first, later = (np.median(part) for part in (self._beyond[:FIRST_ROWS], self._beyond[WINDOW_ROWS // 2 :]))
+        return bool(first < 1 and later >= BEYOND_FACTOR)
+
     def _is_ramp(self) -> bool:
         """Whether the first norms were once, twice, three times the first one."""
         times = np.array(self._ramp) / max(self._ramp[0], 1e-300)
         line = np.arange(1, len(times) + 1)
         return bool((np.abs(times - line) <= RAMP_SLACK * line).all())
+
+
+def _find_last_bias(table: TensorTable, signal: int) -> int:
+    """The column of the gradient of the last layer's bias, where it is called once in a step; -1 for none."""
+    if signal < 0 or any(table.names[column] == f"{table.names[signal]} (2)" for column in table.activation):
+        return -1
+    own = [p for p in table.kernels.tolist() if table.layers[int(table.gradient[p])] == table.layers[signal]]
+    bias = int(table.bias_of[own[0]]) if len(own) == 1 else -1
+    return int(table.gradient[bias]) if bias >= 0 else -1
 
 
 def _slows_down(norms: Float) -> bool:

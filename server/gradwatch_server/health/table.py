@@ -30,7 +30,8 @@ class TensorTable:
         dtypes: ``[n_tensors]``.
         shapes: ``[n_tensors]``.
         n_elements: ``[n_tensors]`` float64.
-        functions: ``[n_tensors]`` the activation function that a tensor is the output of (``relu``), None if unknown.
+        functions: ``[n_tensors]`` the activation function that a tensor is the output of (``relu``), None if unknown;
+            of a backprop the one behind which it is taken, None where it is with respect to the output.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
         gradient: columns of the gradients, ``[n_gradients]``.
         weight: columns of the weights.
@@ -127,6 +128,17 @@ class TensorTable:
         output = int(self.activation[-1])
         signal = self.find_backprop(output)
         return (output, signal) if signal >= 0 else (-1, -1)
+
+    @property
+    def scores(self) -> tuple[int, int]:
+        """The columns of the last layer's output and of the gradient with respect to its scores; -1 for none.
+
+        Scores are what it gives without an activation, or what it takes a softmax or sigmoid of where the loss does.
+        """
+        output = int(self.activation[-1]) if len(self.activation) else -1
+        signal = self.find_backprop(output)
+        is_behind = signal >= 0 and self.functions[signal] in ("softmax", "sigmoid")
+        return (output, signal) if is_behind else self.linear_output
 
     def find_backprop(self, output: int) -> int:
         """The column of the gradient with respect to a layer's output, -1 for none."""

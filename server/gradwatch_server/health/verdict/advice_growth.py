@@ -17,12 +17,15 @@ __all__ = [
     "INITIAL_CODE",
     "LARGE_INPUT",
     "SCALE_CODE",
+    "SIGN_CODE",
     "VARIANCE_RATIO",
+    "advise_climb",
     "advise_first_rate",
     "advise_growth",
     "advise_missing_clip",
     "advise_rate",
     "advise_scale",
+    "advise_small_inputs",
     "advise_small_start",
     "better_rate",
     "say_variance",
@@ -36,6 +39,8 @@ VARIANCE_RATIO: Final = 10.0
 """SageMaker Debugger's limit of the ratio of variances between layers (PoorWeightInitialization)."""
 LARGE_INPUT: Final = 10.0
 """Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
+SMALL_INPUT: Final = 0.02
+"""Inputs all below it say next to nothing beside biases: bytes divided by 255 twice are below 0.004."""
 BOTTOMLESS_FACTOR: Final = 10.0
 """How far below 0 a loss must have fallen, in units of its start (at least 1), to be called bottomless."""
 
@@ -58,6 +63,11 @@ INITIAL_CODE: Final = """\
 tf.keras.layers.Dense(256, activation="relu", kernel_initializer="he_normal")
 tf.keras.layers.Dense(256, activation="tanh", kernel_initializer="glorot_uniform")
 tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")"""
+
+SIGN_CODE: Final = """\
+loss = -tf.reduce_mean(log_likelihood)                           # minimised: a likelihood or a reward needs the minus
+loss = tf.reduce_mean(tf.square(targets - predictions))          # an error needs none, nor does a Keras loss
+variable.assign_sub(rate * gradient)                             # by hand: minus, not plus"""
 
 BOTTOM_CODE: Final = """\
 # A critic's score: what it says of the difference must not grow without end (Gulrajani et al. 2017)
@@ -118,6 +128,7 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
     n_steps = max(lead.largest_step - lead.first_step, 0) + 1
     rate = 0.5 if ratio is None else 0.85 if ratio > RATIO_LIMIT else 0.6 if ratio > 10 * USUAL_RATIO else 0.3
     return [
+        *advise_climb(scene),
         *_advise_bottomless(scene),
         advise_rate(scene, rate),
         Hypothesis(
@@ -135,10 +146,32 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
     ]
 
 
+def advise_climb(scene: Scene) -> list[Hypothesis]:
+    """A sign that is wrong, where the gradient with respect to the outputs shows it."""
+    if not scene.facts.is_climbing:
+        return []
+    return [
+        Hypothesis(
+            "A sign is wrong: the loss is climbed instead of descended",
+            0.97,
+            "The gradient with respect to what the last layer gives is that of the negative of an error, from the "
+            "first step on: each step takes the outputs farther from the targets. No cross-entropy or squared error is "
+            "below 0, and none should be made as small as it can be.",
+            "Take the minus away: minimise the error itself, or the negative of a likelihood or a reward.",
+            SIGN_CODE,
+        )
+    ]
+
+
 def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
     """The loss has no lower bound, where it is seen to fall far below 0."""
     initial, before = scene.testimony.known.read_loss().initial, scene.loss.before
-    if initial is None or before is None or not before < -BOTTOMLESS_FACTOR * max(abs(initial), 1.0):
+    if (
+        scene.facts.is_climbing
+        or initial is None
+        or before is None
+        or not before < -BOTTOMLESS_FACTOR * max(abs(initial), 1.0)
+    ):
         return []
     return [
         Hypothesis(
@@ -169,6 +202,22 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
             confidence,
             f"Values up to {say_number(largest)} enter the model{where}, where about [-1, 1] is usual. {effect}",
             "Scale every feature to about [-1, 1], or normalise as the first layer.",
+            SCALE_CODE,
+        )
+    ]
+
+
+def advise_small_inputs(largest: float) -> list[Hypothesis]:
+    """Inputs scaled to next to nothing, where the largest is."""
+    if not 0 < largest < SMALL_INPUT:
+        return []
+    return [
+        Hypothesis(
+            "The inputs are scaled to next to nothing",
+            0.8,
+            f"No input is larger than {say_number(largest)}: what a layer gives is its biases, which are the "
+            "same for every sample. Inputs that are divided by their range twice look so.",
+            "Scale every feature to about [-1, 1], once.",
             SCALE_CODE,
         )
     ]

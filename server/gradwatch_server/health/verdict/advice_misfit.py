@@ -13,9 +13,12 @@ from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.verdict.advice_fade import GAME_CODE
 from gradwatch_server.health.verdict.advice_growth import (
     BOTTOM_CODE,
+    SIGN_CODE,
+    advise_climb,
     advise_missing_clip,
     advise_rate,
     advise_scale,
+    advise_small_inputs,
     advise_small_start,
 )
 from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
@@ -64,9 +67,6 @@ CLIP_CODE: Final = """\
 # Clip near the usual norm, so that only outliers are cut; the rate sets the length of a step
 optimizer = tf.keras.optimizers.SGD(0.05, global_clipnorm=1.0)"""
 
-SIGN_CODE: Final = """\
-loss = -tf.reduce_mean(log_likelihood)                           # minimised: a likelihood or a reward needs the minus
-variable.assign_sub(rate * gradient)                             # by hand: minus, not plus"""
 RESET_CODE: Final = """\
 # sums: the variables in which your script adds gradients up
 optimizer.apply_gradients(zip(sums, model.trainable_variables))
@@ -148,6 +148,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         ),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
         *(advise_scale(scene, 0.9) if is_far else []),
+        *advise_small_inputs(scene.start.largest_input),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
@@ -229,6 +230,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         found.append(_advise_ends(layer))
     effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
     found += advise_scale(scene, 0.75 if scene.start.largest_input > FAR_INPUT else 0.35, effect)
+    found += advise_small_inputs(scene.start.largest_input)
     found += advise_small_start(scene)
     if is_sequence:
         found.append(
@@ -269,7 +271,7 @@ def _advise_ends(layer: str) -> Hypothesis:
     )
 
 
-FAR_INPUT: Final = 1_000.0
+FAR_INPUT: Final = 256.0
 """Pixels end at 255, and a model may well divide by that itself."""
 
 TERMS_CODE: Final = """\
@@ -478,7 +480,8 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
         "Minimise the negative of what should grow.",
         SIGN_CODE,
     )
-    found = [bottomless, climbs, advise_rate(scene, 0.3 if is_down else 0.7 if is_driven(lead) else 0.6)]
+    rate = advise_rate(scene, 0.3 if is_down else 0.7 if is_driven(lead) else 0.6)
+    found = [*(advise_climb(scene) or [bottomless, climbs]), rate]
     if is_driven(lead) and not is_down and scene.clipped_share is None:
         found.append(advise_missing_clip(0.55))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from gradwatch_server.health.book import GRADIENT_NORM
+from gradwatch_server.health.book import GRADIENT_NORM, UPDATE_RATIO
 from gradwatch_server.health.cut import may_be_clipped
 from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
 from gradwatch_server.health.finding import Hypothesis
@@ -16,6 +16,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     LARGE_INPUT,
     SCALE_CODE,
     advise_rate,
+    advise_small_inputs,
     advise_small_start,
     better_rate,
 )
@@ -37,7 +38,6 @@ __all__ = [
     "advise_sequences",
     "advise_shared_target",
     "advise_slow",
-    "advise_small_inputs",
     "advise_standing",
     "advise_steps",
     "advise_still",
@@ -387,6 +387,8 @@ def advise_sequences(n_gates: int) -> list[Hypothesis]:
 def advise_steps(scene: Scene) -> list[Hypothesis]:
     """Steps that are too large, or too small, as far as their size is known."""
     ratio = scene.update_ratio
+    if ratio is None:  # of what began with the first step the steps are known only now
+        ratio = scene.testimony.known.read(UPDATE_RATIO).highest
     if ratio is None:
         return []
     if ratio >= SLOW_RATIO:
@@ -580,8 +582,6 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
     ]
 
 
-SMALL_INPUT: Final = 0.02
-"""Inputs all below it say next to nothing beside biases: bytes divided by 255 twice are below 0.004."""
 SMALL_RATIO: Final = 0.01 * USUAL_RATIO
 """SageMaker Debugger warns below 1e-8; at a hundredth of what is usual a thousand steps do what ten should."""
 SLOW_RATIO: Final = 0.1 * USUAL_RATIO
@@ -608,22 +608,6 @@ def _scale(lead: Flat) -> Hypothesis:
         "Scale every feature to about [-1, 1], or normalise as the first layer.",
         SCALE_CODE,
     )
-
-
-def advise_small_inputs(largest: float) -> list[Hypothesis]:
-    """Inputs scaled to next to nothing, where the largest is."""
-    if not 0 < largest < SMALL_INPUT:
-        return []
-    return [
-        Hypothesis(
-            "The inputs are scaled to next to nothing",
-            0.8,
-            f"No input is larger than {say_number(largest)}: what a layer gives is its biases, which are the "
-            "same for every sample. Inputs that are divided by their range twice look so.",
-            "Scale every feature to about [-1, 1], once.",
-            SCALE_CODE,
-        )
-    ]
 
 
 def _logits(*, is_last: bool) -> Hypothesis:

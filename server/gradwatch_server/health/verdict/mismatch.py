@@ -24,6 +24,9 @@ loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)
 ONE_CODE: Final = """\
 output = tf.keras.layers.Dense(1, activation="sigmoid")(x)                  # one number for two classes
 loss = tf.keras.losses.BinaryCrossentropy()                                 # or no activation, and from_logits=True"""
+AXIS_CODE: Final = """\
+probabilities = tf.nn.softmax(scores, axis=-1)                              # over the classes of each sample
+output = tf.keras.layers.Dense(n_classes, activation="softmax")(x)          # the same"""
 SCORES_CODE: Final = """\
 # The layer has no activation, so it gives logits. Say so to the loss, whichever it is:
 loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -42,6 +45,8 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         told = _tell_sigmoid_twice(layer)
     elif lead.kind is MismatchKind.SOFTMAX_OF_ONE:
         told = _tell_softmax_of_one(layer)
+    elif lead.kind is MismatchKind.SOFTMAX_OVER_BATCH:
+        told = _tell_softmax_over_batch(layer)
     else:
         told = _tell_scores(lead, layer)
     title, summary, hypothesis = told
@@ -129,6 +134,24 @@ def _tell_softmax_of_one(layer: str) -> tuple[str, str, Hypothesis]:
             "has no gradient at all.",
             "Use a sigmoid for two classes and one unit, or a unit for each class.",
             ONE_CODE,
+        ),
+    )
+
+
+def _tell_softmax_over_batch(layer: str) -> tuple[str, str, Hypothesis]:
+    return (
+        f"The softmax of {layer} runs over the samples of a batch, not over its units",
+        (
+            f"What {layer} gives lies between 0 and 1, and adds up to 1 over the samples of a batch: each unit shares "
+            "itself out among the samples."
+        ),
+        Hypothesis(
+            "A softmax over the wrong axis",
+            0.97,
+            "The samples of a batch then compete for each class, and what is given for one depends on the others "
+            "beside it: a batch of another size or order has other predictions, and a single sample has 1 throughout.",
+            "Take the softmax over the last axis, which is what it does where no axis is given.",
+            AXIS_CODE,
         ),
     )
 

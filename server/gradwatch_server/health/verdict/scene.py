@@ -89,6 +89,7 @@ class Facts:
         stales: for how long the gradient of each stream has been the same.
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
         has_operations: whether single operations are looked at at all: not in steps that run eagerly.
+        is_climbing: whether training makes an error larger, by its gradient.
     """
 
     questions: Mapping[Episode, Testimony]
@@ -105,6 +106,7 @@ class Facts:
     stales: Mapping[int, Stale]
     warnings: dict[Trend, str]
     has_operations: bool
+    is_climbing: bool
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,19 @@ from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import (
     INITIAL_CODE,
+    SIGN_CODE,
     VARIANCE_RATIO,
+    advise_climb,
     advise_rate,
     advise_scale,
+    advise_small_inputs,
     say_variance,
 )
-from gradwatch_server.health.verdict.advice_misfit import DECAY_CODE, SIGN_CODE
+from gradwatch_server.health.verdict.advice_misfit import DECAY_CODE
 from gradwatch_server.health.verdict.advice_stall import (
     advise_columns,
     advise_labels,
     advise_sequences,
-    advise_small_inputs,
     advise_steps,
     advise_target_spread,
 )
@@ -29,6 +31,8 @@ from gradwatch_server.health.verdict.spelling import say_number, say_step
 
 __all__ = ["tell_unskilled"]
 
+FAR_FACTOR: Final = 1.4
+"""Times the distance that guessing gives: what learns labels by heart that say nothing is not so far off."""
 PENALTY_FACTOR: Final = 2.0
 """Times the error in it: a loss that is mostly something else."""
 
@@ -80,7 +84,7 @@ def _summarise(lead: Unskilled, layer: str, guesses: str) -> str:
         )
     sure = ", and being sure of a wrong class every time 2" if lead.farthest > 1 else ", and being always wrong 1"
     return (
-        f"The gradient with respect to what {layer} gives says how far the predicted probabilities are from the "
+        f"The gradient with respect to the scores of {layer} says how far the predicted probabilities are from the "
         f"labels: their mean squared distance (the Brier score) was {number} of late. Being sure "
         f"and right has 0, {guesses} {say_number(lead.guess)}{sure}."
     )
@@ -93,8 +97,13 @@ def _advise(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
     if math.isinf(lead.farthest):
         found += advise_target_spread(lead.guess)
     if lead.is_worse:
-        found += [*_advise_sign(scene), *advise_scale(scene, 0.8), *_advise_start(scene), _advise_size(scene)]
-        found.append(advise_labels(meaning, 0.15))
+        found += [
+            *(advise_climb(scene) or _advise_sign(scene)),
+            *advise_scale(scene, 0.8),
+            *_advise_start(scene),
+            _advise_size(scene),
+        ]
+        found.append(advise_labels(meaning, 0.15 if lead.distance > FAR_FACTOR * lead.guess else 0.5))
     else:
         found += [*advise_sequences(lead.n_gates), advise_labels(meaning), *advise_steps(scene)]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
