@@ -95,14 +95,15 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 
 
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
-    Cut: (Mismatch, Steep),
+    Cut: (Steep,),
     Trend: (Steep, Trend),
     Flat: (Unreachable, Summed, Runaway),
     Faint: (Flat, Zero, Summed),
     Collapsed: (Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed),
     Vanishing: (Flat, Faint, Alike, Collapsed, Vanishing, Summed),
     Fade: (Unreachable, Flat, Cut, Faint, Collapsed, Fade),
-    Zero: (Flat, Cut, Faint, Fade, Mismatch, Unheard, Summed),
+    Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
+    Mismatch: (Zero,),
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
@@ -125,9 +126,9 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Standing, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint,
-    Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled,
-    Behind, Trend,
+    Rate, Missing, Standing, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero,
+    Mismatch, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
+    Unskilled, Behind, Trend,
 )  # fmt: skip
 
 
@@ -201,6 +202,8 @@ def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
     if isinstance(cause, Flat) and isinstance(episode, (Vanishing, Zero)):
         # Dead units make zeros, saturated ones make gradients fade.
         return cause.is_dead == isinstance(episode, Vanishing)
+    if isinstance(cause, Zero) and isinstance(episode, Mismatch):  # of a loss that hears nothing, more is known
+        return cause.table is None or len(cause.positions) < len(cause.table.kernels)
     # The units that are left could tell samples apart.
     return isinstance(cause, Flat) and isinstance(episode, Collapsed) and cause.share < BLOCKING_SHARE
 
