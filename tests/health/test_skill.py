@@ -176,5 +176,5 @@ def test_a_sign_that_is_wrong() -> None:
 def test_a_penalty_that_is_most_of_the_loss() -> None:
     (found,) = finished(record(of_classes(5, 0.05)).feed())
     assert found.hypotheses[0].cause == "Regularisation outweighs the error"
-    assert "The loss is 2" in found.hypotheses[0].why
+    assert "The loss was 29.7 at first and is 2" in found.hypotheses[0].why
     assert "1.61 of it" in found.hypotheses[0].why

@@ -325,6 +325,7 @@ class Engine:
             warnings={},
             has_operations=any(state.operations for state in states),
             is_climbing=any(state.is_climbing for state in states),
+            is_of_entropies=any(state.is_of_entropies for state in states),
         )
         self._complete(self._questions)
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]

@@ -112,7 +112,7 @@ class SkillRule:
         self._last_step = -1
         self._before = math.nan
         """The last full window's mean over that of guessing."""
-        self._n_rows = self._n_climbs = 0
+        self._n_rows = self._n_climbs = self._n_entropies = 0
         self._n_windows = self._n_level = self._n_worse = 0
         """All, and those in succession up to now that are no better than guessing, and worse."""
         self._level_step = self._worse_step = -1
@@ -147,6 +147,7 @@ class SkillRule:
             window.n_squares += bool(is_square[row] or (is_climb[row] and not is_entropy[row]))
             self._n_rows += 1
             self._n_climbs += bool(is_climb[row])
+            self._n_entropies += bool(is_entropy[row])
             window.n_sure += bool(largest[row] >= SURE)
             window.distance += distance[row]
             window.square += square[row]
@@ -189,6 +190,11 @@ class SkillRule:
     def is_climbing(self) -> bool:
         """Whether the gradients are those of the negative of an error: training makes it larger."""
         return self._n_climbs >= max(CLIMBS_MIN, KIND_SHARE * self._n_rows)
+
+    @property
+    def is_of_entropies(self) -> bool:
+        """Whether the gradients are those of a cross-entropy, or of the negative of one."""
+        return self._n_entropies >= max(CLIMBS_MIN, KIND_SHARE * self._n_rows)
 
     def finish(self) -> None:
         """Judges a run that has ended by what there is: there is nothing more to wait for."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.unit import largest_input, widest_input
+from gradwatch_server.health.unit import largest_input, largest_target, widest_input
 
 __all__ = ["Start", "read_kernels"]
 
@@ -28,6 +28,7 @@ class Start:
     Attributes:
         largest_input: the largest |value| that entered the model, NaN while not looked at.
         widest_input: the input that holds it, where there are several; "" elsewhere.
+        largest_target: the largest |value| of the targets that are no classes, NaN while not looked at, or for none.
         ratio: the variance of one layer's output over that of the layer before, where it differs most; NaN while not
             looked at.
         layer: that layer.
@@ -41,6 +42,7 @@ class Start:
 
     largest_input: float = float("nan")
     widest_input: str = ""
+    largest_target: float = float("nan")
     ratio: float = float("nan")
     layer: str = ""
     previous: str = ""
@@ -57,6 +59,7 @@ class Start:
             if len(seen):
                 self.largest_input = largest_input(block, int(seen[0]), table)
                 self.widest_input = widest_input(block, int(seen[0]), table)
+                self.largest_target = largest_target(block, int(seen[0]), table)
                 self.n_samples = _count_samples(block, int(seen[0]), table)
         if np.isnan(self.ratio) and len(table.activation) > 1:
             seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))

@@ -159,6 +159,11 @@ class Stream:
         """Whether training makes an error larger, by its gradient."""
         return self._skill.is_climbing
 
+    @property
+    def is_of_entropies(self) -> bool:
+        """Whether what is trained on is a cross-entropy, or the negative of one, by its gradient."""
+        return self._skill.is_of_entropies
+
     def reached(self) -> set[str]:
         """The variables that have had a gradient under the present table."""
         return set().union(*(rule.reached() for rule in self.rules if isinstance(rule, MissingRule)))

@@ -16,7 +16,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Flat, Phase
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["FlatRule", "is_dying", "largest_input", "widest_input"]
+__all__ = ["FlatRule", "is_dying", "largest_input", "largest_target", "widest_input"]
 
 EARLY_ROWS: Final = 5
 """Rows whose median is a layer's own past."""
@@ -192,6 +192,13 @@ def is_dying(function: str | None) -> bool:
 def largest_input(block: Block, row: int, table: TensorTable) -> float:
     """The largest |value| that entered the model, NaN where it was not looked at."""
     ends = _input_ends(block, row, table)
+    return float(np.nanmax(ends)) if ends.size and not np.isnan(ends).all() else float("nan")
+
+
+def largest_target(block: Block, row: int, table: TensorTable) -> float:
+    """The largest |value| of the targets that are no whole numbers, NaN where there are none or not looked at."""
+    columns = [column for column in table.entering("target") if "int" not in table.dtypes[column]]
+    ends = np.abs(block.statistics[row, columns][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
     return float(np.nanmax(ends)) if ends.size and not np.isnan(ends).all() else float("nan")
 
 

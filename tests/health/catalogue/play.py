@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from unittest import mock
 
 import keras
@@ -114,14 +114,17 @@ def collected() -> Iterator[list[Collector]]:
         yield made
 
 
-def script(path: Path) -> Training:
-    """A training that is a script of its own, as its user wrote it, with the one line in it; its seed is ``SEED``."""
+def script(path: Path, output: TextIO | None = None) -> Training:
+    """A training that is a script of its own, as its user wrote it, with the one line in it; its seed is ``SEED``.
+
+    What it prints goes to ``output``, or nowhere.
+    """
 
     def train(watch: Watch, seed: int) -> None:
         with (
             mock.patch.object(gradwatch, "watch", watch),
             mock.patch.dict(os.environ, {"SEED": str(seed)}),
-            redirect_stdout(io.StringIO()),
+            redirect_stdout(output or io.StringIO()),
         ):
             runpy.run_path(str(path), run_name="__main__")
 

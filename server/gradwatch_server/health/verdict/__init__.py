@@ -43,6 +43,7 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
+from gradwatch_server.health.verdict.advice_growth import advise_climb
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.misfit import (
@@ -103,7 +104,12 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
-    return with_order(_without_idle_causes(teller(lead, scene)), lead, facts)
+    return with_order(_without_idle_causes(_with_sign(teller(lead, scene), scene)), lead, facts)
+
+
+def _with_sign(finding: Finding, scene: Scene) -> Finding:
+    """A finding with the sign that is wrong before all other causes, where training climbs the error."""
+    return replace(finding, hypotheses=(*advise_climb(scene), *finding.hypotheses))
 
 
 def _without_idle_causes(finding: Finding) -> Finding:

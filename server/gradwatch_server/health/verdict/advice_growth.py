@@ -18,6 +18,7 @@ __all__ = [
     "LARGE_INPUT",
     "SCALE_CODE",
     "SIGN_CODE",
+    "TARGET_CODE",
     "VARIANCE_RATIO",
     "advise_climb",
     "advise_first_rate",
@@ -28,6 +29,7 @@ __all__ = [
     "advise_small_inputs",
     "advise_small_start",
     "better_rate",
+    "is_climbing",
     "say_variance",
 ]
 
@@ -41,6 +43,7 @@ LARGE_INPUT: Final = 10.0
 """Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
 SMALL_INPUT: Final = 0.02
 """Inputs all below it say next to nothing beside biases: bytes divided by 255 twice are below 0.004."""
+LARGE_TARGET: Final = 100.0
 BOTTOMLESS_FACTOR: Final = 10.0
 """How far below 0 a loss must have fallen, in units of its start (at least 1), to be called bottomless."""
 
@@ -127,8 +130,7 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
     ratio = scene.update_ratio
     n_steps = max(lead.largest_step - lead.first_step, 0) + 1
     rate = 0.5 if ratio is None else 0.85 if ratio > RATIO_LIMIT else 0.6 if ratio > 10 * USUAL_RATIO else 0.3
-    return [
-        *advise_climb(scene),
+    found = [
         *_advise_bottomless(scene),
         advise_rate(scene, rate),
         Hypothesis(
@@ -142,13 +144,21 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
         ),
         *_advise_clip(lead, scene),
         *advise_scale(scene, 0.6 if lead.first_step < EARLY_STEPS else 0.3),
+        *(_advise_targets(scene) if lead.first_step < EARLY_STEPS else []),
         _advise_start(lead, scene),
     ]
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def is_climbing(scene: Scene) -> bool:
+    """Whether an error is made larger: its gradient says so, or what should be a cross-entropy begins below 0."""
+    initial = scene.testimony.known.read_loss().initial
+    return scene.facts.is_climbing or (scene.facts.is_of_entropies and initial is not None and initial < 0)
 
 
 def advise_climb(scene: Scene) -> list[Hypothesis]:
     """A sign that is wrong, where the gradient with respect to the outputs shows it."""
-    if not scene.facts.is_climbing:
+    if not is_climbing(scene):
         return []
     return [
         Hypothesis(
@@ -167,7 +177,7 @@ def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
     """The loss has no lower bound, where it is seen to fall far below 0."""
     initial, before = scene.testimony.known.read_loss().initial, scene.loss.before
     if (
-        scene.facts.is_climbing
+        is_climbing(scene)
         or initial is None
         or before is None
         or not before < -BOTTOMLESS_FACTOR * max(abs(initial), 1.0)
@@ -219,6 +229,29 @@ def advise_small_inputs(largest: float) -> list[Hypothesis]:
             "same for every sample. Inputs that are divided by their range twice look so.",
             "Scale every feature to about [-1, 1], once.",
             SCALE_CODE,
+        )
+    ]
+
+
+TARGET_CODE: Final = """\
+mean, spread = targets.mean(), targets.std()             # of the training data, once
+targets = (targets - mean) / spread                      # what the loss is given, in `fit` or in a loop
+predictions = spread * model(inputs) + mean              # where they are used"""
+
+
+def _advise_targets(scene: Scene) -> list[Hypothesis]:
+    """Targets that are not scaled, where they are known and far from what a model starts by giving."""
+    largest = scene.start.largest_target
+    if not largest > LARGE_TARGET:
+        return []
+    return [
+        Hypothesis(
+            "The targets are not scaled",
+            0.9,
+            f"Targets go up to {say_number(largest)}, and a model starts by giving numbers of about 1. The error is as "
+            "large as they are, the gradient with it, and so is every step: it overshoots, and the next is larger.",
+            "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
+            TARGET_CODE,
         )
     ]
 

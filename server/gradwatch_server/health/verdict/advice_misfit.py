@@ -14,12 +14,12 @@ from gradwatch_server.health.verdict.advice_fade import GAME_CODE
 from gradwatch_server.health.verdict.advice_growth import (
     BOTTOM_CODE,
     SIGN_CODE,
-    advise_climb,
     advise_missing_clip,
     advise_rate,
     advise_scale,
     advise_small_inputs,
     advise_small_start,
+    is_climbing,
 )
 from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
 from gradwatch_server.health.verdict.scene import Scene
@@ -481,7 +481,7 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
         SIGN_CODE,
     )
     rate = advise_rate(scene, 0.3 if is_down else 0.7 if is_driven(lead) else 0.6)
-    found = [*(advise_climb(scene) or [bottomless, climbs]), rate]
+    found = [rate] if is_climbing(scene) else [bottomless, climbs, rate]
     if is_driven(lead) and not is_down and scene.clipped_share is None:
         found.append(advise_missing_clip(0.55))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)

@@ -15,6 +15,7 @@ from gradwatch_server.health.series import Reading
 from gradwatch_server.health.verdict.advice_growth import (
     LARGE_INPUT,
     SCALE_CODE,
+    TARGET_CODE,
     advise_rate,
     advise_small_inputs,
     advise_small_start,
@@ -232,10 +233,6 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
 
 LARGE_SPREAD: Final = 30.0
 """Of targets: their standard deviation. A last layer of some hundred units gives that within a few thousand steps."""
-TARGET_CODE: Final = """\
-mean, spread = targets.mean(), targets.std()             # of the training data, once
-targets = (targets - mean) / spread                      # what the loss is given, in `fit` or in a loop
-predictions = spread * model(inputs) + mean              # where they are used"""
 
 
 def advise_zero_output(middle: float, spread: float, scene: Scene) -> list[Hypothesis]:

@@ -90,6 +90,7 @@ class Facts:
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
         has_operations: whether single operations are looked at at all: not in steps that run eagerly.
         is_climbing: whether training makes an error larger, by its gradient.
+        is_of_entropies: whether what is trained on is a cross-entropy, or the negative of one, by its gradient.
     """
 
     questions: Mapping[Episode, Testimony]
@@ -107,6 +108,7 @@ class Facts:
     warnings: dict[Trend, str]
     has_operations: bool
     is_climbing: bool
+    is_of_entropies: bool
 
 
 @dataclass(frozen=True)

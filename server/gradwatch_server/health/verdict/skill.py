@@ -10,9 +10,7 @@ from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import (
     INITIAL_CODE,
-    SIGN_CODE,
     VARIANCE_RATIO,
-    advise_climb,
     advise_rate,
     advise_scale,
     advise_small_inputs,
@@ -98,7 +96,6 @@ def _advise(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
         found += advise_target_spread(lead.guess)
     if lead.is_worse:
         found += [
-            *(advise_climb(scene) or _advise_sign(scene)),
             *advise_scale(scene, 0.8),
             *_advise_start(scene),
             _advise_size(scene),
@@ -111,36 +108,20 @@ def _advise(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
 
 def _advise_penalty(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
     """A penalty that is most of the loss, where the loss is far larger than the error in it."""
-    loss = scene.testimony.known.read_loss().recent
+    loss = scene.testimony.known.read_loss()
+    initial, recent = loss.initial or 0.0, loss.recent or 0.0
     error = lead.distance if math.isinf(lead.farthest) else math.log(max(lead.n_classes, 2))
-    if loss is None or lead.is_worse or not loss > PENALTY_FACTOR * error:
+    if lead.is_worse or not max(initial, recent) > PENALTY_FACTOR * error:
         return []
     return [
         Hypothesis(
             "Regularisation outweighs the error",
             0.85,
-            f"The loss is {say_number(loss)}, and the error of the predictions accounts for {say_number(error)} of it: "
-            "the rest is what is added to it, such as a penalty on the weights. That is made small first, and with it "
-            "what the layers pass on.",
+            f"The loss was {say_number(initial)} at first and is {say_number(recent)} now, and the error of the "
+            f"predictions accounts for {say_number(error)} of it: the rest is what is added to it, such as a penalty "
+            "on the weights. That is made small first, and with it what the layers pass on.",
             "Lower the penalty until it is a small part of the loss.",
             DECAY_CODE,
-        )
-    ]
-
-
-def _advise_sign(scene: Scene) -> list[Hypothesis]:
-    loss = scene.testimony.known.read_loss()
-    if loss.initial is None or loss.recent is None or not loss.recent < min(loss.initial, 0.0):
-        return []
-    return [
-        Hypothesis(
-            "A sign is wrong: the loss is climbed instead of descended",
-            0.95,
-            f"The loss went from {say_number(loss.initial)} to {say_number(loss.recent)} while the predictions left "
-            "the labels: what is made small is the negative of what should be. No cross-entropy or squared error is "
-            "below 0.",
-            "Take the minus away: minimise the error itself, or the negative of a likelihood or a reward.",
-            SIGN_CODE,
         )
     ]
 
