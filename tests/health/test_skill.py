@@ -86,10 +86,10 @@ def of_a_label(share: float, spread: float) -> Callable[[int], Batch]:
 
 @pytest.mark.parametrize("batch", [1, 64])
 def test_scores_that_say_nothing(batch: int) -> None:
-    make, n_steps = of_classes(5, 0.05), 350
+    make, n_steps = of_classes(5, 0.05), 320
     (found,) = finished(record(make, n_steps=n_steps).feed(batch=batch))
     assert (found.kind, found.severity, found.first_step, found.layer) == ("loss_plateau", "warning", 0, "last")
-    assert found.title == "The predictions are no better than guessing among 5 classes after 300 steps"
+    assert found.title == "The predictions are no better than guessing among 5 classes after 320 steps"
     scores = [((softmax(s) - np.eye(5)[y]) ** 2).sum(-1).mean() for s, y, _ in map(make, range(200, 300))]
     assert found.evidence["distance"] == pytest.approx(np.mean(scores), rel=1e-5)
     assert found.evidence["guess"] == pytest.approx(1 - 1 / 5)
@@ -132,6 +132,10 @@ def learning(step: int) -> Batch:
     return of_classes(5, 1.0, skill=step / 30)(step)
 
 
+def beginning(step: int) -> Batch:
+    return of_classes(5, 0.05, skill=0.0 if step < 100 else 1.0)(step)
+
+
 def late(step: int) -> Batch:
     return of_classes(5, 0.05, skill=0.0 if step < 700 else 6.0)(step)
 
@@ -147,6 +151,7 @@ def late(step: int) -> Batch:
         pytest.param(of_numbers(0.1, skill=0.5), 300, "float32", id="half of the spread explained"),
         pytest.param(of_numbers(0.1, weight=3.0), 300, "float32", id="a squared error with a weight"),
         pytest.param(of_numbers(0.1), 90, "float32", id="ended at once"),
+        pytest.param(beginning, 150, "int64", id="has just begun to learn"),
         pytest.param(of_a_label(0.5, 200.0), 90, "float32", id="a label, ended at once"),
     ],
 )

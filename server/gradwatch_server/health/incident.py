@@ -217,7 +217,7 @@ def _is_before(lead: Episode, episode: Episode) -> bool:
 
 def _is_known_before(episode: Episode, cause: Episode) -> bool:
     """Whether a consequence was told before its cause was known: a finding that is out keeps its name."""
-    if isinstance(episode, Plateau):
+    if isinstance(episode, (Plateau, Unskilled)):
         return False
     if isinstance(episode, Trend):
         return episode.known_step < cause.known_step

@@ -33,6 +33,8 @@ LIVE_WINDOWS: Final = 10
 """What is no better than guessing so far may need some hundred steps before it begins to learn."""
 WORSE_WINDOWS: Final = 2
 """What is worse is not waiting for anything; the first window is the start's, and does not count."""
+FINAL_STEPS: Final = 200
+"""Of a run that has ended: one that is shorter may have been about to begin."""
 GUESS_SHARE: Final = 0.97
 """Of the distance that guessing gives: what is closer has learned something."""
 LEARNED_SHARE: Final = 0.9
@@ -109,7 +111,7 @@ class SkillRule:
         self._n_units = shape[-1] if shape else 0
         self._window: _Window | None = None
         self._last: _Window | None = None
-        self._last_step = -1
+        self._first_step = self._last_step = -1
         self._before = math.nan
         """The last full window's mean over that of guessing."""
         self._n_rows = self._n_climbs = self._n_entropies = 0
@@ -141,6 +143,7 @@ class SkillRule:
         is_climb |= is_entropy & (block.loss < 0)
         for row in np.flatnonzero(np.isfinite(norm) & block.is_sound & (size > 0)).tolist():
             step = int(block.steps[row])
+            self._first_step = step if self._first_step < 0 else self._first_step
             window = self._window = self._window or _Window(step)
             window.n_rows += 1
             window.n_entropies += bool(is_entropy[row])
@@ -153,6 +156,7 @@ class SkillRule:
             window.square += square[row]
             window.asked += asked[row]
             window.asked_square += asked_square[row]
+            self._last_step = step
             if window.n_rows >= WINDOW_ROWS and step - window.first_step >= WINDOW_STEPS - 1:
                 self._last, self._window = window, None
                 self._look(step, window)
@@ -198,16 +202,21 @@ class SkillRule:
 
     def finish(self) -> None:
         """Judges a run that has ended by what there is: there is nothing more to wait for."""
-        if self._last is not None and not (self.episodes or self._has_learned) and self._n_level:
-            self._final = self._open(self._level_step, self._last_step, self._last)
+        rest = self._window if self._window is not None and self._window.n_rows >= WINDOW_ROWS else None
+        newest = rest or self._last
+        if newest is None or self.episodes or self._has_learned or not self._n_level:
+            return
+        score = self._score(newest)
+        is_sure = GUESS_SHARE <= score <= WORSE_FACTOR or (score > WORSE_FACTOR and newest.is_scaled)
+        if is_sure and self._last_step - self._first_step >= FINAL_STEPS - 1:
+            self._final = self._open(self._level_step, self._last_step, newest)
             self._final.is_final = True
 
     def _look(self, step: int, window: _Window) -> None:
-        distance, guess, _ = self._measure(window)
-        score = distance / guess if guess > 0 else math.nan
+        score = self._score(window)
         is_level, is_falling = score >= GUESS_SHARE, score < FALLING_SHARE * self._before
         is_worse = score > WORSE_FACTOR and window.is_scaled and not is_falling
-        self._before, self._last_step = score, step
+        self._before = score
         self._n_windows += 1
         self._has_learned |= score < LEARNED_SHARE
         self._level_step = window.first_step if self._n_level == 0 else self._level_step
@@ -221,12 +230,17 @@ class SkillRule:
                 return
             self._current.last_step = step
             self._current.n_rows += window.n_rows
-            self._current.distance, self._current.guess = distance, guess
+            self._current.distance, self._current.guess, _ = self._measure(window)
         elif len(self.episodes) < EPISODES_LIMIT:
             if self._n_worse >= WORSE_WINDOWS:
                 self._current = self._open(self._worse_step, step, window)
             elif self._n_level >= LIVE_WINDOWS and score <= WORSE_FACTOR:
                 self._current = self._open(self._level_step, step, window)
+
+    def _score(self, window: _Window) -> float:
+        """The mean squared distance over that of guessing; NaN where either is not known."""
+        distance, guess, _ = self._measure(window)
+        return distance / guess if guess > 0 else math.nan
 
     def _measure(self, window: _Window) -> tuple[float, float, float]:
         """The mean squared distance in a window, that of guessing, and the largest possible; NaN where unknown."""

@@ -56,7 +56,7 @@ enter(
     cause=("sequence",),
 )
 enter("soil_spectra_carbon", "normalisation in evaluation", "loss_plateau", cause=("training=True",))
-enter("star_type_classifier", "logits for probabilities", "zero_gradient", layer="kind", cause=("from_logits=True",))
+enter("star_type_classifier", "logits for probabilities", "loss_plateau", layer="kind", cause=("from_logits=True",))
 enter("wind_farm_power", "targets that broadcast", "loss_plateau", cause=("broadcast",))
 
 enter_healthy(HERE / "healthy")

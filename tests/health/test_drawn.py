@@ -1,0 +1,38 @@
+"""Trainings drawn by a seed: what is wrong with them is named, and of healthy ones nothing is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.health.catalogue.drawn import DEFECTS, draw, is_named
+from tests.health.catalogue.play import play, script
+
+QUICK = ("sign", "softmax_over_batch", "softmax_of_one", "scores_as_probabilities", "one_column_far", "targets_far")
+
+
+def test_a_seed_draws_the_same_again() -> None:
+    assert draw(3, "sign") == draw(3, "sign") != draw(4, "sign")
+
+
+@pytest.mark.parametrize("defect", [None, *DEFECTS])
+def test_what_is_drawn_is_a_script(defect: str | None) -> None:
+    for seed in range(20):
+        compile(draw(seed, defect), "drawn.py", "exec")
+
+
+@pytest.mark.parametrize("defect", QUICK)
+def test_what_is_wrong_is_named(defect: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{defect}.py"
+    path.write_text(draw(0, defect))
+    played = play(script(path))
+    assert is_named(defect, played), played.describe()
+
+
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 40))])
+def test_healthy_ones(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "healthy.py"
+    path.write_text(draw(seed))
+    played = play(script(path))
+    assert not played.findings, played.describe()
