@@ -37,6 +37,8 @@ FINAL_STEPS: Final = 200
 """Of a run that has ended: one that is shorter may have been about to begin."""
 GUESS_SHARE: Final = 0.97
 """Of the distance that guessing gives: what is closer has learned something."""
+SETTLED_SHARE: Final = 0.99
+"""And of a run that has ended: what is below it and still falls is on its way."""
 LEARNED_SHARE: Final = 0.9
 """And below it has surely: a run of which that was true once does not end where it began."""
 WORSE_FACTOR: Final = 1.1
@@ -112,8 +114,8 @@ class SkillRule:
         self._window: _Window | None = None
         self._last: _Window | None = None
         self._first_step = self._last_step = -1
-        self._before = math.nan
-        """The last full window's mean over that of guessing."""
+        self._before = self._earlier = math.nan
+        """The last full window's mean over that of guessing, and that of the one before."""
         self._n_rows = self._n_climbs = self._n_entropies = 0
         self._n_windows = self._n_level = self._n_worse = 0
         """All, and those in succession up to now that are no better than guessing, and worse."""
@@ -207,7 +209,9 @@ class SkillRule:
         if newest is None or self.episodes or self._has_learned or not self._n_level:
             return
         score = self._score(newest)
+        before = self._before if rest is not None else self._earlier
         is_sure = GUESS_SHARE <= score <= WORSE_FACTOR or (score > WORSE_FACTOR and newest.is_scaled)
+        is_sure &= not (score < SETTLED_SHARE and score < before)
         if is_sure and self._last_step - self._first_step >= FINAL_STEPS - 1:
             self._final = self._open(self._level_step, self._last_step, newest)
             self._final.is_final = True
@@ -216,7 +220,7 @@ class SkillRule:
         score = self._score(window)
         is_level, is_falling = score >= GUESS_SHARE, score < FALLING_SHARE * self._before
         is_worse = score > WORSE_FACTOR and window.is_scaled and not is_falling
-        self._before = score
+        self._earlier, self._before = self._before, score
         self._n_windows += 1
         self._has_learned |= score < LEARNED_SHARE
         self._level_step = window.first_step if self._n_level == 0 else self._level_step
