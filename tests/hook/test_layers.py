@@ -274,6 +274,56 @@ def test_the_layers_in_every_way_of_training(watch, read, way):
     assert recording.tensors("backprop") == recording.tensors("activation")
 
 
+def softmax(scores):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def minus_log(y, p):
+    return -tf.reduce_mean(tf.gather(tf.math.log(p), tf.cast(y, "int32"), axis=1, batch_dims=1))
+
+
+@pytest.mark.parametrize("way", ["fit", "fit, jit", "fit, eagerly", "tf.function, jit", "eager loop"])
+@pytest.mark.parametrize("function", ["softmax", "sigmoid"])
+def test_a_loss_that_looks_behind_the_last_function(watch, read, way, function):
+    """Keras' cross-entropies take what it was given: the gradient is probability minus label, over the batch."""
+    n_outputs = N_CLASSES if function == "softmax" else 1
+    model = keras.Sequential([keras.Input((WIDTH,)), dense(n_outputs, "last", function)], name="behind")
+    kernel = model.layers[-1].kernel.numpy().astype(np.float64)
+    x, y = data()
+    if function == "softmax":
+        loss = keras.losses.SparseCategoricalCrossentropy()
+        expected = (softmax(x @ kernel) - np.eye(N_CLASSES)[y]) / len(x)
+    else:
+        y = (y % 2)[:, None].astype("float32")
+        loss = keras.losses.BinaryCrossentropy()
+        expected = (1 / (1 + np.exp(-x @ kernel)) - y) / len(x)
+    begun = watch(model)
+    train(way, model, keras.optimizers.SGD(0.0), [(x, y)], loss)
+    recording = read(begun)
+    (name,) = recording.tensors("backprop")
+    (entry,) = (one for one in recording.tables[0]["tensors"] if one["kind"] == "backprop")
+    assert entry["activation"] == function
+    found, wanted = recording.statistics("backprop", name)[0], row(expected)
+    for statistic in ("norm", "min", "max", "std", "n_elements"):
+        i = NAMES.index(statistic)
+        assert found[i] == pytest.approx(wanted[i], rel=1e-4), statistic
+
+
+def test_a_loss_of_what_the_last_function_gives(watch, read):
+    model = keras.Sequential([keras.Input((WIDTH,)), dense(N_CLASSES, "last", "softmax")], name="given")
+    p = softmax(data()[0] @ model.layers[-1].kernel.numpy().astype(np.float64))
+    x, y = data()
+    begun = watch(model)
+    train("tf.function", model, keras.optimizers.SGD(0.0), [(x, y)], minus_log)
+    recording = read(begun)
+    (entry,) = (one for one in recording.tables[0]["tensors"] if one["kind"] == "backprop")
+    assert entry["activation"] is None
+    found = recording.statistics("backprop", entry["tensor"])[0]
+    assert found[NAMES.index("min")] == pytest.approx((-1 / p[np.arange(len(y)), y] / len(y)).min(), rel=1e-4)
+    assert found[NAMES.index("max")] == 0
+
+
 def test_mixed_precision(watch, read):
     layers = [keras.Input((WIDTH,)), dense(8, "first", "relu"), dense(N_CLASSES, "last", seed=2)]
     for layer in layers[1:]:
