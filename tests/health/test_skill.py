@@ -30,13 +30,15 @@ def squares(given: np.ndarray, asked: np.ndarray, weight: float = 1.0) -> Batch:
     return given, asked, weight * 2 * (given - asked) / given.size
 
 
-def record(make: Callable[[int], Batch], *, n_steps: int = 300, dtype: str = "int64") -> Run:
+def record(
+    make: Callable[[int], Batch], *, n_steps: int = 300, dtype: str = "int64", beside: Sequence[tuple[str, int]] = ()
+) -> Run:
     """Rows of a network whose last layer gives and is asked for what each step makes."""
     units = make(0)[0].shape[-1]
     layers = [("dense_0", 64, "relu"), ("last", units, "linear")]
     variables = [*dense(1), ("last/kernel", (64, units), "float32")]
-    run = Run(variables, n_steps=n_steps, layers=layers, inputs=[("target", units)])
-    (target,) = run.columns("input")
+    run = Run(variables, n_steps=n_steps, layers=layers, inputs=[("target", units), *beside])
+    target = run.columns("input")[0]
     run.tensors[int(target)] |= {"tensor": "target", "dtype": dtype}
     output, signal = (int(run.columns(kind, [1])[0]) for kind in ("activation", "backprop"))
     for step in range(n_steps):
@@ -157,6 +159,11 @@ def late(step: int) -> Batch:
 )
 def test_what_is_well_or_unknown(make: Callable[[int], Batch], n_steps: int, dtype: str) -> None:
     assert not finished(record(make, n_steps=n_steps, dtype=dtype).feed())
+
+
+@pytest.mark.parametrize("name", ["target/domain", "sample_weight"])
+def test_several_heads_or_weights_are_not_judged(name: str) -> None:
+    assert not finished(record(of_classes(5, 0.05), beside=[(name, 1)]).feed())
 
 
 def test_a_run_that_goes_on_after_its_end() -> None:

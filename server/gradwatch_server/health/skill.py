@@ -98,7 +98,7 @@ class _Window:
 
 
 class SkillRule:
-    """Watches what comes back to the last layer of one stream, where the loss takes its scores and there are targets.
+    """Watches what comes back to the last layer of one stream, where the loss takes its scores and there is one target.
 
     Args:
         stream: the stream's number.
@@ -107,7 +107,9 @@ class SkillRule:
 
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
-        self._output, self._signal = table.scores if table.entering("target") else (-1, -1)
+        # One of several heads may be meant to guess, as that of an adversary; and with weights the scale is not known.
+        is_judged = len(table.entering("target")) == 1 and not table.entering("sample_weight")
+        self._output, self._signal = table.scores if is_judged else (-1, -1)
         self._target, _ = find_target(table)
         shape = table.shapes[self._output] if self._output >= 0 else ()
         self._n_units = shape[-1] if shape else 0
