@@ -161,6 +161,18 @@ def test_what_is_well_or_unknown(make: Callable[[int], Batch], n_steps: int, dty
     assert not finished(record(make, n_steps=n_steps, dtype=dtype).feed())
 
 
+def test_among_very_many_classes_the_loss_shows_what_is_learned() -> None:
+    """A right class that is four times as likely as by chance: a cross-entropy far down, a square that is not."""
+    make, n = of_classes(400, 0.05, skill=1.5), 400
+    batches = [make(step) for step in range(300)]
+    loss = [-np.log(softmax(scores)[np.arange(BATCH), labels]).mean() for scores, labels, _ in batches]
+    square = np.mean([((softmax(s) - np.eye(n)[y]) ** 2).sum(-1).mean() for s, y, _ in batches])
+    assert square > 0.97 * (1 - 1 / n)
+    assert not finished(record(make).set_loss(np.array(loss)).feed())
+    unlearned = record(of_classes(400, 0.05)).set_loss(np.full(300, np.log(n)))
+    assert len(finished(unlearned.feed())) == 1
+
+
 @pytest.mark.parametrize("name", ["target/domain", "sample_weight"])
 def test_several_heads_or_weights_are_not_judged(name: str) -> None:
     assert not finished(record(of_classes(5, 0.05), beside=[(name, 1)]).feed())

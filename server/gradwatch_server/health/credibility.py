@@ -56,6 +56,8 @@ GROWN_FACTOR: Final = 3.0
 """A global gradient norm this many times that of the first 20 rows has grown: by then what runs away is on its way."""
 WARM_UP_FACTOR: Final = 2.0
 """A rate that has grown by this since the start is on its way up."""
+ENTROPY_SHARE: Final = 0.95
+"""Of the cross-entropy of guessing: a loss below it knows more."""
 DONE_LOSS: Final = 1e-6
 """A loss this small has nothing left to learn: its gradients may well be zero."""
 
@@ -168,7 +170,15 @@ def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
     return episode.level > 0 or episode.gradient_factor >= GROWN_FACTOR
 
 
-def _is_judged(episode: Relapse | Behind | Unskilled, _: Testimony) -> bool:
+def _is_unskilled_credible(episode: Unskilled, testimony: Testimony) -> bool:
+    # Among very many classes the right one may be ten times as likely as at first, and still far from sure: that shows
+    # in the cross-entropy, and not in the square.
+    loss = testimony.known.read_loss().recent
+    is_lower = not episode.is_worse and loss is not None and loss < ENTROPY_SHARE * episode.entropy
+    return episode.is_judged and not is_lower
+
+
+def _is_judged(episode: Relapse | Behind, _: Testimony) -> bool:
     return episode.is_judged
 
 
@@ -189,7 +199,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Plateau: _is_plateau_credible,
     Overclipped: _is_overclipped_credible,
     Unreachable: _is_unreachable_credible,
-    Unskilled: _is_judged,
+    Unskilled: _is_unskilled_credible,
     Relapse: _is_judged,
     Behind: _is_judged,
     Runaway: _is_runaway_credible,

@@ -605,6 +605,7 @@ class Unskilled(Episode):
         guess: that of guessing.
         farthest: the largest possible, infinite of a squared error.
         n_classes: how many there are to guess among; 1 for one label that is there or not.
+        entropy: the cross-entropy of guessing, NaN of a squared error.
         is_worse: whether they are worse than guessing.
         is_final: whether these are the last rows of a run that has ended.
         n_gates: of the model's first recurrent layer, 0 where it has none.
@@ -616,6 +617,7 @@ class Unskilled(Episode):
     guess: float = float("nan")
     farthest: float = float("nan")
     n_classes: int = 1
+    entropy: float = float("nan")
     is_worse: bool = False
     is_final: bool = False
     n_gates: int = 0

@@ -273,7 +273,16 @@ class SkillRule:
             guess=guess,
             farthest=farthest,
             n_classes=self._n_units,
+            entropy=math.nan if math.isinf(farthest) else _entropy(self._n_units, guess),
             is_worse=distance > WORSE_FACTOR * guess,
         )
         self.episodes.append(episode)
         return episode
+
+
+def _entropy(n_classes: int, guess: float) -> float:
+    """The cross-entropy of guessing among classes, or of a label of share p, whose p (1 - p) is ``guess``."""
+    if n_classes > 1:
+        return math.log(n_classes)
+    p = (1 + math.sqrt(max(1 - 4 * guess, 0.0))) / 2
+    return -p * math.log(p) - (1 - p) * math.log(1 - p) if p < 1 else 0.0

@@ -110,7 +110,7 @@ def _advise_penalty(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
     """A penalty that is most of the loss, where the loss is far larger than the error in it."""
     loss = scene.testimony.known.read_loss()
     initial, recent = loss.initial or 0.0, loss.recent or 0.0
-    error = lead.distance if math.isinf(lead.farthest) else math.log(max(lead.n_classes, 2))
+    error = lead.distance if math.isinf(lead.farthest) else lead.entropy
     if lead.is_worse or not max(initial, recent) > PENALTY_FACTOR * error:
         return []
     return [
