@@ -125,15 +125,15 @@ def of_one_score(y: Any, scores: Any) -> Any:
             "The softmax of probabilities runs over the samples of a batch", id="softmax over the batch",
         ),
         pytest.param(
-            "classes", lambda: dense(4), SPARSE(), "scores", "The loss takes what out gives for probabilities",
+            "classes", lambda: dense(4), SPARSE(), "scores", "The loss takes the output of out for probabilities",
             id="scores",
         ),
         pytest.param(
-            "one-hot", lambda: dense(4), ONE_HOT(), "scores", "The loss takes what out gives for probabilities",
+            "one-hot", lambda: dense(4), ONE_HOT(), "scores", "The loss takes the output of out for probabilities",
             id="scores, one-hot",
         ),
         pytest.param(
-            "label", lambda: dense(1), BINARY(), "scores", "The loss takes what out gives for probabilities",
+            "label", lambda: dense(1), BINARY(), "scores", "The loss takes the output of out for probabilities",
             id="scores, one label",
         ),
     ],

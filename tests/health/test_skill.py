@@ -125,7 +125,7 @@ def test_an_error_larger_than_that_of_the_mean() -> None:
 def test_a_label_of_which_only_the_share_is_known() -> None:
     make = of_a_label(0.2, 0.02)
     (found,) = finished(record(make, dtype="float32").feed())
-    assert found.title == "The predictions are no better than giving every sample the same probability after 300 steps"
+    assert found.title == "The predictions are no better than giving every sample one probability after 300 steps"
     asked = np.concatenate([make(step)[1] for step in range(200, 300)])
     assert found.evidence["guess"] == pytest.approx(asked.mean() * (1 - asked.mean()), rel=1e-4)
 
@@ -194,11 +194,11 @@ def test_a_sign_that_is_wrong() -> None:
 
     run = record(make).set_loss(-np.linspace(1.6, 80.0, 300))
     (found,) = run.feed().findings()
-    assert found.hypotheses[0].cause == "A sign is wrong: the loss is climbed instead of descended"
+    assert found.hypotheses[0].cause == "A sign is wrong: the error is made larger, not smaller"
 
 
 def test_a_penalty_that_is_most_of_the_loss() -> None:
     (found,) = finished(record(of_classes(5, 0.05)).feed())
     assert found.hypotheses[0].cause == "Regularisation outweighs the error"
-    assert "The loss was 29.7 at first and is 2" in found.hypotheses[0].why
-    assert "1.61 of it" in found.hypotheses[0].why
+    assert found.hypotheses[0].why.startswith("Of the loss, 29.7 at first and 2")
+    assert "the error of the predictions is about 1.61." in found.hypotheses[0].why

@@ -108,8 +108,11 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
 
 
 def _with_sign(finding: Finding, scene: Scene) -> Finding:
-    """A finding with the sign that is wrong before all other causes, where training climbs the error."""
-    return replace(finding, hypotheses=(*advise_climb(scene), *finding.hypotheses))
+    """A finding with the sign that is wrong as its cause, where training climbs the error, beside what is as sure."""
+    climb = advise_climb(scene)
+    if not climb:
+        return finding
+    return replace(finding, hypotheses=(*climb, *(h for h in finding.hypotheses if h.confidence >= SURE)))
 
 
 def _without_idle_causes(finding: Finding) -> Finding:

@@ -69,8 +69,11 @@ tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")"""
 
 SIGN_CODE: Final = """\
 loss = -tf.reduce_mean(log_likelihood)                           # minimised: a likelihood or a reward needs the minus
-loss = tf.reduce_mean(tf.square(targets - predictions))          # an error needs none, nor does a Keras loss
 variable.assign_sub(rate * gradient)                             # by hand: minus, not plus"""
+
+CLIMB_CODE: Final = """\
+loss = loss_fn(targets, predictions)                             # no minus: a Keras loss is an error
+loss = tf.reduce_mean(tf.square(targets - predictions))          # nor here; a likelihood or a reward needs one"""
 
 BOTTOM_CODE: Final = """\
 # A critic's score: what it says of the difference must not grow without end (Gulrajani et al. 2017)
@@ -130,6 +133,8 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
     ratio = scene.update_ratio
     n_steps = max(lead.largest_step - lead.first_step, 0) + 1
     rate = 0.5 if ratio is None else 0.85 if ratio > RATIO_LIMIT else 0.6 if ratio > 10 * USUAL_RATIO else 0.3
+    if lead.first_step < EARLY_STEPS and (targets := _advise_targets(scene)):
+        return [*targets, advise_rate(scene, 0.4)]
     found = [
         *_advise_bottomless(scene),
         advise_rate(scene, rate),
@@ -144,7 +149,6 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
         ),
         *_advise_clip(lead, scene),
         *advise_scale(scene, 0.6 if lead.first_step < EARLY_STEPS else 0.3),
-        *(_advise_targets(scene) if lead.first_step < EARLY_STEPS else []),
         _advise_start(lead, scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
@@ -160,15 +164,21 @@ def advise_climb(scene: Scene) -> list[Hypothesis]:
     """A sign that is wrong, where the gradient with respect to the outputs shows it."""
     if not is_climbing(scene):
         return []
+    loss = scene.testimony.known.read_loss()
+    below = ""
+    if loss.initial is not None and loss.recent is not None and loss.initial < 0:
+        below = (
+            f" The loss was {say_number(loss.initial)} at first and {say_number(loss.recent)} later; no cross-entropy "
+            "or squared error is below 0."
+        )
     return [
         Hypothesis(
-            "A sign is wrong: the loss is climbed instead of descended",
+            "A sign is wrong: the error is made larger, not smaller",
             0.97,
-            "The gradient with respect to what the last layer gives is that of the negative of an error, from the "
-            "first step on: each step takes the outputs farther from the targets. No cross-entropy or squared error is "
-            "below 0, and none should be made as small as it can be.",
-            "Take the minus away: minimise the error itself, or the negative of a likelihood or a reward.",
-            SIGN_CODE,
+            "The gradient with respect to what the last layer gives has the opposite sign to that of an error: each "
+            f"step takes the outputs farther from the targets.{below}",
+            "Take the minus away: an error is minimised as it is.",
+            CLIMB_CODE,
         )
     ]
 

@@ -368,8 +368,8 @@ def advise_summed() -> list[Hypothesis]:
             "Where gradients are added up, over batches or parts of one, and the sums are not cleared once they are "
             "applied, every old gradient goes into every later step. That is a momentum without any friction: the "
             "weights swing or run away, however small the rate.",
-            "Set the sums back to zero after each step (`assign`, not `=`, which only gives a name to something else), "
-            "and train from the start.",
+            "Set the sums back to zero after each step (`assign`; `=` only binds the Python name to something else), "
+            "and train from the start. If nothing is meant to be added up, apply the gradients of the batch.",
             RESET_CODE,
         ),
         Hypothesis(

@@ -346,16 +346,16 @@ def advise_columns(scene: Scene) -> list[Hypothesis]:
     for columns in scene.facts.columns.values():
         narrow, widest = columns.find_narrow()
         if narrow:
-            one = len(narrow) == 1
+            one, n = len(narrow) == 1, f"{len(narrow):,}"
             return [
                 Hypothesis(
-                    f"The inputs are not scaled: beside column {widest} "
-                    f"{say_count(len(narrow), 'column')} hardly {'varies' if one else 'vary'}",
+                    f"The inputs are not scaled: column {widest} is over 1,000 times as wide as "
+                    f"{'another' if one else f'{n} others'}",
                     0.7,
                     f"Column{'' if one else 's'} {list_names([str(place) for place in narrow])} "
-                    f"{'takes' if one else 'take'} less than a thousandth of the room that column {widest} takes. What "
-                    "a first layer makes of them is lost beside it, and beside its own bias. One mean and one standard "
-                    "deviation for the whole table do that, where each column needs its own.",
+                    f"{'takes' if one else 'take'} less than a thousandth of the room that column {widest} takes: what "
+                    "a first layer makes of them is lost beside it. Columns in units of their own look so, and a whole "
+                    "table that was scaled by one mean and one standard deviation.",
                     "Scale every column by its own mean and standard deviation, those of the training data.",
                     COLUMN_SCALE_CODE,
                 )

@@ -258,9 +258,9 @@ def tell_summed(lead: Summed, scene: Scene) -> Finding:
         scene,
         title="The gradients that are applied add up from step to step: they are never set back to zero",
         evidence=scene.evidence(
-            f"The gradient has grown {say_number(lead.grown)} times since {say_step(lead.first_step)}, and each was "
-            "the one before with something new added: the mean square of its steps was "
-            f"{say_number(lead.ratio)} of its variance, where it is about 2 of gradients of one batch each.",
+            f"The gradient has grown {say_number(lead.grown)} times since {say_step(lead.first_step)}, and each "
+            "contains the one before: the mean square of the difference from one to the next was "
+            f"{say_number(lead.ratio)} of their variance, where it is about 2 of gradients of one batch each.",
             grown=lead.grown,
             von_neumann_ratio=lead.ratio,
         ),

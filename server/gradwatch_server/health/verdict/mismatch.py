@@ -23,15 +23,16 @@ loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)
 # predictions: tf.sigmoid(model(x)); or keep the sigmoid in the model, and from_logits=False"""
 ONE_CODE: Final = """\
 output = tf.keras.layers.Dense(1, activation="sigmoid")(x)                  # one number for two classes
-loss = tf.keras.losses.BinaryCrossentropy()                                 # or no activation, and from_logits=True"""
+loss = tf.keras.losses.BinaryCrossentropy()"""
 AXIS_CODE: Final = """\
 probabilities = tf.nn.softmax(scores, axis=-1)                              # over the classes of each sample
 output = tf.keras.layers.Dense(n_classes, activation="softmax")(x)          # the same"""
 SCORES_CODE: Final = """\
-# The layer has no activation, so it gives logits. Say so to the loss, whichever it is:
-loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-loss = tf.keras.losses.CategoricalCrossentropy(from_logits=True)            # one-hot labels
-loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)                 # labels of 0 and 1"""
+loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)      # for one-hot labels: Categorical...
+# predictions: tf.nn.softmax(model(x))"""
+SCORE_CODE: Final = """\
+loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)
+# predictions: tf.sigmoid(model(x))"""
 
 
 def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
@@ -48,7 +49,7 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
     elif lead.kind is MismatchKind.SOFTMAX_OVER_BATCH:
         told = _tell_softmax_over_batch(layer)
     else:
-        told = _tell_scores(lead, layer)
+        told = _tell_scores(lead, layer, n_classes)
     title, summary, hypothesis = told
     operation = lead.operation
     return tell(
@@ -58,7 +59,7 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         layer=layer or None,
         tensor=table.names[lead.column] if lead.column >= 0 else None,
         evidence=scene.evidence(
-            f"{summary} So it has been in {say_count(lead.n_rows, 'logged step')}.",
+            f"{summary} It was so in {say_count(lead.n_rows, 'logged step')}.",
             mismatch=lead.kind.value,
             output_min=lead.low,
             output_max=lead.high,
@@ -129,10 +130,10 @@ def _tell_softmax_of_one(layer: str) -> tuple[str, str, Hypothesis]:
         Hypothesis(
             "A softmax over one unit, where a sigmoid is meant",
             0.97,
-            "The loss may fall all the same: Keras' own cross-entropies look behind the activation, at what it is "
-            "taken of. But the model's predictions are 1 for every sample, and a loss that takes them as they are "
-            "has no gradient at all.",
-            "Use a sigmoid for two classes and one unit, or a unit for each class.",
+            "Keras' own cross-entropies use the number before the activation, so that the loss may fall all the same; "
+            "but the model's predictions are 1 for every sample. A loss that takes the predictions as they are has no "
+            "gradient at all.",
+            "Use a sigmoid for two classes and one unit.",
             ONE_CODE,
         ),
     )
@@ -156,24 +157,24 @@ def _tell_softmax_over_batch(layer: str) -> tuple[str, str, Hypothesis]:
     )
 
 
-def _tell_scores(lead: Mismatch, layer: str) -> tuple[str, str, Hypothesis]:
+def _tell_scores(lead: Mismatch, layer: str, n_classes: int) -> tuple[str, str, Hypothesis]:
     operation = lead.operation
     if operation is None:
         raise ValueError("an episode of scores that are taken for probabilities needs its logarithm, found none")
     bound = say_number(operation.input_constant or 0.0)
     given = f"{say_number(lead.low)} to {say_number(lead.high)}"
     return (
-        f"The loss takes what {layer} gives for probabilities, and it gives {given}",
+        f"The loss takes the output of {layer} for probabilities, and it runs from {given}",
         (
-            f"{layer} has no activation, and gave {given}; the loss{say_place(operation)} takes a logarithm of it, and "
-            f"lifts what is below {bound} to that."
+            f"{layer} has no activation, and gave {given}; the loss{say_place(operation)} takes a logarithm of it, "
+            f"clipped to at least {bound}."
         ),
         Hypothesis(
             "Scores are taken for probabilities: from_logits=True is missing, or a softmax or sigmoid",
             0.95,
-            "What is below 0 is lifted to the bound, and what is lifted has no slope: where the score of the right "
-            "class is negative, little or nothing of that sample is learned, and scores above 1 count as sure.",
+            "What is below 0 is clipped, and what is clipped has no slope: where the score of the right class is "
+            "negative, little or nothing of that sample is learned.",
             "Say from_logits=True, or end the model in the activation that makes probabilities.",
-            SCORES_CODE,
+            SCORES_CODE if n_classes > 1 else SCORE_CODE,
         ),
     )

@@ -16,7 +16,6 @@ from gradwatch_server.health.verdict.advice_growth import (
     advise_small_inputs,
     say_variance,
 )
-from gradwatch_server.health.verdict.advice_misfit import DECAY_CODE
 from gradwatch_server.health.verdict.advice_stall import (
     advise_columns,
     advise_labels,
@@ -31,6 +30,9 @@ __all__ = ["tell_unskilled"]
 
 FAR_FACTOR: Final = 1.4
 """Times the distance that guessing gives: what learns labels by heart that say nothing is not so far off."""
+PENALTY_CODE: Final = """\
+layer = tf.keras.layers.Dense(64, activation="relu", kernel_regularizer=tf.keras.regularizers.L2(1e-4))
+print("penalty", float(tf.add_n(model.losses)))          # beside the error, before training"""
 PENALTY_FACTOR: Final = 2.0
 """Times the error in it: a loss that is mostly something else."""
 
@@ -65,44 +67,39 @@ def tell_unskilled(lead: Unskilled, scene: Scene) -> Finding:
 def _say_guesses(lead: Unskilled) -> str:
     if math.isinf(lead.farthest):
         return "giving the mean of the targets for every input"
-    return (
-        f"guessing among {lead.n_classes:,} classes"
-        if lead.n_classes > 1
-        else "giving every sample the same probability"
-    )
+    return f"guessing among {lead.n_classes:,} classes" if lead.n_classes > 1 else "giving every sample one probability"
 
 
 def _summarise(lead: Unskilled, layer: str, guesses: str) -> str:
-    number = say_number(lead.distance)
+    number, guess = say_number(lead.distance), say_number(lead.guess)
     if math.isinf(lead.farthest):
         return (
-            f"The mean squared error of what {layer} gives was {number} of late, without the "
-            f"penalties that a loss may have beside it; {guesses} has {say_number(lead.guess)}, the variance of the "
-            "targets."
+            f"The mean squared error of what {layer} gives was {number} of late, without the penalties that a loss may "
+            f"have beside it; {guesses} has {guess}, the variance of the targets. It is read off the gradient."
         )
-    sure = ", and being sure of a wrong class every time 2" if lead.farthest > 1 else ", and being always wrong 1"
+    wrong = "being sure of a wrong class every time 2" if lead.farthest > 1 else "being sure and wrong every time 1"
     return (
-        f"The gradient with respect to the scores of {layer} says how far the predicted probabilities are from the "
-        f"labels: their mean squared distance (the Brier score) was {number} of late. Being sure "
-        f"and right has 0, {guesses} {say_number(lead.guess)}{sure}."
+        f"The Brier score of what {layer} predicts was {number} of late: the mean squared distance of the "
+        f"probabilities from the labels, read off the gradient. Where {guesses} has {guess}, being sure "
+        f"and right has 0, and {wrong}."
     )
 
 
 def _advise(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
     """Causes of predictions that are no better than guessing, the likeliest first."""
     meaning = "the mean of its targets" if math.isinf(lead.farthest) else "what guessing gives"
-    found = [*advise_columns(scene), *advise_small_inputs(scene.start.largest_input), *_advise_penalty(lead, scene)]
+    found = [*_advise_penalty(lead, scene), *advise_columns(scene), *advise_small_inputs(scene.start.largest_input)]
     if math.isinf(lead.farthest):
         found += advise_target_spread(lead.guess)
+    if lead.is_worse and not found:
+        found += advise_scale(scene, 0.8)
+    if found:  # the more so as nothing is learned: the rest is what one would look at next
+        return sorted([*found, advise_labels(meaning, 0.15)], key=lambda hypothesis: -hypothesis.confidence)
     if lead.is_worse:
-        found += [
-            *advise_scale(scene, 0.8),
-            *_advise_start(scene),
-            _advise_size(scene),
-        ]
-        found.append(advise_labels(meaning, 0.15 if lead.distance > FAR_FACTOR * lead.guess else 0.5))
+        is_far = lead.distance > FAR_FACTOR * lead.guess
+        found = [*_advise_start(scene), *_advise_size(scene), advise_labels(meaning, 0.15 if is_far else 0.5)]
     else:
-        found += [*advise_sequences(lead.n_gates), advise_labels(meaning), *advise_steps(scene)]
+        found = [*advise_sequences(lead.n_gates), advise_labels(meaning), *advise_steps(scene)]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
@@ -117,11 +114,11 @@ def _advise_penalty(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "Regularisation outweighs the error",
             0.85,
-            f"The loss was {say_number(initial)} at first and is {say_number(recent)} now, and the error of the "
-            f"predictions accounts for {say_number(error)} of it: the rest is what is added to it, such as a penalty "
-            "on the weights. That is made small first, and with it what the layers pass on.",
-            "Lower the penalty until it is a small part of the loss.",
-            DECAY_CODE,
+            f"Of the loss, {say_number(initial)} at first and {say_number(recent)} now, the error of the predictions "
+            f"is about {say_number(error)}. The rest is added to it, as a penalty on the weights is: training makes "
+            "that smaller, and with it what the layers pass on.",
+            "Lower the penalty, by orders of magnitude, until it is a small part of the loss.",
+            PENALTY_CODE,
         )
     ]
 
@@ -142,8 +139,8 @@ def _advise_start(scene: Scene) -> list[Hypothesis]:
     ]
 
 
-def _advise_size(scene: Scene) -> Hypothesis:
+def _advise_size(scene: Scene) -> list[Hypothesis]:
     ratio = scene.update_ratio
     if ratio is None:
-        return advise_rate(scene, 0.4)
-    return advise_rate(scene, 0.75 if ratio > RATIO_LIMIT else 0.45 if ratio > HIGH_RATIO else 0.2)
+        return [advise_rate(scene, 0.4)]
+    return [advise_rate(scene, 0.75 if ratio > RATIO_LIMIT else 0.45)] if ratio > HIGH_RATIO else []
