@@ -62,11 +62,11 @@ with another cause, is listed below the table. What the tools of these studies r
 [published.md](published.md).
 
 As many further ones as one likes are drawn by a seed (`python -m tests.health.catalogue.drawn`): seven tasks, 29 kinds
-of defect that people report, `fit` or a loop, five optimizers. Who drew them knows the rules, so they are no blind set;
-but no rule was fitted to a single one of them. Of 116 with a defect (four of each kind, seeds 500 to 503) something was
-told of 102, and the cause named in 97. Of the 14 others 12 learned all the same (scores of 0.36 to 1, where 1 is all and
-0 is guessing), two learned labels by heart that say nothing (0.34 and 0.83). Of 27 healthy ones one was told of, a slow
-one that ended after 188 steps; since then nothing of the kind is said before the 200th.
+of defect that people report, `fit` or a loop, four optimizers. Who drew them knows the rules, so they are no blind set;
+but no rule was fitted to any one of these. Of 116 with a defect (four of each kind, seeds 500 to 503) something was
+told of 102, and the cause named in 97. Of the 14 others 12 learned all the same (scores of 0.36 to 1, where 1 is all
+and 0 is guessing), two learned labels by heart that say nothing (0.34 and 0.83). Of 27 healthy ones one was told of, a
+slow one that ended after 188 steps; since then nothing of the kind is said before the 200th.
 """
 
 
