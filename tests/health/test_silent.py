@@ -285,6 +285,23 @@ def test_one_factor_that_begins_at_zero_explains_nothing() -> None:
     assert not any("Factors" in cause for cause in causes(found))
 
 
+@pytest.mark.parametrize(
+    ("kernel", "bias"),
+    [
+        pytest.param((8, 4), (4,), id="dense"),
+        pytest.param((3, 3, 8, 4), (4,), id="convolution"),
+        pytest.param((8, 2, 3), (2, 3), id="heads of an attention"),
+    ],
+)
+def test_biases_that_begin_at_zero_are_no_further_factors(kernel: tuple[int, ...], bias: tuple[int, ...]) -> None:
+    shapes = {"kernel": kernel, "bias": bias}
+    parts = [(f"{layer}/{part}", shape, "float32") for layer in "ab" for part, shape in shapes.items()]
+    sick = Run([*parts, *dense(1)], n_steps=N).set_loss(2.3)
+    found = sick.scale("weight", 0.0, [0, 1, 3]).scale("gradient", 0.0, [0, 1, 2, 3]).feed().findings()
+    assert [one.kind for one in found] == ["zero_gradient"]
+    assert not any("Factors" in cause for cause in causes(found[0]))
+
+
 @pytest.mark.parametrize(("bias", "is_low"), [(-4.6, True), (-0.2, False), (0.5, False)])
 def test_a_bias_that_holds_a_layer_below_zero(bias: float, is_low: bool) -> None:
     sick = run(layers=RELUS).flatten([1], 1.0).scale("gradient", 0.0, [0, 1, 2, 3])

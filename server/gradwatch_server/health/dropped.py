@@ -24,8 +24,8 @@ KEPT_LIMIT: Final = 0.12
 """Share of the elements that are not 0 which come through."""
 SCALE_FACTOR: Final = 3.0
 """How far the mean square may be from what scaling up makes: of few elements left it varies."""
-
 ELEMENTS_MIN: Final = 16
+"""Elements that came through, below which their scale says nothing."""
 
 
 class DroppedRule:

@@ -226,7 +226,7 @@ class Engine:
             if self._is_total(name):  # a part may be meant to stay at guessing, as that of an adversary
                 rules.plateau.finish(has_classes=has_classes)
         if len(applied := self._applied()) == 1:  # in a game a player at its end may well guess
-            applied[0].finish()
+            applied[0].skill.finish()
         self._ask_questions()
 
     def _applied(self) -> list[Stream]:
@@ -324,8 +324,8 @@ class Engine:
             stales={number: state.stale for number, state in self._streams.items()},
             warnings={},
             has_operations=any(state.operations for state in states),
-            is_climbing=any(state.is_climbing for state in states),
-            is_of_entropies=any(state.is_of_entropies for state in states),
+            is_climbing=any(state.skill.is_climbing for state in states),
+            is_of_entropies=any(state.skill.is_of_entropies for state in states),
         )
         self._complete(self._questions)
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]

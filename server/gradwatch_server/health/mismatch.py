@@ -56,7 +56,8 @@ class MismatchRule:
         self._twice = next((one for one in own if one.is_entropy and one.input_type == "Softmax"), None)
         outside = [one for one in own if not one.layer and one.type == "Log" and one.place >= 0]
         bounded = [one for one in outside if one.is_held and 0 < (one.input_constant or 0) <= BOUND_LIMIT]
-        self._logarithm = bounded[0] if bounded and self._is_score() else None
+        is_score = self._output >= 0 and self._function in (None, "linear")
+        self._logarithm = bounded[0] if bounded and is_score else None
         self._targets = table.entering("target")
         self._streaks: dict[MismatchKind, Streaks[Mismatch]] = {kind: Streaks(1) for kind in MismatchKind}
 
@@ -64,9 +65,6 @@ class MismatchRule:
     def episodes(self) -> list[Mismatch]:
         """All, of each kind."""
         return [episode for streaks in self._streaks.values() for episode in streaks.episodes]
-
-    def _is_score(self) -> bool:
-        return self._output >= 0 and self._function in (None, "linear")
 
     def feed(self, block: Block) -> None:
         """Takes rows; one in which the last layer was not looked at changes nothing."""

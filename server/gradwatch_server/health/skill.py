@@ -141,17 +141,18 @@ class SkillRule:
         largest = np.maximum(-low, high) * n_samples
         square, distance = norm**2 * size / 4, norm**2 * n_samples
         asked, asked_square, is_label = self._read_targets(block, size)
-        is_square, is_climb = self._compare(block, mean * size / 2, asked)
-        is_entropy = (largest <= 1 + SUM_LIMIT) & ~(is_square | is_climb)
+        is_alike, is_opposite = self._compare(block, mean * size / 2, asked)
+        is_square = is_alike | is_opposite
+        is_entropy = (largest <= 1 + SUM_LIMIT) & ~is_square
         is_entropy &= is_label if self._n_units == 1 else np.abs(mean * size) <= SUM_LIMIT
-        is_climb |= is_entropy & (block.loss < 0)
+        is_climb = is_opposite | (is_entropy & (block.loss < 0))
         for row in np.flatnonzero(np.isfinite(norm) & block.is_sound & (size > 0)).tolist():
             step = int(block.steps[row])
             self._first_step = step if self._first_step < 0 else self._first_step
             window = self._window = self._window or _Window(step)
             window.n_rows += 1
             window.n_entropies += bool(is_entropy[row])
-            window.n_squares += bool(is_square[row] or (is_climb[row] and not is_entropy[row]))
+            window.n_squares += bool(is_square[row])
             self._n_rows += 1
             self._n_climbs += bool(is_climb[row])
             self._n_entropies += bool(is_entropy[row])

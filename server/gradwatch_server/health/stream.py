@@ -114,8 +114,8 @@ class Stream:
         self.order = TargetOrder(table)
         self.stale = Stale(table)
         self.operation_rule = OperationRule(number, operations)
-        self._skill = SkillRule(number, table)
-        self.rules = _make_rules(number, table, operations, self.operation_rule, self._skill)
+        self.skill = SkillRule(number, table)
+        self.rules = _make_rules(number, table, operations, self.operation_rule, self.skill)
         self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []
         self._archived_outliers = earlier.outliers() if earlier is not None else []
@@ -149,20 +149,6 @@ class Stream:
         self.order.feed(block)
         self.stale.feed(block)
         self._outliers.feed(block)
-
-    def finish(self) -> None:
-        """Says that the run has ended."""
-        self._skill.finish()
-
-    @property
-    def is_climbing(self) -> bool:
-        """Whether training makes an error larger, by its gradient."""
-        return self._skill.is_climbing
-
-    @property
-    def is_of_entropies(self) -> bool:
-        """Whether what is trained on is a cross-entropy, or the negative of one, by its gradient."""
-        return self._skill.is_of_entropies
 
     def reached(self) -> set[str]:
         """The variables that have had a gradient under the present table."""

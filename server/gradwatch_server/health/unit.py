@@ -191,29 +191,31 @@ def is_dying(function: str | None) -> bool:
 
 def largest_input(block: Block, row: int, table: TensorTable) -> float:
     """The largest |value| that entered the model, NaN where it was not looked at."""
-    ends = _input_ends(block, row, table)
-    return float(np.nanmax(ends)) if ends.size and not np.isnan(ends).all() else float("nan")
+    return _largest(_read_ends(block, row, table.entering("input")))
 
 
 def largest_target(block: Block, row: int, table: TensorTable) -> float:
     """The largest |value| of the targets that are no whole numbers, NaN where there are none or not looked at."""
     columns = [column for column in table.entering("target") if "int" not in table.dtypes[column]]
-    ends = np.abs(block.statistics[row, columns][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
-    return float(np.nanmax(ends)) if ends.size and not np.isnan(ends).all() else float("nan")
+    return _largest(_read_ends(block, row, columns))
 
 
 def widest_input(block: Block, row: int, table: TensorTable) -> str:
     """The name of the input that holds the largest |value|, where there are several and it was looked at; else ""."""
-    columns, ends = table.entering("input"), _input_ends(block, row, table)
+    columns = table.entering("input")
+    ends = _read_ends(block, row, columns)
     if len(columns) < 2 or np.isnan(ends).all():
         return ""
     return table.names[columns[int(np.nanargmax(ends)) // 2]].partition("/")[2]
 
 
-def _input_ends(block: Block, row: int, table: TensorTable) -> npt.NDArray[np.float64]:
-    """The magnitudes of the least and the largest value of each input, ``[n, 2]``."""
-    names = [COLUMN["min"], COLUMN["max"]]
-    return np.abs(block.statistics[row, table.entering("input")][:, names].astype(np.float64))
+def _read_ends(block: Block, row: int, columns: list[int]) -> Float:
+    """The magnitudes of the least and the largest value of each of some tensors, ``[n, 2]``."""
+    return np.abs(block.statistics[row, columns][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
+
+
+def _largest(ends: Float) -> float:
+    return float(np.nanmax(ends)) if ends.size and not np.isnan(ends).all() else float("nan")
 
 
 def _next_function(table: TensorTable, column: int) -> str | None:

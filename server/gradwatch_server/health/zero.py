@@ -33,7 +33,8 @@ def _is_bias(position: int, table: TensorTable) -> bool:
     column = int(table.gradient[position])
     shape, layer = table.shapes[column], table.layers[column]
     others = (int(other) for other in table.gradient.tolist() if other != column and table.layers[int(other)] == layer)
-    return any(len(table.shapes[other]) > 1 and table.shapes[other][1:] == shape for other in others)
+    kernels = (table.shapes[other] for other in others if len(table.shapes[other]) > len(shape) > 0)
+    return any(kernel[-len(shape) :] == shape for kernel in kernels)
 
 
 class ZeroRule:

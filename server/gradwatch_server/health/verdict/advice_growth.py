@@ -44,6 +44,7 @@ LARGE_INPUT: Final = 10.0
 SMALL_INPUT: Final = 0.02
 """Inputs all below it say next to nothing beside biases: bytes divided by 255 twice are below 0.004."""
 LARGE_TARGET: Final = 100.0
+"""Beside outputs of about 1, as a model starts by giving: the first error is a hundred times what it is made for."""
 BOTTOMLESS_FACTOR: Final = 10.0
 """How far below 0 a loss must have fallen, in units of its start (at least 1), to be called bottomless."""
 
@@ -130,11 +131,11 @@ def advise_first_rate(scene: Scene, ratio: float) -> Hypothesis:
 
 def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
     """Causes of a gradient norm that grows far beyond its past."""
+    if lead.first_step < EARLY_STEPS and (targets := _advise_targets(scene)):
+        return [*targets, advise_rate(scene, 0.4)]
     ratio = scene.update_ratio
     n_steps = max(lead.largest_step - lead.first_step, 0) + 1
     rate = 0.5 if ratio is None else 0.85 if ratio > RATIO_LIMIT else 0.6 if ratio > 10 * USUAL_RATIO else 0.3
-    if lead.first_step < EARLY_STEPS and (targets := _advise_targets(scene)):
-        return [*targets, advise_rate(scene, 0.4)]
     found = [
         *_advise_bottomless(scene),
         advise_rate(scene, rate),

@@ -38,10 +38,12 @@ loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)
 def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
     """The finding of a last layer that does not fit its loss."""
     table = table_of(lead)
-    layer = table.layer_of(lead.column) if lead.column >= 0 else ""
-    n_classes = table.shapes[lead.column][-1] if lead.column >= 0 and table.shapes[lead.column] else 0
+    is_known = lead.column >= 0
+    layer = table.layer_of(lead.column) if is_known else ""
+    n_classes = table.shapes[lead.column][-1] if is_known and table.shapes[lead.column] else 0
     if lead.kind is MismatchKind.SOFTMAX_TWICE:
-        told = _tell_softmax_twice(lead, layer if table.functions[lead.column] == "softmax" else "", n_classes)
+        is_layers = is_known and table.functions[lead.column] == "softmax"
+        told = _tell_softmax_twice(lead, layer if is_layers else "", n_classes)
     elif lead.kind is MismatchKind.SIGMOID_TWICE:
         told = _tell_sigmoid_twice(layer)
     elif lead.kind is MismatchKind.SOFTMAX_OF_ONE:
@@ -57,7 +59,7 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         scene,
         title=title,
         layer=layer or None,
-        tensor=table.names[lead.column] if lead.column >= 0 else None,
+        tensor=table.names[lead.column] if is_known else None,
         evidence=scene.evidence(
             f"{summary} It was so in {say_count(lead.n_rows, 'logged step')}.",
             mismatch=lead.kind.value,
