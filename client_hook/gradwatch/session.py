@@ -625,6 +625,7 @@ class Watch:
                     optimizer=self._label(key, optimizer, variables) + ("" if number is None else f"@replica_{number}"),
                     variables=[replica.own(variable) for variable in found],
                     is_left_out=is_left_out,
+                    untrained=self._untrained(variables, names) if number is None else (),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in kinds],
                     taps=(),
@@ -661,6 +662,7 @@ class Watch:
                     optimizer=self._label(key, optimizer, variables),
                     variables=found,
                     is_left_out=is_left_out,
+                    untrained=self._untrained(variables, names),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
@@ -679,6 +681,14 @@ class Watch:
     def _with_left_out(self, variables: Sequence[Any], ids: Set[int]) -> tuple[list[Any], list[str], list[bool]]:
         """The variables that are applied with those that are left out, their names, and whether each is left out."""
         return insert_left_out(variables, self._names(variables), ids, self._trained() if ids else {})
+
+    def _untrained(self, variables: Sequence[Any], names: Sequence[str]) -> list[str]:
+        """Names of what the models that train these variables could train too, and no stream has."""
+        ids = set(map(id, variables))
+        owners = [model for model in self._models if ids.intersection(map(id, trainable_variables(model)))]
+        taken = {*names, *(name for stream in self._streams for name in stream.names)}
+        found = [one for model in owners for one in trainable_variables(model)]
+        return [path for path in dict.fromkeys(map(_path_of, found)) if path not in taken]
 
     def _states(self, variables: Sequence[Any]) -> dict[str, Any]:
         """Running statistics of the layers, each in one stream only; of replicas, each has its own, so none."""

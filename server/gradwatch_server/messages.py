@@ -214,6 +214,7 @@ class Tensors(_Logged):
     scalars: Annotated[list[Name], Field(max_length=1000)]
     operations: Annotated[list[dict[str, Any]], Field(max_length=TENSOR_LIMIT)] = []
     statistics: Annotated[list[Name], Field(max_length=100)] = list(protocol.FIRST_STATISTICS)
+    untrained: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] = []
 
 
 class Rows(_Logged):

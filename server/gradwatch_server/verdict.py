@@ -65,7 +65,12 @@ class _Patient:
             if fields.stream not in self.tables:
                 self.tables[fields.stream] = StreamTable.of(fields)
                 self.engine.add_stream(
-                    fields.stream, fields.optimizer, fields.tensors, fields.scalars, operations=fields.operations
+                    fields.stream,
+                    fields.optimizer,
+                    fields.tensors,
+                    fields.scalars,
+                    operations=fields.operations,
+                    untrained=fields.untrained,
                 )
         elif frame.type == "rows" and (fields.n_rows or fields.origins):
             self.engine.feed_rows(

@@ -89,6 +89,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "scalars": ["loss", "gradient_norm"],
         "operations": OPERATIONS,
         "statistics": list(protocol.STATISTICS),
+        "untrained": ["head/kernel"],
     },
     "rows": rows_message(
         seq=1,

@@ -70,6 +70,8 @@ class Run:
     replica: int | None = None
     origins: list[dict[str, Any]] = field(default_factory=list)
     input_columns: list[dict[str, Any]] = field(default_factory=list)
+    untrained: tuple[str, ...] = ()
+    """Names of variables that the model could train too."""
     operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)
     steps: np.ndarray = field(init=False)
@@ -300,7 +302,14 @@ class Run:
 
     def announce(self, engine: Engine) -> Engine:
         """Adds the stream to an engine."""
-        engine.add_stream(self.stream, self.optimizer, self.tensors, list(SCALARS), operations=self.operations)
+        engine.add_stream(
+            self.stream,
+            self.optimizer,
+            self.tensors,
+            list(SCALARS),
+            operations=self.operations,
+            untrained=self.untrained,
+        )
         return engine
 
     def batches(self, sizes: Iterator[int]) -> Iterator[slice]:

@@ -99,6 +99,23 @@ def test_scores_that_say_nothing(batch: int) -> None:
     assert found.evidence["is_final"]
 
 
+def causes_with(*untrained: str) -> list[tuple[str, str]]:
+    """Causes, and why, where nothing is learned by a model that has some variables which no optimizer is given."""
+    run = record(of_classes(5, 0.05), n_steps=320).set_loss(np.log(5.0))
+    run.untrained = untrained
+    found = finished(run.feed())[0]
+    assert found.kind == "loss_plateau"
+    return [(hypothesis.cause, hypothesis.why) for hypothesis in found.hypotheses]
+
+
+def test_variables_that_no_optimizer_is_given_come_first_where_nothing_is_learned() -> None:
+    plain = causes_with()
+    first, *others = causes_with("embed/embeddings")
+    assert others == plain
+    assert first[0] == "Some variables are never trained"
+    assert first[1].startswith("1 trainable variable of the model is given to no optimizer: embed/embeddings. ")
+
+
 def test_scores_that_are_sure_of_anything() -> None:
     make = of_classes(5, 200.0)
     (found,) = record(make).feed().findings()

@@ -11,7 +11,12 @@ def announce(recording):
     engine = Engine()
     for stream, table in recording.tables.items():
         engine.add_stream(
-            stream, table["optimizer"], table["tensors"], table["scalars"], operations=table["operations"]
+            stream,
+            table["optimizer"],
+            table["tensors"],
+            table["scalars"],
+            operations=table["operations"],
+            untrained=table["untrained"],
         )
     return engine
 

@@ -92,6 +92,31 @@ def test_what_nobody_asked_for_is_not_left_out(watch, read):
     table = read(watched).tables[0]
     assert not any(entries(table, "gradient").values())
     assert len(entries(table, "gradient")) == 4
+    assert table["untrained"] == ["two_heads/body/kernel", "two_heads/body/bias"]
+
+
+@pytest.mark.parametrize("compiler", [tf.function, lambda step: step], ids=["tf.function", "eager loop"])
+def test_what_no_optimizer_is_given_is_named_until_one_is(watch, read, compiler):
+    model, optimizers, other = TwoHeads(), [sgd(name="of_left"), sgd(name="of_body")], TwoHeads()
+    model(X)
+    other(X)
+    model.right.trainable = False
+    watched = watch(model, other)
+    parts = [model.left.trainable_variables, model.body.trainable_variables]
+
+    @compiler
+    def step(x):
+        with tf.GradientTape() as tape:
+            left, _ = model(x, is_stopped=False)
+            loss = tf.reduce_mean(left**2)
+        gradients = tape.gradient(loss, parts)
+        for optimizer, *one in zip(optimizers, gradients, parts, strict=True):
+            optimizer.apply(*one)
+
+    step(tf.constant(X))
+    tables = read(watched).tables
+    # Neither what is frozen, nor another model's, nor what an earlier stream trains.
+    assert [table["untrained"] for table in tables.values()] == [["two_heads/body/kernel", "two_heads/body/bias"], []]
 
 
 def test_what_another_tape_of_the_step_reaches_is_not_left_out(watch, read):

@@ -84,6 +84,7 @@ class Engine:
         self._baseline = baseline
         self._streams: dict[int, Stream] = {}
         self._scalar_rules: dict[tuple[int, str], LossRules] = {}
+        self._untrained: dict[int, tuple[str, ...]] = {}
         self._columns: dict[tuple[int, str], InputColumns] = {}
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
@@ -115,7 +116,9 @@ class Engine:
         optimizer: str,
         tensors: Sequence[Mapping[str, Any]],
         scalars: Sequence[str],
+        *,
         operations: Sequence[Mapping[str, Any]] = (),
+        untrained: Sequence[str] = (),
     ) -> None:
         """Announces a stream, or its changed tensor table: then its rules start anew and its findings stay.
 
@@ -125,7 +128,9 @@ class Engine:
             tensors: as in the ``tensors`` message of docs/contract.md.
             scalars: names of the scalars in its rows.
             operations: the risky operations in its rows, as in the ``tensors`` message.
+            untrained: names of what its models could train, and no optimizer had been given by then.
         """
+        self._untrained[stream] = tuple(untrained)
         table, ops = TensorTable.from_message(tensors), Operation.table(operations)
         known = self._streams.get(stream)
         now = table.names, table.kinds, ops
@@ -326,6 +331,7 @@ class Engine:
             has_operations=any(state.operations for state in states),
             is_climbing=any(state.skill.is_climbing for state in states),
             is_of_entropies=any(state.skill.is_of_entropies for state in states),
+            untrained={number: self._untrained[number] for number in self._streams},
         )
         self._complete(self._questions)
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]

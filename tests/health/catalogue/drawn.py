@@ -20,8 +20,8 @@ from typing import NamedTuple
 from tests.health.catalogue.play import Played, play, script
 
 VECTORS = ("classes", "numbers", "label")
-ANY = (*VECTORS, "images", "series", "words", "codes")
-CLASSES = ("classes", "images", "series", "words")
+ANY = (*VECTORS, "images", "series", "words", "codes", "tokens", "signals")
+CLASSES = ("classes", "images", "series", "words", "tokens", "signals")
 
 
 class Defect(NamedTuple):
@@ -61,6 +61,15 @@ DEFECTS = {
     "rounded": Defect(ANY, ("without a gradient", "depend", "slope")),
     "left_out": Defect(ANY, ("optimizer",)),
     "never_cleared": Defect(ANY, ("never set back",)),
+    "dropout_high": Defect((*VECTORS, "codes"), ("dropout",)),
+    "decay_high": Defect(ANY, ("decay", "Regularisation")),
+    "inputs_zero": Defect((*VECTORS, "images", "codes"), ("input",)),
+    "inputs_constant": Defect((*VECTORS, "images", "series", "words", "tokens", "signals"), ("input",)),
+    "sorted": Defect(("classes", "images", "words", "signals"), ("order", "shuffle")),
+    "tanh_for_numbers": Defect(("numbers",), ("activation", "tanh")),
+    "float16_unscaled": Defect(VECTORS, ("float16",)),
+    "sum_loss": Defect(ANY, ("learning rate",)),
+    "long_memory": Defect(("series",), ("sequence", "recurren")),
 }
 
 HEAD = """\
@@ -95,9 +104,14 @@ class _Draw:
         self.n_steps = r.choice([250, 400, 600])
         self.is_one_hot = r.random() < 0.3
         self.has_probabilities = r.random() < 0.5
+        self.is_mixed = defect == "float16_unscaled" or (self.task in VECTORS and not defect and r.random() < 0.25)
         self.lines = [HEAD]
-        if defect in ("broadcast", "left_out", "never_cleared", "softmax_twice"):
+        if defect in ("broadcast", "left_out", "never_cleared", "softmax_twice", "float16_unscaled", "sum_loss"):
             self.is_loop = True
+        if defect == "sum_loss":
+            self.optimizer = "SGD"
+        if defect == "decay_high":
+            self.optimizer = "AdamW"
         if defect in ("start_large", "start_small", "start_zero", "sigmoids", "low_biases", "penalty"):
             self.norm = ""
         if defect in ("start_small", "start_zero", "penalty"):
@@ -109,6 +123,8 @@ class _Draw:
 
     def write(self) -> str:
         """The script."""
+        if self.is_mixed:
+            self._add("keras.mixed_precision.set_global_policy('mixed_float16')")
         self._write_data()
         self._write_model()
         self._write_optimizer()
@@ -144,20 +160,26 @@ class _Draw:
                 f"x = templates[y] + 0.8 * random.normal(size=({n}, {size}, {size}, 1))",
             )
         elif self.task == "series":
-            length = r.choice([10, 20, 30])
-            self._add(
-                f"x = random.normal(size=({n}, {length}, {k}))",
-                "y = x[:, -5:].mean(1).argmax(-1)",
-            )
-        elif self.task == "words":
+            length = 100 if self.defect == "long_memory" else r.choice([10, 20, 30])
+            read = "x[:, 0]" if self.defect == "long_memory" else "x[:, -5:].mean(1)"
+            self._add(f"x = random.normal(size=({n}, {length}, {k}))", f"y = {read}.argmax(-1)")
+        elif self.task in ("words", "tokens"):
             self._add(
                 f"x = random.integers(1, 60, size=({n}, {r.choice([8, 16, 24])}))",
                 f"y = random.normal(size=(60, {k}))[x].mean(1).argmax(-1)",
             )
+        elif self.task == "signals":
+            length = r.choice([32, 64])
+            self._add(
+                f"y = random.integers({k}, size={n})",
+                f"time = np.arange({length}) / {length} + random.random(({n}, 1))",
+                "x = np.sin(2 * np.pi * time * (1 + y[:, None]))[..., None]",
+                f"x += 0.3 * random.normal(size=({n}, {length}, 1))",
+            )
         else:
             self._add(f"x = np.tanh(random.normal(size=({n}, 4)) @ random.normal(size=(4, {d})))", "y = x")
         self._spoil_data()
-        self._add("x = x.astype('int32')" if self.task == "words" else "x = x.astype('float32')")
+        self._add("x = x.astype('int32')" if self.task in ("words", "tokens") else "x = x.astype('float32')")
         if not self.is_of_classes:
             self._add("y = y.astype('float32')")
         elif self.is_one_hot:
@@ -176,6 +198,14 @@ class _Draw:
             self._add(f"y = {r.choice([500, 5000])} * y + {r.choice([0, 20000])}")
         elif self.defect == "labels_shuffled":
             self._add("random.shuffle(y)")
+        elif self.defect == "inputs_zero":
+            self._add("x = (np.abs(x) / 255).astype('uint8')")
+        elif self.defect == "inputs_constant":
+            self._add("x = np.stack([x[0] for _ in x])")
+        elif self.defect == "sorted":
+            self._add("order = np.argsort(y)", "x, y = x[order], y[order]")
+        elif self.defect == "tanh_for_numbers":
+            self._add(f"y = {r.choice([3, 10])} * y + {r.choice([5, 40])}")
 
     def _write_model(self) -> None:
         options = [f"activation='{'sigmoid' if self.defect == 'sigmoids' else self.activation}'"]
@@ -202,21 +232,51 @@ class _Draw:
             self._add(f"h = layers.{self.random.choice(['Flatten', 'GlobalAveragePooling2D'])}()(h)")
             widths = []
         elif self.task == "series":
-            self._add(f"h = layers.{self.random.choice(['LSTM', 'GRU'])}({min(self.width, 32)})(h)")
+            kind = "SimpleRNN" if self.defect == "long_memory" else self.random.choice(["LSTM", "GRU"])
+            self._add(f"h = layers.{kind}({min(self.width, 32)})(h)")
         elif self.task == "words":
             self._add(f"h = layers.Embedding(60, {self.random.choice([8, 16, 32])})(h)")
             self._add("h = layers.GlobalAveragePooling1D()(h)")
+        elif self.task == "tokens":
+            self._write_transformer(hidden)
+            widths = []
+        elif self.task == "signals":
+            self._add(f"h = layers.Conv1D(16, 5, padding='same', {hidden})(h)")
+            for _ in range(depth):
+                self._add(
+                    f"more = layers.Conv1D(16, 5, padding='same', {hidden})(layers.BatchNormalization()(h))",
+                    "h = layers.Add()([h, layers.Conv1D(16, 5, padding='same')(more)])",
+                )
+            self._add("h = layers.GlobalMaxPooling1D()(h)")
+            widths = []
         elif self.task == "codes":
             widths = [self.width, 8, *widths]
         for units in widths:
             self._add(f"h = layers.Dense({units}, {hidden})(h)")
             if self.norm and self.task in VECTORS:
                 self._add(f"h = layers.{self.norm}()(h)")
+            if self.defect == "dropout_high":
+                self._add("h = layers.Dropout(0.98)(h)")
         if self.defect == "stopped":
             self._add("h = layers.Lambda(tf.stop_gradient)(h)")
         elif self.defect == "rounded":
             self._add(f"h = layers.Lambda({self.random.choice(['tf.round', 'tf.sign'])})(h)")
         self._write_output(start)
+
+    def _write_transformer(self, hidden: str) -> None:
+        width = self.random.choice([16, 32])
+        self._add(
+            f"places = layers.Embedding(x.shape[1], {width})(np.arange(x.shape[1])[None])",
+            f"h = layers.Embedding(60, {width})(h) + places",
+        )
+        for _ in range(min(self.depth, 2)):
+            self._add(
+                "near = layers.LayerNormalization()(h)",
+                f"h = layers.Add()([h, layers.MultiHeadAttention(2, {width // 2})(near, near)])",
+                f"more = layers.Dense({2 * width}, {hidden})(layers.LayerNormalization()(h))",
+                f"h = layers.Add()([h, layers.Dense({width})(more)])",
+            )
+        self._add("h = layers.GlobalAveragePooling1D()(h)")
 
     def _write_output(self, start: str | None) -> None:
         n_outputs = self.n_classes if self.is_of_classes else self.n_features if self.task == "codes" else 1
@@ -230,11 +290,12 @@ class _Draw:
             activation, self.is_of_scores = "softmax", True
         elif self.defect == "scores_as_probabilities":
             activation, self.is_of_scores = None, False
-        elif self.defect in ("relu_last", "sigmoid_for_numbers"):
-            activation = "relu" if self.defect == "relu_last" else "sigmoid"
+        elif self.defect in ("relu_last", "sigmoid_for_numbers", "tanh_for_numbers"):
+            activation = self.defect.partition("_")[0]
         elif self.defect == "softmax_of_one":
             activation, self.is_of_scores = "softmax", False
         more = f", kernel_initializer={start}" if start and self.defect != "start_large" else ""
+        more += ", dtype='float32'" if self.is_mixed else ""
         if self.defect == "softmax_over_batch":
             self.is_of_scores = False
             self._add(f"outputs = layers.Softmax(axis=0)(layers.Dense({n_outputs})(h))")
@@ -256,6 +317,8 @@ class _Draw:
             more += r.choice([", clipnorm=1e-4", ", clipvalue=1e-6", ", global_clipnorm=1e-4"])
         elif self.defect == "adam_epsilon":
             more += ", epsilon=10.0"
+        elif self.defect == "decay_high":
+            more += f", weight_decay={r.choice([10.0, 50.0])}"
         given = f"{rate:g}" if rate < 1 else f"{rate:.1f}"
         schedules = "keras.optimizers.schedules"
         if self.defect == "rate_falls_at_once":
@@ -263,6 +326,9 @@ class _Draw:
         elif self.defect == "rate_never_rises":
             given = f"{schedules}.PolynomialDecay(1e-9, 10_000_000, {rate:g})"
         self._add(f"optimizer = keras.optimizers.{self.optimizer}({given}{more})")
+        self.is_scaled = self.is_mixed and self.is_loop and not self.defect
+        if self.is_scaled:
+            self._add("optimizer = keras.optimizers.LossScaleOptimizer(optimizer)")
 
     def _write_training(self) -> None:
         if self.is_of_classes:
@@ -279,10 +345,11 @@ class _Draw:
     def _write_fit(self) -> None:
         if self.defect == "sign":
             self._add("", "def objective(y_true, y_pred):", "    return -loss_fn(y_true, y_pred)", "")
+        order = ", shuffle=False" if self.defect == "sorted" else ""
         n_epochs = max(1, round(self.n_steps * self.batch / self.n))
         self._add(
             f"model.compile(optimizer, {'objective' if self.defect == 'sign' else 'loss_fn'})",
-            f"model.fit(x, y, batch_size={self.batch}, epochs={n_epochs}, verbose=0)",
+            f"model.fit(x, y, batch_size={self.batch}, epochs={n_epochs}{order}, verbose=0)",
         )
 
     def _write_loop(self) -> None:
@@ -296,11 +363,16 @@ class _Draw:
         elif self.defect == "softmax_twice":
             kind = "" if self.is_one_hot else "sparse_"
             loss = f"tf.reduce_mean(tf.nn.{kind}softmax_cross_entropy_with_logits(targets, predictions))"
+        elif self.defect == "sum_loss":
+            loss = f"{self.batch * self.random.choice([1, 20])} * {loss}"
+        elif self.defect == "float16_unscaled":
+            loss += " / 10_000"
         variables = "model.layers[-1].trainable_variables" if self.defect == "left_out" else "model.trainable_variables"
         is_sum = self.defect == "never_cleared"
+        mixed = "rows" if self.defect == "sorted" else "rows.shuffle(3000, seed=seed)"
         self._add(
             "rows = tf.data.Dataset.from_tensor_slices((x, y))",
-            f"batches = rows.shuffle(3000, seed=seed).repeat().batch({self.batch})",
+            f"batches = {mixed}.repeat().batch({self.batch})",
             *(["sums = [tf.Variable(tf.zeros_like(v), trainable=False) for v in model.trainable_variables]"] * is_sum),
             "",
             "",
@@ -308,7 +380,7 @@ class _Draw:
             "def train_step(inputs, targets):",
             "    with tf.GradientTape() as tape:",
             "        predictions = model(inputs, training=True)",
-            f"        loss = {loss}",
+            f"        loss = {f'optimizer.scale_loss({loss})' if self.is_scaled else loss}",
             f"    variables = {variables}",
             "    gradients = tape.gradient(loss, variables)",
             *(

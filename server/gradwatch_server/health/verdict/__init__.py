@@ -44,6 +44,7 @@ from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
+from gradwatch_server.health.verdict.advice_zero import advise_untrained
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.misfit import (
@@ -104,7 +105,8 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
-    return with_order(_without_idle_causes(_with_sign(teller(lead, scene), scene)), lead, facts)
+    finding = _with_untrained(_with_sign(teller(lead, scene), scene), scene)
+    return with_order(_without_idle_causes(finding), lead, facts)
 
 
 def _with_sign(finding: Finding, scene: Scene) -> Finding:
@@ -113,6 +115,15 @@ def _with_sign(finding: Finding, scene: Scene) -> Finding:
     if not climb:
         return finding
     return replace(finding, hypotheses=(*climb, *(h for h in finding.hypotheses if h.confidence >= SURE)))
+
+
+def _with_untrained(finding: Finding, scene: Scene) -> Finding:
+    """A finding of a training that learns nothing, with the variables that nothing trains as a cause."""
+    untrained = list(scene.facts.untrained.values())
+    if not isinstance(scene.incident.lead, (Plateau, Unskilled)) or len(untrained) > 1:
+        return finding  # what one optimizer is not given another may be given later
+    causes = (*finding.hypotheses, *advise_untrained(*untrained))
+    return replace(finding, hypotheses=tuple(sorted(causes, key=lambda cause: -cause.confidence)))
 
 
 def _without_idle_causes(finding: Finding) -> Finding:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import advise_rate
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import list_names, say_number
+from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number
 
 __all__ = [
     "CUT_CODE",
@@ -18,6 +19,7 @@ __all__ = [
     "ZEROS_CODE",
     "advise_missing",
     "advise_missing_logits",
+    "advise_untrained",
     "advise_zero",
 ]
 
@@ -57,6 +59,11 @@ gradients = tape.gradient(loss, model.trainable_variables)
 missing = [v.path for v, g in zip(model.trainable_variables, gradients) if g is None]
 
 layer.trainable = False                            # if the layer is meant to stay as it is, say so"""
+
+UNTRAINED_CODE: Final = """\
+variables = model.trainable_variables                     # of all parts, and after the first call has built them
+gradients = tape.gradient(loss, variables)
+optimizer.apply_gradients(zip(gradients, variables))"""
 
 CHOICE_CODE: Final = """\
 # straight-through, for the layers that come next only: the value of the hard choice, the gradient of z
@@ -159,6 +166,24 @@ def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off:
     )
     causes = [unused, ended, frozen, *([taken] if is_left_out else [])]
     return sorted(causes, key=lambda cause: -cause.confidence)
+
+
+def advise_untrained(names: Sequence[str]) -> list[Hypothesis]:
+    """Variables that could be trained, and that no optimizer is given, as the cause where nothing is learned."""
+    if not names:
+        return []
+    n, are = say_count(len(names), "trainable variable"), "is" if len(names) == 1 else "are"
+    return [
+        Hypothesis(
+            "Some variables are never trained",
+            0.7,
+            f"{n} of the model {are} given to no optimizer: {list_names(list(names))}. What they hold is what they "
+            "were made with, and the rest of the model has to do with that. Meant to be frozen, they would have "
+            "`trainable = False`, and these have not.",
+            "Give the optimizer all of `model.trainable_variables`, and ask the tape for the gradients of all of them.",
+            UNTRAINED_CODE,
+        )
+    ]
 
 
 def advise_zero(

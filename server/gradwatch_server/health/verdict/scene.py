@@ -91,6 +91,7 @@ class Facts:
         has_operations: whether single operations are looked at at all: not in steps that run eagerly.
         is_climbing: whether training makes an error larger, by its gradient.
         is_of_entropies: whether what is trained on is a cross-entropy, or the negative of one, by its gradient.
+        untrained: names of what the models of each stream could train too, and no optimizer had been given.
     """
 
     questions: Mapping[Episode, Testimony]
@@ -109,6 +110,7 @@ class Facts:
     has_operations: bool
     is_climbing: bool
     is_of_entropies: bool
+    untrained: Mapping[int, Sequence[str]]
 
 
 @dataclass(frozen=True)
