@@ -39,7 +39,8 @@ class TensorTable:
         activation: columns of the layers' outputs, in order of depth.
         backprop: columns of the gradients with respect to them.
         input: columns of what enters the step.
-        kernels: positions of gradients of rank 2 or more (kernels, embeddings) that the optimizer is given: the ones
+        kernels: positions of gradients of rank 2 or more (kernels, embeddings) that the optimizer is given, but for the
+            biases of heads: the ones
             whose size says something about depth. Biases and scales are often zero at first, or by symmetry, in healthy
             models.
         weight_of: for every gradient position the column of its weight, or -1.
@@ -77,6 +78,9 @@ class TensorTable:
         layers = tuple(str(tensor.get("layer") or "") for tensor in tensors)
         columns = {kind: _columns(kinds, kind) for kind in _KINDS}
         gradient = columns["gradient"]
+        bias_of = _biases(layers, shapes, gradient)
+        is_left_out = np.array([bool(tensors[column].get("left_out")) for column in gradient], bool)
+        is_kernel = [len(shapes[c]) >= 2 and not out for c, out in zip(gradient, is_left_out, strict=True)]
         return cls(
             names=names,
             layers=layers,
@@ -87,13 +91,11 @@ class TensorTable:
             functions=tuple(tensor.get("activation") for tensor in tensors),
             replica=next((tensor.get("replica") for tensor in tensors), None),
             **columns,
-            kernels=np.array(
-                [p for p, c in enumerate(gradient) if len(shapes[c]) >= 2 and not tensors[c].get("left_out")], np.int64
-            ),
+            kernels=np.setdiff1d(np.flatnonzero(is_kernel), bias_of),
             weight_of=_partners(names, gradient, columns["weight"]),
             update_of=_partners(names, gradient, columns["update"]),
-            is_left_out=np.array([bool(tensors[column].get("left_out")) for column in gradient], bool),
-            bias_of=_biases(layers, shapes, gradient),
+            is_left_out=is_left_out,
+            bias_of=bias_of,
         )
 
     @property
@@ -203,14 +205,16 @@ def _partners(names: Sequence[str], gradient: Index, others: Index) -> Index:
 
 
 def _biases(layers: Sequence[str], shapes: Sequence[tuple[int, ...]], gradient: Index) -> Index:
-    """Finds the bias of each kernel by layer and shape, not by name: users rename variables."""
+    """Finds the bias of each kernel by layer and shape, not by name: users rename variables.
+
+    It has a number for each unit of the kernel, its last axis; for each head's, its last two, in an attention.
+    """
     result = np.full(len(gradient), -1, np.int64)
     for position, column in enumerate(gradient):
-        if len(shapes[column]) < 2:
-            continue
         for other, candidate in enumerate(gradient):
-            same_units = len(shapes[candidate]) == 1 and shapes[candidate][0] == shapes[column][-1]
-            if same_units and layers[candidate] == layers[column] and layers[column]:
+            kernel, bias = shapes[column], shapes[candidate]
+            is_bias = 0 < len(bias) < len(kernel) and kernel[-len(bias) :] == bias
+            if is_bias and layers[candidate] == layers[column] and layers[column]:
                 result[position] = other
                 break
     return result

@@ -59,7 +59,7 @@ DEFECTS = {
     "penalty": Defect((*VECTORS, "images", "codes"), ("penalty", "Regularisation")),
     "stopped": Defect(ANY, ("without a gradient", "depend", "slope", "stop")),
     "rounded": Defect(ANY, ("without a gradient", "depend", "slope")),
-    "left_out": Defect(ANY, ("optimizer",)),
+    "left_out": Defect(ANY, ("never trained",)),
     "never_cleared": Defect(ANY, ("never set back",)),
     "dropout_high": Defect((*VECTORS, "codes"), ("dropout",)),
     "decay_high": Defect(ANY, ("decay", "Regularisation")),
