@@ -127,7 +127,7 @@ class Run:
 
     def columns(self, kind: str, which: Sequence[int] | None = None) -> np.ndarray:
         """Columns of a kind; ``which`` are places among the variables, layers or inputs."""
-        places = np.array([place for place, tensor in enumerate(self.tensors) if tensor["kind"] == kind])
+        places = np.array([place for place, tensor in enumerate(self.tensors) if tensor["kind"] == kind], int)
         return places if which is None else places[np.asarray(which)]
 
     def rows(self, start: int, stop: int | None = None) -> slice:
@@ -204,10 +204,10 @@ class Run:
         return self
 
     def scale_loss(self, scale: Any) -> Run:
-        """Turns dynamic loss scaling on: gradients are multiplied by the scale."""
+        """Turns dynamic loss scaling on: what layers get back is multiplied; the hook takes it off the gradients."""
         self.scalars[:, 3] = scale
         self.present[:, 3] = True
-        return self.scale("gradient", np.broadcast_to(np.asarray(scale, np.float64), self.steps.shape))
+        return self.scale("backprop", np.broadcast_to(np.asarray(scale, np.float64), self.steps.shape))
 
     def break_operation(
         self, place: int, *, start: int, stop: int | None = None, n: float = 4, n_in: float = 0, **numbers: Any

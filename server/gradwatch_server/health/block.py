@@ -32,7 +32,8 @@ class Block:
         table: the stream's tensor table.
         steps: ``[n]`` int64, rising.
         statistics: ``[n, n_tensors, n_statistics]`` float32, NaN where not captured.
-        loss_scale: ``[n]`` float64, the factor on the gradients, 1 where the run has none.
+        loss_scale: ``[n]`` float64, the factor on what layers get back (backprop), 1 where the run has none; the hook
+            takes it off the gradients.
         is_scaled: ``[n]`` whether the run scales its loss.
         operations: ``[n, n_operations, 6]`` float32, NaN where not captured.
         loss: ``[n]`` float64, the stream's own loss, NaN where it has none or it was not captured.
@@ -71,11 +72,11 @@ class Block:
 
     @cached_property
     def gradient_norm(self) -> Float:
-        """``[n, n_gradients]`` norm without the loss scale; NaN where missing, not captured or not wholly finite."""
+        """``[n, n_gradients]`` norm; NaN where missing, not captured or not wholly finite."""
         gradient = self.table.gradient
         norm = np.ascontiguousarray(self.statistics[:, gradient, COLUMN["norm"]], np.float64)
         norm[self.is_nonfinite[:, gradient] | self.is_missing] = np.nan
-        return np.asarray(norm / self.loss_scale[:, None])
+        return norm
 
     @cached_property
     def global_norm(self) -> Float:

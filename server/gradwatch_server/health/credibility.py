@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gradwatch_server.health.book import UPDATE_RATIO, Testimony
+from gradwatch_server.health.book import GRADIENT_NORM, UPDATE_RATIO, Testimony
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
@@ -58,6 +58,8 @@ WARM_UP_FACTOR: Final = 2.0
 """A rate that has grown by this since the start is on its way up."""
 ENTROPY_SHARE: Final = 0.95
 """Of the cross-entropy of guessing: a loss below it knows more."""
+SAME_NORM: Final = 0.7
+"""Of its first norm: a gradient that has become no smaller."""
 DONE_LOSS: Final = 1e-6
 """A loss this small has nothing left to learn: its gradients may well be zero."""
 
@@ -99,7 +101,11 @@ def _is_still_credible(episode: Still, testimony: Testimony) -> bool:
     rate = testimony.known.read("learning_rate")
     is_rising = rate.initial is not None and rate.recent is not None and rate.recent > WARM_UP_FACTOR * rate.initial
     loss = testimony.known.read_loss()
-    return loss.initial is not None and not is_rising and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
+    if loss.initial is None:  # then the gradient must be what it was: it is, at weights that are
+        norm = testimony.known.read(GRADIENT_NORM)
+        is_same = norm.initial is not None and norm.recent is not None and norm.recent > SAME_NORM * norm.initial
+        return is_same and not is_rising
+    return not is_rising and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 
 def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,10 @@ from gradwatch_server.health.unit import largest_input, largest_target, widest_i
 
 __all__ = ["Start", "read_kernels"]
 
+SAME_DISTANCE: Final = 1e-6
+"""Mean cosine distance between samples of which rounding makes the most."""
+SAMPLES_MIN: Final = 4
+"""Samples in a batch, to be called all alike."""
 _BOUNDED = frozenset({"softmax", "sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
 """Functions that give their own spread to whatever comes in."""
 
@@ -37,6 +42,11 @@ class Start:
         kernel_norm: the norm of all kernels when they were first read and finite; NaN while they were not.
         shrunk: the least variance of any layer's output over that of the first layer's, or over 1 where that is less:
             what was far out of scale may well shrink; NaN while not looked at.
+        mute: the first layer whose output was the same for every sample, unless it has a kernel of its own and no
+            state: then its weights may be at fault, and others tell; "" for none.
+        mute_width: the length of the last axis of its output.
+        is_mute_zero: whether that was 0 throughout.
+        is_mute_state: whether it is the last state of a recurrent layer.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
     """
 
@@ -49,6 +59,10 @@ class Start:
     n_samples: int = 0
     kernel_norm: float = float("nan")
     shrunk: float = float("nan")
+    mute: str = ""
+    mute_width: int = 0
+    is_mute_zero: bool = False
+    is_mute_state: bool = False
     has_lone_norm: bool = False
 
     def feed(self, block: Block) -> None:
@@ -66,6 +80,7 @@ class Start:
             if len(seen):
                 self._compare(block, int(seen[0]), table)
                 self.has_lone_norm = _has_lone_norm(block, int(seen[0]), table)
+                self._find_mute(block, int(seen[0]), table)
         if np.isnan(self.kernel_norm):
             _, norms = read_kernels(block)
             self.kernel_norm = float(next(iter(norms[np.isfinite(norms)]), np.nan))
@@ -84,6 +99,20 @@ class Start:
         place = int(np.argmax(distance))
         self.ratio = float(variance[place + 1] / variance[place])
         self.layer, self.previous = table.names[columns[place + 1]], table.names[columns[place]]
+
+    def _find_mute(self, block: Block, row: int, table: TensorTable) -> None:
+        """Finds the first layer that lets nothing of the sample through."""
+        norm, distance = (block.statistics[row, table.activation, COLUMN[name]] for name in ("norm", "cosine_distance"))
+        is_same = (norm == 0) | (distance <= SAME_DISTANCE)
+        if not is_same.any() or (self.n_samples and self.n_samples < SAMPLES_MIN):
+            return
+        place = int(np.argmax(is_same))
+        column = int(table.activation[place])
+        layer, is_zero = table.layer_of(column), bool(norm[place] == 0)
+        is_state = place > 0 and not is_zero and table.is_recurrent(layer)
+        if is_state or not table.holds_kernel(column):
+            self.mute, self.mute_width = layer, (table.shapes[column] or (0,))[-1]
+            self.is_mute_zero, self.is_mute_state = is_zero, is_state
 
 
 def _has_lone_norm(block: Block, row: int, table: TensorTable) -> bool:

@@ -83,7 +83,7 @@ class StillRule:
 
     def _crawl(self, step: int, ratio: float, norm: float) -> None:
         """Follows weights that have hardly moved since the first step, until they do."""
-        self._is_slow = self._is_slow and RATIO_LIMIT <= ratio < SLOW_RATIO
+        self._is_slow = self._is_slow and ratio < SLOW_RATIO
         if not self._is_slow:
             if self._slow is not None:
                 self._slow.closed_step = step
@@ -98,7 +98,7 @@ class StillRule:
         if self._slow is not None:
             self._slow.last_step = step
             self._slow.n_rows += 1
-        elif self._n_slow >= SLOW_ROWS and step - self._slow_step >= SLOW_STEPS:
+        elif self._current is None and self._n_slow >= SLOW_ROWS and step - self._slow_step >= SLOW_STEPS:
             usual = float(np.median(self._slow_norms))
             self._slow = self._open(self._slow_step, step, self._n_slow, self._slow_ratio, usual, is_slow=True)
 

@@ -25,6 +25,7 @@ class Streaks(Generic[AnyEpisode]):
 
     Args:
         n: how many tensors.
+        n_steps: for how many steps a streak must have lasted.
 
     Attributes:
         n_rows: ``[n]`` rows of the streak that goes on, 0 for none.
@@ -33,7 +34,8 @@ class Streaks(Generic[AnyEpisode]):
         current: the one that is open, or None.
     """
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, n_steps: int = CONFIRM_STEPS) -> None:
+        self._n_steps = n_steps
         self.n_rows = np.zeros(n, np.int64)
         self.first_step = np.full(n, -1, np.int64)
         self.episodes: list[AnyEpisode] = []
@@ -58,7 +60,7 @@ class Streaks(Generic[AnyEpisode]):
         """
         self.first_step[is_in & (self.n_rows == 0)] = step
         self.n_rows = np.where(is_out, 0, self.n_rows + is_in)
-        return np.asarray((self.n_rows >= CONFIRM_ROWS) & (step - self.first_step >= CONFIRM_STEPS))
+        return np.asarray((self.n_rows >= CONFIRM_ROWS) & (step - self.first_step >= self._n_steps))
 
     def find_starts(self, columns: Int64, places: Int64) -> dict[int, int]:
         """The step at which the streak of each of some places began, by the column that the place stands for."""

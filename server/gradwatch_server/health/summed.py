@@ -81,7 +81,7 @@ class SummedRule:
     def _take(self, block: Block) -> None:
         known = block.global_norm[np.isfinite(block.global_norm) & block.is_update]
         self._ramp += known[: RAMP_ROWS - len(self._ramp)].tolist()
-        mean = block.statistics[:, self._table.gradient, COLUMN["mean"]] / block.loss_scale[:, None]
+        mean = block.statistics[:, self._table.gradient, COLUMN["mean"]].astype(np.float64)
         is_seen = np.isfinite(mean).any(axis=1) & np.isfinite(block.global_norm) & block.is_update
         for row in np.flatnonzero(is_seen)[: WINDOW_ROWS - len(self._means)].tolist():
             if not self._means:
@@ -118,7 +118,7 @@ class SummedRule:
         if self._bias < 0:
             return math.nan
         norm, n = block.statistics[row, self._signal, [COLUMN["norm"], COLUMN["n_elements"]]].astype(np.float64)
-        largest = norm * math.sqrt(n / self._table.shapes[self._bias][0])
+        largest = norm / block.loss_scale[row] * math.sqrt(n / self._table.shapes[self._bias][0])
         return float(block.statistics[row, self._bias, COLUMN["norm"]]) / largest if largest > 0 else math.nan
 
     def _is_beyond(self) -> bool:

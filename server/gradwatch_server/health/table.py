@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -177,6 +178,17 @@ class TensorTable:
     def entering(self, role: str) -> list[int]:
         """The columns of what enters the step as ``input``, ``target`` or ``sample_weight``."""
         return [int(column) for column in self.input if self.names[column].partition("/")[0] == role]
+
+    @property
+    def prepared(self) -> list[int]:
+        """The columns of what layers give before the first that holds a kernel: inputs that are prepared."""
+        found = list(itertools.takewhile(lambda column: not self.holds_kernel(column), self.activation.tolist()))
+        return found if len(found) < len(self.activation) else []
+
+    def holds_kernel(self, column: int) -> bool:
+        """Whether the layer of an output, or one within it, has a kernel that is trained."""
+        own = f"{self.layer_of(column)}/"
+        return any(f"{self.layer_of_gradient(position)}/".startswith(own) for position in self.kernels.tolist())
 
     def names_of_gradients(self, *, left_out: bool) -> set[str]:
         """The Keras paths of the variables that the optimizer is given, or of those that the training leaves out."""

@@ -190,8 +190,15 @@ def is_dying(function: str | None) -> bool:
 
 
 def largest_input(block: Block, row: int, table: TensorTable) -> float:
-    """The largest |value| that entered the model, NaN where it was not looked at."""
-    return _largest(_read_ends(block, row, table.entering("input")))
+    """The largest |value| that entered the model, NaN where it was not looked at.
+
+    Of a single input as the layers before the first kernel left it: they rescale or normalise it.
+    """
+    columns = table.entering("input")
+    prepared = table.prepared
+    if len(columns) == 1 and prepared and block.is_captured[row, prepared[-1]]:
+        columns = prepared[-1:]
+    return _largest(_read_ends(block, row, columns))
 
 
 def largest_target(block: Block, row: int, table: TensorTable) -> float:

@@ -44,6 +44,7 @@ from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
+from gradwatch_server.health.verdict.advice_stall import advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untrained
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
@@ -105,7 +106,7 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
-    finding = _with_untrained(_with_sign(teller(lead, scene), scene), scene)
+    finding = _with_mute(_with_untrained(_with_sign(teller(lead, scene), scene), scene), scene)
     return with_order(_without_idle_causes(finding), lead, facts)
 
 
@@ -123,6 +124,14 @@ def _with_untrained(finding: Finding, scene: Scene) -> Finding:
     if not isinstance(scene.incident.lead, (Plateau, Unskilled)) or len(untrained) > 1:
         return finding  # what one optimizer is not given another may be given later
     causes = (*finding.hypotheses, *advise_untrained(*untrained))
+    return replace(finding, hypotheses=tuple(sorted(causes, key=lambda cause: -cause.confidence)))
+
+
+def _with_mute(finding: Finding, scene: Scene) -> Finding:
+    """A finding of a training that tells no samples apart, with the layer that let nothing through as a cause."""
+    if not isinstance(scene.incident.lead, (Collapsed, Faint, Flat, Plateau, Unskilled)):
+        return finding
+    causes = (*advise_mute(scene.start), *finding.hypotheses)
     return replace(finding, hypotheses=tuple(sorted(causes, key=lambda cause: -cause.confidence)))
 
 

@@ -12,6 +12,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.series import Reading
+from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.advice_growth import (
     LARGE_INPUT,
     SCALE_CODE,
@@ -35,6 +36,7 @@ __all__ = [
     "advise_flat",
     "advise_labels",
     "advise_mean",
+    "advise_mute",
     "advise_plateau",
     "advise_sequences",
     "advise_shared_target",
@@ -402,6 +404,8 @@ def advise_steps(scene: Scene) -> list[Hypothesis]:
     ]
 
 
+UNSCALED_NORM: Final = 1e-3
+"""Less is rare for the gradient of all weights together, and was more before the loss scale was taken out of it."""
 SMALL_NORM: Final = 1e-5
 """A global gradient norm below which the loss hardly depends on the weights. Above it the rate is to blame."""
 SAME_NORM: Final = 1e-5
@@ -484,6 +488,9 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
     norm, loss = scene.testimony.known.read(GRADIENT_NORM), scene.testimony.known.read_loss()
     if _is_same(norm, SAME_NORM) and not _is_same(loss, SAME_LOSS):
         return [_advise_one_norm(say_number(lead.gradient_norm))]
+    scale = scene.testimony.known.read("loss_scale").recent or 1.0
+    if scale > 1 and lead.gradient_norm < UNSCALED_NORM <= scale * lead.gradient_norm:
+        return [_advise_unscaled(lead, scale)]
     rate = scene.learning_rate
     said = "" if rate is None else f" of {say_number(rate)}"
     better = None if rate is None else better_rate(rate, lead.ratio)
@@ -515,6 +522,26 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
     return found
 
 
+def _advise_unscaled(lead: Still, scale: float) -> Hypothesis:
+    return Hypothesis(
+        "The loss is not scaled, and the optimizer divides by the scale all the same",
+        0.9,
+        f"The optimizer divides what it is given by its loss scale, {say_number(scale)}, and of the gradient's norm "
+        f"{say_number(lead.gradient_norm)} is left: it was {say_number(scale * lead.gradient_norm)}, as is usual for "
+        "a loss that was never multiplied. In `fit` Keras does that; a step of one's own must.",
+        "Take the gradients of `optimizer.scale_loss(loss)`.",
+        UNSCALED_CODE,
+    )
+
+
+UNSCALED_CODE: Final = """\
+with tf.GradientTape() as tape:
+    loss = loss_fn(targets, model(inputs, training=True))
+    scaled = optimizer.scale_loss(loss)                  # in a train_step: self.optimizer.scale_loss(loss)
+gradients = tape.gradient(scaled, model.trainable_variables)
+optimizer.apply_gradients(zip(gradients, model.trainable_variables))"""
+
+
 def _advise_one_norm(norm: str) -> Hypothesis:
     return Hypothesis(
         "Every gradient is clipped to one and the same small norm before it is applied",
@@ -537,6 +564,53 @@ def _is_same(reading: Reading, within: float) -> bool:
 TAPE_CLIP_CODE: Final = """\
 gradients, norm = tf.clip_by_global_norm(gradients, 1.0)
 tf.print(norm)                                           # the norm before the clip: most should be below the limit"""
+
+
+PADDING_CODE: Final = """\
+x = tf.keras.layers.Embedding(n_words, 32, mask_zero=True)(tokens)        # the layers after it skip the padding
+state = tf.keras.layers.LSTM(64)(x)
+# or pad in front: tf.keras.utils.pad_sequences(texts, padding="pre")"""
+
+MUTE_CODE: Final = """\
+# Where do the samples of a batch become the same? Of each layer, how far they differ:
+inside = tf.keras.Model(model.inputs, [layer.output for layer in model.layers])
+for layer, output in zip(model.layers, inside(x[:32])):
+    print(layer.name, float(tf.reduce_max(tf.math.reduce_std(tf.cast(output, tf.float32), axis=0))))"""
+
+
+def advise_mute(start: Start) -> list[Hypothesis]:
+    """A layer that let nothing of the sample through from the first step on, as the cause where nothing is learned."""
+    if not start.mute:
+        return []
+    if start.is_mute_state:
+        return [
+            Hypothesis(
+                f"{start.mute} reads padding last: its state is the same for every sample",
+                0.9,
+                f"What goes into {start.mute} differs from sample to sample, and what comes out did not, from the "
+                "first step on. The last state of a recurrent layer is made of the last entries above all: where "
+                "those are padding for every sample, nothing of the beginning is left.",
+                "Have the layer skip the padding (a mask), or pad in front.",
+                PADDING_CODE,
+            )
+        ]
+    what = "0 for every sample" if start.is_mute_zero else "the same for every sample"
+    why = (
+        "A normalisation over an axis of length 1 does that, whatever comes in: it subtracts the number from itself."
+        if start.is_mute_zero and start.mute_width == 1
+        else "A table of which nothing was found, a mask that lets nothing through, a division of whole numbers or a "
+        "softmax over the wrong axis do that."
+    )
+    return [
+        Hypothesis(
+            f"{start.mute} gives {what}, from the first step on",
+            0.9,
+            f"Nothing of the sample is left after {start.mute}, so that whatever comes after it can learn one answer "
+            f"for all alone. {why}",
+            f"Print what goes into {start.mute} and what comes out of it, for a few samples.",
+            MUTE_CODE,
+        )
+    ]
 
 
 SCHEDULE_CODE: Final = """\

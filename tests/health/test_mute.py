@@ -1,0 +1,130 @@
+"""What comes to the weights at all: layers that let nothing of a sample through, inputs that a layer rescales."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health import Finding
+from tests.health.catalogue.play import play, script
+from tests.health.streams import COLUMN, Run, dense
+
+N = 320
+PREPARED = ("prepare", 8, None)
+LAYERS = [PREPARED, *((f"dense_{i}", 32, "relu") for i in range(3))]
+
+
+def run(*, layers: list[tuple[str, int, Any]] = LAYERS, variables: Any = None, **options: Any) -> Run:
+    return Run(
+        variables or dense(3), n_steps=N, layers=layers, inputs=[("input", 8), ("target", 1)], **options
+    ).set_loss(np.log(64.0))
+
+
+def set_all(sick: Run, column: int, value: float) -> Run:
+    names = ["norm", "min", "max", "mean", "std"]
+    sick.statistics[:, column, [COLUMN[name] for name in names]] = value
+    return sick
+
+
+def first(sick: Run) -> Finding:
+    engine = sick.feed()
+    engine.finish()
+    (found,) = [one for one in engine.findings() if one.kind == "loss_plateau"]
+    return found
+
+
+def causes(sick: Run) -> list[str]:
+    return [hypothesis.cause for hypothesis in first(sick).hypotheses]
+
+
+def test_a_layer_without_weights_that_gives_zeros_comes_first() -> None:
+    plain = causes(run())
+    sick = run()
+    assert causes(set_all(sick, int(sick.columns("activation", [0])[0]), 0.0)) == [
+        "prepare gives 0 for every sample, from the first step on",
+        *plain,
+    ]
+
+
+@pytest.mark.parametrize(("width", "is_normalisation"), [(1, True), (8, False)])
+def test_a_normalisation_of_one_number_is_named_where_there_is_one(width: int, is_normalisation: bool) -> None:
+    sick = run(layers=[("prepare", width, None), *LAYERS[1:]])
+    found = first(set_all(sick, int(sick.columns("activation", [0])[0]), 0.0))
+    assert ("an axis of length 1" in found.hypotheses[0].why) == is_normalisation
+
+
+def test_the_last_state_of_a_sequence_that_is_all_padding() -> None:
+    variables = [("lstm/kernel", (8, 64), "float32"), ("lstm/recurrent_kernel", (16, 64), "float32"), *dense(2)]
+    layers = [PREPARED, ("lstm", 16, "tanh"), ("dense_0", 32, "relu"), ("dense_1", 32, None)]
+    sick = run(layers=layers, variables=variables)
+    sick.statistics[:, sick.columns("activation"), COLUMN["cosine_distance"]] = [0.5, 0.0, 0.0, 0.0]
+    assert causes(sick)[0] == "lstm reads padding last: its state is the same for every sample"
+    sick.statistics[:, sick.columns("activation"), COLUMN["cosine_distance"]] = [0.5, 0.01, 0.0, 0.0]
+    assert not any("the same for every sample" in cause for cause in causes(sick))
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_layer_whose_own_kernel_may_be_at_fault_is_left_to_others(place: int) -> None:
+    sick = run()
+    set_all(sick, int(sick.columns("activation", [place])[0]), 0.0)
+    assert not any("gives 0 for every sample" in cause for cause in causes(sick))
+
+
+@pytest.mark.parametrize(("largest", "is_small"), [(0.004, True), (1.0, False)])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_what_counts_of_an_input_is_what_comes_to_the_first_kernel(largest: float, is_small: bool, batch: int) -> None:
+    sick = run().draw_together([1, 2, 3], np.maximum(np.exp(-np.arange(N) / 8.0), 1e-4))
+    sick.statistics[:, sick.columns("input", [0]), COLUMN["max"]] = 255.0
+    sick.statistics[:, sick.columns("activation", [0]), COLUMN["max"]] = largest
+    sick.statistics[:, sick.columns("activation", [0]), COLUMN["min"]] = 0.0
+    found = next(one for one in sick.feed(batch=batch).findings() if one.kind == "dead_units")
+    named = [hypothesis.cause for hypothesis in found.hypotheses]
+    assert ("The inputs are scaled to next to nothing" in named) == is_small
+    assert "The inputs are not scaled" not in named
+
+
+UNSCALED = """
+import keras, numpy as np, tensorflow as tf
+import gradwatch
+
+random = np.random.default_rng(0)
+x = random.normal(size=(512, 8)).astype("float32")
+y = (x @ random.normal(size=(8, 3))).argmax(-1)
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(3)])
+optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.05), initial_scale=32768.0)
+loss_fn = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+gradwatch.watch(model)
+
+@tf.function
+def step(inputs, targets):
+    with tf.GradientTape() as tape:
+        loss = loss_fn(targets, model(inputs, training=True))
+        objective = LOSS
+    gradients = tape.gradient(objective, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+for i in range(340):
+    at = i * 32 % 512
+    step(x[at : at + 32], y[at : at + 32])
+"""
+
+
+def test_a_loss_that_is_not_scaled_for_an_optimizer_that_divides_by_the_scale(tmp_path: Path) -> None:
+    path = tmp_path / "step.py"
+    path.write_text(UNSCALED.replace("LOSS", "loss"))
+    (found,) = play(script(path)).findings
+    assert found.title.startswith("The weights hardly move")
+    assert [one.cause for one in found.hypotheses] == [
+        "The loss is not scaled, and the optimizer divides by the scale all the same"
+    ]
+    # The hook takes the scale off once, and nobody does again: 2^15 times this is an ordinary norm.
+    assert 0.05 < 32768 * found.evidence["gradient_norm"] < 20
+
+
+def test_a_loss_that_is_scaled_as_it_should_be(tmp_path: Path) -> None:
+    path = tmp_path / "step.py"
+    path.write_text(UNSCALED.replace("LOSS", "optimizer.scale_loss(loss)"))
+    assert not play(script(path)).findings
