@@ -86,6 +86,14 @@ def test_what_counts_of_an_input_is_what_comes_to_the_first_kernel(largest: floa
     assert "The inputs are not scaled" not in named
 
 
+@pytest.mark.parametrize(("last", "is_shrunk"), [(0.05, True), (0.5, False)])
+def test_kernels_that_were_all_made_small(last: float, is_shrunk: bool) -> None:
+    sick = run().scale("weight", np.geomspace(1.0, last, N))
+    causes_now = causes(sick)
+    assert (causes_now[0] == "Regularisation or weight decay outweighs the loss") == is_shrunk
+    assert causes_now[-1] == causes(run())[-1]
+
+
 UNSCALED = """
 import keras, numpy as np, tensorflow as tf
 import gradwatch

@@ -44,6 +44,7 @@ from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
+from gradwatch_server.health.verdict.advice_misfit import advise_shrunk
 from gradwatch_server.health.verdict.advice_stall import advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untrained
 from gradwatch_server.health.verdict.forecast import tell_forecast
@@ -106,7 +107,7 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
-    finding = _with_mute(_with_untrained(_with_sign(teller(lead, scene), scene), scene), scene)
+    finding = _with_elsewhere(_with_sign(teller(lead, scene), scene), scene)
     return with_order(_without_idle_causes(finding), lead, facts)
 
 
@@ -118,20 +119,18 @@ def _with_sign(finding: Finding, scene: Scene) -> Finding:
     return replace(finding, hypotheses=(*climb, *(h for h in finding.hypotheses if h.confidence >= SURE)))
 
 
-def _with_untrained(finding: Finding, scene: Scene) -> Finding:
-    """A finding of a training that learns nothing, with the variables that nothing trains as a cause."""
+def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
+    """A finding of a training that learns nothing, with the causes that lie elsewhere than where it shows."""
+    lead, causes = scene.incident.lead, list(finding.hypotheses)
     untrained = list(scene.facts.untrained.values())
-    if not isinstance(scene.incident.lead, (Plateau, Unskilled)) or len(untrained) > 1:
-        return finding  # what one optimizer is not given another may be given later
-    causes = (*finding.hypotheses, *advise_untrained(*untrained))
-    return replace(finding, hypotheses=tuple(sorted(causes, key=lambda cause: -cause.confidence)))
-
-
-def _with_mute(finding: Finding, scene: Scene) -> Finding:
-    """A finding of a training that tells no samples apart, with the layer that let nothing through as a cause."""
-    if not isinstance(scene.incident.lead, (Collapsed, Faint, Flat, Plateau, Unskilled)):
+    if isinstance(lead, (Plateau, Unskilled)) and len(untrained) == 1:  # another optimizer may be given it later
+        causes += advise_untrained(*untrained)
+    if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)):
+        causes += advise_mute(scene.start)
+    if isinstance(lead, (Collapsed, Fade, Plateau, Unskilled, Vanishing)):
+        causes += [one for one in advise_shrunk(scene) if one.cause not in {known.cause for known in causes}]
+    if len(causes) == len(finding.hypotheses):
         return finding
-    causes = (*advise_mute(scene.start), *finding.hypotheses)
     return replace(finding, hypotheses=tuple(sorted(causes, key=lambda cause: -cause.confidence)))
 
 

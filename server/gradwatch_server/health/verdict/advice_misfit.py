@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gradwatch_server.health.baseline import Baseline
+from gradwatch_server.health.book import KERNEL_NORM
 from gradwatch_server.health.episode import Collapsed, Dropped, Faint, Overclipped, Runaway, Unheard, Unreachable
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
@@ -33,6 +34,7 @@ __all__ = [
     "advise_faint",
     "advise_overclipped",
     "advise_runaway",
+    "advise_shrunk",
     "advise_starved",
     "advise_summed",
     "advise_unheard",
@@ -151,6 +153,23 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         *advise_small_inputs(scene.start.largest_input),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_shrunk(scene: Scene) -> list[Hypothesis]:
+    """Kernels that were made small, all together, as the cause where nothing is learned."""
+    norm, before = scene.testimony.known.read(KERNEL_NORM).newest, scene.start.kernel_norm
+    if norm is None or not norm < SHRUNK * before:
+        return []
+    return [
+        Hypothesis(
+            "Regularisation or weight decay outweighs the loss",
+            0.9,
+            f"The norm of all kernels is {say_number(norm)}; it was {say_number(before)} at first. What they give "
+            "shrinks with them, and so does the gradient.",
+            "Lower the penalty, or the optimizer's `weight_decay`, until kernels keep their size.",
+            DECAY_CODE,
+        )
+    ]
 
 
 def _is_in_attention(layer: str, scene: Scene) -> bool:
