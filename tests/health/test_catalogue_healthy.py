@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.health.catalogue.eleventh import HEALTHY
 from tests.health.catalogue.play import play
-from tests.health.catalogue.tenth import HEALTHY
 
 LONG = {
     "alloy deep",

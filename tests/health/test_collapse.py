@@ -100,6 +100,13 @@ def test_two_that_play_against_each_other_may_have_a_generator_that_makes_one_sa
     assert found.hypotheses[0].cause.startswith("Mode collapse")
 
 
+@pytest.mark.parametrize(("stop", "is_told"), [(120, False), (200, True)])
+def test_what_heals_soon_is_taken_back(stop: int, is_told: bool) -> None:
+    healed = np.where(np.arange(N) < stop, TOGETHER, 1.0)
+    engine = run().draw_together([1, 2], healed).feed()
+    assert [found.kind for found in engine.findings()] == (["dead_units"] if is_told else [])
+
+
 def test_what_was_always_alike_has_not_collapsed() -> None:
     assert not run().draw_together([0, 1, 2], 1e-3).feed().findings()
 

@@ -30,8 +30,6 @@ FALLEN_FACTOR: Final = 0.05
 """Of a layer's own past."""
 ENDS_SHARE: Final = 0.97
 """Of its largest magnitude that an output's root mean square is, where nearly all of it is at one end or the other."""
-CONFIRM_STEPS: Final = 100
-"""Some trainings find their way out of a plateau on which nothing is told apart yet."""
 WIDTH_MIN: Final = 4
 """Numbers in a sample."""
 
@@ -54,7 +52,7 @@ class CollapseRule:
         self._early: list[list[tuple[float, float]]] = [[] for _ in range(n)]
         self._before = np.full((n, 2), np.nan)
         """Of each layer its past distance, and its past variance between samples."""
-        self._streaks: Streaks[Collapsed] = Streaks(n, CONFIRM_STEPS)
+        self._streaks: Streaks[Collapsed] = Streaks(n)
         self.episodes = self._streaks.episodes
 
     def feed(self, block: Block) -> None:

@@ -24,6 +24,7 @@ from gradwatch_server.health.episode import (
     Rate,
     Relapse,
     Runaway,
+    Squashed,
     Still,
     Undone,
     Unheard,
@@ -141,6 +142,8 @@ def _is_fade_credible(episode: Fade, testimony: Testimony) -> bool:
 def _is_collapse_credible(episode: Collapsed, testimony: Testimony) -> bool:
     # Who learned to give what is asked for gives the same where the same is asked for. Without targets the loss that
     # led there is no witness.
+    if episode.has_healed:
+        return False
     is_asked = episode.table is not None and bool(episode.table.entering("target"))
     return not is_asked or _has_work_left(episode, testimony)
 
@@ -206,6 +209,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Overclipped: _is_overclipped_credible,
     Unreachable: _is_unreachable_credible,
     Unskilled: _is_unskilled_credible,
+    Squashed: _has_work_left,
     Relapse: _is_judged,
     Behind: _is_judged,
     Runaway: _is_runaway_credible,

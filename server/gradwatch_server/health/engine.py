@@ -25,6 +25,7 @@ from gradwatch_server.health.book import (
 from gradwatch_server.health.credibility import is_credible
 from gradwatch_server.health.episode import (
     Behind,
+    Collapsed,
     Episode,
     Fade,
     Missing,
@@ -51,6 +52,9 @@ from gradwatch_server.health.verdict import Facts, limit_repeats, tell_all
 
 __all__ = ["Engine"]
 
+HEALED_STEPS: Final = 100
+"""Some trainings find their way out of a plateau on which nothing is told apart yet: what was over so soon, and is no
+guessing, was no trouble."""
 ROWS_LIMIT: Final = 1_024
 """Rows looked at together: bounds the memory of a large replay."""
 
@@ -334,6 +338,7 @@ class Engine:
             untrained={number: self._untrained[number] for number in self._streams},
         )
         self._complete(self._questions)
+        self._note_healed(self._questions)
         credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]
         self._order_optimizers(credible)
         self._order_inputs(credible)
@@ -386,6 +391,14 @@ class Engine:
                 if episode.is_early:
                     ratio = testimony.known.read(UPDATE_RATIO, applied[0].number).recent
                     compare_level(episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio)
+
+    def _note_healed(self, questions: Mapping[Episode, Testimony]) -> None:
+        """Says of layers that told nothing apart for a short while whether that did any harm."""
+        guesses = [one for one in questions if isinstance(one, (Plateau, Unskilled)) and one.is_open]
+        is_stuck = any(is_credible(one, questions[one]) for one in guesses)
+        for episode in questions:
+            if isinstance(episode, Collapsed) and not episode.is_open:
+                episode.has_healed = not is_stuck and episode.last_step - episode.first_step < HEALED_STEPS
 
     def _order_optimizers(self, episodes: Sequence[Episode]) -> None:
         """Of several optimizers in a step each has a forward pass and a loss, and what the first breaks the next meets.

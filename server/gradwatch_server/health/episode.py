@@ -36,6 +36,7 @@ __all__ = [
     "Relapse",
     "Runaway",
     "SharedTarget",
+    "Squashed",
     "Standing",
     "Starved",
     "Steep",
@@ -238,6 +239,23 @@ class Faint(Episode):
 
 
 @dataclass(eq=False)
+class Squashed(Episode):
+    """Hidden layers that gave hardly anything but -1 and 1 from the first rows on.
+
+    Attributes:
+        columns: column of the layer's output -> the step since when.
+        column: the one nearest to the input.
+        square: the mean square of its output, at `known_step`.
+        gain: the root of its inputs' number times the standard deviation of its kernel.
+    """
+
+    columns: dict[int, int] = field(default_factory=dict)
+    column: int = -1
+    square: float = float("nan")
+    gain: float = float("nan")
+
+
+@dataclass(eq=False)
 class Collapsed(Episode):
     """Layers that came to give (nearly) the same for every sample, up to its length.
 
@@ -247,6 +265,7 @@ class Collapsed(Episode):
         before: the largest mean cosine distance between samples of its first rows.
         after: that at `known_step`.
         is_at_ends: whether nearly all that this one gives is then one number, or the negative of it.
+        has_healed: whether it was over soon, and something is learned.
     """
 
     columns: dict[int, int] = field(default_factory=dict)
@@ -254,6 +273,7 @@ class Collapsed(Episode):
     before: float = float("nan")
     after: float = float("nan")
     is_at_ends: bool = False
+    has_healed: bool = False
 
 
 @dataclass(eq=False)

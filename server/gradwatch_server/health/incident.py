@@ -29,6 +29,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     SharedTarget,
+    Squashed,
     Standing,
     Starved,
     Steep,
@@ -99,9 +100,10 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Trend: (Steep, Trend),
     Flat: (Unreachable, Summed, Runaway),
     Faint: (Flat, Zero, Summed),
-    Collapsed: (Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed),
-    Vanishing: (Flat, Faint, Alike, Collapsed, Vanishing, Summed),
-    Fade: (Unreachable, Flat, Cut, Faint, Collapsed, Fade),
+    Squashed: (Flat, Unreachable),
+    Collapsed: (Squashed, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed),
+    Vanishing: (Squashed, Flat, Faint, Alike, Collapsed, Vanishing, Summed),
+    Fade: (Squashed, Unreachable, Flat, Cut, Faint, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
     Mismatch: (Zero,),
     Unheard: (Flat, Cut, Zero, Mismatch),
@@ -112,22 +114,23 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse),
     Plateau: (
         Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
-        Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed,
+        Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed,
     ),
     Unskilled: (
         Rate, Missing, Standing, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint,
         Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
+        Squashed,
     ),
     Behind: (
         Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
         Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled, Mismatch, Unheard,
-        SharedTarget, Summed,
+        SharedTarget, Summed, Squashed,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Standing, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero,
-    Mismatch, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
+    Rate, Missing, Standing, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut, Faint,
+    Zero, Mismatch, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
     Unskilled, Behind, Trend,
 )  # fmt: skip
 

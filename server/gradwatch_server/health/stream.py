@@ -30,6 +30,7 @@ from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
 from gradwatch_server.health.shared_target import SharedTargetRule
 from gradwatch_server.health.skill import SkillRule
+from gradwatch_server.health.squashed import SquashedRule
 from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.standing import StandingRule
 from gradwatch_server.health.start import Start
@@ -241,6 +242,7 @@ def _make_rules(
         FadeRule(number, table),
         FaintRule(number, table),
         CollapseRule(number, table),
+        SquashedRule(number, table),
         UnreachableRule(number, table),
         OverclippedRule(number, table),
         SummedRule(number, table),

@@ -6,7 +6,16 @@ from typing import Any, Final
 
 from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.book import KERNEL_NORM
-from gradwatch_server.health.episode import Collapsed, Dropped, Faint, Overclipped, Runaway, Unheard, Unreachable
+from gradwatch_server.health.episode import (
+    Collapsed,
+    Dropped,
+    Faint,
+    Overclipped,
+    Runaway,
+    Squashed,
+    Unheard,
+    Unreachable,
+)
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.runaway import is_driven
@@ -14,6 +23,7 @@ from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.verdict.advice_fade import GAME_CODE
 from gradwatch_server.health.verdict.advice_growth import (
     BOTTOM_CODE,
+    INITIAL_CODE,
     SIGN_CODE,
     advise_missing_clip,
     advise_rate,
@@ -35,6 +45,7 @@ __all__ = [
     "advise_overclipped",
     "advise_runaway",
     "advise_shrunk",
+    "advise_squashed",
     "advise_starved",
     "advise_summed",
     "advise_unheard",
@@ -153,6 +164,22 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         *advise_small_inputs(scene.start.largest_input),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:
+    """Causes of a tanh that gives hardly anything but its ends from the first step on."""
+    found = [
+        Hypothesis(
+            "The weights start too large for the depth",
+            0.9,
+            f"The kernel's standard deviation, times the root of the number of its inputs, is {say_number(lead.gain)}: "
+            "a variance-keeping start has 1, and a tanh gives its ends for numbers beyond 3. A standard deviation "
+            "that does not know how many inputs there are is too large for many.",
+            "Use an initialiser that scales with the number of inputs.",
+            INITIAL_CODE,
+        )
+    ]
+    return [*found, *advise_scale(scene, 0.5)]
 
 
 def advise_shrunk(scene: Scene) -> list[Hypothesis]:

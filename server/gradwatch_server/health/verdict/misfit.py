@@ -12,6 +12,7 @@ from gradwatch_server.health.episode import (
     Overclipped,
     Relapse,
     Runaway,
+    Squashed,
     Starved,
     Summed,
     Unheard,
@@ -28,6 +29,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_overclipped,
     advise_relapse,
     advise_runaway,
+    advise_squashed,
     advise_starved,
     advise_summed,
     advise_unheard,
@@ -44,6 +46,7 @@ __all__ = [
     "tell_overclipped",
     "tell_relapse",
     "tell_runaway",
+    "tell_squashed",
     "tell_starved",
     "tell_unheard",
     "tell_unreachable",
@@ -224,6 +227,31 @@ def tell_starved(lead: Starved, scene: Scene) -> Finding:
             n_layers=len(names),
         ),
         hypotheses=advise_starved(layer, scene),
+    )
+
+
+def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
+    """The finding of hidden layers that give hardly anything but the two ends of a tanh."""
+    table = table_of(lead)
+    layer, others = table.layer_of(lead.column), say_more_layers(len(lead.columns) - 1)
+    until = "" if lead.is_open else f" until {say_step(lead.closed_step or lead.last_step)}"
+    return tell(
+        lead,
+        scene,
+        title=f"The output of {layer}{others} {'is' if lead.is_open else 'was'} hardly anything but -1 and 1, "
+        f"from the first step on{until}",
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            f"The mean square of what {layer} gives was {say_number(lead.square)}, where 1 would be nothing but -1 and "
+            "1. There a tanh has next to no slope: what comes back to the layers before it is small or wild, and "
+            "they hardly learn.",
+            square=lead.square,
+            gain=lead.gain,
+            layers=[table.layer_of(column) for column in sorted(lead.columns)][:NAMES_LIMIT],
+            n_layers=len(lead.columns),
+        ),
+        hypotheses=advise_squashed(lead, scene),
     )
 
 

@@ -32,6 +32,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     SharedTarget,
+    Squashed,
     Standing,
     Starved,
     Steep,
@@ -451,6 +452,7 @@ def kind_of(episode: Episode) -> str:
         Mismatch: "loss_plateau",
         Unskilled: "loss_plateau",
         Starved: "vanishing_gradient",
+        Squashed: "saturated_activation",
         Standing: "loss_plateau",
         Alike: "dead_units",
         Collapsed: "dead_units",
@@ -519,6 +521,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Mismatch: "a last layer that does not fit the loss",
     Unskilled: "predictions no better than guessing",
     Starved: "weights that hardly move",
+    Squashed: "outputs at their ends",
     Standing: "running statistics that stand still",
     Alike: "units",
     Collapsed: "outputs that are alike",
@@ -538,6 +541,6 @@ def _n_all(episode: Episode) -> int:
         return 1 if episode.phase is Phase.LOSS else int((episode.first_steps >= 0).sum())
     if isinstance(episode, (Missing, Zero, Alike, Starved)):
         return len(episode.positions)
-    if isinstance(episode, (Flat, Collapsed)):
+    if isinstance(episode, (Flat, Collapsed, Squashed)):
         return len(episode.columns)
     return max(1, getattr(episode, "n_tensors", 1))
