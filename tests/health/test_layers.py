@@ -12,7 +12,7 @@ import pytest
 
 from gradwatch_server.health import Engine, Finding
 from gradwatch_server.health.plateau import WINDOW_VALUES
-from tests.health.streams import Run, dense, forward, gradient_of
+from tests.health.streams import COLUMN, Run, dense, forward, gradient_of
 from tests.health.test_sick import broken_all
 
 N = 300
@@ -678,3 +678,13 @@ def test_healthy_layers_have_no_finding(name: str) -> None:
         engine = HEALTHY[name](seed).feed(batch=256)
         assert [finding.title for finding in engine.findings()] == [], f"seed {seed}"
         assert engine.revision == 0
+
+
+def test_the_zeros_of_a_jacobian_are_no_clips() -> None:
+    """One sample of each batch at a time has a gradient; the last batch of an epoch is smaller."""
+    sick = run(operations=[LOSS_LOG]).set_loss(17.0).break_operation(0, start=0, n=0, margin=1e-8, amplification=1e8)
+    (column,) = sick.columns("backprop", [4])
+    sick.statistics[31::32, column, COLUMN["n_elements"]] /= 4
+    n_elements = sick.statistics[:, column, COLUMN["n_elements"]]
+    sick.statistics[:, column, COLUMN["n_zero"]] = n_elements - n_elements.max() * 1e-3
+    assert not sick.feed().findings()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gradwatch_server.health import Engine
+from gradwatch_server.health.table import TensorTable
 from tests.health.streams import COLUMN, NORMS, Run, dense, forward
 from tests.numerics.reference import row
 
@@ -300,6 +301,19 @@ def test_biases_that_begin_at_zero_are_no_further_factors(kernel: tuple[int, ...
     found = sick.scale("weight", 0.0, [0, 1, 3]).scale("gradient", 0.0, [0, 1, 2, 3]).feed().findings()
     assert [one.kind for one in found] == ["zero_gradient"]
     assert not any("Factors" in cause for cause in causes(found[0]))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "n_kernels"),
+    [
+        pytest.param([(8, 2, 3), (2, 3)], 1, id="heads of an attention"),
+        pytest.param([(4, 8, 6), (8, 6), (6,)], 2, id="two kernels, and the bias of both"),
+        pytest.param([(8, 6), (6,)], 1, id="dense"),
+    ],
+)
+def test_what_counts_as_a_kernel(shapes: list[tuple[int, ...]], n_kernels: int) -> None:
+    table = Run([(f"a/{i}", shape, "float32") for i, shape in enumerate(shapes)], n_steps=1).tensors
+    assert len(TensorTable.from_message(table).kernels) == n_kernels
 
 
 @pytest.mark.parametrize(("bias", "is_low"), [(-4.6, True), (-0.2, False), (0.5, False)])

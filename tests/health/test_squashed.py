@@ -48,6 +48,7 @@ def test_layers_at_their_ends_from_the_start(batch: int, every: int) -> None:
         pytest.param(run(square=1.0), id="codes by a sign"),
         pytest.param(run(which=(1,)), id="one layer alone"),
         pytest.param(run(start=50), id="what training came to"),
+        pytest.param(run(start=20).thin(8), id="what training came to, seldom looked at"),
         pytest.param(run().set_loss(np.geomspace(2.0, 1e-3, N)), id="a task for which ends will do"),
     ],
 )

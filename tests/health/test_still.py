@@ -110,3 +110,26 @@ def test_an_input_that_the_step_computed_is_not_the_data(is_computed: bool) -> N
     assert found.first_step == 81
     assert (found.kind == "nonfinite_input") != is_computed
     assert ((found.source or {}).get("line") == 12) == is_computed
+
+
+def crawling(*parts: tuple[int, float]) -> Run:
+    """Updates of some part of the weights until some steps."""
+    ratio, start = np.ones(N), 0
+    for stop, value in parts:
+        ratio[start:stop], start = value, stop
+    return run().scale("update", ratio / 1e-3)
+
+
+@pytest.mark.parametrize("batch", [1, 64, 1024])
+@pytest.mark.parametrize(
+    ("sick", "titles"),
+    [
+        pytest.param(crawling((N, 1e-9)), ["The weights have not moved in 400 steps"], id="none"),
+        pytest.param(crawling((N, 1e-6)), ["The weights hardly move"], id="little"),
+        pytest.param(crawling((310, 1e-6), (N, 1e-9)), ["The weights hardly move"], id="little, then none"),
+        pytest.param(crawling((80, 1e-9), (N, 1e-6)), ["The weights hardly move"], id="none for a while, then little"),
+    ],
+)
+def test_what_stands_and_what_crawls_is_told_once(sick: Run, titles: list[str], batch: int) -> None:
+    found = sick.feed(batch=batch).findings()
+    assert [one.title.partition(":")[0] for one in found] == titles

@@ -31,8 +31,8 @@ START_LIMIT: Final = 0.7
 CONFIRM_ROWS: Final = 10
 """Captured rows in succession."""
 VARIED_SHARE: Final = 0.1
-"""By how much the part with a gradient must have varied for a clip to have made it: one sample of each batch at a time,
-as in a Jacobian, leaves the same part in every row."""
+"""By how much the number of elements with a gradient must have varied for a clip to have made it: one sample of each
+batch at a time, as in a Jacobian, leaves the same number in every row."""
 FLOOR_WITHIN: Final = 1e-3
 """How near the epsilon in a norm the sum of squares and epsilon counts as that of zeros."""
 
@@ -80,7 +80,7 @@ class CutRule:
         self._zero_norm = np.array([-np.inf if one is None else one * (1 + FLOOR_WITHIN) for one in floors], np.float64)
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._least, self._most = np.full(n, np.inf), np.zeros(n)
-        """Of each, the least and the largest part of the elements that had a gradient."""
+        """Of each, the least and the largest number of elements that had a gradient."""
         self._before = np.full(n, np.nan)
         self._run = np.zeros(n, np.int64)
         self._run_step = np.full(n, -1, np.int64)
@@ -102,6 +102,8 @@ class CutRule:
         for row in np.flatnonzero(is_known.any(axis=1)):
             step = int(block.steps[row])
             n_before = len(self.episodes)
+            n_alive = np.where(is_known[row], found[row, :, COLUMN["n_elements"]] * (1.0 - zeros[row]), np.nan)
+            self._least, self._most = np.fmin(self._least, n_alive), np.fmax(self._most, n_alive)
             self._step(step, np.where(is_known[row], 1.0 - zeros[row], np.nan), slope[row], margin[row])
             for episode in self.episodes[n_before:]:
                 episode.largest_input = largest_input(block, int(row), self._table)
@@ -122,7 +124,6 @@ class CutRule:
             np.where(self._is_clip, 1.0 - alive, share),
             is_cut | (self._is_clip & (1.0 - alive >= SHARE_LIMIT)),
         )
-        self._least, self._most = np.fmin(self._least, alive), np.fmax(self._most, alive)
         is_varied = self._least <= (1.0 - VARIED_SHARE) * self._most
         is_start = self._is_output & (from_start >= START_LIMIT) & (is_varied | (self._most == 0))
         cut = np.fmax(np.where(is_cut, share, 0.0), np.where(is_start, from_start, 0.0))

@@ -335,7 +335,7 @@ class Engine:
             has_operations=any(state.operations for state in states),
             is_climbing=any(state.skill.is_climbing for state in states),
             is_of_entropies=any(state.skill.is_of_entropies for state in states),
-            untrained={number: self._untrained[number] for number in self._streams},
+            untrained={state.number: self._untrained[state.number] for state in self._applied()},
         )
         self._complete(self._questions)
         self._note_healed(self._questions)

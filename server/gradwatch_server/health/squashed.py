@@ -30,8 +30,6 @@ GAIN_LIMIT: Final = 3.0
 """The root of the inputs' number times the kernel's standard deviation: 1 with Glorot, 1.4 with He. At three times that
 numbers of about 1 become numbers of about 3."""
 LAYERS_MIN: Final = 2
-FIRST_ROWS: Final = 5
-"""Captured rows within which it must have begun: later it is what training made of it."""
 CONFIRM_STEPS: Final = 100
 
 Float = npt.NDArray[np.float64]
@@ -54,14 +52,14 @@ class SquashedRule:
         self._weights = table.weight_of[np.array(positions, np.int64)] if positions else np.zeros(0, np.int64)
         shapes = (table.shapes[int(column)] for column in self._weights)
         self._n_inputs = np.array([math.prod(shape[:-1]) for shape in shapes], np.float64)
-        self._gain = np.full(len(self._columns), np.nan)
+        self._gain, self._square = np.full((2, len(self._columns)), np.nan)
         self._n_rows = 0
         self._streaks: Streaks[Squashed] = Streaks(len(self._columns), CONFIRM_STEPS)
         self.episodes = self._streaks.episodes
 
     def feed(self, block: Block) -> None:
         """Takes rows; one in which no layer was looked at changes nothing."""
-        if len(self._columns) < LAYERS_MIN or (self._n_rows > FIRST_ROWS and not self._streaks.is_any):
+        if len(self._columns) < LAYERS_MIN or (self._n_rows > 0 and not self._streaks.is_any):
             return
         names = [COLUMN[name] for name in ("min", "max", "norm", "n_elements")]
         low, high, norm, n = block.statistics[:, self._columns][:, :, names].astype(np.float64).transpose(2, 0, 1)
@@ -74,11 +72,11 @@ class SquashedRule:
             self._n_rows += 1
             self._gain = np.where(np.isfinite(gain[row]), gain[row], self._gain)
             is_in = is_at_ends[row] & (self._gain >= GAIN_LIMIT)
-            is_new = self._streaks.n_rows == 0
-            is_in &= ~is_new | (self._n_rows <= FIRST_ROWS)
-            self._step(int(block.steps[row]), is_in, np.isfinite(low[row]) & ~is_in, square[row])
+            is_in &= (self._streaks.n_rows > 0) | (self._n_rows == 1)  # later it is what training made of it
+            self._square = np.where(np.isfinite(square[row]), square[row], self._square)
+            self._step(int(block.steps[row]), is_in, np.isfinite(low[row]) & ~is_in)
 
-    def _step(self, step: int, is_in: npt.NDArray[np.bool_], is_out: npt.NDArray[np.bool_], square: Float) -> None:
+    def _step(self, step: int, is_in: npt.NDArray[np.bool_], is_out: npt.NDArray[np.bool_]) -> None:
         is_sure = self._streaks.add(step, is_in=is_in, is_out=is_out)
         if self._streaks.follow(step) or is_sure.sum() < LAYERS_MIN:
             return
@@ -95,7 +93,7 @@ class SquashedRule:
                 table=self._table,
                 columns=self._streaks.find_starts(self._columns, places),
                 column=int(self._columns[first]),
-                square=float(square[first]),
+                square=float(self._square[first]),
                 gain=float(self._gain[first]),
             )
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,32 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import largest_input, largest_target, widest_input
 
-__all__ = ["Start", "read_kernels"]
+__all__ = ["Mute", "Start", "read_kernels"]
 
 SAME_DISTANCE: Final = 1e-6
 """Mean cosine distance between samples of which rounding makes the most."""
 SAMPLES_MIN: Final = 4
 """Samples in a batch, to be called all alike."""
+MUTE_ROWS: Final = 2
+"""Rows in which it must be so: what begins at 0 may leave it with the first step."""
 _BOUNDED = frozenset({"softmax", "sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
 """Functions that give their own spread to whatever comes in."""
+
+
+class Mute(NamedTuple):
+    """A layer whose output was the same for every sample: one before the first kernel, or a last state.
+
+    Attributes:
+        layer: the layer.
+        width: the length of the last axis of its output.
+        is_zero: whether that was 0 throughout.
+        is_state: whether it is the last state of a recurrent layer.
+    """
+
+    layer: str
+    width: int
+    is_zero: bool
+    is_state: bool
 
 
 @dataclass
@@ -42,11 +60,7 @@ class Start:
         kernel_norm: the norm of all kernels when they were first read and finite; NaN while they were not.
         shrunk: the least variance of any layer's output over that of the first layer's, or over 1 where that is less:
             what was far out of scale may well shrink; NaN while not looked at.
-        mute: the first layer whose output was the same for every sample, unless it has a kernel of its own and no
-            state: then its weights may be at fault, and others tell; "" for none.
-        mute_width: the length of the last axis of its output.
-        is_mute_zero: whether that was 0 throughout.
-        is_mute_state: whether it is the last state of a recurrent layer.
+        mute: the layer behind which nothing was left of the sample, in the first rows; None for none.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
     """
 
@@ -59,11 +73,9 @@ class Start:
     n_samples: int = 0
     kernel_norm: float = float("nan")
     shrunk: float = float("nan")
-    mute: str = ""
-    mute_width: int = 0
-    is_mute_zero: bool = False
-    is_mute_state: bool = False
+    mute: Mute | None = None
     has_lone_norm: bool = False
+    _n_looked: int = 0
 
     def feed(self, block: Block) -> None:
         """Takes rows; the first that hold what is asked for count, and no later ones."""
@@ -75,12 +87,9 @@ class Start:
                 self.widest_input = widest_input(block, int(seen[0]), table)
                 self.largest_target = largest_target(block, int(seen[0]), table)
                 self.n_samples = _count_samples(block, int(seen[0]), table)
-        if np.isnan(self.ratio) and len(table.activation) > 1:
-            seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
-            if len(seen):
-                self._compare(block, int(seen[0]), table)
-                self.has_lone_norm = _has_lone_norm(block, int(seen[0]), table)
-                self._find_mute(block, int(seen[0]), table)
+        if self._n_looked < MUTE_ROWS and len(table.activation) > 1:
+            for row in np.flatnonzero(block.is_captured[:, table.activation].all(axis=1)).tolist():
+                self._look(block, row, table)
         if np.isnan(self.kernel_norm):
             _, norms = read_kernels(block)
             self.kernel_norm = float(next(iter(norms[np.isfinite(norms)]), np.nan))
@@ -100,19 +109,33 @@ class Start:
         self.ratio = float(variance[place + 1] / variance[place])
         self.layer, self.previous = table.names[columns[place + 1]], table.names[columns[place]]
 
-    def _find_mute(self, block: Block, row: int, table: TensorTable) -> None:
-        """Finds the first layer that lets nothing of the sample through."""
-        norm, distance = (block.statistics[row, table.activation, COLUMN[name]] for name in ("norm", "cosine_distance"))
-        is_same = (norm == 0) | (distance <= SAME_DISTANCE)
-        if not is_same.any() or (self.n_samples and self.n_samples < SAMPLES_MIN):
+    def _look(self, block: Block, row: int, table: TensorTable) -> None:
+        """Takes one of the first rows in which every layer was looked at."""
+        if self._n_looked >= MUTE_ROWS:
             return
-        place = int(np.argmax(is_same))
-        column = int(table.activation[place])
-        layer, is_zero = table.layer_of(column), bool(norm[place] == 0)
-        is_state = place > 0 and not is_zero and table.is_recurrent(layer)
-        if is_state or not table.holds_kernel(column):
-            self.mute, self.mute_width = layer, (table.shapes[column] or (0,))[-1]
-            self.is_mute_zero, self.is_mute_state = is_zero, is_state
+        if self._n_looked == 0:
+            self._compare(block, row, table)
+            self.has_lone_norm = _has_lone_norm(block, row, table)
+        found = self._find_mute(block, row, table)
+        self.mute = found if self._n_looked == 0 or found == self.mute else None
+        self._n_looked += 1
+
+    def _find_mute(self, block: Block, row: int, table: TensorTable) -> Mute | None:
+        """Finds the first layer that lets nothing of the sample through, where all that come after tell none apart."""
+        names = ("norm", "std", "cosine_distance")
+        norm, std, distance = (block.statistics[row, table.activation, COLUMN[name]] for name in names)
+        is_same = (norm == 0) | (std == 0) | (distance <= SAME_DISTANCE)
+        is_apart = ~is_same & np.isfinite(distance)
+        places = np.flatnonzero(is_same)
+        if not len(places) or is_apart[places[0] :].any() or (self.n_samples and self.n_samples < SAMPLES_MIN):
+            return None
+        column = int(table.activation[places[0]])
+        layer, is_zero = table.layer_of(column), bool(norm[places[0]] == 0)
+        is_state = bool(places[0] > 0) and not is_zero and table.is_recurrent(layer)
+        # A layer behind a kernel may well be at the mercy of that.
+        if not is_state and column not in table.prepared:
+            return None
+        return Mute(layer, (table.shapes[column] or (0,))[-1], is_zero, is_state)
 
 
 def _has_lone_norm(block: Block, row: int, table: TensorTable) -> bool:

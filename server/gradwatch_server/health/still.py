@@ -72,14 +72,13 @@ class StillRule:
         if not len(rows):
             return
         ratio = np.divide(update, weight, out=np.zeros_like(update), where=weight > 0)[rows].max(axis=1)
-        if self._is_slow:
-            for row, value in zip(rows.tolist(), ratio.tolist(), strict=True):
-                self._crawl(int(block.steps[row]), value, float(norm[row]))
-        if self._n_rows == 0 and (ratio >= RATIO_LIMIT).all():
+        if self._n_rows == 0 and not self._is_slow and (ratio >= RATIO_LIMIT).all():
             self._has_moved = True
             return
         for row, value in zip(rows.tolist(), ratio.tolist(), strict=True):
             self._step(int(block.steps[row]), value, float(norm[row]))
+            if self._is_slow:
+                self._crawl(int(block.steps[row]), value, float(norm[row]))
 
     def _crawl(self, step: int, ratio: float, norm: float) -> None:
         """Follows weights that have hardly moved since the first step, until they do."""
@@ -108,6 +107,7 @@ class StillRule:
             if self._current is not None:
                 self._current.closed_step = step
                 self._current = None
+                self._n_slow, self._slow_ratio = 0, 0.0  # what crawls from here on is another story
             return
         if self._n_rows == 0:
             self._first_step, self._norms, self._largest = step, [], 0.0
@@ -120,7 +120,7 @@ class StillRule:
             self._norms.append(norm)
         self._largest = max(self._largest, ratio)
         is_long = step - self._first_step >= max(CONFIRM_STEPS, self._first_step)
-        is_sure = self._n_rows >= CONFIRM_ROWS and is_long
+        is_sure = self._n_rows >= CONFIRM_ROWS and is_long and self._slow is None
         if is_sure and len(self.episodes) < EPISODES_LIMIT:
             norm = float(np.median(self._norms))
             self._current = self._open(self._first_step, step, self._n_rows, self._largest, norm)

@@ -41,9 +41,8 @@ class TensorTable:
         backprop: columns of the gradients with respect to them.
         input: columns of what enters the step.
         kernels: positions of gradients of rank 2 or more (kernels, embeddings) that the optimizer is given, but for the
-            biases of heads: the ones
-            whose size says something about depth. Biases and scales are often zero at first, or by symmetry, in healthy
-            models.
+            biases of heads: the ones whose size says something about depth. Biases and scales are often zero at first,
+            or by symmetry, in healthy models.
         weight_of: for every gradient position the column of its weight, or -1.
         update_of: for every gradient position the column of its update, or -1.
         is_left_out: for every gradient position whether the training never gives it to the optimizer, bool.
@@ -163,7 +162,9 @@ class TensorTable:
         shapes: dict[str, list[tuple[int, ...]]] = {}
         for position in positions.tolist():
             shapes.setdefault(self.layer_of_gradient(position), []).append(self.shapes[int(self.gradient[position])])
-        for pair in shapes.values():
+        for found in shapes.values():
+            # A GRU has a bias for each of the two: (2, 3 n).
+            pair = [shape for shape in found if len(found) < 3 or shape[0] != 2]
             if len(pair) == 2 and len(pair[0]) == len(pair[1]) == 2 and pair[0][1] == pair[1][1]:
                 n_gates, rest = divmod(pair[1][1], max(pair[1][0], 1))
                 if rest == 0 and n_gates in (1, 3, 4):
@@ -219,14 +220,16 @@ def _partners(names: Sequence[str], gradient: Index, others: Index) -> Index:
 def _biases(layers: Sequence[str], shapes: Sequence[tuple[int, ...]], gradient: Index) -> Index:
     """Finds the bias of each kernel by layer and shape, not by name: users rename variables.
 
-    It has a number for each unit of the kernel, its last axis; for each head's, its last two, in an attention.
+    It has a number for each unit of the kernel, its last axis; or for each of every head's, in an attention.
     """
+    vectors = {(layers[column], len(shapes[column])) for column in gradient}
     result = np.full(len(gradient), -1, np.int64)
     for position, column in enumerate(gradient):
         for other, candidate in enumerate(gradient):
-            kernel, bias = shapes[column], shapes[candidate]
-            is_bias = 0 < len(bias) < len(kernel) and kernel[-len(bias) :] == bias
-            if is_bias and layers[candidate] == layers[column] and layers[column]:
+            kernel, bias, layer = shapes[column], shapes[candidate], layers[column]
+            is_of_heads = (len(kernel), len(bias)) == (3, 2) and (layer, 1) not in vectors
+            is_bias = (len(bias) == 1 < len(kernel) or is_of_heads) and kernel[-len(bias) :] == bias
+            if is_bias and layers[candidate] == layer and layer:
                 result[position] = other
                 break
     return result

@@ -192,12 +192,12 @@ def is_dying(function: str | None) -> bool:
 def largest_input(block: Block, row: int, table: TensorTable) -> float:
     """The largest |value| that entered the model, NaN where it was not looked at.
 
-    Of a single input as the layers before the first kernel left it: they rescale or normalise it.
+    Of a single input as the layers before the first kernel left it, which may rescale or normalise it.
     """
     columns = table.entering("input")
-    prepared = table.prepared
-    if len(columns) == 1 and prepared and block.is_captured[row, prepared[-1]]:
-        columns = prepared[-1:]
+    if len(columns) == 1:
+        same = [column for column in table.prepared if table.shapes[column][1:] == table.shapes[columns[0]][1:]]
+        columns = same[-1:] if same and block.is_captured[row, same[-1]] else columns
     return _largest(_read_ends(block, row, columns))
 
 

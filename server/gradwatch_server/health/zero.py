@@ -28,6 +28,15 @@ LIVE_SHARE: Final = 1e-3
 """Of the whole gradient: a kernel with more is reached."""
 
 
+def _is_bias(position: int, table: TensorTable) -> bool:
+    """Whether a variable has a number for each unit of a kernel of its layer: of an attention's, for each head's."""
+    column = int(table.gradient[position])
+    shape, layer = table.shapes[column], table.layers[column]
+    others = (int(other) for other in table.gradient.tolist() if other != column and table.layers[int(other)] == layer)
+    kernels = (table.shapes[other] for other in others if len(table.shapes[other]) > len(shape) > 0)
+    return any(kernel[-len(shape) :] == shape for kernel in kernels)
+
+
 class ZeroRule:
     """Watches the kernels' gradients of one stream (a bias may be zero by symmetry).
 
@@ -52,7 +61,9 @@ class ZeroRule:
         self._is_unread = np.zeros(n, bool)
         """Whether the kernel's layer gave something, of which the loss took nothing, when that was last looked at."""
         self._output: tuple[float, float] | None = None
-        self._trained = np.setdiff1d(np.flatnonzero(table.weight_of >= 0), table.bias_of)
+        self._trained = np.array(
+            [p for p in np.flatnonzero(table.weight_of >= 0).tolist() if not _is_bias(p, table)], int
+        )
         self._zero_weights: tuple[int, ...] = ()
         """Variables that are no biases, hold nothing but zeros and get no gradient, when that was last looked at."""
         self.episodes: list[Zero] = []

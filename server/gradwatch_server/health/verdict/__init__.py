@@ -127,11 +127,11 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     untrained = list(scene.facts.untrained.values())
     if isinstance(lead, (Plateau, Unskilled)) and len(untrained) == 1:  # another optimizer may be given it later
         causes += advise_untrained(*untrained)
-    if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)):
-        causes += advise_mute(scene.start)
+    if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)) and (mute := advise_mute(scene.start)):
+        causes = [*mute, *(one for one in causes if one.code != mute[0].code)]
     if isinstance(lead, (Collapsed, Fade, Plateau, Unskilled, Vanishing)):
         causes += [one for one in advise_shrunk(scene) if one.cause not in {known.cause for known in causes}]
-    if len(causes) == len(finding.hypotheses):
+    if causes == list(finding.hypotheses):
         return finding
     return replace(finding, hypotheses=tuple(sorted(causes, key=lambda cause: -cause.confidence)))
 

@@ -140,6 +140,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer's output that shrank to next to nothing."""
     is_shrunk, ratio = lead.weight_factor < SHRUNK, scene.update_ratio
     is_thrown, is_far = ratio is not None and ratio > RATIO_LIMIT, scene.start.largest_input > FAR_INPUT
+    small = advise_small_inputs(scene.start.largest_input)
     found = [
         Hypothesis(
             "Regularisation or weight decay outweighs the loss",
@@ -152,7 +153,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         ),
         Hypothesis(
             f"A penalty on what {layer} gives outweighs what it is good for",
-            0.3 if is_shrunk or is_thrown or is_far else 0.8,
+            0.3 if is_shrunk or is_thrown or is_far or small else 0.8,
             "The weights are there still, and the output is not: a term of the loss is smallest where this output is "
             "0. In a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told "
             "nothing of the input, and gives the mean.",
@@ -161,7 +162,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         ),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
         *(advise_scale(scene, 0.9) if is_far else []),
-        *advise_small_inputs(scene.start.largest_input),
+        *small,
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Final
 
 from gradwatch_server.health.book import GRADIENT_NORM, UPDATE_RATIO
@@ -22,7 +23,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     advise_small_start,
     better_rate,
 )
-from gradwatch_server.health.verdict.advice_misfit import BETA_CODE
+from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, PADDING_CODE
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
 from gradwatch_server.health.verdict.operation import say_noun, say_place
 from gradwatch_server.health.verdict.scene import Scene
@@ -488,9 +489,6 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
     norm, loss = scene.testimony.known.read(GRADIENT_NORM), scene.testimony.known.read_loss()
     if _is_same(norm, SAME_NORM) and not _is_same(loss, SAME_LOSS):
         return [_advise_one_norm(say_number(lead.gradient_norm))]
-    scale = scene.testimony.known.read("loss_scale").recent or 1.0
-    if scale > 1 and lead.gradient_norm < UNSCALED_NORM <= scale * lead.gradient_norm:
-        return [_advise_unscaled(lead, scale)]
     rate = scene.learning_rate
     said = "" if rate is None else f" of {say_number(rate)}"
     better = None if rate is None else better_rate(rate, lead.ratio)
@@ -506,6 +504,10 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
             f"optimizer.learning_rate = {1e-3 if better is None else better:g}",
         )
     ]
+    scale = scene.testimony.known.read("loss_scale").recent or 1.0
+    if loss.initial is None and scale > 1 and lead.gradient_norm < UNSCALED_NORM <= scale * lead.gradient_norm:
+        # The hook leaves out a loss that is no scaled one.
+        return [_advise_unscaled(lead, scale), replace(found[0], confidence=0.3)]
     if lead.gradient_norm < SMALL_NORM:
         found.append(
             Hypothesis(
@@ -566,11 +568,6 @@ gradients, norm = tf.clip_by_global_norm(gradients, 1.0)
 tf.print(norm)                                           # the norm before the clip: most should be below the limit"""
 
 
-PADDING_CODE: Final = """\
-x = tf.keras.layers.Embedding(n_words, 32, mask_zero=True)(tokens)        # the layers after it skip the padding
-state = tf.keras.layers.LSTM(64)(x)
-# or pad in front: tf.keras.utils.pad_sequences(texts, padding="pre")"""
-
 MUTE_CODE: Final = """\
 # Where do the samples of a batch become the same? Of each layer, how far they differ:
 inside = tf.keras.Model(model.inputs, [layer.output for layer in model.layers])
@@ -579,35 +576,37 @@ for layer, output in zip(model.layers, inside(x[:32])):
 
 
 def advise_mute(start: Start) -> list[Hypothesis]:
-    """A layer that let nothing of the sample through from the first step on, as the cause where nothing is learned."""
-    if not start.mute:
+    """A layer that let nothing of the sample through at the start, as the cause where nothing is learned."""
+    mute = start.mute
+    if mute is None:
         return []
-    if start.is_mute_state:
+    layer = mute.layer
+    if mute.is_state:
         return [
             Hypothesis(
-                f"{start.mute} reads padding last: its state is the same for every sample",
+                f"The last state of {layer} was the same for every sample: padding stands last",
                 0.9,
-                f"What goes into {start.mute} differs from sample to sample, and what comes out did not, from the "
-                "first step on. The last state of a recurrent layer is made of the last entries above all: where "
-                "those are padding for every sample, nothing of the beginning is left.",
+                f"What goes into {layer} differs from sample to sample, and what came out did not when training began. "
+                "The last state of a recurrent layer is made of the last entries above all: where those are padding, "
+                "or else alike, for every sample, nothing of the beginning is left.",
                 "Have the layer skip the padding (a mask), or pad in front.",
                 PADDING_CODE,
             )
         ]
-    what = "0 for every sample" if start.is_mute_zero else "the same for every sample"
+    what = "0 for every sample" if mute.is_zero else "the same for every sample"
     why = (
         "A normalisation over an axis of length 1 does that, whatever comes in: it subtracts the number from itself."
-        if start.is_mute_zero and start.mute_width == 1
-        else "A table of which nothing was found, a mask that lets nothing through, a division of whole numbers or a "
-        "softmax over the wrong axis do that."
+        if mute.is_zero and mute.width == 1
+        else "A table of which nothing was found, a mask that lets nothing through, or a division of whole numbers "
+        "does that."
     )
     return [
         Hypothesis(
-            f"{start.mute} gives {what}, from the first step on",
+            f"{layer} gave {what} when training began",
             0.9,
-            f"Nothing of the sample is left after {start.mute}, so that whatever comes after it can learn one answer "
-            f"for all alone. {why}",
-            f"Print what goes into {start.mute} and what comes out of it, for a few samples.",
+            f"Nothing of the sample was left after {layer}, and whatever comes after it told none apart: it can learn "
+            f"one answer for all alone. {why}",
+            f"Print what goes into {layer} and what comes out of it, for a few samples.",
             MUTE_CODE,
         )
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from gradwatch_server.health.book import GRADIENT_NORM
 from gradwatch_server.health.episode import Alike, Flat, Plateau, SharedTarget, Standing, Still, Undone
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
@@ -251,11 +252,15 @@ def _tell_slow(lead: Still, scene: Scene) -> Finding:
     n_steps, loss = lead.last_step - lead.first_step + 1, scene.testimony.known.read_loss()
     hardly = "hardly move" if lead.is_open else f"hardly moved until {say_step(lead.closed_step or lead.last_step)}"
     title = f"The weights {hardly}: no step changed a kernel by more than {say_number(lead.ratio)} of itself"
-    rate = scene.learning_rate
+    rate, norm = scene.learning_rate, scene.testimony.known.read(GRADIENT_NORM)
+    what, reading = ("loss", loss) if loss.initial is not None else ("global gradient norm", norm)
+    course = (
+        f"The {what} (the median of 20 steps) was {say_number(reading.initial or 0.0)} at first, and "
+        f"{say_number(reading.recent or 0.0)} by {say_step(lead.known_step)}"
+    )
     evidence = scene.evidence(
         f"In {n_steps:,} steps no kernel's update was more than {say_number(lead.ratio)} of its weights, where "
-        f"{USUAL_RATIO:g} is usual. The loss (the median of 20 steps) was {say_number(loss.initial or 0.0)} at first, "
-        f"and {say_number(loss.recent or 0.0)} by {say_step(lead.known_step)}"
+        f"{USUAL_RATIO:g} is usual. {course}"
         + (f"; the learning rate is {say_number(rate)}." if rate is not None else "."),
         ratio=lead.ratio,
         ratio_limit=USUAL_RATIO,

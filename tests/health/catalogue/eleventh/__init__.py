@@ -24,7 +24,7 @@ enter("robot_heading", "acos at 1", "singular_gradient", operations=("AcosGrad",
 enter("tank_level", "learning rate too high", "exploding_gradient", cause=("learning rate",))
 enter("texture_retrieval", "power of 0", "singular_gradient", operations=("Pow",), code="**")
 
-enter("bearing_faults_again", "normalisation of one", "dead_units", cause=("input_norm gives 0",))
+enter("bearing_faults_again", "normalisation of one", "dead_units", cause=("input_norm gave 0",))
 enter("citation_gcn", "regularisation too strong", "dead_units", cause=("Regularisation",))
 enter("ecg_beats_again", "learning rate that falls to 0", "loss_plateau", cause=("schedule",))
 enter("gas_sensor_array", "bad initialisation", "saturated_activation", cause=("start too large",))
@@ -41,7 +41,7 @@ enter(
     gap="the loss of a policy may have either sign, and rewards are not seen",
 )
 enter("recycling_bins", "inputs scaled to nothing", "dead_units", cause=("inputs are scaled",))
-enter("review_sentiment_again", "table of zeros", "dead_units", cause=("glove gives 0",))
+enter("review_sentiment_again", "table of zeros", "dead_units", cause=("glove gave 0",))
 enter(
     "ring_gan_again",
     "a game that nobody plays",
