@@ -64,6 +64,7 @@ def test_a_layer_that_is_the_same_by_design_is_refuted_by_what_comes_after() -> 
 def test_a_normalisation_of_one_number_is_named_where_there_is_one(width: int, is_normalisation: bool) -> None:
     found = first(silence(run(layers=[("prepare", width, None), *LAYERS[1:]]), 0))
     assert ("an axis of length 1" in found.hypotheses[0].why) == is_normalisation
+    assert ("LayerNormalization(axis=1)" in found.hypotheses[0].code) == is_normalisation
 
 
 @pytest.mark.parametrize("bias", [None, (64,), (2, 64)])

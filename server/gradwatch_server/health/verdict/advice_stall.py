@@ -568,6 +568,10 @@ gradients, norm = tf.clip_by_global_norm(gradients, 1.0)
 tf.print(norm)                                           # the norm before the clip: most should be below the limit"""
 
 
+AXIS_CODE: Final = """\
+# x: (batch, steps, 1). By default the last axis is normalised, in which there is one number.
+x = tf.keras.layers.LayerNormalization(axis=1)(x)                         # over the steps of each sample"""
+
 MUTE_CODE: Final = """\
 # Where do the samples of a batch become the same? Of each layer, how far they differ:
 inside = tf.keras.Model(model.inputs, [layer.output for layer in model.layers])
@@ -595,21 +599,19 @@ def advise_mute(start: Start) -> list[Hypothesis]:
         ]
     what = "0 for every sample" if mute.is_zero else "the same for every sample"
     why = (
-        "A normalisation over an axis of length 1 does that, whatever comes in: it subtracts the number from itself."
-        if mute.is_zero and mute.width == 1
-        else "A table of which nothing was found, a mask that lets nothing through, or a division of whole numbers "
-        "does that."
+        f"Nothing of the sample was left after {layer}, and whatever comes after it told none apart: it can learn one "
+        "answer for all alone. "
     )
-    return [
-        Hypothesis(
-            f"{layer} gave {what} when training began",
-            0.9,
-            f"Nothing of the sample was left after {layer}, and whatever comes after it told none apart: it can learn "
-            f"one answer for all alone. {why}",
-            f"Print what goes into {layer} and what comes out of it, for a few samples.",
-            MUTE_CODE,
-        )
-    ]
+    if mute.is_zero and mute.width == 1:
+        why += "A normalisation over an axis of length 1 does that, whatever comes in: a number less itself is 0."
+        fix = "Normalise over the axis in which there is something to compare, or scale the data once, before."
+        code = AXIS_CODE
+    else:
+        why += "A table of which nothing was found, a mask that lets nothing through, or a division of whole numbers "
+        why += "does that."
+        fix = f"Print what goes into {layer} and what comes out of it, for a few samples."
+        code = MUTE_CODE
+    return [Hypothesis(f"{layer} gave {what} when training began", 0.9, why, fix, code)]
 
 
 SCHEDULE_CODE: Final = """\
