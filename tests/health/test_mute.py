@@ -78,7 +78,7 @@ def test_the_last_state_of_a_sequence_that_is_all_padding(bias: Any, batch: int)
     sick = run(layers=layers, variables=variables)
     columns = sick.columns("activation")
     sick.statistics[:, columns, COLUMN["cosine_distance"]] = [0.5, 0.0, 0.0, 0.0]
-    told = "The last state of reader was the same for every sample: padding stands last"
+    told = "The end of the sequence was the same for every sample in reader: padding stands last, or it is too long"
     assert causes(sick, batch)[0] == told
     sick.statistics[:200, columns, COLUMN["cosine_distance"]] = [0.5, 0.3, 0.3, 0.3]
     assert told not in [one.cause for found in sick.feed(batch=batch).findings() for one in found.hypotheses]
