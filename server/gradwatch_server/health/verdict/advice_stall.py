@@ -588,7 +588,8 @@ def advise_mute(start: Start) -> list[Hypothesis]:
     if mute.is_state:
         return [
             Hypothesis(
-                f"The end of the sequence was the same for every sample in {layer}: padding stands last, or it is too long",
+                f"The end of the sequence was the same for every sample in {layer}: padding stands last, or it is "
+                "too long",
                 0.9,
                 f"What goes into {layer} differs from sample to sample, and what came out did not when training began. "
                 "The last state of a recurrent layer is made of the last entries above all: where those are padding, "
