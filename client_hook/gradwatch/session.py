@@ -682,12 +682,15 @@ class Watch:
         """The variables that are applied with those that are left out, their names, and whether each is left out."""
         return insert_left_out(variables, self._names(variables), ids, self._trained() if ids else {})
 
+    def _owners(self, variables: Sequence[Any]) -> list[Any]:
+        """The watched models that train some of these variables."""
+        ids = set(map(id, variables))
+        return [model for model in self._models if ids.intersection(map(id, trainable_variables(model)))]
+
     def _untrained(self, variables: Sequence[Any], names: Sequence[str]) -> list[str]:
         """Names of what the models that train these variables could train too, and no stream has."""
-        ids = set(map(id, variables))
-        owners = [model for model in self._models if ids.intersection(map(id, trainable_variables(model)))]
         taken = {*names, *(name for stream in self._streams for name in stream.names)}
-        found = [one for model in owners for one in trainable_variables(model)]
+        found = [one for model in self._owners(variables) for one in trainable_variables(model)]
         return [path for path in dict.fromkeys(map(_path_of, found)) if path not in taken]
 
     def _states(self, variables: Sequence[Any]) -> dict[str, Any]:
@@ -701,8 +704,7 @@ class Watch:
     def _label(self, key: Any, optimizer: Any, variables: Sequence[Any]) -> str:
         """The optimizer's name, with that of the model it trains or a number where the run has the name already."""
         if key not in self._labels:
-            name, ids = name_of(optimizer), {id(variable) for variable in variables}
-            owners = (name_of(one) for one in self._models if ids.intersection(map(id, trainable_variables(one))))
+            name, owners = name_of(optimizer), map(name_of, self._owners(variables))
             details = itertools.chain(owners, map(str, itertools.count(2)))
             labels = itertools.chain([name], (f"{name} ({detail})" for detail in details))
             self._labels[key] = next(label for label in labels if label not in self._labels.values())

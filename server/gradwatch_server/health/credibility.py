@@ -140,10 +140,10 @@ def _is_fade_credible(episode: Fade, testimony: Testimony) -> bool:
 
 
 def _is_collapse_credible(episode: Collapsed, testimony: Testimony) -> bool:
-    # Who learned to give what is asked for gives the same where the same is asked for. Without targets the loss that
-    # led there is no witness.
     if episode.has_healed:
         return False
+    # Who learned to give what is asked for gives the same where the same is asked for. Without targets the loss that
+    # led there is no witness.
     is_asked = episode.table is not None and bool(episode.table.entering("target"))
     return not is_asked or _has_work_left(episode, testimony)
 

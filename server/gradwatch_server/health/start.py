@@ -88,7 +88,8 @@ class Start:
                 self.largest_target = largest_target(block, int(seen[0]), table)
                 self.n_samples = _count_samples(block, int(seen[0]), table)
         if self._n_looked < MUTE_ROWS and len(table.activation) > 1:
-            for row in np.flatnonzero(block.is_captured[:, table.activation].all(axis=1)).tolist():
+            seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
+            for row in seen[: MUTE_ROWS - self._n_looked].tolist():
                 self._look(block, row, table)
         if np.isnan(self.kernel_norm):
             _, norms = read_kernels(block)
@@ -111,8 +112,6 @@ class Start:
 
     def _look(self, block: Block, row: int, table: TensorTable) -> None:
         """Takes one of the first rows in which every layer was looked at."""
-        if self._n_looked >= MUTE_ROWS:
-            return
         if self._n_looked == 0:
             self._compare(block, row, table)
             self.has_lone_norm = _has_lone_norm(block, row, table)
