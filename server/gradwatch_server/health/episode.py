@@ -26,6 +26,7 @@ __all__ = [
     "Fade",
     "Faint",
     "Flat",
+    "Forgetting",
     "Growth",
     "Missing",
     "NonFinite",
@@ -342,6 +343,27 @@ class Relapse(Episode):
     best_step: int = -1
     level: float = float("nan")
     is_judged: bool = False
+
+
+@dataclass(eq=False)
+class Forgetting(Episode):
+    """A loss that leaps above guessing whenever a class that was learned before comes again.
+
+    Attributes:
+        leap: the usual loss with which a class begins, until it was known.
+        learned: and with which it ends.
+        n_leaps: how many of the last changes of class were such, when it was known.
+        n_classes: the classes seen by then.
+        n_samples: in a batch.
+        stay: the batches of one class on end, the median.
+    """
+
+    leap: float = float("nan")
+    learned: float = float("nan")
+    n_leaps: int = 0
+    n_classes: int = 0
+    n_samples: int = 0
+    stay: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -18,6 +18,7 @@ from gradwatch_server.health.episode import (
     Fade,
     Faint,
     Flat,
+    Forgetting,
     Growth,
     Mismatch,
     Missing,
@@ -101,7 +102,9 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Flat: (Unreachable, Summed, Runaway),
     Faint: (Flat, Zero, Summed),
     Squashed: (Flat, Unreachable),
-    Collapsed: (Squashed, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed),
+    Collapsed: (
+        Squashed, Forgetting, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed,
+    ),
     Vanishing: (Squashed, Flat, Faint, Alike, Collapsed, Vanishing, Summed),
     Fade: (Squashed, Unreachable, Flat, Cut, Faint, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
@@ -111,27 +114,27 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
     Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Runaway: (Rate, Flat, Runaway, Summed),
-    Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse),
+    Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
         Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
-        Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed,
+        Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed, Forgetting,
     ),
     Unskilled: (
         Rate, Missing, Standing, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint,
         Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
-        Squashed,
+        Squashed, Forgetting,
     ),
     Behind: (
         Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
         Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled, Mismatch, Unheard,
-        SharedTarget, Summed, Squashed,
+        SharedTarget, Summed, Squashed, Forgetting,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
     Rate, Missing, Standing, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut, Faint,
-    Zero, Mismatch, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
-    Unskilled, Behind, Trend,
+    Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway,
+    Relapse, Plateau, Unskilled, Behind, Trend,
 )  # fmt: skip
 
 

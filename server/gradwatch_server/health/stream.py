@@ -20,6 +20,7 @@ from gradwatch_server.health.exploding import ExplodingRule
 from gradwatch_server.health.fade import FadeRule
 from gradwatch_server.health.faint import FaintRule
 from gradwatch_server.health.forecast import ForecastRule
+from gradwatch_server.health.forgetting import ForgettingRule
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.mismatch import MismatchRule
 from gradwatch_server.health.missing import MissingRule
@@ -256,6 +257,7 @@ def _make_rules(
         MismatchRule(number, table, operations),
         skill,
         StarvedRule(number, table),
+        ForgettingRule(number, table),
         MissingRule(number, table),
         ZeroRule(number, table),
         SteepRule(number, table, operations),

@@ -9,6 +9,7 @@ from gradwatch_server.health.episode import (
     Collapsed,
     Dropped,
     Faint,
+    Forgetting,
     Overclipped,
     Relapse,
     Runaway,
@@ -19,6 +20,7 @@ from gradwatch_server.health.episode import (
     Unreachable,
 )
 from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.forgetting import CHANGES
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.verdict.advice_misfit import (
@@ -35,6 +37,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_unheard,
     advise_unreachable,
 )
+from gradwatch_server.health.verdict.order import advise_order
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
@@ -43,6 +46,7 @@ __all__ = [
     "tell_collapsed",
     "tell_dropped",
     "tell_faint",
+    "tell_forgetting",
     "tell_overclipped",
     "tell_relapse",
     "tell_runaway",
@@ -327,6 +331,39 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
         ),
         hypotheses=advise_relapse(scene, stale),
         subject=lead.name,
+    )
+
+
+def tell_forgetting(lead: Forgetting, scene: Scene) -> Finding:
+    """The finding of classes that are learned one after another, each at the cost of the others."""
+    leap, learned, guess = say_number(lead.leap), say_number(lead.learned), say_number(math.log(lead.n_classes))
+    title = f"Each class is forgotten while another is learned: the loss leaps to about {leap} whenever it comes again"
+    if lead.closed_step is not None:
+        title = f"Each class was forgotten while another was learned, until {say_step(lead.closed_step)}"
+    return tell(
+        lead,
+        scene,
+        title=title,
+        evidence=scene.evidence(
+            f"Batch after batch holds one class alone, then another. At {lead.n_leaps} of {CHANGES} changes to a class "
+            f"that had been learned before, the loss leapt (to {leap} as a rule), above the {guess} of guessing among "
+            f"{lead.n_classes:,} classes; by the last batch of that class it was down to "
+            f"{learned}. The low loss in between says only that the model gives the class of the moment.",
+            leap=lead.leap,
+            learned=lead.learned,
+            n_leaps=lead.n_leaps,
+            n_classes=lead.n_classes,
+            guess=math.log(lead.n_classes),
+        ),
+        hypotheses=[
+            advise_order(
+                f"one after another, {lead.stay:.0f} batches of each as a rule",
+                lead.n_samples,
+                confidence=0.9,
+                is_label=True,
+            )
+        ],
+        subject="forgetting",
     )
 
 

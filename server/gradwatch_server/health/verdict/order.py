@@ -9,7 +9,7 @@ from gradwatch_server.health.episode import Episode, Flat, Plateau, Vanishing
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.scene import Facts
 
-__all__ = ["with_order"]
+__all__ = ["advise_order", "with_order"]
 
 ORDERED_SHARE: Final = 0.5
 """From here on more of what tells targets apart lies between batches than within them. Of shuffled data it is one
@@ -32,17 +32,28 @@ def with_order(finding: Finding, lead: Episode, facts: Facts) -> Finding:
     share, n_samples, is_label = order.read()
     if not share > ORDERED_SHARE:
         return finding
-    what, one = ("labels", "a single class") if is_label else ("targets", "targets of nearly one size")
-    cause = Hypothesis(
+    what = "labels" if is_label else "targets"
+    # Series come in order by their nature, and what is learned of its own guesses drifts; labels do neither.
+    cause = advise_order(
+        f"{share:.0%} of the {what}' variance lies between batches; with shuffled data it would be at most "
+        f"{1 / n_samples:.0%}",
+        n_samples,
+        confidence=0.85 if is_label else 0.3,
+        is_label=is_label,
+    )
+    causes = sorted((cause, *finding.hypotheses), key=lambda one: -one.confidence)
+    return replace(finding, hypotheses=tuple(causes), evidence=finding.evidence | {"share_between_batches": share})
+
+
+def advise_order(measured: str, n_samples: float, *, confidence: float, is_label: bool) -> Hypothesis:
+    """The cause, with what was measured of it, and the samples in a batch."""
+    one = "a single class" if is_label else "targets of nearly one size"
+    return Hypothesis(
         f"The data come in order: almost every batch holds {one}",
-        # Series come in order by their nature, and what is learned of its own guesses drifts; labels do neither.
-        0.85 if is_label else 0.3,
-        f"The data are not shuffled, or not enough: almost every batch holds {one} ({share:.0%} of the {what}' "
-        f"variance lies between batches; with shuffled data it would be at most {1 / n_samples:.0%}). The model learns "
+        confidence,
+        f"The data are not shuffled, or not enough: almost every batch holds {one} ({measured}). The model learns "
         "what the present batches have in common and forgets the rest, and the trouble told above follows from that.",
         "Shuffle all of the data before they are put into batches; a shuffle buffer that is smaller than the data "
         "mixes neighbours only. Then train from the start.",
         _CODE.format(n_samples=n_samples),
     )
-    causes = sorted((cause, *finding.hypotheses), key=lambda one: -one.confidence)
-    return replace(finding, hypotheses=tuple(causes), evidence=finding.evidence | {"share_between_batches": share})
