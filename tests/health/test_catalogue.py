@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.eleventh import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
+from tests.health.catalogue.twelfth import BROKEN
 
 LONG = {
+    "event logs",
     "film look",
     "icu deterioration",
     "lowlight raw",

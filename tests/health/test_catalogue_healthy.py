@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.eleventh import HEALTHY
 from tests.health.catalogue.play import play
+from tests.health.catalogue.twelfth import HEALTHY
 
 LONG = {
     "alloy deep",
@@ -27,6 +27,7 @@ LONG = {
     "click stream",
     "cloud game",
     "crop multitask",
+    "detector flow",
     "dialect lora",
     "digits fp16 cnn",
     "digits thaw finetune",
@@ -42,7 +43,9 @@ LONG = {
     "icu gru missing",
     "island gan",
     "keyword qat 4bit",
+    "leaf images",
     "leaf sgd",
+    "masked phrases",
     "lift policy",
     "menu lm",
     "meter digits",

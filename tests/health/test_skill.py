@@ -64,6 +64,27 @@ def of_classes(n: int, spread: float, skill: float = 0.0, weight: float = 1.0) -
     return make
 
 
+@pytest.mark.parametrize(
+    ("level", "weight", "is_told"),
+    [
+        pytest.param(1.6, 1.0, True, id="at guessing"),
+        pytest.param(1.2, 1.0, False, id="below guessing"),
+        pytest.param(1.6, 5.0, False, id="no cross-entropy as it is"),
+    ],
+)
+def test_first_updates_that_lead_from_worse_than_guessing_to_guessing(
+    level: float, weight: float, is_told: bool
+) -> None:
+    sick = record(of_classes(5, spread=1.0, skill=1.5, weight=weight), n_steps=150)
+    sick.scale("update", np.where(np.arange(150) < 10, 400.0 / (1 + np.arange(150)), 5.0))
+    sick.set_loss(np.where(np.arange(150) < 5, 2.6, level))
+    found = sick.feed().findings()
+    assert [one.kind for one in found] == (["lr_too_high"] if is_told else [])
+    for one in found:
+        assert one.title.startswith("The first updates replaced the weights, and the loss has hardly come below guess")
+        assert "by step 99; guessing gives 1.61;" in one.evidence["summary"]
+
+
 def of_numbers(error: float, skill: float = 0.0, spread: float = 3.0, weight: float = 1.0) -> Callable[[int], Batch]:
     def make(step: int) -> Batch:
         random = np.random.default_rng(step)

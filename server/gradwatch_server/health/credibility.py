@@ -131,7 +131,10 @@ def _is_rate_credible(episode: Rate, testimony: Testimony) -> bool:
     if first is not None and loss.initial is not None and loss.initial > THROWN_FACTOR * first > 0:
         # The first updates threw the loss up with the weights: it is compared with what it was before them.
         return _has_not_fallen(replace(loss, initial=first), SPARE_SHARE)
-    return _has_not_fallen(replace(loss, initial=onset.value) if episode.n_first else loss)
+    if not episode.n_first:
+        return _has_not_fallen(loss)
+    # Updates that replace the weights may well lead from worse than guessing to guessing, and no farther.
+    return onset.value is not None and _has_not_fallen(replace(loss, initial=min(onset.value, episode.guess)))
 
 
 def _is_fade_credible(episode: Fade, testimony: Testimony) -> bool:

@@ -32,6 +32,7 @@ from gradwatch_server.health.episode import (
     NonFinite,
     Phase,
     Plateau,
+    Rate,
     Relapse,
     Runaway,
     Unskilled,
@@ -354,6 +355,7 @@ class Engine:
         applied = self._applied()
         is_game = len(applied) > 1 and len(self._scalar_rules) != 1
         n_classes = self._count_classes(LOGGED)
+        is_of_classes = len(applied) == 1 and n_classes > 1 and applied[0].skill.is_of_entropies
         for episode, testimony in questions.items():
             if isinstance(episode, Fade):
                 episode.is_game = is_game
@@ -365,6 +367,8 @@ class Engine:
                     earlier = [one.table for one in others if one.number < episode.stream]
                     told |= set().union(*(table.names_of_gradients(left_out=True) for table in earlier))
                 episode.positions = tuple(p for p in episode.positions if name(p) not in told)
+            elif isinstance(episode, Rate) and is_of_classes:
+                episode.guess = math.log(n_classes)
             elif isinstance(episode, Relapse):
                 has_scale = len(applied) == 1 and (applied[0].order.is_of_labels or applied[0].stale.is_long)
                 episode.is_judged = self._is_total(episode.name) and has_scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Final
@@ -463,10 +464,12 @@ class Rate(Episode):
         ratio: the median over kernels and rows at the moment it was known.
         n_first: where it was the run's first updates that were large: in how many steps. ``ratio`` is then the mean of
             those that were captured.
+        guess: the cross-entropy of guessing among the classes; infinite where the loss is none, or not known to be one.
     """
 
     ratio: float = float("nan")
     n_first: int = 0
+    guess: float = math.inf
 
 
 @dataclass(eq=False)

@@ -136,15 +136,16 @@ def _say_first(lead: Rate, scene: Scene) -> tuple[str, str]:
     before, loss = scene.testimony.onset.read_loss().value, scene.testimony.known.read_loss()
     end = _say_end(scene) if scene.incident.has_nonfinite else ""
     seen = f"{FIRST_ROWS} of the first {lead.n_first:,}" if lead.n_first > FIRST_ROWS else f"The first {FIRST_ROWS}"
-    title = (
-        f"The first updates replaced the weights{end}, and the loss has hardly come down since: the learning rate "
-        "looks too high"
-    )
+    is_above = (before or 0.0) > lead.guess and (loss.recent or 0.0) > FALLEN_SHARE * lead.guess
+    since = "has hardly come below guessing" if is_above else "has hardly come down since"
+    title = f"The first updates replaced the weights{end}, and the loss {since}: the learning rate looks too high"
     summary = (
         f"{seen} updates were {100 * lead.ratio:.0f} % of the weights they changed, on average, where "
         f"{100 * USUAL_RATIO:g} % is usual. The loss was {say_number(before or 0.0)} before them, and "
         f"{say_number(loss.recent or 0.0)} (the median of 20) by {say_step(lead.known_step)}"
     )
+    if is_above:
+        summary += f"; guessing gives {say_number(lead.guess)}"
     return title, summary
 
 
