@@ -130,7 +130,9 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     if isinstance(lead, (Plateau, Unskilled)) and len(untrained) == 1:  # another optimizer may be given it later
         causes += advise_untrained(*untrained)
     if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)) and (mute := advise_mute(scene.start)):
-        causes = [*mute, *(one for one in causes if one.code != mute[0].code)]
+        # Units that get nothing but 0 are dead of it, and of nothing else.
+        rest = [] if isinstance(lead, Flat) else causes
+        causes = [*mute, *(one for one in rest if one.code != mute[0].code)]
     if isinstance(lead, (Collapsed, Fade, Plateau, Unskilled, Vanishing)):
         causes += [one for one in advise_shrunk(scene) if one.cause not in {known.cause for known in causes}]
     if causes == list(finding.hypotheses):

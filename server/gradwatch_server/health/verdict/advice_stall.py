@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Final
 
 from gradwatch_server.health.book import GRADIENT_NORM, UPDATE_RATIO
@@ -507,7 +506,7 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
     scale = scene.testimony.known.read("loss_scale").recent or 1.0
     if loss.initial is None and scale > 1 and lead.gradient_norm < UNSCALED_NORM <= scale * lead.gradient_norm:
         # The hook leaves out a loss that is no scaled one.
-        return [_advise_unscaled(lead, scale), replace(found[0], confidence=0.3)]
+        return [_advise_unscaled(lead, scale)]  # a higher rate would hide it
     if lead.gradient_norm < SMALL_NORM:
         found.append(
             Hypothesis(
@@ -528,9 +527,10 @@ def _advise_unscaled(lead: Still, scale: float) -> Hypothesis:
     return Hypothesis(
         "The loss is not scaled, and the optimizer divides by the scale all the same",
         0.9,
-        f"The optimizer divides what it is given by its loss scale, {say_number(scale)}, and of the gradient's norm "
+        f"The optimizer divides what it is given by its loss scale, {scale:,.0f}, and of the gradient's norm "
         f"{say_number(lead.gradient_norm)} is left: it was {say_number(scale * lead.gradient_norm)}, as is usual for "
-        "a loss that was never multiplied. In `fit` Keras does that; a step of one's own must.",
+        "a loss that was never multiplied. Keras' own `train_step` does that; one of your own must, in `fit` too."
+        " (The policy mixed_float16 makes `compile` wrap any optimizer in one that scales the loss.)",
         "Take the gradients of `optimizer.scale_loss(loss)`.",
         UNSCALED_CODE,
     )
@@ -569,8 +569,8 @@ tf.print(norm)                                           # the norm before the c
 
 
 AXIS_CODE: Final = """\
-# x: (batch, steps, 1). By default the last axis is normalised, in which there is one number.
-x = tf.keras.layers.LayerNormalization(axis=1)(x)                         # over the steps of each sample"""
+# In place of the layer, for inputs (batch, steps, 1): by default the last axis is normalised, which has one number
+normalised = tf.keras.layers.LayerNormalization(axis=1)(inputs)           # over the steps of each sample"""
 
 MUTE_CODE: Final = """\
 # Where do the samples of a batch become the same? Of each layer, how far they differ:
@@ -599,17 +599,14 @@ def advise_mute(start: Start) -> list[Hypothesis]:
             )
         ]
     what = "0 for every sample" if mute.is_zero else "the same for every sample"
-    why = (
-        f"Nothing of the sample was left after {layer}, and whatever comes after it told none apart: it can learn one "
-        "answer for all alone. "
-    )
+    why = f"The layers after {layer} see the same for every sample: the model can learn one constant answer only. "
     if mute.is_zero and mute.width == 1:
-        why += "A normalisation over an axis of length 1 does that, whatever comes in: a number less itself is 0."
-        fix = "Normalise over the axis in which there is something to compare, or scale the data once, before."
+        why += "A normalisation over an axis of length 1 does that: a single number minus its own mean is 0."
+        fix = f"If the data are scaled already, take {layer} away; else normalise over an axis of several entries."
         code = AXIS_CODE
     else:
-        why += "A table of which nothing was found, a mask that lets nothing through, or a division of whole numbers "
-        why += "does that."
+        why += "A table filled from trained vectors stays 0 where no word matched (upper or lower case, another "
+        why += "spelling); a mask that lets nothing through, or a division of whole numbers, does that too."
         fix = f"Print what goes into {layer} and what comes out of it, for a few samples."
         code = MUTE_CODE
     return [Hypothesis(f"{layer} gave {what} when training began", 0.9, why, fix, code)]
