@@ -337,7 +337,7 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
 def tell_forgetting(lead: Forgetting, scene: Scene) -> Finding:
     """The finding of classes that are learned one after another, each at the cost of the others."""
     leap, learned, guess = say_number(lead.leap), say_number(lead.learned), say_number(math.log(lead.n_classes))
-    title = f"Each class is forgotten while another is learned: the loss leaps to about {leap} whenever it comes again"
+    title = f"Each class is forgotten while another is learned: the loss leaps to about {leap} when that one returns"
     if lead.closed_step is not None:
         title = f"Each class was forgotten while another was learned, until {say_step(lead.closed_step)}"
     return tell(

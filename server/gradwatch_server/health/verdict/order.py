@@ -19,9 +19,10 @@ _TROUBLES: Final = (Flat, Plateau, Vanishing)
 """What comes of learning one kind after another: units that die, a loss that stands, gradients that fade."""
 
 _CODE: Final = """\
-data = tf.data.Dataset.from_tensor_slices((x, y))
-# in place of any other shuffle, and before batch: a buffer as large as the data
-data = data.shuffle(len(x)).batch({n_samples:.0f})"""
+# Arrays: fit shuffles them by itself, unless shuffle=False
+model.fit(x, y, batch_size={n_samples:.0f}, shuffle=True)
+# A data set: in place of any other shuffle, and before batch, with a buffer as large as the data
+data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(x)).batch({n_samples:.0f})"""
 
 
 def with_order(finding: Finding, lead: Episode, facts: Facts) -> Finding:
