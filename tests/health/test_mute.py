@@ -144,9 +144,8 @@ def test_a_loss_that_is_not_scaled_for_an_optimizer_that_divides_by_the_scale(tm
     (found,) = play(script(path)).findings
     assert found.title.startswith("The weights hardly move")
     assert [one.cause for one in found.hypotheses] == [
-        "The loss is not scaled, and the optimizer divides by the scale all the same",
-        "The learning rate is too small",
-    ]
+        "The loss is not scaled, and the optimizer divides by the scale all the same"
+    ], "a higher rate would hide it"
     assert "The global gradient norm (the median of 20 steps) was" in found.evidence["summary"]
     # The hook takes the scale off once, and nobody does again: 2^15 times this is an ordinary norm.
     assert 0.05 < 32768 * found.evidence["gradient_norm"] < 20
