@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -23,8 +22,9 @@ from gradwatch.intake import Entry
 from gradwatch.probe import Stream
 from gradwatch.protocol import Message, columns_message
 from gradwatch.ring import Ring
+from gradwatch.tap import Tapped
 
-__all__ = ["ColumnLog"]
+__all__ = ["Batch", "ColumnLog"]
 
 RING_SIZE_BYTES: Final = 256 * 1024
 """Small beside the ring of a stream's rows: most steps write nothing here."""
@@ -48,39 +48,51 @@ class ColumnLog:
         self._columns: dict[tuple[int, str], _Columns] = {}
         self._run_eagerly: dict[tuple[int, tuple[tuple[str, bool], ...]], Any] = {}
 
-    def record(self, stream: Stream, entries: Sequence[Entry]) -> dict[tuple[str, str], Tensor]:
-        """Takes the statistics of what enters the stream's next step, and keeps its columns where they are wanted.
+    def enter(self, stream: Stream, entries: Sequence[Entry]) -> Batch | None:
+        """What enters the stream's next step in the graph being traced, of what is in its table; None for nothing."""
+        known = self._known(stream, entries)
+        if not known:
+            return None
+        return Batch(
+            [(entry.tap.kind, entry.tap.tensor) for entry in known],
+            [entry.values for entry in known],
+            [self._columns_of(stream, entry) if entry.has_rows else None for entry in known],
+            self._cadence,
+        )
+
+    def record(self, stream: Stream, entries: Sequence[Entry]) -> list[Tapped]:
+        """Takes the statistics of what enters the stream's next step, which runs eagerly, and keeps its columns.
 
         Args:
             stream: the stream that the step belongs to; its table has what it knew of the entries when it was made.
             entries: what enters.
 
         Returns:
-            The rows, float32 ``[12]``, by kind and name of the tap, for those in the stream's table.
+            The rows of those in the stream's table.
         """
-        known = [entry for entry in entries if stream.find_tap(entry.tap) is not None]
-        if not known:
-            return {}
-        known.sort(key=lambda entry: entry.values.dtype.is_integer)
-        has_integers_alone = known[0].values.dtype.is_integer
-        if tf.executing_eagerly() and has_integers_alone and not bool(self._is_due(stream.read_next_step())):
-            return {}
-        columns = [self._columns_of(stream, entry) if entry.has_rows else None for entry in known]
-        values = [entry.values for entry in known]
-        if tf.executing_eagerly():
-            key = (stream.index, tuple((entry.tap.tensor, entry.has_rows) for entry in known))
-            if key not in self._run_eagerly:
-                # Traced once: what it closes over does not change, and the tensors come as arguments.
-                self._run_eagerly[key] = tf.function(
-                    lambda values: self._record(stream, columns, values), reduce_retracing=True, autograph=False
-                )
-            run = self._run_eagerly[key]
-        else:
-            run = partial(self._record, stream, columns)
+        known = self._known(stream, entries)
+        if not known or (known[0].values.dtype.is_integer and not bool(self._is_due(stream.read_next_step()))):
+            return []
+        key = (stream.index, tuple((entry.tap.tensor, entry.has_rows) for entry in known))
+        if key not in self._run_eagerly:
+            # Traced once: what it closes over does not change, and the tensors come as arguments.
+            keys = [(entry.tap.kind, entry.tap.tensor) for entry in known]
+            columns = [self._columns_of(stream, entry) if entry.has_rows else None for entry in known]
+
+            def measure(values: Sequence[Tensor]) -> Tensor:
+                batch = Batch(keys, values, columns, self._cadence)
+                step, half_squares = stream.read_next_step(), batch.half_squares()
+                return batch.block(step, half_squares, self._cadence.is_due(step))
+
+            self._run_eagerly[key] = tf.function(measure, reduce_retracing=True, autograph=False)
         with statistic.apart():
-            block = run(values)
-        rows = tf.unstack(block, num=len(known))
-        return {(entry.tap.kind, entry.tap.tensor): row for entry, row in zip(known, rows, strict=True)}
+            block = self._run_eagerly[key]([entry.values for entry in known])
+        return [Tapped([(entry.tap.kind, entry.tap.tensor) for entry in known], block)]
+
+    def _known(self, stream: Stream, entries: Sequence[Entry]) -> list[Entry]:
+        """Those in the stream's table, floating ones first."""
+        known = [entry for entry in entries if stream.find_tap(entry.tap) is not None]
+        return sorted(known, key=lambda entry: entry.values.dtype.is_integer)
 
     def take(self, now: float, n_streams: int, *, is_last: bool) -> list[Message]:
         """The ``columns`` messages (``seq`` 0) that are ripe.
@@ -112,27 +124,55 @@ class ColumnLog:
     def _is_due(self, step: Tensor) -> Tensor:
         return self._cadence.is_due(step) & self._cadence.is_on("input")
 
-    def _record(self, stream: Stream, columns: Sequence[_Columns | None], values: Sequence[Tensor]) -> Tensor:
-        step = stream.read_next_step()
-        is_due = self._is_due(step)
-        floating = [tensor for tensor in values if tensor.dtype.is_floating]  # they come first
-        squares = [2 * tf.nn.l2_loss(tf.cast(tensor, tf.float32)) for tensor in floating]
-        square_sums = tf.stack(squares) if squares else tf.zeros([0])
-        is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
-        static_sizes = [tensor.shape.num_elements() for tensor in values]
-        sizes = [tf.size(tensor) for tensor in values] if None in static_sizes else static_sizes
+
+class Batch:
+    """What enters one step: its statistics, and the columns of it where they are wanted.
+
+    Args:
+        keys: kind and name of each tensor's tap.
+        values: the tensors, floating ones first.
+        columns: where the columns of each are kept; None where it has none.
+        cadence: when full statistics are due.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[tuple[str, str]],
+        values: Sequence[Tensor],
+        columns: Sequence[_Columns | None],
+        cadence: Cadence,
+    ) -> None:
+        self.keys = list(keys)
+        self._values = list(values)
+        self._columns = list(columns)
+        self._cadence = cadence
+        self._floating = [tensor for tensor in self._values if tensor.dtype.is_floating]
+
+    def half_squares(self) -> list[Tensor]:
+        """Half of the sum of squares of each floating tensor, by one read: not finite where an element is not."""
+        return [statistic.half_square(tensor) for tensor in self._floating]
+
+    def glance(self, half_squares: Tensor) -> Tensor:
+        """The rows, float32 ``[n, 12]``, of tensors without a non-finite element, of which no more is wanted."""
+        rows = statistic.light_rows(half_squares, self._sizes()[: len(self._floating)])
+        n_others = len(self._values) - len(self._floating)
+        return rows if n_others == 0 else tf.concat([rows, np.tile(statistic.NOTHING, (n_others, 1))], 0)
+
+    def block(self, step: Tensor, half_squares: Tensor, is_due: Tensor) -> Tensor:
+        """The rows; full where that is due or an element is not finite, and the columns are then kept."""
 
         def look_closely() -> Tensor:
-            for one, tensor in zip(columns, values, strict=True):
+            for one, tensor in zip(self._columns, self._values, strict=True):
                 if one is not None:
                     one.ring.write(step, measure(tensor, one.n_columns))
-            return statistic.full_block(values, sizes)
+            return statistic.full_block(self._values, self._sizes())
 
-        def glance() -> Tensor:
-            rest = np.tile(statistic.NOTHING, (len(values) - len(floating), 1))
-            return tf.concat([statistic.light_rows(square_sums, sizes[: len(floating)]), rest], 0)
+        is_full = (is_due & self._cadence.is_on("input")) | ~tf.reduce_all(tf.math.is_finite(half_squares))
+        return statistic.where(is_full, look_closely, lambda: self.glance(half_squares))
 
-        return statistic.where(is_full, look_closely, glance)
+    def _sizes(self) -> list[Any]:
+        static_sizes = [tensor.shape.num_elements() for tensor in self._values]
+        return [tf.size(tensor) for tensor in self._values] if None in static_sizes else static_sizes
 
 
 class _Columns:

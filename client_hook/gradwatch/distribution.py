@@ -23,8 +23,7 @@ from tensorflow.python.eager import context as eager_context
 from gradwatch import statistic
 from gradwatch.errors import ConfigurationError, NonFiniteError, TrainingStoppedError
 from gradwatch.optimizer import unscale
-from gradwatch.probe import Before, StepScalars, Stream, resource_of
-from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
+from gradwatch.probe import Before, Beside, StepScalars, Stream, resource_of
 from gradwatch.ring import create_untraced
 
 __all__ = [
@@ -247,13 +246,11 @@ class ReducedStream(Stream):
     def _end(self, begun: Begun, applied: Applied, scalars: StepScalars) -> None:
         step, is_due, is_finite, weights = begun
         # Weights are due where they were before ``apply``; the sum may overflow where no replica's gradient did.
-        block, *_ = self._gradient_block(applied.gradients, is_due)
+        block, *_ = self._gradient_block(self._dense(applied.gradients), is_due)
         block = unscale(block, applied.scale)
         # Keras takes the first replica's word for whether a loss scale met an overflow.
         values, flags = self._scalars(scalars, is_finite)
-        tapped = tf.zeros([0, len(STATISTICS)])
-        operations = tf.zeros([0, len(OPERATION_STATISTICS)])
-        self._after(Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags))
+        self._after(Before(step, is_due, block, tf.zeros([0]), is_finite, weights, values, flags))
 
 
 class Step(NamedTuple):
@@ -306,7 +303,7 @@ def record_replica(
 def _record_alone(streams: Streams, step: Step, apply: Callable[[], Any], attempt: _Attempt) -> Any:
     """Of a single replica there is nothing to reduce: one stream has it all."""
     scalars = step.scalars
-    before = None if scalars is None else attempt(lambda: streams.own().before(list(step.gradients), scalars, {}))
+    before = None if scalars is None else attempt(lambda: streams.own().before(list(step.gradients), scalars, Beside()))
     result = apply()
     if before is not None:
         attempt(lambda: streams.own().after(before))
@@ -348,7 +345,7 @@ class _Told(NamedTuple):
 
 
 def _record_own(stream: Stream, gradients: Sequence[Any], scalars: StepScalars) -> Before:
-    before = stream.before(list(gradients), scalars._replace(learning_rate=None), {})
+    before = stream.before(list(gradients), scalars._replace(learning_rate=None), Beside())
     stream.after(before)
     return before
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import keras
@@ -147,7 +148,7 @@ class LayerProbe:
         if tap.kind not in self._kinds:
             return
         if not tf.executing_eagerly():
-            self._taps.add_where(self._is_due(tap.kind), tap, tensor)
+            self._taps.add_where(partial(self._is_due, tap.kind), tap, tensor)
         elif bool(self._is_due_now(tap.kind)):
             self._taps.add(tap, statistic.layer_row(tensor, tap.output))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -23,10 +23,14 @@ from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unsc
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
 from gradwatch.replay import Replay
 from gradwatch.ring import Ring, create_untraced
-from gradwatch.tap import Tap, unique_taps
-from gradwatch.weight import Part, blocks_where, keep_where
+from gradwatch.statistic import is_under_xla
+from gradwatch.tap import Tap, Tapped, Waiting, unique_taps
+from gradwatch.weight import Part, blocks_where, keep_nothing, keep_where
 
-__all__ = ["Before", "Clock", "StepScalars", "Stream", "resource_of"]
+if TYPE_CHECKING:
+    from gradwatch.columns import Batch
+
+__all__ = ["Before", "Beside", "Clock", "StepScalars", "Stream", "resource_of"]
 
 TRACES_MAX = 8
 """Traces of one training step whose copies are kept: new shapes of a batch make new ones."""
@@ -77,17 +81,43 @@ class StepScalars(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What is carried from before ``apply`` to after it; ``is_due``: whether weights, updates and slots are."""
+    """What is carried from before ``apply`` to after it.
+
+    Attributes:
+        step: the step.
+        is_due: whether weights, updates and slots are due.
+        gradients: the gradients' block, ``[n_variables, 12]``.
+        rest: what else was measured before the step, in the order of the table, end to end.
+        is_finite: whether every gradient is finite.
+        weights: for each part of `Stream._parts` whether it is wanted, and what keeps the weights as they were.
+        scalars: the scalars' values.
+        present: which of them are known.
+    """
 
     step: Tensor
     is_due: Tensor
     gradients: Tensor
-    tapped: Tensor
-    operations: Tensor
+    rest: Tensor
     is_finite: Tensor
     weights: tuple[Tensor, ...]
     scalars: Tensor
     present: Tensor
+
+
+class Beside(NamedTuple):
+    """What a step traced in a graph is measured by, beside its gradients.
+
+    Attributes:
+        tapped: rows of layers, and tensors of layers that wait to be measured.
+        batch: what enters the step, if anything is known of it.
+        loss: what the gradients were asked of, where that is not the loss as such; None where it is, or is not known.
+        repeat: called with the step and whether it is bad, a bool scalar: lets a bad step tell where it began.
+    """
+
+    tapped: Sequence[Tapped | Waiting] = ()
+    batch: Batch | None = None
+    loss: Tensor | None = None
+    repeat: Callable[[Tensor, Tensor], None] | None = None
 
 
 class Stream:
@@ -223,19 +253,21 @@ class Stream:
         """The number of the step that `before` is going to begin."""
         return self._clock.peek(self._last)
 
-    def before(
-        self, gradients: Sequence[Any], scalars: StepScalars, tapped: Mapping[tuple[str, str], Tensor]
-    ) -> Before:
+    def before(self, gradients: Sequence[Any], scalars: StepScalars, beside: Beside) -> Before:
         """The ops that must run before ``apply``.
 
         Args:
             gradients: one for each variable that is given to the optimizer, in their order; None where there is none.
             scalars: what else is known of the step.
-            tapped: the rows, float32 ``[12]``, of tensors tapped in this step, by kind and name.
+            beside: what else of the step is measured; eagerly rows alone, which are there.
         """
-        run = self._before_eagerly if tf.executing_eagerly() else self._before
+        found: Before
         with statistic.apart():
-            found: Before = run(list(gradients), scalars, self._tap_block(tapped))
+            if tf.executing_eagerly():
+                rows = [one for one in beside.tapped if isinstance(one, Tapped)]
+                found = self._before_eagerly(list(gradients), scalars, self._tap_block(rows))
+            else:
+                found = self._before(list(gradients), scalars, beside)
         return found
 
     def after(self, before: Before) -> None:
@@ -252,23 +284,54 @@ class Stream:
         return None
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-    def _before(self, gradients: Sequence[Any], scalars: StepScalars, tapped: Tensor) -> Before:
+    def _before(self, gradients: Sequence[Any], scalars: StepScalars, beside: Beside | Tensor) -> Before:
         # Not before there is a gradient: `fit` learns that the data are at their end by beginning one step more.
         with tf.control_dependencies(_some(gradients)):
             step = self._clock.tick(self._last)
+        rows, beside = (None, beside) if isinstance(beside, Beside) else (beside, Beside())
+        dense, treatment, batch = self._dense(gradients), scalars.treatment, beside.batch
+        glance = _Glance(list(dense.values()), scalars.loss, beside)
         is_due = self._cadence.is_due(step)
-        if scalars.loss is not None:
-            is_due |= ~tf.math.is_finite(_scalar(scalars.loss))
-        treatment = scalars.treatment
-        block, is_full, is_finite = self._gradient_block(gradients, is_due)
+        is_wanted = is_due | glance.is_bad()
+        if treatment.is_update is not None:
+            is_wanted |= self._is_weight_due(step, is_due, treatment)
+        are_kept_outside = is_under_xla()  # whose branches must be alike
+
+        def look_closely() -> list[Tensor]:
+            is_loss_bad = glance.is_loss_bad()
+            block, is_full, is_finite = self._gradient_block(dense, is_due | is_loss_bad, glance.of_gradients())
+            if beside.repeat is not None:
+                beside.repeat(step, ~is_finite | is_loss_bad)
+            taps = rows
+            if taps is None:
+                tapped = [] if batch is None else [Tapped(batch.keys, batch.block(step, glance.of_batch(), is_due))]
+                taps = self._tap_block(tapped + [self._measured(one, is_full) for one in beside.tapped])
+            operations = self._operation_block(gradients, scalars.loss, is_full)
+            rest = tf.concat([tf.reshape(taps, [-1]), tf.reshape(operations, [-1])], 0)
+            is_weight_due = self._is_weight_due(step, is_full, treatment)
+            wanted = self._wanted(is_weight_due)
+            return [block, rest, is_finite, is_weight_due, *wanted, *([] if are_kept_outside else self._keep(wanted))]
+
+        def pass_by() -> list[Tensor]:
+            found = statistic.light_rows(glance.of_gradients(), [self.sizes[place] for place in dense])
+            block = _placed(found, list(dense), _missing(len(self.variables)))
+            taps = rows
+            if taps is None:
+                taps = self._tap_block([] if batch is None else [Tapped(batch.keys, batch.glance(glance.of_batch()))])
+            operations = tf.fill([len(self.operations) * len(OPERATION_STATISTICS)], np.float32(np.nan))
+            rest = tf.concat([tf.reshape(taps, [-1]), operations], 0)
+            wanted = [tf.constant(False)] * self._n_parts
+            kept = [] if are_kept_outside or "update" not in self.kinds else keep_nothing(self.variables)
+            return [block, rest, tf.constant(True), tf.constant(False), *wanted, *kept]
+
+        block, rest, is_finite, is_weight_due, *weights = statistic.where(is_wanted, look_closely, pass_by)
+        if are_kept_outside:
+            weights += self._keep(weights)
         block = unscale(block, treatment.scale)
-        operations = self._operation_block(gradients, scalars.loss, is_full)
-        is_due = self._is_weight_due(step, is_full, treatment)
         given = block if len(gradients) == len(self.variables) else tf.gather(block, self._given)
-        clipped = measure_clipping(treatment, gradients, given, is_finite=is_finite, is_due=is_due)
+        clipped = measure_clipping(treatment, gradients, given, is_finite=is_finite, is_due=is_weight_due)
         values, flags = self._scalars(scalars, is_finite, clipped)
-        weights = self._weights_before(is_due)
-        return Before(step, is_due, block, tapped, operations, is_finite, weights, values, flags)
+        return Before(step, is_weight_due, block, rest, is_finite, tuple(weights), values, flags)
 
     def _is_weight_due(self, step: Tensor, is_full: Tensor, treatment: Treatment) -> Tensor:
         """Weights change at the last of several micro-steps only: what was due at any of them is taken there."""
@@ -276,23 +339,41 @@ class Stream:
             return is_full
         return treatment.is_update & (is_full | self._cadence.is_due(step, within=treatment.n_micro_steps))
 
-    def _tap_block(self, tapped: Mapping[tuple[str, str], Tensor]) -> Tensor:
+    def _measured(self, one: Tapped | Waiting, is_due: Tensor) -> Tapped:
+        """The rows of layers' tensors, those that wait measured where they are due."""
+        if isinstance(one, Tapped):
+            return one
+        is_wanted = is_due & self._cadence.is_on(one.keys[0][0])
+        return Tapped(one.keys, statistic.layer_rows_where(is_wanted, one.tensors, one.outputs))
+
+    def _tap_block(self, tapped: Sequence[Tapped]) -> Tensor:
         """The rows in the order of the table, ``[n_taps, 12]``; NaN for what was not seen in this step."""
         nothing = np.tile(statistic.NOTHING, (len(self.taps), 1))
-        found = {self._tap_slots[key]: row for key, row in tapped.items() if key in self._tap_slots}
-        if not found:
+        keys = [key for one in tapped for key in one.keys]
+        places = {self._tap_slots[key]: row for row, key in enumerate(keys) if key in self._tap_slots}
+        if not places:
             return tf.constant(nothing)
-        slots = sorted(found)
-        return _placed(tf.stack([found[slot] for slot in slots]), slots, nothing)
+        found = tf.concat([one.block for one in tapped], 0)
+        if list(places.items()) == [(row, row) for row in range(len(keys))]:  # inputs, which come first in the table
+            return found if len(keys) == len(nothing) else tf.concat([found, nothing[len(keys) :]], 0)
+        rows = np.array(list(places.values()))
+        return _placed(tf.gather(found, rows), list(places), nothing)
 
-    def _gradient_block(self, gradients: Sequence[Any], is_due: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _dense(self, gradients: Sequence[Any]) -> dict[int, Tensor]:
+        """The gradients that there are, dense, by the place of their variable."""
+        given = zip(self._given, gradients, strict=True)
+        return {place: statistic.dense_values(gradient) for place, gradient in given if gradient is not None}
+
+    def _gradient_block(
+        self, dense: Mapping[int, Tensor], is_due: Tensor, half_squares: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """The gradients' block, whether it is full, and whether every element is finite."""
-        given = {i: gradient for i, gradient in zip(self._given, gradients, strict=True) if gradient is not None}
-        present = list(given)
-        tensors = [statistic.dense_values(gradient) for gradient in given.values()]
-        found, is_full = statistic.step_block(tensors, [self.sizes[i] for i in present], is_due)
+        places = list(dense)
+        found, is_full = statistic.step_block(
+            list(dense.values()), [self.sizes[place] for place in places], is_due, half_squares
+        )
         is_finite = tf.reduce_all(found[:, _COUNTS] == 0)
-        return _placed(found, present, _missing(len(self.variables))), is_full, is_finite
+        return _placed(found, places, _missing(len(self.variables))), is_full, is_finite
 
     def _operation_block(self, gradients: Sequence[Any], loss: Tensor | None, is_due: Tensor) -> Tensor:
         nothing = np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)
@@ -344,37 +425,80 @@ class Stream:
         return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.cast(flags, tf.float32)
 
     def _weights_before(self, is_due: Tensor) -> tuple[Tensor, ...]:
-        """Whether the weights are taken as they are before the step, a bool scalar, and then what keeps them."""
-        if "update" not in self.kinds:
-            return ()
-        is_taken = is_due & self._cadence.is_on("update")
-        return is_taken, *keep_where(is_taken, self.variables)
+        """For each of `_parts` whether it is wanted, a bool scalar, and then what keeps the weights as they are."""
+        wanted = self._wanted(is_due)
+        return *wanted, *self._keep(wanted)
+
+    @property
+    def _n_parts(self) -> int:
+        return len({"weight", "update"}.intersection(self.kinds)) + bool(self.slots) + bool(self.states)
+
+    def _wanted(self, is_due: Tensor) -> list[Tensor]:
+        kinds: list[str] = [kind for kind in ("update", "weight") if kind in self.kinds]
+        kinds += ["slot"] * bool(self.slots) + ["weight"] * bool(self.states)
+        return [is_due & self._cadence.is_on(kind) for kind in kinds]
+
+    def _keep(self, wanted: Sequence[Tensor]) -> list[Tensor]:
+        return keep_where(wanted[0], self.variables) if "update" in self.kinds else []
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
         blocks = [before.gradients]
-        if parts := self._parts(before):
+        if parts := self._parts(before.weights):
             kept = [slot.variable for slot in self.slots] + list(self.states.values())
             blocks.append(blocks_where(before.is_due, [*self.variables, *kept], parts))
-        blocks += [before.tapped, before.operations]
-        values = [tf.reshape(block, [-1]) for block in blocks]
+        values = [tf.reshape(block, [-1]) for block in [*blocks, before.rest]]
         self.ring.write(before.step, *values, before.scalars, before.present)
 
-    def _parts(self, before: Before) -> list[Part]:
+    def _parts(self, weights: Sequence[Tensor]) -> list[Part]:
         """What is wanted of weights, of updates, of slots and of states, which lie one behind another."""
         n, n_slots = len(self.variables), len(self.slots)
-        is_on = self._cadence.is_on
-        parts = []
-        if "weight" in self.kinds:
-            parts.append(Part(0, n, is_on("weight")))
-        if "update" in self.kinds:
-            is_taken, *kept = before.weights
-            parts.append(Part(0, n, is_taken, kept))
+        wanted, kept = iter(weights[: self._n_parts]), weights[self._n_parts :]
+        update = [Part(0, n, next(wanted), kept)] if "update" in self.kinds else []
+        parts = [Part(0, n, next(wanted))] if "weight" in self.kinds else []
+        parts += update
         if self.slots:
-            parts.append(Part(n, n_slots, is_on("slot")))
+            parts.append(Part(n, n_slots, next(wanted)))
         if self.states:
-            parts.append(Part(n + n_slots, len(self.states), is_on("weight")))
+            parts.append(Part(n + n_slots, len(self.states), next(wanted)))
         return parts
+
+
+class _Glance:
+    """What is looked at in every step, before anything else: all of it is one vector.
+
+    Args:
+        gradients: the gradients that there are, dense.
+        loss: the loss, if it is known.
+        beside: what else is looked at.
+    """
+
+    def __init__(self, gradients: Sequence[Tensor], loss: Tensor | None, beside: Beside) -> None:
+        losses = [one for one in (loss, beside.loss) if one is not None]
+        of_batch = [] if beside.batch is None else beside.batch.half_squares()
+        numbers = [*map(statistic.half_square, gradients), *of_batch, *map(_scalar, losses)]
+        self._n_gradients, self._n_losses = len(gradients), len(losses)
+        self._numbers = tf.stack(numbers) if numbers else tf.zeros([0])
+
+    def is_bad(self) -> Tensor:
+        """Whether something of it is not finite (or so large that one cannot tell)."""
+        return ~tf.math.is_finite(tf.reduce_sum(self._numbers))
+
+    def is_loss_bad(self) -> Tensor:
+        """Whether a loss is not finite."""
+        losses = self._numbers[len(self) - self._n_losses :]
+        return ~tf.reduce_all(tf.math.is_finite(losses))
+
+    def of_gradients(self) -> Tensor:
+        """Half of the gradients' sums of squares."""
+        return self._numbers[: self._n_gradients]
+
+    def of_batch(self) -> Tensor:
+        """Half of the sums of squares of what enters the step."""
+        return self._numbers[self._n_gradients : len(self) - self._n_losses]
+
+    def __len__(self) -> int:
+        return int(self._numbers.shape[0])
 
 
 def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:

@@ -22,8 +22,8 @@ SIZE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 """Under XLA a ring may be copied at each step, so it must stay small beside any model that is slow enough to matter."""
 ROWS_MIN: Final = 16
 ROWS_MAX: Final = 1024
-_SPLIT: Final = 1 << 20  # float32 holds integers up to 2^24 exactly; two of them hold a step
 _HEADER: Final = 4
+"""The row's sequence number, from 1, and its step: two int64 whose bits stand in four places of float32."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -87,8 +87,8 @@ class Ring:
     def write(self, step: Tensor, *values: Tensor) -> None:
         """Adds one row, in the graph or eagerly: ``step`` int64 scalar, ``values`` vectors, ``width`` in all."""
         count = self._n_written.read_value()
-        header = tf.stack([(count + 1) // _SPLIT, (count + 1) % _SPLIT, step // _SPLIT, step % _SPLIT])
-        row = tf.reshape(tf.concat([tf.cast(header, tf.float32), *values], 0), [1, -1])
+        header = tf.reshape(tf.bitcast(tf.stack([count + 1, step]), tf.float32), [_HEADER])
+        row = tf.reshape(tf.concat([header, *values], 0), [1, -1])
         index = tf.reshape(count % self.n_rows, [1])
         # The raw op: `Variable.scatter_update` would add a read of the whole ring to the user's graph.
         store = tf.raw_ops.ResourceScatterUpdate(resource=self._rows.handle, indices=index, updates=row)
@@ -98,22 +98,28 @@ class Ring:
 
     def read(self) -> Rows:
         """Takes all new rows, oldest first. Called by one thread at a time, never by the training thread."""
-        n_written = int(self._n_written.numpy())
+        n_written = self._count()
         first = max(self._n_read, n_written - self.n_rows)
         n_lost = first - self._n_read
         if n_written == first:
             self._n_read = first
             return Rows(np.zeros(0, np.int64), np.zeros((0, self.width), np.float32), n_lost)
         sequence = np.arange(first, n_written)
-        taken = self._rows.sparse_read(tf.constant(sequence % self.n_rows, tf.int64)).numpy()
-        header = taken[:, :_HEADER].astype(np.int64)
-        found = header[:, 0] * _SPLIT + header[:, 1] - 1
+        taken = tf.raw_ops.ResourceGather(
+            resource=self._rows.handle, indices=sequence % self.n_rows, dtype=tf.float32
+        ).numpy()
+        header = taken[:, :_HEADER].copy().view(np.int64)
+        found = header[:, 0] - 1
         is_late = found < sequence  # counted but not yet stored: the next reading takes it
         end = int(np.argmax(is_late)) if is_late.any() else len(sequence)
         # A larger number: overwritten before we came. A row whose successor in the same place may have been under
         # way while we copied can be torn, new numbers under its old name: it is lost too.
-        n_written = int(self._n_written.numpy())
+        n_written = self._count()
         is_whole = (found[:end] == sequence[:end]) & (sequence[:end] > n_written - self.n_rows)
         self._n_read = first + end
-        steps = header[:end, 2] * _SPLIT + header[:end, 3]
+        steps = header[:end, 1]
         return Rows(steps[is_whole], taken[:end, _HEADER:][is_whole], n_lost + int((~is_whole).sum()))
+
+    def _count(self) -> int:
+        # The raw op, here and above: a method of the variable takes several times as long.
+        return int(tf.raw_ops.ReadVariableOp(resource=self._n_written.handle, dtype=tf.int64).numpy())

@@ -53,7 +53,7 @@ from gradwatch.layer import LayerProbe
 from gradwatch.operation import Operation, describe_operations, find_operations
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.plan import Control, Plan
-from gradwatch.probe import Before, Clock, StepScalars, Stream
+from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.sender import Sender
@@ -531,20 +531,26 @@ class Watch:
             _build(optimizer, variables)
             scalars = self._step_scalars(optimizer, variables)
             taken = self._tapes.take(variables)
-            tapped = self._taps.take()
+            tapped_taps, tapped = self._taps.take()
             self._layers.forget()
             entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
-            taps = [*(entry.tap for entry in entries), *tapped]
+            taps = [*(entry.tap for entry in entries), *tapped_taps]
             stream = self._stream(optimizer, variables, gradients, scalars, taps=taps, left_out=taken.left_out)
-            tapped_rows = _by_name(tapped) | self._columns.record(stream, entries)
             told = _with_loss_of_tape(scalars, taken)
             stream.has_loss_of_tape |= told is not scalars
-            before = stream.before(gradients, told, tapped_rows)
             loss = taken.loss if scalars.loss is None else scalars.loss
             if tf.executing_eagerly():
+                rows = [*self._columns.record(stream, entries), *tapped]
+                before = stream.before(gradients, told, Beside(rows))
                 self._note_backwards(stream, taken.backwards, loss, before)
             else:
-                self._add_replay(stream, gradients, loss, before)
+                beside = Beside(
+                    tapped,
+                    self._columns.enter(stream, entries),
+                    loss if loss is not told.loss else None,
+                    self._replay(stream, gradients, loss),
+                )
+                before = stream.before(gradients, told, beside)
         except WANTED_ERRORS:  # ours, which the user asked for, arriving while we are here
             raise
         except Exception as error:  # the boundary: the hook must not harm training
@@ -722,21 +728,26 @@ class Watch:
             return []
         return describe_operations(find_operations(gradients, loss), layer_paths(self._models))
 
-    def _add_replay(self, stream: Stream, gradients: Sequence[Any], loss: Any, before: Before) -> None:
-        """Lets a bad step of the graph being traced tell which operation it began with."""
+    def _replay(self, stream: Stream, gradients: Sequence[Any], loss: Any) -> Callable[[Any, Any], None] | None:
+        """What lets a bad step of the graph being traced tell which operation it began with."""
         if not self.captures_operations:
-            return
+            return None
         try:
             replay = Replay(gradients, loss, layer_paths(self._models))
-            if replay.is_possible:
-                is_bad = ~before.is_finite
-                if loss is not None:
-                    is_bad |= ~tf.reduce_all(tf.math.is_finite(loss))
-                with apart():
-                    replay.record(before.step, is_bad)
-                stream.replays.append(replay)
         except Exception as error:  # the boundary; the step itself is recorded without it
             self._fail("preparing to compute a bad step again", error)
+            return None
+        if not replay.is_possible:
+            return None
+
+        def record(step: Any, is_bad: Any) -> None:
+            try:
+                replay.record(step, is_bad)
+                stream.replays.append(replay)
+            except Exception as error:  # likewise
+                self._fail("preparing to compute a bad step again", error)
+
+        return record
 
     def _note_backwards(self, stream: Stream, backwards: Sequence[Backward], loss: Any, before: Before) -> None:
         """Lets a bad step that runs eagerly tell which operation it began with."""
@@ -927,10 +938,6 @@ def _with_loss_of_tape(scalars: StepScalars, taken: Taken) -> StepScalars:
     if scalars.loss is not None or taken.loss is None or (scalars.loss_scale is not None and not taken.is_unscaled):
         return scalars
     return scalars._replace(loss=taken.loss)
-
-
-def _by_name(tapped: Mapping[Tap, Any]) -> dict[tuple[str, str], Any]:
-    return {(tap.kind, tap.tensor): row for tap, row in tapped.items()}
 
 
 def _as_number(name: str, value: Any) -> Any:

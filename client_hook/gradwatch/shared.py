@@ -14,11 +14,11 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import auto_control_deps_utils, ops
-from tensorflow.python.ops import control_flow_util_v2
+from tensorflow.python.ops import control_flow_util, control_flow_util_v2
 
 from gradwatch.ring import create_untraced
 
-__all__ = ["SharedFunction", "has_gpu"]
+__all__ = ["SharedFunction", "has_gpu", "leave_apart"]
 
 APART_INPUTS: Final = 32
 """From so many inputs on the branches stay functions, which one device runs: an op for each input of each branch in the
@@ -87,9 +87,8 @@ class SharedFunction:
             output_shapes=[_common(*pair) for pair in zip(trace.outputs, constant.outputs, strict=True)],
         )
         op = found[0].op
-        if len(op.inputs) < APART_INPUTS or has_gpu() or tf.distribute.has_strategy():
-            # As `tf.cond` does it: a branch that is not taken is then an op or two that are passed by.
-            control_flow_util_v2.maybe_set_lowering_attr(op)
+        control_flow_util_v2.maybe_set_lowering_attr(op)  # as `tf.cond` does it
+        leave_apart(op)
         if variables:  # and what only reads a variable need not wait for others who do
             places = range(1 + len(tensors), 1 + len(tensors) + len(variables))
             ops.set_int_list_attr(op, auto_control_deps_utils.READ_ONLY_RESOURCE_INPUTS_ATTR, list(places))
@@ -110,6 +109,17 @@ class SharedFunction:
         specs = [tf.TensorSpec(shape, dtype) for shape, dtype in given] + [tf.TensorSpec([], tf.resource)] * len(read)
         # Not inlined, what is seldom due costs a step one op to pass by, not a hundred.
         return _traced(function, specs, {"_noinline": True})
+
+
+def leave_apart(op: Any) -> None:
+    """Lets the branches of a condition of many inputs stay functions.
+
+    Else they become ops of the graph around it, and a branch that is not taken is an op or two that are passed by, and
+    one for each input.
+    """
+    is_placed = has_gpu() or tf.distribute.has_strategy()  # what is on several devices needs ops of its own there
+    if len(op.inputs) >= APART_INPUTS and not is_placed and not control_flow_util.GraphOrParentsInXlaContext(op.graph):
+        control_flow_util_v2.maybe_set_lowering_attr(op, lower_using_switch_merge=False)
 
 
 def has_gpu() -> bool:

@@ -24,7 +24,7 @@ from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import FIRST_STATISTICS, STATISTICS
-from gradwatch.shared import SharedFunction, has_gpu
+from gradwatch.shared import SharedFunction, has_gpu, leave_apart
 
 __all__ = [
     "NOTHING",
@@ -33,6 +33,7 @@ __all__ = [
     "dense_values",
     "estimate_size",
     "full_block",
+    "half_square",
     "is_under_xla",
     "layer_row",
     "layer_rows_where",
@@ -138,13 +139,21 @@ shared_block: Final = SharedFunction(_block, has_shapes=True)
 shapes: one trace does for all of them."""
 
 
-def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Tensor) -> tuple[Tensor, Tensor]:
+def half_square(tensor: Tensor) -> Tensor:
+    """Half of the sum of squares, a float32 scalar, by one read; not finite where an element is not, or too large."""
+    return tf.nn.l2_loss(_cast(tensor, tf.float32))
+
+
+def step_block(
+    tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Tensor, half_squares: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """The block of a training step: full where it is due or an element is not finite, else norms alone, by one read.
 
     Args:
         tensors: as for `full_block`.
         n_elements: as for `full_block`.
         is_due: a bool scalar, whether all statistics are wanted at this step.
+        half_squares: the `half_square` of each, float32 ``[n]``, where they are known already.
 
     Returns:
         The block, float32 ``[n, 12]``, and whether it is full. One that is not has norms and counts (of zero
@@ -153,11 +162,12 @@ def step_block(tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Ten
     """
     if not tensors:
         return full_block(tensors, n_elements), is_due
-    square_sums = 2 * tf.stack([tf.nn.l2_loss(_cast(tensor, tf.float32)) for tensor in tensors])
-    is_full = is_due | ~tf.reduce_all(tf.math.is_finite(square_sums))
+    if half_squares is None:
+        half_squares = tf.stack([half_square(tensor) for tensor in tensors])
+    is_full = is_due | ~tf.reduce_all(tf.math.is_finite(half_squares))
     nothing = np.tile(NOTHING, (len(tensors), 1))
     (full,) = shared_block.where(is_full, [nothing], tensors, tuple(n_elements), is_under_xla())
-    return tf.where(is_full, full, light_rows(square_sums, n_elements)), is_full
+    return tf.where(is_full, full, light_rows(half_squares, n_elements)), is_full
 
 
 def where(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> Any:
@@ -167,7 +177,9 @@ def where(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> 
     hundred of which the executor must find each to be dead.
     """
     as_one = tf.function(dear, experimental_attributes={"_noinline": True}, autograph=False)
-    return tf.cond(is_due, as_one, cheap)
+    found = tf.cond(is_due, as_one, cheap)
+    leave_apart(tf.nest.flatten(found)[0].op.inputs[0].op)
+    return found
 
 
 class LayerOutput(NamedTuple):
@@ -254,18 +266,18 @@ _layer_row: Final = SharedFunction(_row_of_layer)
 _layer_rows: Final = SharedFunction(_rows_of_layers)
 
 
-def light_rows(square_sums: Tensor, n_elements: Sequence[Any]) -> Tensor:
+def light_rows(half_squares: Tensor, n_elements: Sequence[Any]) -> Tensor:
     """The rows of tensors without a non-finite element, of which no more is wanted: float32 ``[n, 12]``.
 
     Args:
-        square_sums: float32 ``[n]``, finite.
+        half_squares: the `half_square` of each, float32 ``[n]``, finite.
         n_elements: their sizes, known now or only at run time.
     """
     n = len(n_elements)
     middle = np.tile(_LIGHT_MIDDLE, (n, 1))
     sizes = tf.reshape(tf.cast(_totals(n_elements), tf.float32), [n, 1])
     last = np.full((n, N_OF_LAYERS), _NAN, np.float32)
-    return tf.concat([tf.reshape(tf.sqrt(square_sums), [n, 1]), middle, sizes, last], 1)
+    return tf.concat([tf.reshape(math.sqrt(2) * tf.sqrt(half_squares), [n, 1]), middle, sizes, last], 1)
 
 
 def dense_values(gradient: Tensor) -> Tensor:

@@ -1,14 +1,15 @@
 """Tensors seen on the way of a step, beside gradients and weights: what a layer gave, what entered. Owns their rows.
 
 A *tap* is an entry of the stream's tensor table. Eagerly its row of statistics is computed where the tensor arises, so
-that the tensor itself is not kept; in a graph the rows of several, which arise one after another, are one branch. When
-the step is applied, the rows found since the last ``apply`` go into the ring's row.
+that the tensor itself is not kept; in a graph the rows of several, which arise one after another, are one branch. Small
+tensors of a graph wait for the branch in which the whole step is measured. When the step is applied, the rows found
+since the last ``apply`` go into the ring's row.
 """
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
@@ -16,7 +17,7 @@ import tensorflow as tf
 from gradwatch import statistic
 from gradwatch.protocol import Message
 
-__all__ = ["Tap", "Taps", "enclosing_graphs", "is_visible", "unique_taps"]
+__all__ = ["Tap", "Tapped", "Taps", "Waiting", "enclosing_graphs", "is_visible", "unique_taps"]
 
 GRAPHS_MAX: Final = 16
 """Graphs whose rows are kept: a forward pass that no ``apply`` follows in its graph must not be kept for ever."""
@@ -25,6 +26,9 @@ TOGETHER_MAX: Final = 16
 """Tensors whose rows are computed together: a branch for each would be most of what a step pays for them."""
 TOGETHER_ELEMENTS_MAX: Final = 1 << 22
 """Their elements: where due, each tensor waits for the last of them. An unknown dimension counts as a batch."""
+WAITING_ELEMENTS_MAX: Final = 1 << 18
+"""Elements of all layers' tensors of a step up to which they wait until it is applied. To keep more of them than fit
+into a processor's cache costs more than a branch of their own."""
 ORDER: Final = ("input", "activation", "backprop")
 Tensor = Any  # tensorflow ships no types
 
@@ -72,18 +76,39 @@ class Tap(NamedTuple):
         }
 
 
-class _Waiting(NamedTuple):
-    """A tensor in a graph whose row is not in it yet, and whether it is due, a bool scalar."""
+class Waiting(NamedTuple):
+    """Tensors of the graph in which ``apply`` is called, which are to be measured there.
+
+    Attributes:
+        keys: kind and name of each tensor's tap; of one kind.
+        tensors: the tensors.
+        outputs: what is to be known of each.
+    """
+
+    keys: list[tuple[str, str]]
+    tensors: list[Tensor]
+    outputs: list[statistic.LayerOutput]
+
+
+class Tapped(NamedTuple):
+    """Rows of statistics: kind and name of each one's tap, and all of them, float32 ``[n, 12]``."""
+
+    keys: list[tuple[str, str]]
+    block: Tensor
+
+
+class _Kept(NamedTuple):
+    """A tensor in a graph whose row is not in it yet, and what tells whether it is due, a bool scalar."""
 
     tensor: Tensor
-    is_due: Tensor
+    is_due: Callable[[], Tensor]
 
 
 class Taps:
     """The rows of the step that is being traced, or run eagerly, graph by graph."""
 
     def __init__(self) -> None:
-        self._rows: OrderedDict[int, list[tuple[Any, Tap, Tensor | _Waiting]]] = OrderedDict()
+        self._rows: OrderedDict[int, list[tuple[Any, Tap, Tensor | _Kept]]] = OrderedDict()
         self._names: dict[int, Counter[tuple[str, str]]] = {}
 
     def name(self, kind: str, name: str, limit: int) -> str | None:
@@ -99,11 +124,11 @@ class Taps:
         """Keeps a row, float32 ``[12]``, for the ``apply`` that follows."""
         self._keep(tap, row)
 
-    def add_where(self, is_due: Tensor, tap: Tap, tensor: Tensor) -> None:
-        """Keeps a tensor of the graph being traced, whose row is wanted where it is due, a bool scalar."""
-        self._keep(tap, _Waiting(tensor, is_due))
+    def add_where(self, is_due: Callable[[], Tensor], tap: Tap, tensor: Tensor) -> None:
+        """Keeps a tensor of the graph being traced, whose row is wanted where it is due: what gives a bool scalar."""
+        self._keep(tap, _Kept(tensor, is_due))
 
-    def _keep(self, tap: Tap, row: Tensor | _Waiting) -> None:
+    def _keep(self, tap: Tap, row: Tensor | _Kept) -> None:
         place = _place()
         rows = self._rows.setdefault(place, [])
         if len(rows) < ROWS_MAX:
@@ -113,41 +138,54 @@ class Taps:
             old, _ = self._rows.popitem(last=False)
             self._names.pop(old, None)
 
-    def take(self) -> dict[Tap, Tensor]:
-        """The rows that can be used here, in the table's order: kind by kind, as they came (backprop: as forward).
+    def take(self) -> tuple[list[Tap], list[Tapped | Waiting]]:
+        """The taps in the table's order (kind by kind, as they came; backprop: as forward), and what gives their rows.
 
         They are given once; numbering of repeated names begins anew.
         """
         places = [id(graph) for graph in enclosing_graphs()] or [_EAGER]
-        found: dict[Tap, Tensor] = {}
+        taps: list[Tap] = []
+        found: list[Tapped | Waiting] = []
         for place in reversed(places):
-            found |= _measure(self._rows.pop(place, ()))
+            kept = {tap: row for _, tap, row in self._rows.pop(place, ())}
             self._names.pop(place, None)
-        forward = {tap.tensor: i for i, tap in reversed(list(enumerate(found)))}  # where each name came first
-        return dict(sorted(found.items(), key=lambda item: (ORDER.index(item[0].kind), forward[item[0].tensor])))
+            taps += [tap for tap in kept if tap not in taps]
+            found += _measure(kept, is_here=place == places[0])
+        forward = {tap.tensor: i for i, tap in reversed(list(enumerate(taps)))}  # where each name came first
+        return sorted(taps, key=lambda tap: (ORDER.index(tap.kind), forward[tap.tensor])), found
 
 
-def _measure(kept: Sequence[tuple[Any, Tap, Tensor | _Waiting]]) -> dict[Tap, Tensor]:
-    """The rows of one graph, those that wait put into it."""
-    found = {tap: row for _, tap, row in kept}
-    waiting = {tap: row for tap, row in found.items() if isinstance(row, _Waiting)}
-    for taps in _together(waiting):
-        some = [waiting[tap] for tap in taps]
-        with some[0].tensor.graph.as_default(), statistic.apart():
-            tensors, outputs = [one.tensor for one in some], [tap.output for tap in taps]
-            rows = statistic.layer_rows_where(some[0].is_due, tensors, outputs)
-            found |= dict(zip(taps, tf.unstack(rows, num=len(taps)), strict=True))
+def _measure(kept: dict[Tap, Tensor | _Kept], *, is_here: bool) -> list[Tapped | Waiting]:
+    """The rows of one graph; what is small waits if that graph is the one in which ``apply`` is called."""
+    rows = {tap: row for tap, row in kept.items() if not isinstance(row, _Kept)}
+    tensors = {tap: row for tap, row in kept.items() if isinstance(row, _Kept)}
+    found: list[Tapped | Waiting] = []
+    if rows:
+        found.append(Tapped(_keys(rows), tf.stack(list(rows.values()))))
+    waits = is_here and sum(statistic.estimate_size(tap.shape) for tap in tensors) <= WAITING_ELEMENTS_MAX
+    for taps in _together(tensors, len(tensors) if waits else TOGETHER_MAX):
+        some, outputs = [tensors[tap].tensor for tap in taps], [tap.output for tap in taps]
+        if waits:
+            found.append(Waiting(_keys(taps), some, outputs))
+            continue
+        with some[0].graph.as_default(), statistic.apart():
+            block = statistic.layer_rows_where(tensors[taps[0]].is_due(), some, outputs)
+        found.append(Tapped(_keys(taps), block))
     return found
 
 
-def _together(waiting: dict[Tap, _Waiting]) -> Iterator[list[Tap]]:
-    """Those to be measured in one branch: few, not too large, and due together."""
+def _keys(taps: Iterable[Tap]) -> list[tuple[str, str]]:
+    return [(tap.kind, tap.tensor) for tap in taps]
+
+
+def _together(tensors: dict[Tap, _Kept], n_max: int) -> Iterator[list[Tap]]:
+    """Those to be measured in one branch: few, not too large, and of one kind."""
     group: list[Tap] = []
     n_elements = 0
-    for tap, (_, is_due) in waiting.items():
+    for tap in tensors:
         n_own = statistic.estimate_size(tap.shape)
-        is_full = len(group) == TOGETHER_MAX or n_elements + n_own > TOGETHER_ELEMENTS_MAX
-        if group and (is_full or waiting[group[0]].is_due is not is_due):
+        is_full = len(group) == n_max or n_elements + n_own > TOGETHER_ELEMENTS_MAX
+        if group and (is_full or group[0].kind != tap.kind):
             yield group
             group, n_elements = [], 0
         group.append(tap)

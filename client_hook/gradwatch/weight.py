@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import NOTHING, SMALL_TENSOR_LIMIT, is_under_xla, shared_block
 
-__all__ = ["Part", "blocks_where", "keep_where"]
+__all__ = ["Part", "blocks_where", "keep_nothing", "keep_where"]
 
 Tensor = Any  # tensorflow ships no types
 
@@ -43,10 +44,12 @@ def keep_where(is_due: Tensor, variables: Sequence[Any]) -> list[Tensor]:
     """The values of variables as they are now where they are due, for `blocks_where`; else next to nothing."""
     if is_under_xla():  # whose branches must be alike, and which reads what it needs when it is needed
         return [variable.read_value() for variable in variables]
-    large, small = _sort(variables)
-    otherwise = [np.zeros([1] * len(variables[i].shape), variables[i].dtype.as_numpy_dtype) for i in large]
-    otherwise += [np.zeros(1, dtype.as_numpy_dtype) for dtype in small]
-    return _kept.where(is_due, otherwise, [], variables=variables)
+    return _kept.where(is_due, _nothing(variables), [], variables=variables)
+
+
+def keep_nothing(variables: Sequence[Any]) -> list[Tensor]:
+    """What `keep_where` gives where it is not due."""
+    return [tf.constant(one) for one in _nothing(variables)]
 
 
 def blocks_where(is_due: Tensor, variables: Sequence[Any], parts: Sequence[Part]) -> Tensor:
@@ -60,6 +63,12 @@ def blocks_where(is_due: Tensor, variables: Sequence[Any], parts: Sequence[Part]
     nothing = np.tile(NOTHING, (sum(part.n for part in parts), 1))
     (found,) = _blocks.where(is_due, [nothing], tensors, layout, is_under_xla(), variables=variables)
     return found
+
+
+def _nothing(variables: Sequence[Any]) -> list[npt.NDArray[Any]]:
+    large, small = _sort(variables)
+    otherwise = [np.zeros([1] * len(variables[i].shape), variables[i].dtype.as_numpy_dtype) for i in large]
+    return otherwise + [np.zeros(1, dtype.as_numpy_dtype) for dtype in small]
 
 
 def _blocks_of(tensors: Sequence[Tensor], layout: Sequence[tuple[int, int, int]], is_fused: bool) -> Tensor:
