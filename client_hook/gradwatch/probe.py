@@ -17,6 +17,7 @@ import tensorflow as tf
 from gradwatch import statistic
 from gradwatch.cadence import Cadence
 from gradwatch.eager import EagerReplay
+from gradwatch.glance import Glance, as_scalar
 from gradwatch.memo import GraphMemo
 from gradwatch.operation import Operation, find_operations, operation_block
 from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
@@ -105,19 +106,33 @@ class Before(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What a step traced in a graph is measured by, beside its gradients.
+    """What a step is measured by, beside its gradients.
 
     Attributes:
         tapped: rows of layers, and tensors of layers that wait to be measured.
         batch: what enters the step, if anything is known of it.
+        rows: eagerly, in place of both: all rows, which are there, in the order of the table.
         loss: what the gradients were asked of, where that is not the loss as such; None where it is, or is not known.
         repeat: called with the step and whether it is bad, a bool scalar: lets a bad step tell where it began.
     """
 
     tapped: Sequence[Tapped | Waiting] = ()
     batch: Batch | None = None
+    rows: Tensor | None = None
     loss: Tensor | None = None
     repeat: Callable[[Tensor, Tensor], None] | None = None
+
+
+class _Begun(NamedTuple):
+    """A step that has begun; ``dense``: its gradients by the place of their variable."""
+
+    step: Tensor
+    is_due: Tensor
+    gradients: Sequence[Any]
+    dense: Mapping[int, Tensor]
+    scalars: StepScalars
+    beside: Beside
+    glance: Glance
 
 
 class Stream:
@@ -141,6 +156,7 @@ class Stream:
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
         untrained: names of what the models of these variables could train, and no optimizer has been given yet.
+        untracked: names of what layers of theirs hold as a `tf.Variable` that Keras does not train.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
 
@@ -177,6 +193,7 @@ class Stream:
         states: Mapping[str, Any] | None = None,
         is_left_out: Sequence[bool] | None = None,
         untrained: Sequence[str] = (),
+        untracked: Sequence[str] = (),
         follows: Stream | None = None,
         replica: int | None = None,
     ) -> None:
@@ -189,6 +206,7 @@ class Stream:
         self.variables = tuple(resource_of(variable) for variable in variables)
         self._is_left_out = tuple(is_left_out or [False] * len(self.variables))
         self._untrained = tuple(untrained)
+        self._untracked = tuple(untracked)
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
@@ -229,6 +247,7 @@ class Stream:
             "operations": [operation._asdict() for operation in self.operations],
             "statistics": list(STATISTICS),
             "untrained": list(self._untrained),
+            "untracked": list(self._untracked),
         }
         return message if seq is None else message | {"seq": seq}
 
@@ -264,8 +283,8 @@ class Stream:
         found: Before
         with statistic.apart():
             if tf.executing_eagerly():
-                rows = [one for one in beside.tapped if isinstance(one, Tapped)]
-                found = self._before_eagerly(list(gradients), scalars, self._tap_block(rows))
+                rows = self._tap_block([one for one in beside.tapped if isinstance(one, Tapped)])
+                found = self._before_eagerly(list(gradients), scalars, Beside(rows=rows))
             else:
                 found = self._before(list(gradients), scalars, beside)
         return found
@@ -284,54 +303,60 @@ class Stream:
         return None
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-    def _before(self, gradients: Sequence[Any], scalars: StepScalars, beside: Beside | Tensor) -> Before:
+    def _before(self, gradients: Sequence[Any], scalars: StepScalars, beside: Beside) -> Before:
         # Not before there is a gradient: `fit` learns that the data are at their end by beginning one step more.
         with tf.control_dependencies(_some(gradients)):
             step = self._clock.tick(self._last)
-        rows, beside = (None, beside) if isinstance(beside, Beside) else (beside, Beside())
-        dense, treatment, batch = self._dense(gradients), scalars.treatment, beside.batch
-        glance = _Glance(list(dense.values()), scalars.loss, beside)
-        is_due = self._cadence.is_due(step)
-        is_wanted = is_due | glance.is_bad()
+        treatment = scalars.treatment
+        dense = self._dense(gradients)
+        losses = [loss for loss in (scalars.loss, beside.loss) if loss is not None]
+        glance = Glance(list(dense.values()), beside.batch.half_squares() if beside.batch else [], losses)
+        begun = _Begun(step, self._cadence.is_due(step), gradients, dense, scalars, beside, glance)
+        is_wanted = begun.is_due | glance.is_bad()
         if treatment.is_update is not None:
-            is_wanted |= self._is_weight_due(step, is_due, treatment)
-        are_kept_outside = is_under_xla()  # whose branches must be alike
-
-        def look_closely() -> list[Tensor]:
-            is_loss_bad = glance.is_loss_bad()
-            block, is_full, is_finite = self._gradient_block(dense, is_due | is_loss_bad, glance.of_gradients())
-            if beside.repeat is not None:
-                beside.repeat(step, ~is_finite | is_loss_bad)
-            taps = rows
-            if taps is None:
-                tapped = [] if batch is None else [Tapped(batch.keys, batch.block(step, glance.of_batch(), is_due))]
-                taps = self._tap_block(tapped + [self._measured(one, is_full) for one in beside.tapped])
-            operations = self._operation_block(gradients, scalars.loss, is_full)
-            rest = tf.concat([tf.reshape(taps, [-1]), tf.reshape(operations, [-1])], 0)
-            is_weight_due = self._is_weight_due(step, is_full, treatment)
-            wanted = self._wanted(is_weight_due)
-            return [block, rest, is_finite, is_weight_due, *wanted, *([] if are_kept_outside else self._keep(wanted))]
-
-        def pass_by() -> list[Tensor]:
-            found = statistic.light_rows(glance.of_gradients(), [self.sizes[place] for place in dense])
-            block = _placed(found, list(dense), _missing(len(self.variables)))
-            taps = rows
-            if taps is None:
-                taps = self._tap_block([] if batch is None else [Tapped(batch.keys, batch.glance(glance.of_batch()))])
-            operations = tf.fill([len(self.operations) * len(OPERATION_STATISTICS)], np.float32(np.nan))
-            rest = tf.concat([tf.reshape(taps, [-1]), operations], 0)
-            wanted = [tf.constant(False)] * self._n_parts
-            kept = [] if are_kept_outside or "update" not in self.kinds else keep_nothing(self.variables)
-            return [block, rest, tf.constant(True), tf.constant(False), *wanted, *kept]
-
-        block, rest, is_finite, is_weight_due, *weights = statistic.where(is_wanted, look_closely, pass_by)
-        if are_kept_outside:
+            is_wanted |= self._is_weight_due(step, begun.is_due, treatment)
+        block, rest, is_finite, is_weight_due, *weights = statistic.where(
+            is_wanted, lambda: self._look_closely(begun), lambda: self._pass_by(begun)
+        )
+        if is_under_xla():
             weights += self._keep(weights)
         block = unscale(block, treatment.scale)
         given = block if len(gradients) == len(self.variables) else tf.gather(block, self._given)
         clipped = measure_clipping(treatment, gradients, given, is_finite=is_finite, is_due=is_weight_due)
         values, flags = self._scalars(scalars, is_finite, clipped)
         return Before(step, is_weight_due, block, rest, is_finite, tuple(weights), values, flags)
+
+    def _look_closely(self, begun: _Begun) -> list[Tensor]:
+        """What `Before` has from ``gradients`` to ``weights``, where something is due or bad."""
+        step, is_due, gradients, dense, scalars, beside, glance = begun
+        is_loss_bad = glance.is_loss_bad()
+        block, is_full, is_finite = self._gradient_block(dense, is_due | is_loss_bad, glance.of_gradients())
+        if beside.repeat is not None:
+            beside.repeat(step, ~is_finite | is_loss_bad)
+        rows = beside.rows
+        if rows is None:
+            batch, squares = beside.batch, glance.of_others()
+            tapped = [] if batch is None else [Tapped(batch.keys, batch.block(step, squares, is_due))]
+            rows = self._tap_block(tapped + [self._measured(one, is_full) for one in beside.tapped])
+        operations = self._operation_block(gradients, scalars.loss, is_full)
+        is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
+        wanted = self._wanted(is_weight_due)
+        kept = [] if is_under_xla() else self._keep(wanted)  # XLA's branches must be alike: they are kept outside
+        return [block, _end_to_end(rows, operations), is_finite, is_weight_due, *wanted, *kept]
+
+    def _pass_by(self, begun: _Begun) -> list[Tensor]:
+        """The same where nothing is: norms alone."""
+        _, _, _, dense, _, beside, glance = begun
+        found = statistic.light_rows(glance.of_gradients(), [self.sizes[place] for place in dense])
+        block = _placed(found, list(dense), _missing(len(self.variables)))
+        rows = beside.rows
+        if rows is None:
+            batch = beside.batch
+            rows = self._tap_block([] if batch is None else [Tapped(batch.keys, batch.glance(glance.of_others()))])
+        wanted = [tf.constant(False)] * self._n_parts
+        kept = [] if is_under_xla() or "update" not in self.kinds else keep_nothing(self.variables)
+        rest = _end_to_end(rows, self._no_operations())
+        return [block, rest, tf.constant(True), tf.constant(False), *wanted, *kept]
 
     def _is_weight_due(self, step: Tensor, is_full: Tensor, treatment: Treatment) -> Tensor:
         """Weights change at the last of several micro-steps only: what was due at any of them is taken there."""
@@ -376,7 +401,7 @@ class Stream:
         return _placed(found, places, _missing(len(self.variables))), is_full, is_finite
 
     def _operation_block(self, gradients: Sequence[Any], loss: Tensor | None, is_due: Tensor) -> Tensor:
-        nothing = np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)
+        nothing = self._no_operations()
         found: dict[int, Any] = {}
         if self.operations and not tf.inside_function():
             return tf.constant(nothing)
@@ -385,20 +410,14 @@ class Stream:
         if not found:
             return tf.constant(nothing)
         slots = sorted(found)
-        return self._where_due(
-            "operation",
-            is_due,
-            lambda: _placed(operation_block([found[slot] for slot in slots]), slots, nothing),
-            nothing,
-        )
-
-    def _where_due(self, kind: str, is_due: Tensor, block: Callable[[], Tensor], nothing: Any) -> Tensor:
-        """A kind's block where full statistics are due and the kind is wanted; a step that is not due asks nothing."""
         return statistic.where(
-            is_due,
-            lambda: tf.cond(self._cadence.is_on(kind), block, lambda: tf.constant(nothing)),
+            is_due & self._cadence.is_on("operation"),
+            lambda: _placed(operation_block([found[slot] for slot in slots]), slots, nothing),
             lambda: tf.constant(nothing),
         )
+
+    def _no_operations(self) -> Any:
+        return np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)
 
     def _scalars(
         self, scalars: StepScalars, is_finite: Tensor, clipped: Clipped | None = None
@@ -420,7 +439,7 @@ class Stream:
         present = {name: tf.constant(value is not None) for name, value in values.items()}
         if clipped is not None:
             present["clipped_norm"] = present["clipped_share"] = clipped.is_known
-        row = [0.0 if value is None else _scalar(value) for value in map(values.get, self.SCALARS)]
+        row = [0.0 if value is None else as_scalar(value) for value in map(values.get, self.SCALARS)]
         flags = tf.stack([present[name] for name in self.SCALARS])
         return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.cast(flags, tf.float32)
 
@@ -464,43 +483,6 @@ class Stream:
         return parts
 
 
-class _Glance:
-    """What is looked at in every step, before anything else: all of it is one vector.
-
-    Args:
-        gradients: the gradients that there are, dense.
-        loss: the loss, if it is known.
-        beside: what else is looked at.
-    """
-
-    def __init__(self, gradients: Sequence[Tensor], loss: Tensor | None, beside: Beside) -> None:
-        losses = [one for one in (loss, beside.loss) if one is not None]
-        of_batch = [] if beside.batch is None else beside.batch.half_squares()
-        numbers = [*map(statistic.half_square, gradients), *of_batch, *map(_scalar, losses)]
-        self._n_gradients, self._n_losses = len(gradients), len(losses)
-        self._numbers = tf.stack(numbers) if numbers else tf.zeros([0])
-
-    def is_bad(self) -> Tensor:
-        """Whether something of it is not finite (or so large that one cannot tell)."""
-        return ~tf.math.is_finite(tf.reduce_sum(self._numbers))
-
-    def is_loss_bad(self) -> Tensor:
-        """Whether a loss is not finite."""
-        losses = self._numbers[len(self) - self._n_losses :]
-        return ~tf.reduce_all(tf.math.is_finite(losses))
-
-    def of_gradients(self) -> Tensor:
-        """Half of the gradients' sums of squares."""
-        return self._numbers[: self._n_gradients]
-
-    def of_batch(self) -> Tensor:
-        """Half of the sums of squares of what enters the step."""
-        return self._numbers[self._n_gradients : len(self) - self._n_losses]
-
-    def __len__(self) -> int:
-        return int(self._numbers.shape[0])
-
-
 def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
     """The rows of ``default`` with those at ``places`` replaced by the rows found."""
     if len(places) == len(default):
@@ -508,6 +490,10 @@ def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
     order = np.arange(len(default))
     order[list(places)] = len(default) + np.arange(len(places))
     return tf.gather(tf.concat([tf.constant(default), found], 0), order)
+
+
+def _end_to_end(*blocks: Tensor) -> Tensor:
+    return tf.concat([tf.reshape(block, [-1]) for block in blocks], 0)
 
 
 def _some(gradients: Sequence[Any]) -> list[Tensor]:
@@ -521,12 +507,6 @@ def _missing(n: int) -> Any:
     rows = np.full((n, len(STATISTICS)), np.nan, np.float32)
     rows[:, _N_ELEMENTS] = 0
     return rows
-
-
-def _scalar(value: Any) -> Tensor:
-    value = tf.convert_to_tensor(value)
-    value = tf.cast(value, tf.float32)
-    return value if value.shape.rank == 0 else tf.reduce_mean(value)
 
 
 def _size(variable: Any) -> int:

@@ -53,7 +53,7 @@ from gradwatch.layer import LayerProbe
 from gradwatch.operation import Operation, describe_operations, find_operations
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.plan import Control, Plan
-from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream
+from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.sender import Sender
@@ -71,6 +71,7 @@ from gradwatch.target import (
     running_states,
     sort_targets,
     trainable_variables,
+    untracked_variables,
 )
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 
@@ -669,6 +670,7 @@ class Watch:
                     variables=found,
                     is_left_out=is_left_out,
                     untrained=self._untrained(variables, names),
+                    untracked=self._untracked(variables),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
@@ -698,6 +700,17 @@ class Watch:
         taken = {*names, *(name for stream in self._streams for name in stream.names)}
         found = [one for model in self._owners(variables) for one in trainable_variables(model)]
         return [path for path in dict.fromkeys(map(_path_of, found)) if path not in taken]
+
+    def _untracked(self, variables: Sequence[Any]) -> list[str]:
+        """Names of what layers of the models that train these variables hold unknown to Keras, and no optimizer has."""
+        try:
+            found = untracked_variables(self._owners(variables))
+        except Exception as error:  # the boundary: any object may be a layer's attribute
+            self._fail("looking for variables that Keras does not train", error)
+            return []
+        given = set(map(id, map(resource_of, variables)))
+        given |= {id(one) for stream in self._streams for one in stream.variables}
+        return [name for name, variable in found.items() if id(variable) not in given]
 
     def _states(self, variables: Sequence[Any]) -> dict[str, Any]:
         """Running statistics of the layers, each in one stream only; of replicas, each has its own, so none."""

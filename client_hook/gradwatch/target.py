@@ -25,6 +25,7 @@ __all__ = [
     "running_states",
     "sort_targets",
     "trainable_variables",
+    "untracked_variables",
     "walk",
 ]
 
@@ -74,6 +75,34 @@ def trainable_variables(model: Any) -> list[Any]:
         return list(model.trainable_variables)
     except ValueError:  # what Keras 2 says of a model whose weights do not exist yet
         return []
+
+
+def untracked_variables(models: Sequence[Any]) -> dict[str, Any]:
+    """What layers hold as a trainable `tf.Variable` of their own, which Keras 3 does not know of, by a name.
+
+    A number alone is left out: counters and averages are kept so.
+    """
+    known = {id(variable.value) for model in models for variable in model.variables if hasattr(variable, "path")}
+    found: dict[str, Any] = {}
+    for layer in walk([model for model in models if not legacy.is_model(model)]):
+        own = {name: one for name, one in vars(layer).items() if not name.startswith("_self_")}
+        for name, variable in _variables_in(own, str(layer.path or layer.name)):
+            if variable.trainable and variable.dtype.is_floating and variable.shape.rank and id(variable) not in known:
+                found.setdefault(name, variable)
+    return found
+
+
+CONTAINER_MAX: Final = 1_000
+"""Of a longer list, data perhaps, no element is looked at."""
+
+
+def _variables_in(held: Any, name: str, depth: int = 3) -> Iterator[tuple[str, Any]]:
+    """Each `tf.Variable` in containers within containers, with its name."""
+    if isinstance(held, tf.Variable):
+        yield name, held
+    elif depth and isinstance(held, (list, tuple, dict)) and len(held) <= CONTAINER_MAX:
+        for key, one in held.items() if isinstance(held, dict) else enumerate(held):
+            yield from _variables_in(one, f"{name}/{key}", depth - 1)
 
 
 STATE_SIZE_MAX: Final = 65_536

@@ -215,6 +215,7 @@ class Tensors(_Logged):
     operations: Annotated[list[dict[str, Any]], Field(max_length=TENSOR_LIMIT)] = []
     statistics: Annotated[list[Name], Field(max_length=100)] = list(protocol.FIRST_STATISTICS)
     untrained: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] = []
+    untracked: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] = []
 
 
 class Rows(_Logged):

@@ -71,6 +71,7 @@ class _Patient:
                     fields.scalars,
                     operations=fields.operations,
                     untrained=fields.untrained,
+                    untracked=fields.untracked,
                 )
         elif frame.type == "rows" and (fields.n_rows or fields.origins):
             self.engine.feed_rows(

@@ -90,6 +90,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "operations": OPERATIONS,
         "statistics": list(protocol.STATISTICS),
         "untrained": ["head/kernel"],
+        "untracked": ["mixer/w"],
     },
     "rows": rows_message(
         seq=1,

@@ -72,6 +72,8 @@ class Run:
     input_columns: list[dict[str, Any]] = field(default_factory=list)
     untrained: tuple[str, ...] = ()
     """Names of variables that the model could train too."""
+    untracked: tuple[str, ...] = ()
+    """Names of variables that its layers hold unknown to Keras."""
     operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)
     steps: np.ndarray = field(init=False)
@@ -309,6 +311,7 @@ class Run:
             list(SCALARS),
             operations=self.operations,
             untrained=self.untrained,
+            untracked=self.untracked,
         )
         return engine
 

@@ -129,6 +129,14 @@ def causes_with(*untrained: str) -> list[tuple[str, str]]:
     return [(hypothesis.cause, hypothesis.why) for hypothesis in found.hypotheses]
 
 
+def test_variables_that_keras_does_not_know_of_come_first_where_nothing_is_learned() -> None:
+    run = record(of_classes(5, 0.05), n_steps=320).set_loss(np.log(5.0))
+    run.untracked = ("graph/layer/w",)
+    first, *_ = finished(run.feed())[0].hypotheses
+    assert first.cause == "Keras does not know of some variables"
+    assert "graph/layer/w" in first.why
+
+
 def test_variables_that_no_optimizer_is_given_come_first_where_nothing_is_learned() -> None:
     plain = causes_with()
     first, *others = causes_with("embed/embeddings")

@@ -17,6 +17,7 @@ def announce(recording):
             table["scalars"],
             operations=table["operations"],
             untrained=table["untrained"],
+            untracked=table["untracked"],
         )
     return engine
 

@@ -90,6 +90,7 @@ class Engine:
         self._streams: dict[int, Stream] = {}
         self._scalar_rules: dict[tuple[int, str], LossRules] = {}
         self._untrained: dict[int, tuple[str, ...]] = {}
+        self._untracked: dict[int, tuple[str, ...]] = {}
         self._columns: dict[tuple[int, str], InputColumns] = {}
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
@@ -124,6 +125,7 @@ class Engine:
         *,
         operations: Sequence[Mapping[str, Any]] = (),
         untrained: Sequence[str] = (),
+        untracked: Sequence[str] = (),
     ) -> None:
         """Announces a stream, or its changed tensor table: then its rules start anew and its findings stay.
 
@@ -134,8 +136,10 @@ class Engine:
             scalars: names of the scalars in its rows.
             operations: the risky operations in its rows, as in the ``tensors`` message.
             untrained: names of what its models could train, and no optimizer had been given by then.
+            untracked: names of what their layers hold unknown to Keras, which therefore nobody trains.
         """
         self._untrained[stream] = tuple(untrained)
+        self._untracked[stream] = tuple(untracked)
         table, ops = TensorTable.from_message(tensors), Operation.table(operations)
         known = self._streams.get(stream)
         now = table.names, table.kinds, ops
@@ -337,6 +341,7 @@ class Engine:
             is_climbing=any(state.skill.is_climbing for state in states),
             is_of_entropies=any(state.skill.is_of_entropies for state in states),
             untrained={state.number: self._untrained[state.number] for state in self._applied()},
+            untracked={state.number: self._untracked[state.number] for state in self._applied()},
         )
         self._complete(self._questions)
         self._note_healed(self._questions)

@@ -48,7 +48,7 @@ from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
 from gradwatch_server.health.verdict.advice_misfit import advise_shrunk
 from gradwatch_server.health.verdict.advice_stall import advise_mute
-from gradwatch_server.health.verdict.advice_zero import advise_untrained
+from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.misfit import (
@@ -129,6 +129,8 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     untrained = list(scene.facts.untrained.values())
     if isinstance(lead, (Plateau, Unskilled)) and len(untrained) == 1:  # another optimizer may be given it later
         causes += advise_untrained(*untrained)
+    if isinstance(lead, (Collapsed, Plateau, Unskilled)):
+        causes += advise_untracked(scene.facts.untracked.get(lead.stream, ()))
     if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)) and (mute := advise_mute(scene.start)):
         # Units that get nothing but 0 are dead of it, and of nothing else.
         rest = [] if isinstance(lead, Flat) else causes

@@ -19,6 +19,7 @@ __all__ = [
     "ZEROS_CODE",
     "advise_missing",
     "advise_missing_logits",
+    "advise_untracked",
     "advise_untrained",
     "advise_zero",
 ]
@@ -64,6 +65,13 @@ UNTRAINED_CODE: Final = """\
 variables = model.trainable_variables                     # of all parts, and after the first call has built them
 gradients = tape.gradient(loss, variables)
 optimizer.apply_gradients(zip(gradients, variables))"""
+
+UNTRACKED_CODE: Final = """\
+# in the layer, in place of self.w = tf.Variable(...), which Keras does not see:
+def build(self, input_shape):
+    self.w = self.add_weight(shape=(input_shape[-1], 64), initializer="glorot_uniform", name="w")
+# check, after the first call:
+print([variable.path for variable in model.trainable_variables])"""
 
 CHOICE_CODE: Final = """\
 # straight-through, for the layers that come next only: the value of the hard choice, the gradient of z
@@ -182,6 +190,25 @@ def advise_untrained(names: Sequence[str]) -> list[Hypothesis]:
             "`trainable = False`, and these have not.",
             "Give the optimizer all of `model.trainable_variables`, and ask the tape for the gradients of all of them.",
             UNTRAINED_CODE,
+        )
+    ]
+
+
+def advise_untracked(names: Sequence[str]) -> list[Hypothesis]:
+    """Variables that layers hold, and Keras does not train, as the cause where nothing is learned."""
+    if not names:
+        return []
+    n, are = say_count(len(names), "variable"), "is" if len(names) == 1 else "are"
+    return [
+        Hypothesis(
+            "Keras does not know of some variables",
+            0.7,
+            f"{n} of the model's layers {are} made with `tf.Variable`, which Keras 3 does not track: "
+            f"{list_names(list(names))}. {'It is' if len(names) == 1 else 'They are'} not among "
+            "`model.trainable_variables`, so that no optimizer moves what was drawn at the start.",
+            "Make each with `self.add_weight(...)` (or `keras.Variable`), and look for it in "
+            "`model.trainable_variables`.",
+            UNTRACKED_CODE,
         )
     ]
 

@@ -94,6 +94,7 @@ class Facts:
         is_climbing: whether training makes an error larger, by its gradient.
         is_of_entropies: whether what is trained on is a cross-entropy, or the negative of one, by its gradient.
         untrained: names of what the models of each stream could train too, and no optimizer had been given.
+        untracked: names of what their layers hold unknown to Keras.
     """
 
     questions: Mapping[Episode, Testimony]
@@ -113,6 +114,7 @@ class Facts:
     is_climbing: bool
     is_of_entropies: bool
     untrained: Mapping[int, Sequence[str]]
+    untracked: Mapping[int, Sequence[str]]
 
 
 @dataclass(frozen=True)

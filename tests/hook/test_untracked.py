@@ -1,0 +1,73 @@
+"""What layers hold as a `tf.Variable`, which Keras 3 does not train: named, unless an optimizer is given it."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+X = np.random.default_rng(0).normal(size=(16, 4)).astype(np.float32)
+Y = X[:, :1] * 2
+
+
+class Mixer(keras.layers.Layer):
+    """Holds weights in every way in which a layer can, those that Keras knows too."""
+
+    def __init__(self):
+        super().__init__(name="mixer")
+        self.w = tf.Variable(np.eye(4, dtype=np.float32))
+        self.many = [tf.Variable(tf.ones([4])), {"deep": tf.Variable(tf.ones([4]))}]
+        self.counter = tf.Variable(0, dtype=tf.int64)
+        self.temperature = tf.Variable(1.0)
+        self.average = tf.Variable(tf.zeros([4]), trainable=False)
+        self.known = self.add_weight(shape=(4,), initializer="ones", name="known")
+        self.dense = keras.layers.Dense(4)
+
+    def call(self, x):
+        mixed = (x @ self.w) * self.many[0] * self.many[1]["deep"] * self.temperature
+        return self.dense(mixed + self.average) * self.known
+
+
+def model_of(mixer):
+    return keras.Sequential([keras.Input((4,)), mixer, keras.layers.Dense(1)])
+
+
+NAMES = ["sequential/mixer/many/0", "sequential/mixer/many/1/deep", "sequential/mixer/w"]
+
+
+def untracked(recording):
+    return [sorted(name.split("/", 1)[1] for name in table["untracked"]) for table in recording.tables.values()]
+
+
+@pytest.mark.parametrize("options", [{}, {"run_eagerly": True}], ids=["graph", "eager"])
+def test_what_keras_does_not_know_of_is_named(watch, read, options):
+    model = model_of(Mixer())
+    model.compile(optimizer="sgd", loss="mse", **options)
+    watched = watch(model)
+    model.fit(X, Y, epochs=1, verbose=0)
+    assert untracked(read(watched)) == [sorted(name.split("/", 1)[1] for name in NAMES)]
+
+
+def test_what_an_optimizer_is_given_is_not_named(watch, read):
+    mixer = Mixer()
+    model, optimizer = model_of(mixer), keras.optimizers.SGD(0.1)
+    watched = watch(model)
+    variables = [*model.trainable_variables, mixer.w]
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x) - y))
+        optimizer.apply(tape.gradient(loss, variables), variables)
+
+    step(tf.constant(X), tf.constant(Y))
+    assert untracked(read(watched)) == [["mixer/many/0", "mixer/many/1/deep"]]
+
+
+def test_a_model_of_keras_alone_has_none(watch, read):
+    model = keras.Sequential(
+        [keras.Input((4,)), keras.layers.BatchNormalization(), keras.layers.Dropout(0.1), keras.layers.Dense(1)]
+    )
+    model.compile(optimizer="adam", loss="mse")
+    watched = watch(model)
+    model.fit(X, Y, epochs=1, verbose=0)
+    assert untracked(read(watched)) == [[]]
