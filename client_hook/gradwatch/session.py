@@ -542,14 +542,14 @@ class Watch:
             loss = taken.loss if scalars.loss is None else scalars.loss
             if tf.executing_eagerly():
                 rows = [*self._columns.record(stream, entries), *tapped]
-                before = stream.before(gradients, told, Beside(rows))
+                before = stream.before(gradients, told, Beside(tapped=rows))
                 self._note_backwards(stream, taken.backwards, loss, before)
             else:
                 beside = Beside(
-                    tapped,
-                    self._columns.enter(stream, entries),
-                    loss if loss is not told.loss else None,
-                    self._replay(stream, gradients, loss),
+                    tapped=tapped,
+                    batch=self._columns.enter(stream, entries),
+                    loss=None if loss is told.loss else loss,
+                    repeat=self._replay(stream, gradients, loss),
                 )
                 before = stream.before(gradients, told, beside)
         except WANTED_ERRORS:  # ours, which the user asked for, arriving while we are here
