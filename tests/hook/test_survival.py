@@ -151,8 +151,9 @@ def test_the_hook_fails_and_training_goes_on(watch, monkeypatch, capsys, plain_w
     assert_trained(model, plain_weights)
     assert int(model.optimizer.iterations) == 8, "each step once"
     lines = [line for line in said(capsys) if "broken inside" in line]
-    assert len(lines) == 1, "said once"
-    assert "RuntimeError: broken inside · training goes on, unwatched where this happens" in lines[0]
+    n_rings = 2 if owner is Ring and name == "write" else 1  # the step's, and that in which a bad one is kept
+    assert len(lines) == len(set(lines)) == n_rings, "each said once"
+    assert all("RuntimeError: broken inside · training goes on, unwatched where this happens" in one for one in lines)
 
 
 def test_a_stranger_kind_of_optimizer_is_let_be(watch, capsys):
