@@ -68,7 +68,7 @@ format: $(DEV_STAMP) ## Rewrite the sources as the formatter wants them
 
 .PHONY: bench
 bench: $(DEV_STAMP) ## Measure what the hook costs a training step
-	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python -m benchmarks.overhead
 
 .PHONY: dist
 dist: $(DEV_STAMP) ## Build the wheel and the source archive into dist/

@@ -1,6 +1,6 @@
 """What the hook costs: step time with it, divided by step time without, in turn in one process.
 
-    python benchmarks/overhead.py [--models mlp cnn transformer tiny] [--rounds 60] [--slice 0.1] [--jit]
+    python -m benchmarks.overhead [--models mlp cnn transformer tiny] [--rounds 60] [--slice 0.1] [--jit]
 
 Each variant trains its own copy of the model with the same `tf.function` step. One *round* times every variant once, in
 an order that is shuffled anew, for a few steps (about ``--slice`` seconds); a round's ratio is variant / plain, and the
