@@ -107,6 +107,15 @@ def test_what_heals_soon_is_taken_back(stop: int, is_told: bool) -> None:
     assert [found.kind for found in engine.findings()] == (["dead_units"] if is_told else [])
 
 
+@pytest.mark.parametrize(("n_steps", "is_told"), [(300, True), (420, False)])
+def test_what_has_been_well_for_longer_than_it_was_alike_is_taken_back(n_steps: int, is_told: bool) -> None:
+    """A critic gives the same for all states until the returns differ by more than their mean."""
+    together = np.maximum(np.exp(-np.arange(n_steps) / 8.0), 1e-4)
+    critic = Run(dense(3), n_steps=n_steps, layers=LAYERS).set_loss(np.linspace(1.0, 0.2, n_steps))
+    engine = critic.draw_together([2], together, stop=200).feed()
+    assert [found.kind for found in engine.findings()] == (["dead_units"] if is_told else [])
+
+
 def test_what_was_always_alike_has_not_collapsed() -> None:
     assert not run().draw_together([0, 1, 2], 1e-3).feed().findings()
 
