@@ -52,6 +52,25 @@ def test_a_batch_of_one_says_nothing() -> None:
     assert "come in order" not in cause
 
 
+@pytest.mark.parametrize(("n_classes", "is_told"), [(2, False), (3, True), (10, True)])
+def test_batches_of_a_single_class_each(n_classes: int, is_told: bool) -> None:
+    """Two take turns in a game, real ones and false ones; classes that fill whole batches are in order."""
+    alone = np.repeat(np.arange(120)[:, None] % n_classes, BATCH, axis=1)
+    ((cause, share),) = told(run_with(alone))
+    assert ("come in order" in cause, share) == (is_told, 1.0 if is_told else None)
+
+
+@pytest.mark.parametrize(("dtype", "is_told"), [("int64", True), ("float32", False)])
+def test_updates_that_replace_the_weights_may_come_of_the_order_of_labels(dtype: str, is_told: bool) -> None:
+    run = Run(dense(3), n_steps=400, inputs=[("input", 8), ("target", 1)]).set_loss(2.3)
+    run.tensors[-1] |= {"dtype": dtype, "shape": [None]}
+    run.statistics[:, -1] = [row(batch.astype(np.float64)) for batch in batches(LABELS, 400)]
+    run.scale("update", np.where(np.arange(400) < 10, 400.0 / (1 + np.arange(400)), 5.0))
+    (found,) = run.feed().findings()
+    assert found.kind == "lr_too_high"
+    assert any("come in order" in one.cause for one in found.hypotheses[:2]) == is_told
+
+
 def test_a_series_may_come_in_order_for_good_reason() -> None:
     series = np.sin(np.arange(120 * BATCH) / 300)
     labels, floats = (

@@ -49,6 +49,13 @@ def test_each_output_is_compared_with_every_target(outputs: np.ndarray, batch: i
     assert found.hypotheses[0].cause.startswith("A broadcast compares")
 
 
+@pytest.mark.parametrize(("targets", "has_own"), [(TARGETS, True), (MEANS, False)], ids=["own", "shared"])
+def test_whether_samples_have_targets_of_their_own(targets: np.ndarray, has_own: bool) -> None:
+    """Then no broadcast is to blame, though targets are [n] and outputs [n, 1]: Keras' losses make them alike."""
+    rule = regression(targets, OUTPUTS).feed()._streams[0].shared_target
+    assert rule.has_own_targets == has_own
+
+
 @pytest.mark.parametrize(
     "healthy",
     [

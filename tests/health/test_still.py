@@ -28,6 +28,19 @@ def test_weights_that_never_move(norm: float, cause: str, batch: int) -> None:
     assert found.hypotheses[0].cause.startswith(cause)
 
 
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize("norm", [1e-9, 1.0])
+def test_weights_of_a_type_that_rounds_updates_away(kind: str, norm: float) -> None:
+    sick = run().scale("update", 1e-12).scale("gradient", norm)
+    for tensor in sick.tensors:
+        tensor["dtype"] = kind
+    (found,) = sick.feed().findings()
+    assert found.title == f"The weights have not moved in {N} steps: no update is large enough to change a {kind}"
+    assert found.hypotheses[0].cause == f"The weights are kept in {kind}, which rounds the updates away"
+    assert f'"mixed_{kind}"' in found.hypotheses[0].code
+    assert "The learning rate is too small" not in [one.cause for one in found.hypotheses]
+
+
 @pytest.mark.parametrize("batch", [1, 64])
 @pytest.mark.parametrize("every", [1, 8])
 def test_a_rate_that_came_down_to_0_too_early(batch: int, every: int) -> None:

@@ -340,6 +340,7 @@ class Engine:
             has_operations=any(state.operations for state in states),
             is_climbing=any(state.skill.is_climbing for state in states),
             is_of_entropies=any(state.skill.is_of_entropies for state in states),
+            has_own_targets=any(state.shared_target.has_own_targets for state in states),
             untrained={state.number: self._untrained[state.number] for state in self._applied()},
             untracked={state.number: self._untracked[state.number] for state in self._applied()},
         )

@@ -25,6 +25,8 @@ ROUNDING: Final = 1e-4
 """Of the multiple: by how much float32 may change it from batch to batch; measured are some millionths."""
 SPREAD_MIN: Final = 1e-3
 """Of the outputs' size: less than this apart, they are too much alike for the multiple to be known so well."""
+OWN_ROWS_MIN: Final = 10
+"""Rows off the line from which on each sample is known to have a target of its own."""
 TARGET_RANGE: Final = 1e-3
 """Of the outputs' and targets' size: batches whose target differs by more are of more than one."""
 
@@ -46,7 +48,13 @@ class SharedTargetRule:
         self._sizes: dict[int, float] = {}
         """The multiple for each batch size, times its samples: the last batch of an epoch may be smaller."""
         self._low, self._high, self._scale = math.inf, -math.inf, 0.0
+        self._n_off_line = 0
         self.episodes = self._streaks.episodes
+
+    @property
+    def has_own_targets(self) -> bool:
+        """Whether the gradient has shown often enough that samples of a batch have targets of their own."""
+        return self._n_off_line >= OWN_ROWS_MIN
 
     @staticmethod
     def _is_single(table: TensorTable) -> bool:
@@ -75,6 +83,7 @@ class SharedTargetRule:
         known = self._sizes.setdefault(int(size), multiple)
         is_line = abs(multiple - known) <= ROUNDING * known
         if not is_line:
+            self._n_off_line += 1
             self._sizes = {int(size): multiple}
             self._low, self._high, self._scale = math.inf, -math.inf, 0.0
         self._low, self._high = min(self._low, target), max(self._high, target)

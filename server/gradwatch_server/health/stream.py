@@ -117,7 +117,9 @@ class Stream:
         self.stale = Stale(table)
         self.operation_rule = OperationRule(number, operations)
         self.skill = SkillRule(number, table)
-        self.rules = _make_rules(number, table, operations, self.operation_rule, self.skill)
+        self.shared_target = SharedTargetRule(number, table)
+        known = (self.skill, self.shared_target)
+        self.rules = _make_rules(number, table, operations, self.operation_rule, known)
         self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []
         self._archived_outliers = earlier.outliers() if earlier is not None else []
@@ -222,7 +224,11 @@ class Stream:
 
 
 def _make_rules(
-    number: int, table: TensorTable, operations: tuple[Operation, ...], operation_rule: OperationRule, skill: SkillRule
+    number: int,
+    table: TensorTable,
+    operations: tuple[Operation, ...],
+    operation_rule: OperationRule,
+    known: tuple[_Rule, ...],
 ) -> tuple[_Rule, ...]:
     harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
     broken: tuple[_Rule, ...] = (
@@ -252,10 +258,9 @@ def _make_rules(
         UndoneRule(number, table),
         StandingRule(number, table),
         DroppedRule(number, table),
-        SharedTargetRule(number, table),
         UnheardRule(number, table),
         MismatchRule(number, table, operations),
-        skill,
+        *known,
         StarvedRule(number, table),
         ForgettingRule(number, table),
         MissingRule(number, table),

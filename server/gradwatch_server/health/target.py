@@ -20,6 +20,8 @@ GIVEN_SHARE: Final = 0.1
 TWO_VALUES: Final = 1e-3
 """Labels of 0 and 1 have a variance of p (1 - p), to this share: what is learned of them is no mean."""
 
+KINDS_MIN: Final = 3
+"""Labels that fill whole batches, from which on they are classes in order: real and false ones are two."""
 ORDER_ROWS_MIN: Final = 20
 """Captured rows from which on the share that lies between batches is known."""
 SAMPLES_MIN: Final = 4
@@ -125,6 +127,7 @@ class TargetOrder:
         self._sizes = np.array([math.prod(table.shapes[column][1:]) for column in targets])  # of a sample, 0: unknown
         self._n_rows = np.zeros(len(targets), np.int64)
         self._sums = np.zeros((len(targets), 4))  # of the means, their squares, the variances, the samples
+        self._alone: list[set[float]] = [set() for _ in targets]  # labels that filled a batch
 
     def feed(self, block: Block) -> None:
         """Takes rows; those in which the targets were not looked at say nothing."""
@@ -137,6 +140,9 @@ class TargetOrder:
         mean, std, n_samples = np.moveaxis(np.where(is_known[:, :, None], found, 0), 2, 0)
         self._sums += np.stack([mean, np.square(mean), np.square(std), n_samples], axis=2).sum(axis=0)
         self._n_rows += is_known.sum(axis=0)
+        for place, labels in enumerate(self._alone):
+            if "int" in self._dtypes[place] and len(labels) < KINDS_MIN:
+                labels.update(mean[is_known[:, place] & (std[:, place] == 0), place].tolist())
 
     @property
     def is_of_labels(self) -> bool:
@@ -148,7 +154,8 @@ class TargetOrder:
 
         NaN, 0 and False while nothing is known.
         """
-        known = np.flatnonzero((self._n_rows >= ORDER_ROWS_MIN) & (self._sums[:, 2] > 0))
+        is_varied = (self._sums[:, 2] > 0) | np.array([len(labels) >= KINDS_MIN for labels in self._alone], bool)
+        known = np.flatnonzero((self._n_rows >= ORDER_ROWS_MIN) & is_varied)
         if not len(known):
             return math.nan, 0.0, False
         total, square, within, n_samples = (self._sums[known] / self._n_rows[known, None]).T

@@ -46,6 +46,7 @@ __all__ = [
     "advise_still",
     "advise_target_spread",
     "advise_undone",
+    "weight_type",
 ]
 
 LOGIT_CODE: Final = """\
@@ -220,14 +221,13 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
         return sorted(
             [_penalty(), *advise_columns(scene), *advise_steps(scene)], key=lambda hypothesis: -hypothesis.confidence
         )
+    is_of_ranks = lead.is_other_rank and not scene.facts.has_own_targets
+    differ = "Here targets and outputs differ in their number of dimensions. " if is_of_ranks else ""
     found = [
         *advise_columns(scene),
         *advise_target_spread(lead.guess),
-        _broadcast(
-            0.75 if lead.is_other_rank else 0.2,
-            "Here targets and outputs differ in their number of dimensions. " if lead.is_other_rank else "",
-        ),
-        advise_labels("the mean of its targets", 0.2 if lead.is_other_rank else 0.45),
+        *([] if scene.facts.has_own_targets else [_broadcast(0.75 if is_of_ranks else 0.2, differ)]),
+        advise_labels("the mean of its targets", 0.2 if is_of_ranks else 0.45),
         *advise_steps(scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
@@ -414,8 +414,22 @@ SAME_LOSS: Final = 1e-3
 """How near two medians of 20 losses are where every step may see the same data: then gradients are the same as well."""
 
 
+HALF_TYPES: Final = {"bfloat16": 256, "float16": 2048}
+"""Types in which a weight is half as long, and the part of itself that it can just change by: one in so many."""
+
+MIXED_CODE: Final = """\
+tf.keras.mixed_precision.set_global_policy("mixed_{kind}")       # computes in {kind}, keeps the weights in float32"""
+
+
+def weight_type(lead: Still) -> str:
+    """The type in which the weights are kept; float32 where they are of several."""
+    table = lead.table
+    kinds = set() if table is None else {table.dtypes[column] for column in table.weight.tolist()}
+    return kinds.pop() if len(kinds) == 1 else "float32"
+
+
 def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
-    """Causes of weights that stand still: no gradient to speak of, or no rate."""
+    """Causes of weights that stand still: no gradient to speak of, no rate, or a type that is too short."""
     rate = scene.learning_rate
     is_flat = lead.gradient_norm < SMALL_NORM
     if rate == 0:
@@ -429,6 +443,18 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         OUTPUT_CODE,
     )
     said = "" if rate is None else f" of {say_number(rate)}"
+    kind = weight_type(lead)
+    if kind in HALF_TYPES:
+        short = Hypothesis(
+            f"The weights are kept in {kind}, which rounds the updates away",
+            0.9,
+            f"A {kind} changes by one part in {HALF_TYPES[kind]:,} of itself or not at all, and an update is usually a "
+            "thousandth of its weight or less. What the optimizer keeps beside the weights (Adam's averages) is "
+            "rounded just so.",
+            f"Compute in {kind} and keep the weights in float32: the policy `mixed_{kind}` in place of `{kind}`.",
+            MIXED_CODE.format(kind=kind),
+        )
+        return [short, output] if is_flat else [short]
     small = Hypothesis(
         "The learning rate is too small",
         0.3 if is_flat else 0.85,

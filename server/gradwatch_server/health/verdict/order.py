@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from gradwatch_server.health.episode import Episode, Flat, Plateau, Vanishing
+from gradwatch_server.health.episode import Episode, Flat, Plateau, Rate, Vanishing
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.scene import Facts
 
@@ -15,8 +15,9 @@ ORDERED_SHARE: Final = 0.5
 """From here on more of what tells targets apart lies between batches than within them. Of shuffled data it is one
 part in as many as a batch has samples."""
 
-_TROUBLES: Final = (Flat, Plateau, Vanishing)
-"""What comes of learning one kind after another: units that die, a loss that stands, gradients that fade."""
+_TROUBLES: Final = (Flat, Plateau, Rate, Vanishing)
+"""What comes of learning one kind after another: units that die, a loss that stands, gradients that fade, and updates
+that go all one way, and are as large as weights."""
 
 _CODE: Final = """\
 # Arrays: fit shuffles them by itself, unless shuffle=False
@@ -31,7 +32,7 @@ def with_order(finding: Finding, lead: Episode, facts: Facts) -> Finding:
     if order is None or not isinstance(lead, _TROUBLES):
         return finding
     share, n_samples, is_label = order.read()
-    if not share > ORDERED_SHARE:
+    if not share > ORDERED_SHARE or (isinstance(lead, Rate) and not is_label):
         return finding
     what = "labels" if is_label else "targets"
     # Series come in order by their nature, and what is learned of its own guesses drifts; labels do neither.

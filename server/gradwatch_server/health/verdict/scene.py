@@ -93,6 +93,7 @@ class Facts:
         has_operations: whether single operations are looked at at all: not in steps that run eagerly.
         is_climbing: whether training makes an error larger, by its gradient.
         is_of_entropies: whether what is trained on is a cross-entropy, or the negative of one, by its gradient.
+        has_own_targets: whether samples of a batch have targets of their own, by the gradient of their outputs.
         untrained: names of what the models of each stream could train too, and no optimizer had been given.
         untracked: names of what their layers hold unknown to Keras.
     """
@@ -113,6 +114,7 @@ class Facts:
     has_operations: bool
     is_climbing: bool
     is_of_entropies: bool
+    has_own_targets: bool
     untrained: Mapping[int, Sequence[str]]
     untracked: Mapping[int, Sequence[str]]
 
