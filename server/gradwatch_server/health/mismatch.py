@@ -27,6 +27,8 @@ __all__ = ["MismatchRule"]
 SIGMOID_RANGES: Final = ((0.5, 1 / (1 + math.exp(-1))), (-0.5, -1 / (1 + math.e)))
 """sigmoid(p) - y for p in [0, 1]: with y = 0, and with y = 1."""
 TOLERANCE: Final = 1e-3
+ROUNDING: Final = 1e-6
+"""A softmax over one unit gives 0.9999999 on some processors."""
 BOUND_LIMIT: Final = 1e-3
 """A bound below a logarithm that keeps probabilities from 0 is no larger."""
 REACH_LIMIT: Final = 12.0
@@ -75,7 +77,7 @@ class MismatchRule:
             return
         elif self._function == "softmax" and self._table.shapes[self._output][-1:] == (1,):
             low, high = self._read(block, self._output, "min", "max")
-            is_one = np.asarray((low == 1) & (high == 1))
+            is_one = np.asarray((np.abs(low - 1) <= ROUNDING) & (np.abs(high - 1) <= ROUNDING))
             self._step(block, MismatchKind.SOFTMAX_OF_ONE, np.isfinite(low), is_one)
         elif self._function == "sigmoid" and self._signal >= 0 and self._table.functions[self._signal] is None:
             low, high, size = self._read(block, self._signal, "min", "max", "n_elements")
