@@ -354,8 +354,16 @@ def test_a_loss_at_the_variance_of_the_targets(batch: int, every: int) -> None:
 
 
 def test_targets_of_another_rank_than_the_outputs_are_broadcast() -> None:
-    (found,) = mean_guesser(rank=1).feed().findings()
+    sick = mean_guesser(rank=1)
+    sick.statistics[:, sick.columns("backprop", [3])] = np.nan
+    (found,) = sick.feed().findings()
     assert causes(found)[0] == "A broadcast compares each prediction with every target"
+
+
+def test_not_where_the_gradient_shows_that_each_sample_has_a_target_of_its_own() -> None:
+    (found,) = mean_guesser(rank=1).feed().findings()
+    assert causes(found)[0].startswith("The labels do not belong")
+    assert not any("broadcast" in cause for cause in causes(found))
 
 
 @pytest.mark.parametrize("level", [0.3, 0.9, 1.1, 4.0])
