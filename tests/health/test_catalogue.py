@@ -21,10 +21,13 @@ LONG = {
     "slate dpp",
     "taxonomy ball",
     "tokamak disrupt",
+    "ticket routing again",
     "tsdf shape",
     "wind farm power",
 }
-NEWEST = {case.family: name for name, case in BROKEN.items() if not case.gap and name not in LONG}
+ROUNDED = {"antimicrobial peptides"}
+"""How the processor rounds decides how they fail to learn: what is told here may be told otherwise there."""
+NEWEST = {case.family: name for name, case in BROKEN.items() if not case.gap and name not in LONG | ROUNDED}
 
 
 def marked(name: str) -> Any:
@@ -37,7 +40,7 @@ def marked(name: str) -> Any:
 
 
 def test_what_is_left_out_is_there() -> None:
-    assert BROKEN.keys() >= LONG
+    assert BROKEN.keys() >= LONG | ROUNDED
 
 
 @pytest.mark.parametrize("name", [marked(name) for name in BROKEN])

@@ -71,6 +71,7 @@ LONG = {
     "weave restarts",
     "wind diffusion",
     "wind gan",
+    "wind rose",
 }
 
 

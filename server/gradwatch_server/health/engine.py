@@ -55,7 +55,7 @@ __all__ = ["Engine"]
 
 HEALED_STEPS: Final = 100
 """Some trainings find their way out of a plateau on which nothing is told apart yet: what was over so soon, or has been
-well for longer than it lasted, and is no guessing, was no trouble."""
+over for as long, and is no guessing, was no trouble."""
 ROWS_LIMIT: Final = 1_024
 """Rows looked at together: bounds the memory of a large replay."""
 
@@ -410,7 +410,7 @@ class Engine:
             if isinstance(episode, Collapsed) and not episode.is_open:
                 n_steps = episode.last_step - episode.first_step
                 n_since = self._streams[episode.stream].last_step - episode.last_step
-                episode.has_healed = not is_stuck and n_steps < max(HEALED_STEPS, n_since)
+                episode.has_healed = not is_stuck and (n_steps < HEALED_STEPS or n_since >= HEALED_STEPS)
 
     def _order_optimizers(self, episodes: Sequence[Episode]) -> None:
         """Of several optimizers in a step each has a forward pass and a loss, and what the first breaks the next meets.
