@@ -22,7 +22,7 @@ from gradwatch.intake import Entry
 from gradwatch.probe import Stream
 from gradwatch.protocol import Message, columns_message
 from gradwatch.ring import Ring
-from gradwatch.tap import Tapped
+from gradwatch.tap import Tapped, keys_of
 
 __all__ = ["Batch", "ColumnLog"]
 
@@ -53,12 +53,8 @@ class ColumnLog:
         known = self._known(stream, entries)
         if not known:
             return None
-        return Batch(
-            [(entry.tap.kind, entry.tap.tensor) for entry in known],
-            [entry.values for entry in known],
-            [self._columns_of(stream, entry) if entry.has_rows else None for entry in known],
-            self._cadence,
-        )
+        keys, columns = self._layout(stream, known)
+        return Batch(keys, [entry.values for entry in known], columns, self._cadence)
 
     def record(self, stream: Stream, entries: Sequence[Entry]) -> list[Tapped]:
         """Takes the statistics of what enters the stream's next step, which runs eagerly, and keeps its columns.
@@ -76,8 +72,7 @@ class ColumnLog:
         key = (stream.index, tuple((entry.tap.tensor, entry.has_rows) for entry in known))
         if key not in self._run_eagerly:
             # Traced once: what it closes over does not change, and the tensors come as arguments.
-            keys = [(entry.tap.kind, entry.tap.tensor) for entry in known]
-            columns = [self._columns_of(stream, entry) if entry.has_rows else None for entry in known]
+            keys, columns = self._layout(stream, known)
 
             def measure(values: Sequence[Tensor]) -> Tensor:
                 batch = Batch(keys, values, columns, self._cadence)
@@ -87,12 +82,17 @@ class ColumnLog:
             self._run_eagerly[key] = tf.function(measure, reduce_retracing=True, autograph=False)
         with statistic.apart():
             block = self._run_eagerly[key]([entry.values for entry in known])
-        return [Tapped([(entry.tap.kind, entry.tap.tensor) for entry in known], block)]
+        return [Tapped(keys_of(entry.tap for entry in known), block)]
 
     def _known(self, stream: Stream, entries: Sequence[Entry]) -> list[Entry]:
         """Those in the stream's table, floating ones first."""
         known = [entry for entry in entries if stream.find_tap(entry.tap) is not None]
         return sorted(known, key=lambda entry: entry.values.dtype.is_integer)
+
+    def _layout(self, stream: Stream, known: Sequence[Entry]) -> tuple[list[tuple[str, str]], list[_Columns | None]]:
+        """What a `Batch` of them is made of, beside their values."""
+        columns = [self._columns_of(stream, entry) if entry.has_rows else None for entry in known]
+        return keys_of(entry.tap for entry in known), columns
 
     def take(self, now: float, n_streams: int, *, is_last: bool) -> list[Message]:
         """The ``columns`` messages (``seq`` 0) that are ripe.

@@ -29,8 +29,3 @@ class GraphMemo:
         if key not in names:
             names[key] = [tensor.name for tensor in make()]
         return [graph.get_tensor_by_name(name) for name in names[key]]
-
-    def clear(self) -> None:
-        """Forgets what was computed in the graph being traced: what it was computed from has changed."""
-        if not tf.executing_eagerly():
-            self._names.pop(tf.compat.v1.get_default_graph(), None)

@@ -18,7 +18,6 @@ from gradwatch import statistic
 from gradwatch.cadence import Cadence
 from gradwatch.eager import EagerReplay
 from gradwatch.glance import Glance, as_scalar
-from gradwatch.memo import GraphMemo
 from gradwatch.operation import Operation, find_operations, operation_block
 from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
@@ -48,7 +47,6 @@ class Clock:
 
     def __init__(self) -> None:
         self.step = _counter("gradwatch_step", -1)
-        self._memo = GraphMemo()
 
     def read(self) -> int:
         """The newest step that has begun; from any thread."""
@@ -56,19 +54,14 @@ class Clock:
 
     def peek(self, last: Any) -> Tensor:
         """The step that `tick` is going to give; updates nothing."""
-
-        def find() -> list[Tensor]:
-            now = self.step.read_value()
-            return [now + tf.cast(last.read_value() == now, tf.int64)]
-
-        return self._memo.get(id(last), find)[0]
+        now = self.step.read_value()
+        return now + tf.cast(last.read_value() == now, tf.int64)
 
     def tick(self, last: Any) -> Tensor:
         """The step of an ``apply`` to variables whose last step is in the variable ``last``; updates both."""
         step = self.peek(last)
         self.step.assign(step)
         last.assign(step)
-        self._memo.clear()
         return step
 
 
@@ -215,6 +208,8 @@ class Stream:
         self._slots = {operation.name: i for i, operation in enumerate(self.operations)}
         self.slots = tuple(slots)
         self.states = dict(states or {}) if "weight" in self.kinds else {}
+        of_weights = [kind for kind in ("weight", "update") if kind in self.kinds]
+        self._part_kinds = (*of_weights, *["slot"] * bool(self.slots), *["weight"] * bool(self.states))
         n_kept = len(self.slots) + len(self.states)
         self.n_tensors = len(self.kinds) * len(self.variables) + n_kept + len(self.taps)
         self.skips_nonfinite = skips_nonfinite
@@ -346,14 +341,14 @@ class Stream:
 
     def _pass_by(self, begun: _Begun) -> list[Tensor]:
         """The same where nothing is: norms alone."""
-        _, _, _, dense, _, beside, glance = begun
+        dense, beside, glance = begun.dense, begun.beside, begun.glance
         found = statistic.light_rows(glance.of_gradients(), [self.sizes[place] for place in dense])
         block = _placed(found, list(dense), _missing(len(self.variables)))
         rows = beside.rows
         if rows is None:
             batch = beside.batch
             rows = self._tap_block([] if batch is None else [Tapped(batch.keys, batch.glance(glance.of_others()))])
-        wanted = [tf.constant(False)] * self._n_parts
+        wanted = [tf.constant(False)] * len(self._part_kinds)
         kept = [] if is_under_xla() or "update" not in self.kinds else keep_nothing(self.variables)
         rest = _end_to_end(rows, self._no_operations())
         return [block, rest, tf.constant(True), tf.constant(False), *wanted, *kept]
@@ -448,17 +443,13 @@ class Stream:
         wanted = self._wanted(is_due)
         return *wanted, *self._keep(wanted)
 
-    @property
-    def _n_parts(self) -> int:
-        return len({"weight", "update"}.intersection(self.kinds)) + bool(self.slots) + bool(self.states)
-
     def _wanted(self, is_due: Tensor) -> list[Tensor]:
-        kinds: list[str] = [kind for kind in ("update", "weight") if kind in self.kinds]
-        kinds += ["slot"] * bool(self.slots) + ["weight"] * bool(self.states)
-        return [is_due & self._cadence.is_on(kind) for kind in kinds]
+        return [is_due & self._cadence.is_on(kind) for kind in self._part_kinds]
 
     def _keep(self, wanted: Sequence[Tensor]) -> list[Tensor]:
-        return keep_where(wanted[0], self.variables) if "update" in self.kinds else []
+        if "update" not in self._part_kinds:
+            return []
+        return keep_where(wanted[self._part_kinds.index("update")], self.variables)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
@@ -472,10 +463,13 @@ class Stream:
     def _parts(self, weights: Sequence[Tensor]) -> list[Part]:
         """What is wanted of weights, of updates, of slots and of states, which lie one behind another."""
         n, n_slots = len(self.variables), len(self.slots)
-        wanted, kept = iter(weights[: self._n_parts]), weights[self._n_parts :]
-        update = [Part(0, n, next(wanted), kept)] if "update" in self.kinds else []
-        parts = [Part(0, n, next(wanted))] if "weight" in self.kinds else []
-        parts += update
+        n_parts = len(self._part_kinds)
+        wanted, kept = iter(weights[:n_parts]), weights[n_parts:]
+        parts = []
+        if "weight" in self.kinds:
+            parts.append(Part(0, n, next(wanted)))
+        if "update" in self.kinds:
+            parts.append(Part(0, n, next(wanted), kept))
         if self.slots:
             parts.append(Part(n, n_slots, next(wanted)))
         if self.states:

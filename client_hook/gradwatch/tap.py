@@ -17,7 +17,7 @@ import tensorflow as tf
 from gradwatch import statistic
 from gradwatch.protocol import Message
 
-__all__ = ["Tap", "Tapped", "Taps", "Waiting", "enclosing_graphs", "is_visible", "unique_taps"]
+__all__ = ["Tap", "Tapped", "Taps", "Waiting", "enclosing_graphs", "is_visible", "keys_of", "unique_taps"]
 
 GRAPHS_MAX: Final = 16
 """Graphs whose rows are kept: a forward pass that no ``apply`` follows in its graph must not be kept for ever."""
@@ -161,20 +161,21 @@ def _measure(kept: dict[Tap, Tensor | _Kept], *, is_here: bool) -> list[Tapped |
     tensors = {tap: row for tap, row in kept.items() if isinstance(row, _Kept)}
     found: list[Tapped | Waiting] = []
     if rows:
-        found.append(Tapped(_keys(rows), tf.stack(list(rows.values()))))
+        found.append(Tapped(keys_of(rows), tf.stack(list(rows.values()))))
     waits = is_here and sum(statistic.estimate_size(tap.shape) for tap in tensors) <= WAITING_ELEMENTS_MAX
     for taps in _together(tensors, len(tensors) if waits else TOGETHER_MAX):
         some, outputs = [tensors[tap].tensor for tap in taps], [tap.output for tap in taps]
         if waits:
-            found.append(Waiting(_keys(taps), some, outputs))
+            found.append(Waiting(keys_of(taps), some, outputs))
             continue
         with some[0].graph.as_default(), statistic.apart():
             block = statistic.layer_rows_where(tensors[taps[0]].is_due(), some, outputs)
-        found.append(Tapped(_keys(taps), block))
+        found.append(Tapped(keys_of(taps), block))
     return found
 
 
-def _keys(taps: Iterable[Tap]) -> list[tuple[str, str]]:
+def keys_of(taps: Iterable[Tap]) -> list[tuple[str, str]]:
+    """Kind and name of each tap."""
     return [(tap.kind, tap.tensor) for tap in taps]
 
 

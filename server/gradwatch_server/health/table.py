@@ -108,6 +108,12 @@ class TensorTable:
         """Whether anything is computed in float16."""
         return "float16" in self.dtypes
 
+    @property
+    def weight_type(self) -> str:
+        """The type in which weights are kept; float32 where they are of several."""
+        kinds = {self.dtypes[column] for column in self.weight.tolist()}
+        return kinds.pop() if len(kinds) == 1 else "float32"
+
     def dtype_of_layer(self, layer: str | None) -> str | None:
         """The dtype that a layer computes in, as far as its outputs tell."""
         return next((self.dtypes[column] for column in self.activation if self.layers[column] == layer), None)

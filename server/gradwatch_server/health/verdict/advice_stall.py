@@ -25,7 +25,7 @@ from gradwatch_server.health.verdict.advice_growth import (
 from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, PADDING_CODE
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
 from gradwatch_server.health.verdict.operation import say_noun, say_place
-from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.scene import Scene, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number
 
 __all__ = [
@@ -46,7 +46,6 @@ __all__ = [
     "advise_still",
     "advise_target_spread",
     "advise_undone",
-    "weight_type",
 ]
 
 LOGIT_CODE: Final = """\
@@ -421,13 +420,6 @@ MIXED_CODE: Final = """\
 tf.keras.mixed_precision.set_global_policy("mixed_{kind}")       # computes in {kind}, keeps the weights in float32"""
 
 
-def weight_type(lead: Still) -> str:
-    """The type in which the weights are kept; float32 where they are of several."""
-    table = lead.table
-    kinds = set() if table is None else {table.dtypes[column] for column in table.weight.tolist()}
-    return kinds.pop() if len(kinds) == 1 else "float32"
-
-
 def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
     """Causes of weights that stand still: no gradient to speak of, no rate, or a type that is too short."""
     rate = scene.learning_rate
@@ -443,7 +435,7 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         OUTPUT_CODE,
     )
     said = "" if rate is None else f" of {say_number(rate)}"
-    kind = weight_type(lead)
+    kind = table_of(lead).weight_type
     if kind in HALF_TYPES:
         short = Hypothesis(
             f"The weights are kept in {kind}, which rounds the updates away",

@@ -22,7 +22,6 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_still,
     advise_undone,
     advise_zero_output,
-    weight_type,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
@@ -228,8 +227,9 @@ def tell_still(lead: Still, scene: Scene) -> Finding:
         return _tell_slow(lead, scene)
     n_steps = lead.last_step - lead.first_step + 1
     first, rate = say_step(lead.first_step), scene.learning_rate
+    kind = table_of(lead).weight_type
     how_long = f"since {first}" if lead.has_moved else f"in {n_steps:,} steps"
-    why = "the learning rate is 0" if rate == 0 else f"no update is large enough to change a {weight_type(lead)}"
+    why = "the learning rate is 0" if rate == 0 else f"no update is large enough to change a {kind}"
     title = f"The weights have not moved {how_long}: {why}"
     if lead.closed_step is not None:
         since = f"from {first} " if lead.has_moved else ""
@@ -238,7 +238,7 @@ def tell_still(lead: Still, scene: Scene) -> Finding:
     evidence = scene.evidence(
         f"From {say_step(lead.first_step)} on no kernel's update was more than {say_number(lead.ratio)} of its "
         f"weights, where {USUAL_RATIO:g} is usual and float32 can tell {say_number(RATIO_LIMIT)}. They are kept in "
-        f"{weight_type(lead)}. The global "
+        f"{kind}. The global "
         f"gradient norm was about {say_number(lead.gradient_norm)}"
         + (f", the learning rate {say_number(rate)}." if rate is not None else "."),
         ratio=lead.ratio,
