@@ -148,8 +148,7 @@ class Stream:
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
-        untrained: names of what the models of these variables could train, and no optimizer has been given yet.
-        untracked: names of what layers of theirs hold as a `tf.Variable` that Keras does not train.
+        setup: how the training is set up beside its tensors, ``untrained untracked settings`` of the protocol.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
 
@@ -185,8 +184,7 @@ class Stream:
         slots: Sequence[Slot] = (),
         states: Mapping[str, Any] | None = None,
         is_left_out: Sequence[bool] | None = None,
-        untrained: Sequence[str] = (),
-        untracked: Sequence[str] = (),
+        setup: Mapping[str, Any] | None = None,
         follows: Stream | None = None,
         replica: int | None = None,
     ) -> None:
@@ -198,8 +196,7 @@ class Stream:
         self.kinds = tuple(kinds)
         self.variables = tuple(resource_of(variable) for variable in variables)
         self._is_left_out = tuple(is_left_out or [False] * len(self.variables))
-        self._untrained = tuple(untrained)
-        self._untracked = tuple(untracked)
+        self._setup = {"untrained": [], "untracked": [], "settings": {}} | dict(setup or {})
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
@@ -241,8 +238,7 @@ class Stream:
             "scalars": list(self.SCALARS),
             "operations": [operation._asdict() for operation in self.operations],
             "statistics": list(STATISTICS),
-            "untrained": list(self._untrained),
-            "untracked": list(self._untracked),
+            **self._setup,
         }
         return message if seq is None else message | {"seq": seq}
 

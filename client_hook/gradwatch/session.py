@@ -68,6 +68,7 @@ from gradwatch.target import (
     describe_targets,
     layer_paths,
     name_of,
+    optimizer_settings,
     running_states,
     sort_targets,
     trainable_variables,
@@ -632,7 +633,7 @@ class Watch:
                     optimizer=self._label(key, optimizer, variables) + ("" if number is None else f"@replica_{number}"),
                     variables=[replica.own(variable) for variable in found],
                     is_left_out=is_left_out,
-                    untrained=self._untrained(variables, names) if number is None else (),
+                    setup=self._setup(optimizer, variables, names) if number is None else None,
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in kinds],
                     taps=(),
@@ -669,8 +670,7 @@ class Watch:
                     optimizer=self._label(key, optimizer, variables),
                     variables=found,
                     is_left_out=is_left_out,
-                    untrained=self._untrained(variables, names),
-                    untracked=self._untracked(variables),
+                    setup=self._setup(optimizer, variables, names),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
@@ -694,6 +694,16 @@ class Watch:
         """The watched models that train some of these variables."""
         ids = set(map(id, variables))
         return [model for model in self._models if ids.intersection(map(id, trainable_variables(model)))]
+
+    def _setup(self, optimizer: Any, variables: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+        """How this training is set up, beside its tensors: as in the ``tensors`` message of the protocol."""
+        inner = getattr(optimizer, "inner_optimizer", optimizer)
+        settings = {"class": type(inner).__name__, **optimizer_settings(inner)}
+        return {
+            "untrained": self._untrained(variables, names),
+            "untracked": self._untracked(variables),
+            "settings": {key: value for key, value in settings.items() if 0 < len(str(value)) <= 200},
+        }
 
     def _untrained(self, variables: Sequence[Any], names: Sequence[str]) -> list[str]:
         """Names of what the models that train these variables could train too, and no stream has."""

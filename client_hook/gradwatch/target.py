@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import platform
@@ -22,6 +21,7 @@ __all__ = [
     "describe_targets",
     "layer_paths",
     "name_of",
+    "optimizer_settings",
     "running_states",
     "sort_targets",
     "trainable_variables",
@@ -132,16 +132,23 @@ def running_states(models: Sequence[Any], variables: Sequence[Any]) -> dict[str,
     return found
 
 
+def optimizer_settings(optimizer: Any) -> dict[str, Any]:
+    """What an optimizer was made with, as far as it is a number, a word or a yes or no; not its name."""
+    try:
+        with tf.init_scope():  # it may read a variable
+            config = optimizer.get_config()
+    except Exception:  # a custom optimizer may not know its own configuration
+        return {}
+    return {key: value for key, value in config.items() if key != "name" and isinstance(value, (bool, int, float, str))}
+
+
 def describe_targets(models: Sequence[Any], optimizers: Sequence[Any]) -> dict[str, Any]:
     """What is known of the run without asking: the optimizer and its settings, the model's size."""
     known = list(optimizers) + [model.optimizer for model in models if getattr(model, "optimizer", None) is not None]
     config: dict[str, Any] = {}
     for optimizer in known[:1]:
         config["optimizer"] = type(optimizer).__name__
-        with contextlib.suppress(Exception):  # a custom optimizer may not know its own configuration
-            for key, value in optimizer.get_config().items():
-                if key != "name" and isinstance(value, (bool, int, float, str)):
-                    config[f"optimizer.{key}"] = value
+        config |= {f"optimizer.{key}": value for key, value in optimizer_settings(optimizer).items()}
     for model in models[:1]:
         config["model"] = model.name
         if _is_whole(model):

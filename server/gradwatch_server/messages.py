@@ -216,6 +216,7 @@ class Tensors(_Logged):
     statistics: Annotated[list[Name], Field(max_length=100)] = list(protocol.FIRST_STATISTICS)
     untrained: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] = []
     untracked: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] = []
+    settings: Annotated[dict[Name, bool | int | float | Name], Field(max_length=100)] = {}
 
 
 class Rows(_Logged):

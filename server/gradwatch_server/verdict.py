@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from gradwatch import protocol
-from gradwatch_server.health import Baseline, Course, Engine
+from gradwatch_server.health import Baseline, Course, Engine, Setup
 from gradwatch_server.messages import Frame, StreamTable, read_frame
 from gradwatch_server.store import Store
 from gradwatch_server.store.baseline import find_healthy_before, list_differences
@@ -70,8 +70,7 @@ class _Patient:
                     fields.tensors,
                     fields.scalars,
                     operations=fields.operations,
-                    untrained=fields.untrained,
-                    untracked=fields.untracked,
+                    setup=Setup(fields.untrained, fields.untracked, fields.settings),
                 )
         elif frame.type == "rows" and (fields.n_rows or fields.origins):
             self.engine.feed_rows(

@@ -91,6 +91,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "statistics": list(protocol.STATISTICS),
         "untrained": ["head/kernel"],
         "untracked": ["mixer/w"],
+        "settings": {"class": "Adam", "learning_rate": 0.001, "use_ema": False, "ema_overwrite_frequency": 100},
     },
     "rows": rows_message(
         seq=1,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
-from gradwatch_server.health import Engine
+from gradwatch_server.health import Engine, Setup
 
 BATCH = 64
 COLUMN = {name: place for place, name in enumerate(STATISTICS)}
@@ -74,6 +74,8 @@ class Run:
     """Names of variables that the model could train too."""
     untracked: tuple[str, ...] = ()
     """Names of variables that its layers hold unknown to Keras."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """What the optimizer was made with."""
     operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)
     steps: np.ndarray = field(init=False)
@@ -310,8 +312,7 @@ class Run:
             self.tensors,
             list(SCALARS),
             operations=self.operations,
-            untrained=self.untrained,
-            untracked=self.untracked,
+            setup=Setup(self.untrained, self.untracked, self.settings),
         )
         return engine
 

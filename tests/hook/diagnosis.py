@@ -3,7 +3,7 @@
 import inspect
 from pathlib import Path
 
-from gradwatch_server.health import Engine
+from gradwatch_server.health import Engine, Setup
 
 
 def announce(recording):
@@ -16,8 +16,7 @@ def announce(recording):
             table["tensors"],
             table["scalars"],
             operations=table["operations"],
-            untrained=table["untrained"],
-            untracked=table["untracked"],
+            setup=Setup(table["untrained"], table["untracked"], table["settings"]),
         )
     return engine
 

@@ -46,6 +46,7 @@ from gradwatch_server.health.operation_table import Operation, find_lone_softmax
 from gradwatch_server.health.plateau import PlateauRule, compare_level, count_classes
 from gradwatch_server.health.relapse import RelapseRule
 from gradwatch_server.health.runaway import RunawayRule
+from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.start import read_kernels
 from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
@@ -89,8 +90,7 @@ class Engine:
         self._baseline = baseline
         self._streams: dict[int, Stream] = {}
         self._scalar_rules: dict[tuple[int, str], LossRules] = {}
-        self._untrained: dict[int, tuple[str, ...]] = {}
-        self._untracked: dict[int, tuple[str, ...]] = {}
+        self._setups: dict[int, Setup] = {}
         self._columns: dict[tuple[int, str], InputColumns] = {}
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
@@ -124,8 +124,7 @@ class Engine:
         scalars: Sequence[str],
         *,
         operations: Sequence[Mapping[str, Any]] = (),
-        untrained: Sequence[str] = (),
-        untracked: Sequence[str] = (),
+        setup: Setup = Setup(),  # noqa: B008  (it cannot be changed)
     ) -> None:
         """Announces a stream, or its changed tensor table: then its rules start anew and its findings stay.
 
@@ -135,11 +134,9 @@ class Engine:
             tensors: as in the ``tensors`` message of docs/contract.md.
             scalars: names of the scalars in its rows.
             operations: the risky operations in its rows, as in the ``tensors`` message.
-            untrained: names of what its models could train, and no optimizer had been given by then.
-            untracked: names of what their layers hold unknown to Keras, which therefore nobody trains.
+            setup: how the training is set up beside them.
         """
-        self._untrained[stream] = tuple(untrained)
-        self._untracked[stream] = tuple(untracked)
+        self._setups[stream] = setup
         table, ops = TensorTable.from_message(tensors), Operation.table(operations)
         known = self._streams.get(stream)
         now = table.names, table.kinds, ops
@@ -341,8 +338,7 @@ class Engine:
             is_climbing=any(state.skill.is_climbing for state in states),
             is_of_entropies=any(state.skill.is_of_entropies for state in states),
             has_own_targets=any(state.shared_target.has_own_targets for state in states),
-            untrained={state.number: self._untrained[state.number] for state in self._applied()},
-            untracked={state.number: self._untracked[state.number] for state in self._applied()},
+            setups={state.number: self._setups[state.number] for state in self._applied()},
         )
         self._complete(self._questions)
         self._note_healed(self._questions)

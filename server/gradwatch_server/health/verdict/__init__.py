@@ -47,6 +47,7 @@ from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
 from gradwatch_server.health.verdict.advice_misfit import advise_shrunk
+from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
 from gradwatch_server.health.verdict.forecast import tell_forecast
@@ -124,13 +125,13 @@ def _with_sign(finding: Finding, scene: Scene) -> Finding:
 
 
 def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
-    """A finding of a training that learns nothing, with the causes that lie elsewhere than where it shows."""
+    """A finding with the causes that lie elsewhere than where it shows."""
     lead, causes = scene.incident.lead, list(finding.hypotheses)
-    untrained = list(scene.facts.untrained.values())
-    if isinstance(lead, (Plateau, Unskilled)) and len(untrained) == 1:  # another optimizer may be given it later
-        causes += advise_untrained(*untrained)
+    if isinstance(lead, (Plateau, Unskilled)) and len(scene.facts.setups) == 1:  # another may be given it later
+        causes += advise_untrained(scene.setup.untrained)
     if isinstance(lead, (Collapsed, Plateau, Unskilled)):
-        causes += advise_untracked(scene.facts.untracked.get(lead.stream, ()))
+        causes += advise_untracked(scene.setup.untracked)
+    causes += advise_settings(scene)
     if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)) and (mute := advise_mute(scene.start)):
         # Units that get nothing but 0 are dead of it, and of nothing else.
         rest = [] if isinstance(lead, Flat) else causes

@@ -54,6 +54,7 @@ from gradwatch_server.health.operation import Account, OperationRecord, Origin
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outlier import Outlier
 from gradwatch_server.health.series import Reading
+from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.table import TensorTable
@@ -94,8 +95,7 @@ class Facts:
         is_climbing: whether training makes an error larger, by its gradient.
         is_of_entropies: whether what is trained on is a cross-entropy, or the negative of one, by its gradient.
         has_own_targets: whether samples of a batch have targets of their own, by the gradient of their outputs.
-        untrained: names of what the models of each stream could train too, and no optimizer had been given.
-        untracked: names of what their layers hold unknown to Keras.
+        setups: how the training of each stream is set up.
     """
 
     questions: Mapping[Episode, Testimony]
@@ -115,8 +115,7 @@ class Facts:
     is_climbing: bool
     is_of_entropies: bool
     has_own_targets: bool
-    untrained: Mapping[int, Sequence[str]]
-    untracked: Mapping[int, Sequence[str]]
+    setups: Mapping[int, Setup]
 
 
 @dataclass(frozen=True)
@@ -250,6 +249,13 @@ class Scene:
         """How the lead's stream began; of a scalar that belongs to none, how the first one did."""
         starts = self.facts.starts
         return starts.get(self.incident.lead.stream) or next(iter(starts.values()), Start())
+
+    @property
+    def setup(self) -> Setup:
+        """How the training of the lead's stream is set up; of a scalar that belongs to none, of the only one."""
+        setups = self.facts.setups
+        own = setups.get(self.incident.lead.stream)
+        return own or (next(iter(setups.values())) if len(setups) == 1 else Setup())
 
     @property
     def clipped_share(self) -> float | None:

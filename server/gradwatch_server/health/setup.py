@@ -1,0 +1,35 @@
+"""How a training is set up, as far as its hook could tell before the first step. Owns no state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+__all__ = ["Setup"]
+
+NOTHING: Final[Mapping[str, bool | int | float | str]] = MappingProxyType({})
+
+
+class Setup(NamedTuple):
+    """What a stream's announcement says beside its tensors.
+
+    Attributes:
+        untrained: names of what its models could train, and no optimizer had been given by then.
+        untracked: names of what their layers hold unknown to Keras, which therefore nobody trains.
+        settings: what the optimizer was made with, by Keras' names, and its ``class``.
+    """
+
+    untrained: Sequence[str] = ()
+    untracked: Sequence[str] = ()
+    settings: Mapping[str, bool | int | float | str] = NOTHING
+
+    @property
+    def optimizer_class(self) -> str:
+        """The class of the optimizer; empty where it is not known."""
+        return str(self.settings.get("class", ""))
+
+    def number(self, name: str) -> float | None:
+        """A setting that is a number; None where it is none, or not known."""
+        value = self.settings.get(name)
+        return None if isinstance(value, (bool, str)) or value is None else float(value)

@@ -1,0 +1,199 @@
+"""Causes that stand in what the optimizer was made with: settings that undo, delay, throw or shrink its steps."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from gradwatch_server.health.book import GRADIENT_NORM
+from gradwatch_server.health.episode import (
+    Behind,
+    Collapsed,
+    Episode,
+    Faint,
+    Flat,
+    Growth,
+    Plateau,
+    Rate,
+    Relapse,
+    Runaway,
+    Still,
+    Unskilled,
+    Vanishing,
+    Zero,
+)
+from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.verdict.scene import Scene
+from gradwatch_server.health.verdict.spelling import say_count, say_number
+
+__all__ = ["advise_settings"]
+
+LEARNS_NOTHING: Final[tuple[type[Episode], ...]] = (Behind, Collapsed, Faint, Plateau, Still, Unskilled, Vanishing)
+IS_THROWN: Final[tuple[type[Episode], ...]] = (Flat, Growth, Plateau, Rate, Relapse, Runaway, Unskilled, Zero)
+
+KEPT_LIMIT: Final = 0.1
+"""The part of the optimizer's steps that a usual average over the weights leaves, at the least."""
+EPSILON_FACTOR: Final = 10.0
+"""How many times a usual gradient's element Adam's epsilon must be to be what sets the size of its steps."""
+LONG_MOMENTUM: Final = 0.99
+"""A usual momentum is 0.9: steps ten times the rate. From here on it is a hundred times."""
+FEW_UPDATES: Final = 10
+"""Updates in which next to nothing is learned."""
+ADADELTA_RATE: Final = 0.1
+"""Of Adadelta, whose rate was meant to be 1 (Zeiler 2012)."""
+
+AVERAGE_CODE: Final = """\
+# The average is for evaluation: let it alone while training, and put it in the weights at the end
+optimizer = tf.keras.optimizers.Adam(1e-3, use_ema=True, ema_momentum=0.99)
+model.fit(x, y)
+optimizer.finalize_variable_values(model.trainable_variables)"""
+
+EPSILON_CODE: Final = """\
+optimizer = tf.keras.optimizers.Adam(1e-3)                        # epsilon is 1e-7 if it is left out"""
+
+BETAS_CODE: Final = """\
+optimizer = tf.keras.optimizers.Adam(1e-3, beta_1=0.9, beta_2=0.999)"""
+
+MOMENTUM_CODE: Final = """\
+optimizer = tf.keras.optimizers.SGD(0.01, momentum=0.9)           # steps of up to 0.01 / (1 - 0.9) = 0.1"""
+
+ACCUMULATION_CODE: Final = """\
+optimizer = tf.keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)   # or leave it out: an update at each step"""
+
+ADADELTA_CODE: Final = """\
+optimizer = tf.keras.optimizers.Adadelta(1.0)                     # or Adam(1e-3)"""
+
+
+def advise_settings(scene: Scene) -> list[Hypothesis]:
+    """The settings of the lead's optimizer that explain what the lead shows; none where they are as usual."""
+    lead, found = scene.incident.lead, []
+    if isinstance(lead, LEARNS_NOTHING):
+        found += [*_average(scene), *_accumulation(scene), *_epsilon(scene), *_adadelta(scene)]
+    if isinstance(lead, IS_THROWN):
+        found += [*_betas(scene), *_momentum(scene)]
+    return found
+
+
+def keep_share(momentum: float, period: int) -> float:
+    """The part of ``period`` equal steps that is left once the weights are replaced by their running average.
+
+    An average ``a = momentum * a + (1 - momentum) * w`` that began at the weights is behind them by
+    ``momentum * (1 - momentum**period) / (1 - momentum)`` steps after ``period`` of them.
+
+    Args:
+        momentum: of the average, in [0, 1).
+        period: steps from one replacement to the next.
+    """
+    return 1.0 - momentum * (1.0 - momentum**period) / ((1.0 - momentum) * period)
+
+
+def _average(scene: Scene) -> list[Hypothesis]:
+    setup = scene.setup
+    period, momentum = setup.number("ema_overwrite_frequency"), setup.number("ema_momentum")
+    if not (setup.settings.get("use_ema") is True and period and period >= 1 and momentum and 0 < momentum < 1):
+        return []
+    kept = keep_share(momentum, int(period))
+    if kept >= KEPT_LIMIT:
+        return []
+    often = "at every step" if period == 1 else f"every {period:,.0f} steps"
+    return [
+        Hypothesis(
+            "The optimizer writes the average of the weights over the weights (`ema_overwrite_frequency`)",
+            0.95,
+            f"With `use_ema` and `ema_overwrite_frequency={period:.0f}` Keras replaces the weights by their running "
+            f"average {often}. At a momentum of {momentum:g} the average has followed {say_number(100 * kept)} % of "
+            "the way by then: the rest of every step is undone.",
+            "Leave `ema_overwrite_frequency` out, and write the average into the weights once, after training.",
+            AVERAGE_CODE,
+        )
+    ]
+
+
+def _accumulation(scene: Scene) -> list[Hypothesis]:
+    period = scene.setup.number("gradient_accumulation_steps")
+    n_steps = scene.facts.last_row + 1
+    if period is None or period < 2 or n_steps >= FEW_UPDATES * period:
+        return []
+    n_updates = int(n_steps // period)
+    return [
+        Hypothesis(
+            "The optimizer waits for more gradients than training has steps (`gradient_accumulation_steps`)",
+            0.9,
+            f"With `gradient_accumulation_steps={period:,.0f}` the weights change once in {period:,.0f} steps: "
+            f"{say_count(n_updates, 'time')} in the {n_steps:,} so far.",
+            "Accumulate a few batches at most, or none; the learning rate belongs to the updates, of which there are "
+            "fewer.",
+            ACCUMULATION_CODE,
+        )
+    ]
+
+
+def _epsilon(scene: Scene) -> list[Hypothesis]:
+    epsilon, table = scene.setup.number("epsilon"), scene.incident.lead.table
+    norm, ratio = scene.testimony.known.read(GRADIENT_NORM).recent, scene.update_ratio
+    if epsilon is None or table is None or norm is None or scene.setup.number("beta_2") is None:
+        return []
+    size = norm / math.sqrt(max(float(table.n_elements[table.gradient].sum()), 1.0))
+    if not (0 < EPSILON_FACTOR * size < epsilon) or (ratio is not None and ratio >= USUAL_RATIO):
+        return []
+    return [
+        Hypothesis(
+            f"The optimizer's epsilon, {epsilon:g}, is far larger than the gradients",
+            0.85,
+            "Adam divides each gradient by its usual size plus epsilon, so that steps are about as large as the rate. "
+            f"The root mean square of a gradient's elements is {say_number(size)} here: divided by {epsilon:g}, steps "
+            f"are {say_number(epsilon / size)} times smaller than the rate says.",
+            "Leave epsilon at its 1e-7; where the loss is multiplied by a small factor, take the factor out.",
+            EPSILON_CODE,
+        )
+    ]
+
+
+def _adadelta(scene: Scene) -> list[Hypothesis]:
+    rate = scene.learning_rate
+    if scene.setup.optimizer_class != "Adadelta" or rate is None or not 0 < rate < ADADELTA_RATE:
+        return []
+    return [
+        Hypothesis(
+            f"Adadelta finds the size of its steps by itself, and the rate of {rate:g} multiplies it",
+            0.9,
+            "It begins with tiny steps and lengthens them by what it sees. Its authors use a rate of 1; that of Keras "
+            "is 0.001 if none is given, and a thousandth of tiny steps leads nowhere.",
+            "Give it a rate of 1, or use Adam.",
+            ADADELTA_CODE,
+        )
+    ]
+
+
+def _betas(scene: Scene) -> list[Hypothesis]:
+    first, second = scene.setup.number("beta_1"), scene.setup.number("beta_2")
+    if first is None or second is None or first * first <= second:  # what Adam needs to settle (Reddi et al. 2018)
+        return []
+    return [
+        Hypothesis(
+            "`beta_1` and `beta_2` look swapped",
+            0.9,
+            f"`beta_1={first:g}` averages the gradients over {1 / (1 - first) if first < 1 else math.inf:,.0f} steps "
+            f"and `beta_2={second:g}` their squares over {1 / (1 - second) if second < 1 else math.inf:,.0f}: an old, "
+            "large average is divided by a small, fresh size, and the steps are many times the rate.",
+            "Leave both out, or give `beta_1` the smaller one.",
+            BETAS_CODE,
+        )
+    ]
+
+
+def _momentum(scene: Scene) -> list[Hypothesis]:
+    momentum = scene.setup.number("momentum")
+    if momentum is None or not LONG_MOMENTUM <= momentum < 1:
+        return []
+    return [
+        Hypothesis(
+            f"A momentum of {momentum:g} makes steps {1 / (1 - momentum):,.0f} times the learning rate",
+            0.85,
+            f"Steps in one direction add up to rate / (1 - momentum), and go on for {1 / (1 - momentum):,.0f} steps "
+            "after the gradient has turned: the weights shoot past every minimum. 0.9 is usual.",
+            "Use 0.9; with a higher one lower the learning rate by the same factor.",
+            MOMENTUM_CODE,
+        )
+    ]
