@@ -30,7 +30,17 @@ from gradwatch_server.health.verdict.spelling import say_count, say_number
 __all__ = ["advise_settings"]
 
 LEARNS_NOTHING: Final[tuple[type[Episode], ...]] = (Behind, Collapsed, Faint, Plateau, Still, Unskilled, Vanishing)
-IS_THROWN: Final[tuple[type[Episode], ...]] = (Flat, Growth, Plateau, Rate, Relapse, Runaway, Unskilled, Zero)
+IS_THROWN: Final[tuple[type[Episode], ...]] = (
+    Collapsed,
+    Flat,
+    Growth,
+    Plateau,
+    Rate,
+    Relapse,
+    Runaway,
+    Unskilled,
+    Zero,
+)
 
 KEPT_LIMIT: Final = 0.1
 """The part of the optimizer's steps that a usual average over the weights leaves, at the least."""

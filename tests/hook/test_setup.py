@@ -1,4 +1,4 @@
-"""What layers hold as a `tf.Variable`, which Keras 3 does not train: named, unless an optimizer is given it."""
+"""How a training is set up: what layers hold as a `tf.Variable` that nobody trains, and the optimizer's settings."""
 
 import keras
 import numpy as np
@@ -71,3 +71,49 @@ def test_a_model_of_keras_alone_has_none(watch, read):
     watched = watch(model)
     model.fit(X, Y, epochs=1, verbose=0)
     assert untracked(read(watched)) == [[]]
+
+
+def settings(recording):
+    return [table["settings"] for table in recording.tables.values()]
+
+
+def fit(watch, optimizer, **options):
+    model = model_of(Mixer())
+    model.compile(optimizer=optimizer, loss="mse", **options)
+    watched = watch(model)
+    model.fit(X, Y, epochs=1, verbose=0)
+    return watched
+
+
+@pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"jit_compile": True}], ids=["graph", "eager", "jit"])
+def test_settings_are_those_of_keras(watch, read, options):
+    optimizer = keras.optimizers.Adam(0.25, beta_1=0.5, use_ema=True, ema_overwrite_frequency=7, clipnorm=2.0)
+    (found,) = settings(read(fit(watch, optimizer, **options)))
+    expected = {key: one for key, one in optimizer.get_config().items() if one is not None and key != "name"}
+    assert found == expected | {"class": "Adam"}
+    assert (found["beta_1"], found["ema_overwrite_frequency"], found["use_ema"]) == (0.5, 7, True)
+
+
+def test_settings_are_those_of_the_optimizer_within_a_loss_scale(watch, read):
+    inner = keras.optimizers.SGD(0.5, momentum=0.75)
+    (found,) = settings(read(fit(watch, keras.optimizers.LossScaleOptimizer(inner))))
+    assert (found["class"], found["momentum"]) == ("SGD", 0.75)
+    assert "inner_optimizer" not in found
+
+
+def test_a_schedule_is_no_setting(watch, read):
+    schedule = keras.optimizers.schedules.CosineDecay(1e-2, 100)
+    (found,) = settings(read(fit(watch, keras.optimizers.Adam(schedule))))
+    assert "learning_rate" not in found
+    assert found["beta_2"] == 0.999
+
+
+class Shy(keras.optimizers.SGD):
+    """Does not know its own configuration."""
+
+    def get_config(self):
+        raise NotImplementedError("none of your business")
+
+
+def test_an_optimizer_that_does_not_tell_has_a_class_alone(watch, read):
+    assert settings(read(fit(watch, Shy(0.1)))) == [{"class": "Shy"}]
