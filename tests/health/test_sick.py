@@ -400,6 +400,17 @@ def test_missing_that_comes_back_says_until_when() -> None:
     assert "until step 99" in found.title
 
 
+def test_what_is_zero_in_one_phase_and_trained_in_a_later_one_is_no_finding() -> None:
+    """Pretraining with a head whose loss weighs nothing yet: the next optimizer trains it."""
+    early = Run(D4).scale("gradient", 0.0, [6, 7])
+    engine = early.feed()
+    assert [(f.kind, f.layer) for f in engine.findings()] == [("zero_gradient", "dense_3")]
+    at_once = Run(D4, stream=1, optimizer="second").feed(early.feed())  # beside it, which makes nothing well
+    assert [f.kind for f in at_once.findings()] == ["zero_gradient"]
+    Run(D4, stream=1, optimizer="second", first_step=len(early.steps)).feed(engine)
+    assert not engine.findings()
+
+
 def test_zero_after_growth_is_its_consequence() -> None:
     run = Run(D4).scale("gradient", growing(10.0, 100, 110)).scale("gradient", 0.0, start=111)
     (found,) = run.feed().findings()

@@ -82,7 +82,9 @@ def _is_vanishing_credible(episode: Vanishing, testimony: Testimony) -> bool:
     return _has_work_left(episode, testimony)
 
 
-def _is_zero_credible(_: Zero, testimony: Testimony) -> bool:
+def _is_zero_credible(episode: Zero, testimony: Testimony) -> bool:
+    if not episode.positions:  # none are left where a later optimizer trains them
+        return False
     loss = testimony.known.read_loss()
     # A loss that was tiny from its start tells nothing about its end: what is exactly 0 in float16 may be small.
     return not _has_learned(loss.initial, loss.recent, done=0.0)

@@ -36,6 +36,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     Unskilled,
+    Zero,
 )
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import assemble
@@ -369,6 +370,14 @@ class Engine:
                     earlier = [one.table for one in others if one.number < episode.stream]
                     told |= set().union(*(table.names_of_gradients(left_out=True) for table in earlier))
                 episode.positions = tuple(p for p in episode.positions if name(p) not in told)
+            elif isinstance(episode, Zero) and episode.table is not None:  # a phase to come may train what this did not
+                name = episode.table.name_gradient
+                reached = [one.reached_since() for one in applied if one.number != episode.stream]
+                episode.positions = {
+                    p: since
+                    for p, since in episode.positions.items()
+                    if not any(known.get(name(p), -1) > episode.last_step for known in reached)
+                }
             elif isinstance(episode, Rate) and is_of_classes:
                 episode.guess = math.log(n_classes)
             elif isinstance(episode, Relapse):

@@ -433,7 +433,7 @@ class Zero(Episode):
     """Gradients of kernels that stay exactly zero, or next to it.
 
     Attributes:
-        positions: gradient position -> the step since when it is zero.
+        positions: gradient position -> the step since when it is zero; none that a later optimizer has trained.
         is_first_row: whether it began with the run's first row.
         fed_zeros: a kernel among them whose bias does have a gradient: its layer's input is zero. -1 if there is none.
         share: the share of rows since its first step in which they were zero, when it was known.

@@ -158,6 +158,10 @@ class Stream:
         """The variables that have had a gradient under the present table."""
         return set().union(*(rule.reached() for rule in self.rules if isinstance(rule, MissingRule)))
 
+    def reached_since(self) -> dict[str, int]:
+        """The kernels with a gradient that was not zero under the present table, and the first step of it."""
+        return {name: at for rule in self.rules if isinstance(rule, ZeroRule) for name, at in rule.reached().items()}
+
     def origins(self) -> list[Origin]:
         """What the hook found by computing bad steps again, those under earlier tables first."""
         return list(self._origins.values())

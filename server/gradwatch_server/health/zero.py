@@ -50,6 +50,7 @@ class ZeroRule:
         self._stream, self._table = stream, table
         self._run = np.zeros(n, np.int64)
         self._run_step = np.full(n, -1, np.int64)
+        self._live_step = np.full(n, -1, np.int64)
         # Rows in which every kernel's gradient is zero, less the others, since that began; and how many of each.
         self._idle = self._n_idle = self._n_since = 0
         self._idle_step = -1
@@ -68,6 +69,11 @@ class ZeroRule:
         """Variables that are no biases, hold nothing but zeros and get no gradient, when that was last looked at."""
         self.episodes: list[Zero] = []
 
+    def reached(self) -> dict[str, int]:
+        """The kernels that have had a gradient, and the first step in which they had."""
+        places = np.flatnonzero(self._live_step >= 0).tolist()
+        return {self._table.name_gradient(int(self._table.kernels[p])): int(self._live_step[p]) for p in places}
+
     def feed(self, block: Block) -> None:
         """Takes rows; a missing or non-finite gradient is not a zero one."""
         if not len(self._table.kernels):
@@ -78,6 +84,10 @@ class ZeroRule:
         norm = block.statistics[:, columns, COLUMN["norm"]]
         is_zero = (norm == 0) | self._find_rounding(norm, block.global_norm[:, None])
         is_zero &= ~block.is_nonfinite[:, columns] & ~block.is_missing[:, self._table.kernels]
+        if (self._live_step < 0).any():
+            live = norm > 0
+            is_first = (self._live_step < 0) & live.any(axis=0)
+            self._live_step[is_first] = block.steps[live.argmax(axis=0)[is_first]]
         if self._current is None and not is_zero.any():
             self._run[:] = 0
             self._idle = max(self._idle - len(is_zero), 0)
