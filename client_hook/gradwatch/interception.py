@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import keras
 import tensorflow as tf
 
-from gradwatch import eager, legacy
+from gradwatch import eager, legacy, sums
 from gradwatch.distribution import note_reduced
 from gradwatch.eager import Backward
 from gradwatch.patch import MethodPatch, defining_classes
@@ -101,6 +101,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
         if new_models or new_optimizers:
             _gradient_patch.install({tf.GradientTape})
             eager.install()
+            sums.install()
         if new_models:
             _call_patch.install({keras.layers.Layer})
             _loss_call_patch.install({keras.losses.Loss})
@@ -137,6 +138,7 @@ def remove_observer(observer: Observer) -> None:
             ):
                 patch.restore()
             eager.restore()
+            sums.restore()
 
 
 def find_fit(thread_id: int, models: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -128,6 +128,10 @@ class _Begun(NamedTuple):
     glance: Glance
 
 
+SUMS_CLEARED: Final = "sums_cleared"
+"""1 once anything was written into the variables that gradients are read from, 0 before; not computed in the step."""
+
+
 class Stream:
     """One optimizer's rows.
 
@@ -142,10 +146,12 @@ class Stream:
         taps: the tensors tapped on the way, in the first trace; a later trace knows them by kind and name.
         slots: the optimizer's own variables to capture.
         states: what layers keep beside what is trained (running statistics), by Keras path; a weight like others.
+        frozen: biases that are as they were made in layers that are frozen, by Keras path; a weight like others too.
         taken: kinds and names that the taps of other streams have in the run.
         operations: the risky operations found in the first trace; a later trace knows them by name.
         cadence: when full rows are due.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
+        sums: the variables of the script's own that all gradients are read from, by handle; none if they are not.
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
         setup: how the training is set up beside its tensors, ``untrained untracked settings`` of the protocol.
@@ -183,6 +189,8 @@ class Stream:
         skips_nonfinite: bool,
         slots: Sequence[Slot] = (),
         states: Mapping[str, Any] | None = None,
+        frozen: Mapping[str, Any] | None = None,
+        sums: frozenset[int] = frozenset(),
         is_left_out: Sequence[bool] | None = None,
         setup: Mapping[str, Any] | None = None,
         follows: Stream | None = None,
@@ -204,7 +212,9 @@ class Stream:
         self.operations = tuple(operations)
         self._slots = {operation.name: i for i, operation in enumerate(self.operations)}
         self.slots = tuple(slots)
-        self.states = dict(states or {}) if "weight" in self.kinds else {}
+        self.sums = sums
+        self._frozen = frozenset(frozen or {})
+        self.states = {**(states or {}), **(frozen or {})} if "weight" in self.kinds else {}
         of_weights = [kind for kind in ("weight", "update") if kind in self.kinds]
         self._part_kinds = (*of_weights, *["slot"] * bool(self.slots), *["weight"] * bool(self.states))
         n_kept = len(self.slots) + len(self.states)
@@ -228,14 +238,17 @@ class Stream:
             for name, variable, is_left_out in zip(self.names, self.variables, self._is_left_out, strict=True)
         ]
         tensors += [self._entry("slot", self.names[slot.place], f"/{slot.name}", slot.variable) for slot in self.slots]
-        tensors += [self._entry("weight", path, "", variable) for path, variable in self.states.items()]
+        tensors += [
+            self._entry("weight", path, "", variable) | ({"frozen": True} if path in self._frozen else {})
+            for path, variable in self.states.items()
+        ]
         tensors += [tap.to_message() for tap in self.taps]
         message = {
             "type": "tensors",
             "stream": self.index,
             "optimizer": self.optimizer,
             "tensors": tensors,
-            "scalars": list(self.SCALARS),
+            "scalars": [*self.SCALARS, *[SUMS_CLEARED] * bool(self.sums)],
             "operations": [operation._asdict() for operation in self.operations],
             "statistics": list(STATISTICS),
             **self._setup,

@@ -18,6 +18,7 @@ from gradwatch.plan import Control, Plan
 from gradwatch.probe import Stream
 from gradwatch.protocol import STATISTICS, Message, is_loss, rows_message, scalars_message
 from gradwatch.ring import Ring, Rows
+from gradwatch.sums import is_cleared
 
 __all__ = ["LoggedValue", "Reader", "ScalarLog", "global_norm"]
 
@@ -297,6 +298,9 @@ class Reader:
         operations = rows.values[:, n_numbers : -2 * n_scalars]
         scalars, present = rows.values[:, -2 * n_scalars : -n_scalars], rows.values[:, -n_scalars:]
         scalars[:, _GRADIENT_NORM], present[:, _GRADIENT_NORM] = global_norm(statistics[:, : len(stream.names)]), 1
+        if stream.sums:
+            scalars = np.column_stack([scalars, np.full(n, is_cleared(stream.sums), np.float32)])
+            present = np.column_stack([present, np.ones(n, np.float32)])
         self.n_steps += n if stream.replica is None else 0
         self.n_lost += rows.n_lost
         self.last_step = max(self.last_step, int(rows.steps.max(initial=-1)))

@@ -60,12 +60,14 @@ from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
+from gradwatch.sums import find_sums
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
 from gradwatch.tap import Tap, Taps, enclosing_graphs, is_visible
 from gradwatch.tape import Taken, TapeLog, insert_left_out
 from gradwatch.target import (
     describe_environment,
     describe_targets,
+    frozen_as_made,
     layer_paths,
     name_of,
     optimizer_settings,
@@ -518,6 +520,7 @@ class Watch:
         self._ending.is_eager = tf.executing_eagerly()
         self._ending.check()
         try:
+            sums = find_sums(gradients)
             gradients = _as_tensors(gradients)
             replica = find_replica()
         except UnsupportedStrategyError as error:
@@ -537,7 +540,9 @@ class Watch:
             self._layers.forget()
             entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
             taps = [*(entry.tap for entry in entries), *tapped_taps]
-            stream = self._stream(optimizer, variables, gradients, scalars, taps=taps, left_out=taken.left_out)
+            stream = self._stream(
+                optimizer, variables, gradients, scalars, taps=taps, left_out=taken.left_out, sums=sums
+            )
             told = _with_loss_of_tape(scalars, taken)
             stream.has_loss_of_tape |= told is not scalars
             loss = taken.loss if scalars.loss is None else scalars.loss
@@ -658,6 +663,7 @@ class Watch:
         *,
         taps: Sequence[Tap],
         left_out: Set[int],
+        sums: frozenset[int],
     ) -> Stream:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
         with self._lock:
@@ -680,7 +686,9 @@ class Watch:
                     cadence=self._cadence,
                     skips_nonfinite=skips,
                     slots=find_slots(optimizer, found) if "slot" in self._settings.capture else (),
-                    states=self._states(variables),
+                    states=self._states(variables, running_states),
+                    frozen=self._states(variables, frozen_as_made),
+                    sums=sums,
                     follows=_followed(key, self._stream_of),
                 )
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
@@ -722,13 +730,12 @@ class Watch:
         given |= {id(one) for stream in self._streams for one in stream.variables}
         return [name for name, variable in found.items() if id(variable) not in given]
 
-    def _states(self, variables: Sequence[Any]) -> dict[str, Any]:
-        """Running statistics of the layers, each in one stream only; of replicas, each has its own, so none."""
+    def _states(self, variables: Sequence[Any], find: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+        """What layers keep beside what is trained, each in one stream only; of replicas, each has its own, so none."""
         if tf.distribute.in_cross_replica_context() or tf.distribute.get_strategy().num_replicas_in_sync > 1:
             return {}
         taken = {path for stream in self._streams for path in stream.states}
-        found = running_states(self._models, variables)
-        return {path: variable for path, variable in found.items() if path not in taken}
+        return {path: variable for path, variable in find(self._models, variables).items() if path not in taken}
 
     def _label(self, key: Any, optimizer: Any, variables: Sequence[Any]) -> str:
         """The optimizer's name, with that of the model it trains or a number where the run has the name already."""

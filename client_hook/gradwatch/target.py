@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from gradwatch import legacy
@@ -19,6 +20,7 @@ from gradwatch.errors import ConfigurationError, TargetError
 __all__ = [
     "describe_environment",
     "describe_targets",
+    "frozen_as_made",
     "layer_paths",
     "name_of",
     "optimizer_settings",
@@ -130,6 +132,46 @@ def running_states(models: Sequence[Any], variables: Sequence[Any]) -> dict[str,
             ):
                 found.setdefault(str(variable.path), resource)
     return found
+
+
+FROZEN_MAX: Final = 4
+"""Biases that stand for all that is frozen."""
+FROZEN_SIZE: Final = 4
+"""Units of a bias that says something: a few may have come out as 0."""
+
+
+def frozen_as_made(models: Sequence[Any], variables: Sequence[Any]) -> dict[str, Any]:
+    """Biases of frozen layers that hold but 0 and 1, by Keras path; none where any of them holds anything else.
+
+    A bias begins so (an LSTM's with ones, for its forget gate), and any training moves it: these layers are most likely
+    as they were made. A layer without a kernel, as a normalisation is, says nothing of that.
+    """
+    trained = set(map(id, variables))
+    found: dict[str, Any] = {}
+    for model in models:
+        if legacy.is_model(model) or not trained.intersection(map(id, trainable_variables(model))):
+            continue
+        for layer in walk([model]):
+            own = [] if layer.trainable or list(layer._layers) else [w for w in layer.weights if hasattr(w, "path")]
+            for bias in _biases_in(own):
+                with tf.init_scope():
+                    values = np.asarray(bias.value)
+                if not np.isin(values, (0, 1)).all():
+                    return {}
+                found[str(bias.path)] = bias.value
+    largest = sorted(found, key=lambda path: -math.prod(found[path].shape))[:FROZEN_MAX]
+    return {path: found[path] for path in largest}
+
+
+def _biases_in(weights: Sequence[Any]) -> list[Any]:
+    """Those of a layer's float variables that have a number for each unit of a kernel among them."""
+    floats = [one for one in weights if one.value.dtype.is_floating]
+    kernels = [tuple(one.shape) for one in floats if len(one.shape) > 1]
+    biases = {kernel[-n:] for kernel in kernels for n in range(1, len(kernel))}
+    if len(floats) == 3:  # a GRU has two, side by side
+        biases |= {(2, kernel[-1]) for kernel in kernels}
+    sizes = range(FROZEN_SIZE, STATE_SIZE_MAX + 1)
+    return [one for one in floats if tuple(one.shape) in biases and math.prod(one.shape) in sizes]
 
 
 def optimizer_settings(optimizer: Any) -> dict[str, Any]:

@@ -40,6 +40,8 @@ class Block:
         is_loss_finite: ``[n]`` False where a loss in the row is NaN or infinite.
         clipped_norm: ``[n]`` float64, the gradients' norm after the optimizer's clipping, NaN where it has none.
         is_update: ``[n]`` False where gradients were only added up (gradient accumulation).
+        sums_cleared: ``[n]`` float64, whether the variables that all gradients are read from were ever set back by
+            then; NaN where gradients are not read from variables.
     """
 
     table: TensorTable
@@ -52,6 +54,7 @@ class Block:
     is_loss_finite: Bool
     clipped_norm: Float
     is_update: Bool
+    sums_cleared: Float
 
     @cached_property
     def is_nonfinite(self) -> Bool:

@@ -30,6 +30,7 @@ from gradwatch_server.health.episode import (
     Unheard,
     Unreachable,
     Unskilled,
+    Untaught,
     Vanishing,
     Zero,
 )
@@ -111,7 +112,7 @@ def _is_still_credible(episode: Still, testimony: Testimony) -> bool:
     return not is_rising and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 
-def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
+def _is_undone_credible(_: Undone | Untaught, testimony: Testimony) -> bool:
     loss = testimony.known.read_loss()
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
@@ -201,6 +202,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Cut: _has_work_left,
     Still: _is_still_credible,
     Undone: _is_undone_credible,
+    Untaught: _is_undone_credible,
     Unheard: _is_unheard_credible,
     Mismatch: _is_mismatch_credible,
     Alike: _has_work_left,

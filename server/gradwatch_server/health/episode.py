@@ -48,6 +48,7 @@ __all__ = [
     "Undone",
     "Unheard",
     "Unreachable",
+    "Untaught",
     "Vanishing",
     "Zero",
 ]
@@ -318,11 +319,12 @@ class Summed(Episode):
 
     Attributes:
         grown: the usual global norm over that of the first rows, when it was known.
-        ratio: von Neumann's ratio of the gradients' means, the median over tensors: near 0 of a walk.
+        ratio: von Neumann's ratio of the gradients' means, the median over tensors: near 0 of a walk. None where it was
+            seen that nothing was written into the variables that gradients are read from.
     """
 
     grown: float = float("nan")
-    ratio: float = float("nan")
+    ratio: float | None = None
 
 
 @dataclass(eq=False)
@@ -619,6 +621,17 @@ class Still(Episode):
 @dataclass(eq=False)
 class Standing(Episode):
     """Layers that keep running statistics, and whose scale and offset are trained, but that no batch has gone into.
+
+    Attributes:
+        layers: their paths.
+    """
+
+    layers: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Untaught(Episode):
+    """Layers that are frozen, and whose biases hold but 0 and 1, as they were made.
 
     Attributes:
         layers: their paths.

@@ -41,6 +41,7 @@ from gradwatch_server.health.episode import (
     Unheard,
     Unreachable,
     Unskilled,
+    Untaught,
     Vanishing,
     Zero,
 )
@@ -116,24 +117,24 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Runaway: (Rate, Flat, Runaway, Summed),
     Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
-        Rate, Steep, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse,
-        Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed, Forgetting,
+        Rate, Steep, Untaught, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped,
+        Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed, Forgetting,
     ),
     Unskilled: (
-        Rate, Missing, Standing, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint,
-        Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau,
-        Squashed, Forgetting,
+        Rate, Missing, Standing, Untaught, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable, Flat,
+        Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse,
+        Plateau, Squashed, Forgetting,
     ),
     Behind: (
-        Rate, Missing, Standing, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade, Alike,
-        Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled, Mismatch, Unheard,
+        Rate, Missing, Standing, Untaught, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade,
+        Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled, Mismatch, Unheard,
         SharedTarget, Summed, Squashed, Forgetting,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Standing, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut, Faint,
-    Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway,
+    Rate, Missing, Standing, Untaught, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut,
+    Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway,
     Relapse, Plateau, Unskilled, Behind, Trend,
 )  # fmt: skip
 

@@ -45,6 +45,7 @@ from gradwatch_server.health.undone import UndoneRule
 from gradwatch_server.health.unheard import UnheardRule
 from gradwatch_server.health.unit import FlatRule
 from gradwatch_server.health.unreachable import UnreachableRule
+from gradwatch_server.health.untaught import UntaughtRule
 from gradwatch_server.health.vanishing import VanishingRule
 from gradwatch_server.health.witness import WitnessRule
 from gradwatch_server.health.zero import ZeroRule
@@ -54,6 +55,7 @@ __all__ = ["Rows", "Stream", "read_weights"]
 LOSS_SCALE: Final = "loss_scale"
 IS_UPDATE: Final = "is_update"
 CLIPPED_NORM: Final = "clipped_norm"
+SUMS_CLEARED: Final = "sums_cleared"
 
 Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
@@ -194,6 +196,7 @@ class Stream:
             is_loss_finite=np.asarray(~is_loss_broken.any(axis=1)),
             clipped_norm=self._read(rows, CLIPPED_NORM),
             is_update=self._read_is_update(rows),
+            sums_cleared=self._read(rows, SUMS_CLEARED),
         )
 
     def _read_scale(self, rows: Rows) -> npt.NDArray[np.float64]:
@@ -261,6 +264,7 @@ def _make_rules(
         AlikeRule(number, table),
         UndoneRule(number, table),
         StandingRule(number, table),
+        UntaughtRule(number, table),
         DroppedRule(number, table),
         UnheardRule(number, table),
         MismatchRule(number, table, operations),

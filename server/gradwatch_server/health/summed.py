@@ -8,6 +8,9 @@ smooth as itself, while the steps of a walk are new each time. Of steps between 
 The sum of smooth gradients is smooth, and is told by its beginning: the second is twice the first, the third three
 times. Or by what one batch can give: the gradient of the last layer's bias is the sum of those of its scores, and no
 sum of n vectors is longer than the root of n times the length of all of them together.
+
+Where the hook saw that all gradients are read from variables of the script's own it also says whether anything was ever
+written into these. If something was they are no such sums; if nothing was, growth alone tells.
 """
 
 from __future__ import annotations
@@ -44,6 +47,8 @@ RAMP_FACTOR: Final = 20.0
 """Times the first rows' norm, where the beginning counts: an average that begins at 0 and has a memory of ten steps
 begins so too, and ends at ten times."""
 FIRST_ROWS: Final = 3
+KEPT_ROWS: Final = 20
+"""Updates from variables that nothing was written into. Sums of 20 gradients have four times the norm of one."""
 TENSORS_MIN: Final = 3
 """Tensors with a mean that moves, of whose ratios the median counts."""
 
@@ -68,15 +73,43 @@ class SummedRule:
         _, self._signal = table.scores
         self._bias = _find_last_bias(table, self._signal)
         self._first_step = -1
+        self._is_cleared: bool | None = None
+        """Whether the variables that gradients are read from were set back by now; None: they are read from none."""
+        self._kept: list[float] = []
         self.episodes: list[Summed] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows; those without full statistics, or with a gradient that is not finite, say nothing."""
-        if len(self._means) < WINDOW_ROWS:
+        self._look_at_sums(block)
+        if self._is_cleared is None and len(self._means) < WINDOW_ROWS:
             self._take(block)
         for episode in self.episodes:
             episode.n_rows += int((block.steps > episode.last_step).sum())
             episode.last_step = max(episode.last_step, int(block.steps.max(initial=-1)))
+
+    def _look_at_sums(self, block: Block) -> None:
+        """Follows what the hook says of the variables that gradients are read from, if they are."""
+        rows = np.flatnonzero(~np.isnan(block.sums_cleared) & block.is_update)
+        if not len(rows):
+            return
+        for row in rows.tolist():
+            self._is_cleared = bool(block.sums_cleared[row])
+            norm, step = float(block.global_norm[row]), int(block.steps[row])
+            if self._is_cleared:
+                self._kept = []
+                for episode in self.episodes:
+                    episode.closed_step = step if episode.closed_step is None else episode.closed_step
+                return
+            if math.isfinite(norm) and len(self._kept) < WINDOW_ROWS:
+                self._first_step = step if not self._kept else self._first_step
+                self._kept.append(norm)
+                if len(self._kept) in (KEPT_ROWS, WINDOW_ROWS) and not self.episodes:
+                    self._judge_kept(step)
+
+    def _judge_kept(self, step: int) -> None:
+        first, later = self._kept[0], float(np.median(self._kept[-KEPT_ROWS // 2 :]))
+        if later >= GROWN_FACTOR * first > 0:
+            self._open(step, len(self._kept), grown=later / first, ratio=None)
 
     def _take(self, block: Block) -> None:
         known = block.global_norm[np.isfinite(block.global_norm) & block.is_update]
@@ -100,19 +133,22 @@ class SummedRule:
         is_sum = (is_new_each_time and grown >= GROWN_FACTOR) or (self._is_ramp() and grown >= RAMP_FACTOR)
         is_sum = (is_sum and _slows_down(norms)) or (self._is_beyond() and grown >= GROWN_FACTOR)
         if ratio <= WALK_LIMIT and is_sum:
-            self.episodes.append(
-                Summed(
-                    stream=self._stream,
-                    phase=Phase.GRADIENT,
-                    first_step=self._first_step,
-                    last_step=step,
-                    n_rows=WINDOW_ROWS,
-                    known_step=step,
-                    table=self._table,
-                    grown=grown,
-                    ratio=ratio,
-                )
+            self._open(step, WINDOW_ROWS, grown=grown, ratio=ratio)
+
+    def _open(self, step: int, n_rows: int, *, grown: float, ratio: float | None) -> None:
+        self.episodes.append(
+            Summed(
+                stream=self._stream,
+                phase=Phase.GRADIENT,
+                first_step=self._first_step,
+                last_step=step,
+                n_rows=n_rows,
+                known_step=step,
+                table=self._table,
+                grown=grown,
+                ratio=ratio,
             )
+        )
 
     def _measure(self, block: Block, row: int) -> float:
         if self._bias < 0:

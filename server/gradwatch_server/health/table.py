@@ -47,6 +47,7 @@ class TensorTable:
         update_of: for every gradient position the column of its update, or -1.
         is_left_out: for every gradient position whether the training never gives it to the optimizer, bool.
         bias_of: for every gradient position the position of the bias that adds to the same units, or -1.
+        frozen: columns of weights of layers that are not trained.
     """
 
     names: tuple[str, ...]
@@ -68,6 +69,7 @@ class TensorTable:
     update_of: Index
     is_left_out: npt.NDArray[np.bool_]
     bias_of: Index
+    frozen: Index
 
     @classmethod
     def from_message(cls, tensors: Sequence[Mapping[str, Any]]) -> TensorTable:
@@ -96,6 +98,7 @@ class TensorTable:
             update_of=_partners(names, gradient, columns["update"]),
             is_left_out=is_left_out,
             bias_of=bias_of,
+            frozen=np.array([column for column, tensor in enumerate(tensors) if tensor.get("frozen")], np.int64),
         )
 
     @property
@@ -180,7 +183,7 @@ class TensorTable:
     @property
     def states(self) -> Index:
         """The columns of weights without a gradient: what layers keep beside what is trained (running statistics)."""
-        return np.setdiff1d(self.weight, self.weight_of)
+        return np.setdiff1d(self.weight, np.concatenate([self.weight_of, self.frozen]))
 
     def entering(self, role: str) -> list[int]:
         """The columns of what enters the step as ``input``, ``target`` or ``sample_weight``."""

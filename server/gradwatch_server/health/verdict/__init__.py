@@ -39,6 +39,7 @@ from gradwatch_server.health.episode import (
     Unheard,
     Unreachable,
     Unskilled,
+    Untaught,
     Vanishing,
     Zero,
 )
@@ -46,7 +47,7 @@ from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
-from gradwatch_server.health.verdict.advice_misfit import advise_shrunk
+from gradwatch_server.health.verdict.advice_misfit import advise_shrunk, advise_summed
 from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
@@ -81,6 +82,7 @@ from gradwatch_server.health.verdict.stall import (
     tell_standing,
     tell_still,
     tell_undone,
+    tell_untaught,
 )
 from gradwatch_server.health.verdict.steep import tell_cut, tell_steep
 
@@ -132,6 +134,8 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     if isinstance(lead, (Collapsed, Plateau, Unskilled)):
         causes += advise_untracked(scene.setup.untracked)
     causes += advise_settings(scene)
+    if isinstance(lead, (Growth, Rate, Runaway)) and _is_summed(scene):
+        causes += advise_summed()
     if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)) and (mute := advise_mute(scene.start)):
         # Units that get nothing but 0 are dead of it, and of nothing else.
         rest = [] if isinstance(lead, Flat) else causes
@@ -141,6 +145,15 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     if causes == list(finding.hypotheses):
         return finding
     return replace(finding, hypotheses=tuple(sorted(causes, key=lambda cause: -cause.confidence)))
+
+
+def _is_summed(scene: Scene) -> bool:
+    """Whether the lead's gradients were sums of all so far by then."""
+    lead = scene.incident.lead
+    return any(
+        isinstance(one, Summed) and one.stream == lead.stream and one.known_step <= lead.last_step
+        for one in scene.facts.questions
+    )
 
 
 def _without_idle_causes(finding: Finding) -> Finding:
@@ -181,6 +194,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Starved: tell_starved,
     Squashed: tell_squashed,
     Standing: tell_standing,
+    Untaught: tell_untaught,
     Alike: tell_alike,
     Trend: tell_forecast,
 }

@@ -46,6 +46,7 @@ __all__ = [
     "advise_still",
     "advise_target_spread",
     "advise_undone",
+    "advise_untaught",
 ]
 
 LOGIT_CODE: Final = """\
@@ -498,6 +499,34 @@ def advise_undone(often: str) -> list[Hypothesis]:
             f"Find what your loop does {often} that writes weights, and let it write into the other model.",
             UNDONE_CODE,
         )
+    ]
+
+
+UNTAUGHT_CODE: Final = """\
+# clone_model makes new weights, and so does building the same layers again: copy them, before freezing
+encoder = tf.keras.models.clone_model(pretrained)
+encoder.set_weights(pretrained.get_weights())                  # or encoder.load_weights(path), once it is built
+encoder.trainable = False"""
+
+
+def advise_untaught() -> list[Hypothesis]:
+    """Causes of frozen layers that hold what they were made with."""
+    return [
+        Hypothesis(
+            "The pretrained weights never came into the layers that are frozen",
+            0.85,
+            "`clone_model` and building a model anew make new, random weights; `load_weights` before the model is "
+            "built, or with names that do not match, leaves them so. Frozen, nothing will teach them.",
+            "Copy or load the weights after the model is built, and look at a bias before you freeze it.",
+            UNTAUGHT_CODE,
+        ),
+        Hypothesis(
+            "Random features that are meant",
+            0.15,
+            "Some methods keep a random layer on purpose. Then this is how it should be.",
+            "Nothing, if it is meant.",
+            "",
+        ),
     ]
 
 

@@ -285,14 +285,20 @@ def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
 
 def tell_summed(lead: Summed, scene: Scene) -> Finding:
     """The finding of gradients that are added up and never set back to zero."""
+    grown = f"The gradient has grown {say_number(lead.grown)} times since {say_step(lead.first_step)}"
+    if lead.ratio is None:
+        why = "all gradients are read from variables of the script's own, into which nothing was written all the while"
+    else:
+        why = (
+            "each contains the one before: the mean square of the difference from one to the next was "
+            f"{say_number(lead.ratio)} of their variance, where it is about 2 of gradients of one batch each"
+        )
     return tell(
         lead,
         scene,
         title="The gradients that are applied add up from step to step: they are never set back to zero",
         evidence=scene.evidence(
-            f"The gradient has grown {say_number(lead.grown)} times since {say_step(lead.first_step)}, and each "
-            "contains the one before: the mean square of the difference from one to the next was "
-            f"{say_number(lead.ratio)} of their variance, where it is about 2 of gradients of one batch each.",
+            f"{grown}, and {why}.",
             grown=lead.grown,
             von_neumann_ratio=lead.ratio,
         ),

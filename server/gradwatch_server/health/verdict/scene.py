@@ -44,6 +44,7 @@ from gradwatch_server.health.episode import (
     Unheard,
     Unreachable,
     Unskilled,
+    Untaught,
     Vanishing,
     Zero,
 )
@@ -466,6 +467,7 @@ def kind_of(episode: Episode) -> str:
         Starved: "vanishing_gradient",
         Squashed: "saturated_activation",
         Standing: "loss_plateau",
+        Untaught: "missing_gradient",
         Alike: "dead_units",
         Collapsed: "dead_units",
     }
@@ -536,6 +538,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Starved: "weights that hardly move",
     Squashed: "outputs at their ends",
     Standing: "running statistics that stand still",
+    Untaught: "layers frozen as they were made",
     Alike: "units",
     Collapsed: "outputs that are alike",
     Trend: "trend",

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from gradwatch_server.health.book import GRADIENT_NORM
-from gradwatch_server.health.episode import Alike, Flat, Plateau, SharedTarget, Standing, Still, Undone
+from gradwatch_server.health.episode import Alike, Flat, Plateau, SharedTarget, Standing, Still, Undone, Untaught
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
@@ -21,6 +21,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_standing,
     advise_still,
     advise_undone,
+    advise_untaught,
     advise_zero_output,
 )
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
@@ -34,6 +35,7 @@ __all__ = [
     "tell_standing",
     "tell_still",
     "tell_undone",
+    "tell_untaught",
 ]
 
 FALLEN_FACTOR: Final = 1.15
@@ -313,6 +315,29 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
             n_layers=len(lead.layers),
         ),
         hypotheses=advise_standing(),
+        subject=first,
+    )
+
+
+def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
+    """The finding of frozen layers that are as they were made."""
+    first, others = lead.layers[0], say_more_layers(len(lead.layers) - 1)
+    title = f"{first}{others} is frozen as it was made: no training has ever moved its bias"
+    if lead.closed_step is not None:
+        title = f"{first}{others} was frozen as it was made until {say_step(lead.closed_step)}"
+    return tell(
+        lead,
+        scene,
+        title=title,
+        layer=first,
+        evidence=scene.evidence(
+            "Every bias of the layers that are not trained is exactly 0 in all of its places (an LSTM's is 1 for its "
+            "forget gate). That is how a bias begins, and the first step of any training changes it: what these layers "
+            "do to their input is random.",
+            layers=list(lead.layers[:NAMES_LIMIT]),
+            n_layers=len(lead.layers),
+        ),
+        hypotheses=advise_untaught(),
         subject=first,
     )
 

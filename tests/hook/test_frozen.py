@@ -1,0 +1,135 @@
+"""Frozen layers: their biases are sent where no training has ever moved any of them, and then alone."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.hook.diagnosis import diagnose
+
+X = np.random.default_rng(0).normal(size=(4096, 6, 4)).astype(np.float32)
+Y = np.random.default_rng(1).integers(0, 5, size=4096)
+
+
+def encoder_of(*layers):
+    return keras.Sequential([keras.Input((6, 4)), *layers], name="encoder")
+
+
+def frozen(recording):
+    """Names and shapes of what is sent of frozen layers."""
+    (table,) = recording.tables.values()
+    return {one["tensor"]: tuple(one["shape"]) for one in table["tensors"] if one.get("frozen")}
+
+
+def classify(watch, encoder, *, n_samples=64, **options):
+    """Trains a head on an encoder that is frozen."""
+    encoder.trainable = False
+    flat = [keras.layers.Flatten()] if len(encoder.output_shape) > 2 else []
+    model = keras.Sequential([encoder, *flat, keras.layers.Dense(8, activation="relu"), keras.layers.Dense(5)])
+    model.build((None, 6, 4))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer=keras.optimizers.Adam(1e-3), loss=loss, **options)
+    watched = watch(model, budget=0)
+    model.fit(X[:n_samples], Y[:n_samples], batch_size=32, epochs=1, verbose=0)
+    return watched
+
+
+FRESH = {
+    "dense": (lambda: [keras.layers.Dense(7)], {"dense/bias": (7,)}),
+    "convolution": (lambda: [keras.layers.Conv1D(6, 3, activation="relu")], {"conv1d/bias": (6,)}),
+    "lstm": (lambda: [keras.layers.LSTM(5)], {"lstm/lstm_cell/bias": (20,)}),
+    "gru": (lambda: [keras.layers.GRU(5)], {"gru/gru_cell/bias": (2, 15)}),
+    "within a layer": (lambda: [keras.layers.Bidirectional(keras.layers.SimpleRNN(5))], None),
+    "the four largest": (lambda: [keras.layers.Dense(n) for n in range(4, 10)], None),
+}
+
+
+@pytest.mark.parametrize(("layers", "expected"), FRESH.values(), ids=FRESH.keys())
+@pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"jit_compile": True}], ids=["graph", "eager", "jit"])
+def test_biases_that_nothing_ever_moved_are_sent(watch, read, layers, expected, options):
+    keras.backend.clear_session()
+    recording = read(classify(watch, encoder_of(*layers()), **options))
+    found = frozen(recording)
+    if expected is None:
+        assert sorted(shape[-1] for shape in found.values()) in ([5, 5], [6, 7, 8, 9])
+    else:
+        assert {
+            name.split("/", 1)[-1] if name.startswith("encoder") else name: n for name, n in found.items()
+        } == expected
+    (table,) = recording.tables.values()
+    (rows,) = (messages for messages in recording.rows.values())
+    place = [one["tensor"] for one in table["tensors"]].index(next(iter(found)))
+    norms = np.concatenate([m["statistics"][:, place, 0] for m in rows])
+    ones = 5 if "lstm" in next(iter(found)) else 0
+    np.testing.assert_allclose(norms[np.isfinite(norms)], np.sqrt(ones), rtol=1e-6)
+    assert np.isfinite(norms).any()
+
+
+def taught(*layers):
+    """An encoder that one step of a training has moved."""
+    encoder = encoder_of(*layers)
+    encoder.compile(optimizer="sgd", loss="mse")
+    encoder.fit(X[:8], np.ones((8, *encoder.output_shape[1:]), np.float32), verbose=0)
+    return encoder
+
+
+KNOWN = {
+    "trained": lambda: taught(keras.layers.Dense(8)),
+    "one of two trained": lambda: encoder_of(taught(keras.layers.Dense(8)), keras.layers.Dense(8)),
+    "no bias": lambda: encoder_of(keras.layers.Dense(8, use_bias=False)),
+    "normalisation alone": lambda: encoder_of(keras.layers.BatchNormalization()),
+    "tables": lambda: encoder_of(
+        keras.layers.Flatten(), keras.layers.Discretization([0.0]), keras.layers.Embedding(2, 8)
+    ),
+}
+
+
+@pytest.mark.parametrize("make", KNOWN.values(), ids=KNOWN.keys())
+def test_what_was_trained_or_says_nothing_is_not_sent(watch, read, make):
+    assert frozen(read(classify(watch, make()))) == {}
+
+
+def test_what_is_trained_is_not_frozen(watch, read):
+    model = keras.Sequential(
+        [keras.Input((6, 4)), keras.layers.Flatten(), keras.layers.Dense(8), keras.layers.Dense(1)]
+    )
+    model.compile(optimizer="sgd", loss="mse")
+    watched = watch(model)
+    model.fit(X[:8], Y[:8], verbose=0)
+    assert frozen(read(watched)) == {}
+
+
+def findings(watch, read, encoder, **options):
+    return diagnose(read(classify(watch, encoder, n_samples=4096, **options))).findings()
+
+
+def test_a_copy_without_its_weights_is_told_of_and_one_with_them_is_not(watch, read):
+    pretrained = taught(keras.layers.Dense(16, activation="relu"), keras.layers.Flatten(), keras.layers.Dense(12))
+    copy = keras.models.clone_model(pretrained)
+    (found,) = [one for one in findings(watch, read, copy) if one.kind == "missing_gradient"]
+    assert found.layer == "encoder/dense"
+    assert "is frozen as it was made: no training has ever moved its bias" in found.title
+    assert found.hypotheses[0].cause == "The pretrained weights never came into the layers that are frozen"
+    assert found.first_step == 0
+    copy = keras.models.clone_model(pretrained)
+    copy.set_weights(pretrained.get_weights())
+    assert "missing_gradient" not in {one.kind for one in findings(watch, read, copy)}
+
+
+def test_what_another_optimizer_trains_meanwhile_is_not_told_of(watch, read):
+    """As in the training of an adversary: frozen in one of the two models, and trained in the other."""
+    judge = keras.Sequential([keras.Input((4,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(1)])
+    judge.compile(optimizer=keras.optimizers.SGD(1e-3), loss="mse")
+    maker = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4)])
+    both = keras.Sequential([keras.Input((4,)), maker, judge])
+    both.compile(optimizer=keras.optimizers.SGD(1e-3), loss="mse")
+    watched = watch(both, budget=0)
+    for row in np.arange(150):
+        batch = tf.constant(X[row : row + 8, 0])
+        judge.trainable = False
+        both.train_on_batch(batch, tf.ones([8, 1]))
+        judge.trainable = True
+        judge.train_on_batch(batch, tf.zeros([8, 1]))
+    recording = read(watched)
+    assert any(one.get("frozen") for table in recording.tables.values() for one in table["tensors"])
+    assert "missing_gradient" not in {one.kind for one in diagnose(recording).findings()}
