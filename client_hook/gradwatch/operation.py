@@ -24,6 +24,7 @@ __all__ = [
     "OPERATIONS_MAX",
     "Operation",
     "describe_operations",
+    "find_broadcasts",
     "find_operations",
     "measure",
     "operation_block",
@@ -203,6 +204,17 @@ def find_operations(gradients: Sequence[Any], loss: Tensor | None) -> list[Any]:
         Operations that the gradients or the loss depend on, and the forward operations whose gradient is among them:
         the first `OPERATIONS_MAX`.
     """
+    seen = _find_all(gradients, loss)
+    for op in list(seen.values()):
+        forward = _forward_of(op) if _is_risky(op) and _is_gradient(op) else None
+        if forward is not None and _is_risky(forward):
+            seen[id(forward)] = forward
+    chosen = sorted((op for op in seen.values() if _is_risky(op)), key=_place)
+    return chosen[:OPERATIONS_MAX]
+
+
+def _find_all(gradients: Sequence[Any], loss: Tensor | None) -> dict[int, Any]:
+    """All operations that gradients and loss depend on, by identity."""
     roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
     roots += [] if loss is None else [loss]
     seen: dict[int, Any] = {}
@@ -212,12 +224,62 @@ def find_operations(gradients: Sequence[Any], loss: Tensor | None) -> list[Any]:
         if id(op) not in seen:
             seen[id(op)] = op
             pending.extend(_sources(op))
-    for op in list(seen.values()):
-        forward = _forward_of(op) if _is_risky(op) and _is_gradient(op) else None
-        if forward is not None and _is_risky(forward):
-            seen[id(forward)] = forward
-    chosen = sorted((op for op in seen.values() if _is_risky(op)), key=_place)
-    return chosen[:OPERATIONS_MAX]
+    return seen
+
+
+_ELEMENTWISE: Final = frozenset(
+    {
+        "Add",
+        "AddV2",
+        "Div",
+        "DivNoNan",
+        "Maximum",
+        "Minimum",
+        "Mul",
+        "Pow",
+        "RealDiv",
+        "SquaredDifference",
+        "Sub",
+        "Xlogy",
+    }
+)
+BROADCASTS_MAX: Final = 4
+
+
+def find_broadcasts(gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Where the user's own code, outside of layers, makes ``[n, n]`` of ``[n, 1]`` and ``[n]`` on the way to the loss.
+
+    Args:
+        gradients: as `find_operations` takes them.
+        loss: likewise.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type, name and source line of each, the first `BROADCASTS_MAX` in the order in which they run. Those of which
+        the column was made by adding an axis there and then are left out: that is how one asks for all pairs.
+    """
+    found: list[dict[str, Any]] = []
+    for op in sorted(_find_all(gradients, loss).values(), key=_place):
+        if not _crosses(op) or _is_gradient(op) or layer_of(op.name, layer_paths):
+            continue
+        if (source := source_of(op)) is not None and source not in [one["source"] for one in found]:
+            found.append({"type": op.type, "name": op.name, "source": source})
+    return found[:BROADCASTS_MAX]
+
+
+def _crosses(op: Any) -> bool:
+    """Whether an operation of two tensors, element by element, is given a column and a vector as long as it."""
+    if op.type not in _ELEMENTWISE or any(one.shape.rank is None for one in op.inputs):
+        return False
+    vector, column = sorted(op.inputs, key=lambda one: int(one.shape.rank))
+    is_pair = (vector.shape.rank, column.shape.rank) == (1, 2) and column.shape[1] == 1
+    if not is_pair or vector.shape[0] != column.shape[0] or vector.shape[0] == 1:
+        return False
+    made_by = column.op
+    while made_by.type in ("Cast", "Identity"):
+        made_by = made_by.inputs[0].op
+    adds_axis = made_by.type == "StridedSlice" and made_by.get_attr("new_axis_mask") != 0
+    return not (adds_axis or made_by.type == "ExpandDims")
 
 
 def _sources(op: Any) -> list[Any]:

@@ -204,7 +204,7 @@ class Stream:
         self.kinds = tuple(kinds)
         self.variables = tuple(resource_of(variable) for variable in variables)
         self._is_left_out = tuple(is_left_out or [False] * len(self.variables))
-        self._setup = {"untrained": [], "untracked": [], "settings": {}} | dict(setup or {})
+        self._setup = {"untrained": [], "untracked": [], "settings": {}, "broadcasts": []} | dict(setup or {})
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))

@@ -50,7 +50,7 @@ from gradwatch.governor import Governor
 from gradwatch.intake import Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
-from gradwatch.operation import Operation, describe_operations, find_operations
+from gradwatch.operation import Operation, describe_operations, find_broadcasts, find_operations
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
@@ -540,12 +540,12 @@ class Watch:
             self._layers.forget()
             entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
             taps = [*(entry.tap for entry in entries), *tapped_taps]
+            loss = taken.loss if scalars.loss is None else scalars.loss
             stream = self._stream(
-                optimizer, variables, gradients, scalars, taps=taps, left_out=taken.left_out, sums=sums
+                optimizer, variables, gradients, scalars, loss=loss, taps=taps, left_out=taken.left_out, sums=sums
             )
             told = _with_loss_of_tape(scalars, taken)
             stream.has_loss_of_tape |= told is not scalars
-            loss = taken.loss if scalars.loss is None else scalars.loss
             if tf.executing_eagerly():
                 rows = [*self._columns.record(stream, entries), *tapped]
                 before = stream.before(gradients, told, Beside(tapped=rows))
@@ -661,6 +661,7 @@ class Watch:
         gradients: Sequence[Any],
         scalars: StepScalars,
         *,
+        loss: Any,
         taps: Sequence[Tap],
         left_out: Set[int],
         sums: frozenset[int],
@@ -676,7 +677,7 @@ class Watch:
                     optimizer=self._label(key, optimizer, variables),
                     variables=found,
                     is_left_out=is_left_out,
-                    setup=self._setup(optimizer, variables, names),
+                    setup=self._setup(optimizer, variables, names) | self._broadcasts(gradients, loss),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
@@ -757,6 +758,16 @@ class Watch:
         if not self.captures_operations or tf.executing_eagerly():
             return []
         return describe_operations(find_operations(gradients, loss), layer_paths(self._models))
+
+    def _broadcasts(self, gradients: Sequence[Any], loss: Any) -> dict[str, Any]:
+        """Where columns meet vectors in the step being traced; a part of the ``tensors`` message."""
+        if not self.captures_operations or tf.executing_eagerly() or not (loss is None or tf.is_symbolic_tensor(loss)):
+            return {}
+        try:
+            return {"broadcasts": find_broadcasts(gradients, loss, layer_paths(self._models))}
+        except Exception as error:  # the boundary
+            self._fail("looking for broadcasts", error)
+            return {}
 
     def _replay(self, stream: Stream, gradients: Sequence[Any], loss: Any) -> Callable[[Any, Any], None] | None:
         """What lets a bad step of the graph being traced tell which operation it began with."""

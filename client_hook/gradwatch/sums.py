@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import tensorflow as tf
-from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable
 
 from gradwatch.patch import MethodPatch
 
@@ -44,16 +44,15 @@ def is_cleared(sums: frozenset[int]) -> bool:
 
 
 def install() -> None:
-    """Takes note of what is assigned from now on."""
+    """Takes note of what is assigned from now on; a second watch changes nothing."""
     for patch in _patches:
-        patch.install({BaseResourceVariable})
+        patch.install({BaseResourceVariable, ResourceVariable})  # a library may have given the latter its own
 
 
 def restore() -> None:
-    """Undoes `install`, and forgets."""
+    """Undoes `install`. What was seen is kept, for rows that are still to be read."""
     for patch in _patches:
         patch.restore()
-    _assigned.clear()
 
 
 def _around_assign(original: Any, variable: Any, *args: Any, **kwargs: Any) -> Any:

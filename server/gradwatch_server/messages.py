@@ -217,6 +217,7 @@ class Tensors(_Logged):
     untrained: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] = []
     untracked: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] = []
     settings: Annotated[dict[Name, bool | int | float | Name], Field(max_length=100)] = {}
+    broadcasts: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
 
 
 class Rows(_Logged):

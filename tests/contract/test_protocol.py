@@ -92,6 +92,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "untrained": ["head/kernel"],
         "untracked": ["mixer/w"],
         "settings": {"class": "Adam", "learning_rate": 0.001, "use_ema": False, "ema_overwrite_frequency": 100},
+        "broadcasts": [{"type": "Sub", "name": "sub", "source": {"file": "train.py", "line": 5, "code": "d = a - b"}}],
     },
     "rows": rows_message(
         seq=1,

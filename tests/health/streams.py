@@ -76,6 +76,8 @@ class Run:
     """Names of variables that its layers hold unknown to Keras."""
     settings: dict[str, Any] = field(default_factory=dict)
     """What the optimizer was made with."""
+    broadcasts: list[dict[str, Any]] = field(default_factory=list)
+    """Where a column meets a vector on the way to the loss."""
     operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)
     steps: np.ndarray = field(init=False)
@@ -312,7 +314,7 @@ class Run:
             self.tensors,
             list(SCALARS),
             operations=self.operations,
-            setup=Setup(self.untrained, self.untracked, self.settings),
+            setup=Setup(self.untrained, self.untracked, self.settings, self.broadcasts),
         )
         return engine
 

@@ -16,7 +16,7 @@ def announce(recording):
             table["tensors"],
             table["scalars"],
             operations=table["operations"],
-            setup=Setup(table["untrained"], table["untracked"], table["settings"]),
+            setup=Setup(table["untrained"], table["untracked"], table["settings"], table["broadcasts"]),
         )
     return engine
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 __all__ = ["Setup"]
 
@@ -18,11 +18,13 @@ class Setup(NamedTuple):
         untrained: names of what its models could train, and no optimizer had been given by then.
         untracked: names of what their layers hold unknown to Keras, which therefore nobody trains.
         settings: what the optimizer was made with, by Keras' names, and its ``class``.
+        broadcasts: type, name and source of operations on the way to the loss that combine ``[n, 1]`` and ``[n]``.
     """
 
     untrained: Sequence[str] = ()
     untracked: Sequence[str] = ()
     settings: Mapping[str, bool | int | float | str] = NOTHING
+    broadcasts: Sequence[Mapping[str, Any]] = ()
 
     @property
     def optimizer_class(self) -> str:

@@ -49,7 +49,7 @@ from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
 from gradwatch_server.health.verdict.advice_misfit import advise_shrunk, advise_summed
 from gradwatch_server.health.verdict.advice_settings import advise_settings
-from gradwatch_server.health.verdict.advice_stall import advise_mute
+from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
@@ -134,6 +134,11 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     if isinstance(lead, (Collapsed, Plateau, Unskilled)):
         causes += advise_untracked(scene.setup.untracked)
     causes += advise_settings(scene)
+    broadcast = next(iter(scene.setup.broadcasts), None)
+    if isinstance(lead, (Collapsed, Plateau, SharedTarget, Unskilled)) and broadcast is not None:
+        located = advise_crossing(broadcast)
+        causes = [located, *(one for one in causes if one.code != located.code)]
+        finding = finding if finding.source is not None else replace(finding, source=dict(broadcast["source"]))
     if isinstance(lead, (Growth, Rate, Runaway)) and _is_summed(scene):
         causes += advise_summed()
     if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)) and (mute := advise_mute(scene.start)):

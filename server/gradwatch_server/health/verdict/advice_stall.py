@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Mapping
+from pathlib import PureWindowsPath
+from typing import Any, Final
 
 from gradwatch_server.health.book import GRADIENT_NORM, UPDATE_RATIO
 from gradwatch_server.health.cut import may_be_clipped
@@ -32,6 +34,7 @@ __all__ = [
     "advise_alike",
     "advise_batch",
     "advise_columns",
+    "advise_crossing",
     "advise_cut",
     "advise_flat",
     "advise_labels",
@@ -298,6 +301,21 @@ def advise_shared_target() -> list[Hypothesis]:
             "",
         ),
     ]
+
+
+def advise_crossing(broadcast: Mapping[str, Any]) -> Hypothesis:
+    """A column that meets a vector in the user's own code, as the cause where nothing is learned."""
+    source = broadcast["source"]
+    place = f"{PureWindowsPath(str(source['file'])).name}:{source['line']}"
+    return Hypothesis(
+        f"A broadcast of [n, 1] with [n] makes [n, n] ({place})",
+        0.9,
+        f"There `{source['code']}` combines a column and a vector of the same length: each element of one with every "
+        "element of the other, without an error. What belongs to one sample is mixed with that of all others of its "
+        "batch, and the mean over them says next to nothing.",
+        "Print both shapes there, and give both the same: squeeze the column, or add an axis to the vector.",
+        ERROR_CODE,
+    )
 
 
 def _broadcast(confidence: float, seen: str = "") -> Hypothesis:

@@ -1,0 +1,137 @@
+"""A column that meets a vector on the way to the loss: named with its line, unless all pairs are asked for."""
+
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.hook.diagnosis import find_line
+
+X = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
+Y = X[:, 0]
+
+
+def of_error(y, predicted):
+    return tf.reduce_mean(tf.square(predicted - y))  # line of the difference
+
+
+def of_squares(y, predicted):
+    return tf.reduce_mean(tf.math.squared_difference(y, predicted))  # line of the square
+
+
+def of_product(y, predicted):
+    advantage = tf.stop_gradient(y - tf.reduce_mean(y))
+    return -tf.reduce_mean(tf.cast(predicted, tf.float32) * advantage)  # line of the product
+
+
+def of_squeezed(y, predicted):
+    return tf.reduce_mean(tf.square(tf.squeeze(predicted, 1) - y))
+
+
+def of_columns(y, predicted):
+    return tf.reduce_mean(tf.square(predicted - y[:, None]))
+
+
+def of_pairs(y, predicted):
+    scores = tf.squeeze(predicted, 1)
+    wanted = tf.expand_dims(y, 1) - y
+    return tf.reduce_mean(tf.square(scores[:, None] - scores - wanted))
+
+
+def of_levels(y, predicted):
+    """A column against a vector of another length: quantiles, bins."""
+    return tf.reduce_mean(tf.abs(predicted - tf.constant([0.1, 0.5, 0.9]))) + 0 * tf.reduce_sum(y)
+
+
+WRONG = {of_error: "line of the difference", of_squares: "line of the square", of_product: "line of the product"}
+RIGHT = [of_squeezed, of_columns, of_pairs, of_levels]
+
+
+class Shifted(keras.layers.Layer):
+    """Crosses a column with a vector within itself, which is its own business."""
+
+    def call(self, x):
+        return x + 0 * tf.reduce_mean(x[:, :1] * x[:, 0], axis=1, keepdims=True)
+
+
+def model_of(*layers):
+    keras.utils.set_random_seed(0)
+    return keras.Sequential([keras.Input((4,)), *layers, keras.layers.Dense(1)])
+
+
+def loop(watch, loss_of, *, is_jit=False, size=16):
+    model, optimizer = model_of(), keras.optimizers.Adam(1e-3)
+    watched = watch(model, optimizer)
+    known = None if size is None else [size]
+    signature = [tf.TensorSpec([*(known or [None]), 4]), tf.TensorSpec(known or [None])]
+
+    @tf.function(jit_compile=is_jit, input_signature=signature)
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    step(tf.constant(X[:16]), tf.constant(Y[:16]))
+    return watched
+
+
+def fit(watch, loss_of, *layers, **options):
+    model = model_of(*layers)
+
+    class Trained(keras.Model):
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = loss_of(y, self(x, training=True))
+            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            return {"loss": loss}
+
+    trained = Trained(model.inputs, model.outputs)
+    trained.compile(optimizer="adam", **options)
+    watched = watch(trained)
+    trained.fit(tf.data.Dataset.from_tensor_slices((X, Y)).batch(16), shuffle=False, verbose=0)
+    return watched
+
+
+def lines(recording):
+    return [one["source"]["line"] for table in recording.tables.values() for one in table["broadcasts"]]
+
+
+TRAININGS = {
+    "loop": loop,
+    "loop of any size": lambda watch, loss_of: loop(watch, loss_of, size=None),
+    "loop by XLA": lambda watch, loss_of: loop(watch, loss_of, is_jit=True),
+    "fit": fit,
+    "fit by XLA": lambda watch, loss_of: fit(watch, loss_of, jit_compile=True),
+}
+
+
+@pytest.mark.parametrize("train", TRAININGS.values(), ids=TRAININGS.keys())
+@pytest.mark.parametrize("loss_of", WRONG)
+def test_the_line_is_named(watch, read, train, loss_of):
+    assert lines(read(train(watch, loss_of))) == [find_line(WRONG[loss_of], sys.modules[__name__])]
+
+
+@pytest.mark.parametrize("train", TRAININGS.values(), ids=TRAININGS.keys())
+@pytest.mark.parametrize("loss_of", RIGHT)
+def test_nothing_is_named_where_all_pairs_are_asked_for_or_shapes_fit(watch, read, train, loss_of):
+    assert lines(read(train(watch, loss_of))) == []
+
+
+def test_what_a_layer_does_within_itself_is_left_out(watch, read):
+    assert lines(read(fit(watch, of_squeezed, Shifted()))) == []
+
+
+def test_a_step_that_runs_eagerly_says_nothing(watch, read):
+    assert lines(read(fit(watch, of_error, run_eagerly=True))) == []
+
+
+def test_keras_own_losses_fit_shapes_by_themselves(watch, read):
+    model = model_of()
+    model.compile(optimizer="adam", loss="mse", metrics=["mae"])
+    watched = watch(model)
+    model.fit(X, Y, batch_size=16, verbose=0)
+    assert lines(read(watched)) == []

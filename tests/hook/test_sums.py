@@ -1,0 +1,190 @@
+"""Gradients that a script adds up in variables of its own: what they are read from, and whether they are cleared."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from gradwatch import interception
+from gradwatch.sums import find_sums, is_cleared
+from tests.hook.diagnosis import diagnose
+
+X = np.random.default_rng(0).normal(size=(512, 8)).astype(np.float32)
+Y = X @ np.random.default_rng(1).normal(size=(8, 1)).astype(np.float32) + 3
+N_MICRO = 4
+
+
+def given_tensors(sums):
+    return [tf.convert_to_tensor(one) for one in sums]
+
+
+def given_values(sums):
+    return [one.value() for one in sums]
+
+
+def given_means(sums):
+    return [one.read_value() / float(N_MICRO) for one in sums]
+
+
+def given_clipped(sums):
+    return tf.clip_by_global_norm([one.read_value() for one in sums], 1e9)[0]
+
+
+def given_variables(sums):
+    return list(sums)
+
+
+WAYS = [given_tensors, given_values, given_means, given_clipped, given_variables]
+
+
+def cleared_in_place(sums):
+    for one in sums:
+        one.assign(tf.zeros_like(one))
+
+
+def cleared_by_itself(sums):
+    for one in sums:
+        one.assign_sub(one)
+
+
+def rebound(sums):
+    for one in sums:
+        one = tf.zeros_like(one)  # noqa: PLW2901 the mistake
+
+
+def kept(sums):
+    pass
+
+
+class Loop:
+    """Adds up the gradients of four batches, and applies them."""
+
+    def __init__(self, watch, give, clear, *, is_clear_apart=False, is_jit=False):
+        keras.utils.set_random_seed(0)
+        layers = [keras.layers.Dense(8, activation="tanh"), keras.layers.Dense(1)]
+        self.model = keras.Sequential([keras.Input((8,)), *layers])
+        optimizer = keras.optimizers.SGD(1e-4)
+        optimizer.build(self.model.trainable_variables)
+        sums = [tf.Variable(tf.zeros_like(one.value), trainable=False) for one in self.model.trainable_variables]
+        self.watched = watch(self.model, optimizer, budget=0)
+
+        @tf.function(jit_compile=is_jit)
+        def add(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(self.model(x) - y))
+            for one, gradient in zip(sums, tape.gradient(loss, self.model.trainable_variables), strict=True):
+                one.assign_add(gradient)
+
+        @tf.function(jit_compile=is_jit)
+        def update():
+            optimizer.apply_gradients(zip(give(sums), self.model.trainable_variables, strict=True))
+            if not is_clear_apart:
+                clear(sums)
+
+        self.add, self.update = add, update
+        self.clear = (lambda: clear(sums)) if is_clear_apart else (lambda: None)
+
+    def run(self, n_updates):
+        for step in range(n_updates * N_MICRO):
+            rows = slice(16 * step % 512, 16 * step % 512 + 16)
+            self.add(tf.constant(X[rows]), tf.constant(Y[rows]))
+            if step % N_MICRO == N_MICRO - 1:
+                self.update()
+                self.clear()
+        return self.watched
+
+
+def cleared(recording):
+    """What was said at the last row; None: that gradients are read from no variables."""
+    ((stream, table),) = recording.tables.items()
+    if "sums_cleared" not in table["scalars"]:
+        return None
+    place = table["scalars"].index("sums_cleared")
+    assert all((m["scalars_present"][:, place] == 1).all() for m in recording.rows[stream])
+    return float(recording.rows[stream][-1]["scalars"][-1, place])
+
+
+def told(recording):
+    return [one.title for one in diagnose(recording).findings() if "add up from step to step" in one.title]
+
+
+@pytest.mark.parametrize("give", WAYS)
+def test_what_is_never_cleared_is_told(watch, read, give):
+    recording = read(Loop(watch, give, kept).run(30))
+    assert cleared(recording) == 0
+    assert len(told(recording)) == 1
+
+
+@pytest.mark.parametrize("give", WAYS)
+def test_what_is_cleared_is_not_told(watch, read, give):
+    recording = read(Loop(watch, give, cleared_in_place).run(30))
+    assert cleared(recording) == 1
+    assert told(recording) == []
+
+
+@pytest.mark.parametrize(
+    ("clear", "is_apart", "expected"),
+    [(cleared_in_place, True, 1), (cleared_by_itself, False, 1), (cleared_by_itself, True, 1), (rebound, False, 0)],
+)
+def test_ways_of_clearing(watch, read, clear, is_apart, expected):
+    recording = read(Loop(watch, given_tensors, clear, is_clear_apart=is_apart).run(30))
+    assert cleared(recording) == expected
+    assert len(told(recording)) == 1 - expected
+
+
+def test_compiled_by_xla(watch, read):
+    recording = read(Loop(watch, given_values, kept, is_jit=True).run(30))
+    assert cleared(recording) == 0
+    assert len(told(recording)) == 1
+
+
+def test_the_numbers_are_those_without_a_watch(watch):
+    def weights(make):
+        loop = Loop(make, given_means, cleared_in_place)
+        loop.run(5)
+        return loop.model.get_weights()
+
+    for one, other in zip(weights(watch), weights(lambda *_, **__: None), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_gradients_of_the_step_are_read_from_no_variables(watch, read):
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile(optimizer=keras.optimizers.SGD(1e-3, gradient_accumulation_steps=2), loss="mse")
+    watched = watch(model)
+    model.fit(X[:64], Y[:64], batch_size=8, verbose=0)
+    assert cleared(read(watched)) is None
+
+
+def test_a_product_with_a_variable_is_no_sum():
+    kernel, scale = tf.Variable(tf.ones([3])), tf.Variable(2.0)
+
+    seen = []
+    tf.function(lambda x: seen.extend(found_in(kernel, scale, x)) or x)(tf.ones([3]))
+    assert seen == [set(), set(), set(), set(), {kernel.handle._id}]
+
+
+def found_in(kernel, scale, x):
+    """What is found of gradients that are computed, of one that is, of one that is scaled, of none, and of a sum."""
+    given = [
+        [kernel.read_value() * x],
+        [kernel.read_value() * scale, x],
+        [x * scale],
+        [None],
+        [kernel.read_value() / scale, None],
+    ]
+    return [set(find_sums(gradients)) for gradients in given]
+
+
+def test_methods_of_variables_are_as_they_were_when_nobody_watches(watch):
+    variable = tf.Variable(1.0)
+    cls = next(one for one in type(variable).__mro__ if "assign" in one.__dict__)
+    before = cls.__dict__["assign"], cls.__dict__["assign_sub"]
+    watched = watch(keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)]))
+    assert cls.__dict__["assign"] is not before[0]
+    variable.assign(2.0)
+    assert is_cleared(frozenset([variable.handle._id]))
+    watched.close()
+    assert not interception.active_observers()
+    assert (cls.__dict__["assign"], cls.__dict__["assign_sub"]) == before
+    assert float(variable) == 2.0
