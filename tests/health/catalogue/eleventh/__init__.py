@@ -58,7 +58,7 @@ enter(
     "sound_tags",
     "gradients that are never cleared",
     "exploding_gradient",
-    gap="the steps of the sums go to and fro with the weights, which they throw about",
+    cause=("not those of the batch",),
 )
 enter("texture_cnn", "learning rate too high", "lr_too_high", cause=("learning rate",))
 enter("ticket_routing_again", "attention to nothing", "dead_units", cause=("mask is inverted",))

@@ -50,8 +50,8 @@ enter("product_hashing", "no slope", "zero_gradient", layer="enc_bits", cause=("
 enter(
     "support_tickets",
     "frozen by mistake",
-    "loss_plateau",
-    gap="what is frozen on purpose looks the same, and the loss falls a little",
+    "missing_gradient",
+    cause=("pretrained weights never came",),
 )
 enter("plant_leaves", "unscaled inputs", "saturated_activation", layer="leaf1", cause=("inputs are not scaled",))
 enter("river_level", "learning rate too low", "loss_plateau", cause=("learning rate is too small",))

@@ -29,8 +29,8 @@ enter("support_ticket_attention", "float16 overflow", "nonfinite_activation", ca
 enter(
     "crop_yield_microbatch",
     "gradients that are never cleared",
-    "loss_plateau",
-    gap="the loss swings to and fro, and its best is well; gradients are not the same from step to step",
+    "exploding_gradient",
+    cause=("not those of the batch",),
 )
 enter("digit_hash_codes", "no slope", "zero_gradient", layer="encoder", cause=("on the way to the loss",))
 enter("digit_vae", "posterior collapse", "dead_units", cause=("penalty",))
@@ -45,8 +45,8 @@ enter("pathology_bag_mil", "an axis taken for another", "zero_gradient", layer="
 enter(
     "plankton_transfer",
     "frozen by mistake",
-    "loss_plateau",
-    gap="frozen layers' weights are not looked at: that they are as they were made is not seen",
+    "missing_gradient",
+    cause=("pretrained weights never came",),
 )
 enter(
     "shell_command_rnn",

@@ -30,7 +30,7 @@ enter(
     "chord_sequences",
     "gradients that are never cleared",
     "exploding_gradient",
-    gap="the sums grow four times in their hundred steps, and their steps are smooth: one gradient is like the next",
+    cause=("not those of the batch",),
 )
 enter("desalination_membranes", "unscaled inputs", "dead_units", cause=("inputs are not scaled",))
 enter("displacement_field", "float16 underflow", "zero_gradient", cause=("Underflow",))

@@ -37,7 +37,6 @@ enter(
     "weights put back",
     "loss_plateau",
     cause=("average",),
-    gap="found; the average that Keras itself writes over the weights in the step is not named",
 )
 enter(
     "ceramic_tiles",

@@ -40,7 +40,7 @@ enter(
     "ecg_delineation",
     "gradients that are never cleared",
     "exploding_gradient",
-    gap="it ends after 100 updates, in which the sums go to and fro",
+    cause=("not those of the batch",),
 )
 enter("event_logs", "learning rate too high", "lr_too_high", cause=("learning rate",))
 enter("film_taste", "start of zeros", "zero_gradient", cause=("began at exactly 0",))
