@@ -1,5 +1,7 @@
 """Gradients that a script adds up in variables of its own: what they are read from, and whether they are cleared."""
 
+import time
+
 import keras
 import numpy as np
 import pytest
@@ -81,7 +83,7 @@ class Loop:
             if not is_clear_apart:
                 clear(sums)
 
-        self.add, self.update = add, update
+        self.add, self.update, self.sums = add, update, sums
         self.clear = (lambda: clear(sums)) if is_clear_apart else (lambda: None)
 
     def run(self, n_updates):
@@ -113,6 +115,21 @@ def test_what_is_never_cleared_is_told(watch, read, give):
     recording = read(Loop(watch, give, kept).run(30))
     assert cleared(recording) == 0
     assert len(told(recording)) == 1
+
+
+def test_what_is_cleared_late_is_over(watch, read):
+    loop = Loop(watch, given_values, kept)
+    loop.run(30)
+    watched = loop.watched
+    deadline = time.monotonic() + 20
+    while watched._reader.last_step < 29 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    cleared_in_place(loop.sums)
+    loop.run(5)
+    (title,) = told(read(watched)) or [""]
+    assert title == ""
+    (found,) = [one for one in diagnose(read(watched)).findings() if "added up from step to step" in one.title]
+    assert found.title.endswith(", until step 30")
 
 
 @pytest.mark.parametrize("give", WAYS)

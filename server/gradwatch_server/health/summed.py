@@ -88,23 +88,23 @@ class SummedRule:
             episode.last_step = max(episode.last_step, int(block.steps.max(initial=-1)))
 
     def _look_at_sums(self, block: Block) -> None:
-        """Follows what the hook says of the variables that gradients are read from, if they are."""
-        rows = np.flatnonzero(~np.isnan(block.sums_cleared) & block.is_update)
-        if not len(rows):
+        """Follows what the hook says of the variables that gradients are read from, until something clears them."""
+        is_known = ~np.isnan(block.sums_cleared)
+        if self._is_cleared or not is_known.any():
             return
-        for row in rows.tolist():
-            self._is_cleared = bool(block.sums_cleared[row])
-            norm, step = float(block.global_norm[row]), int(block.steps[row])
-            if self._is_cleared:
-                self._kept = []
-                for episode in self.episodes:
-                    episode.closed_step = step if episode.closed_step is None else episode.closed_step
-                return
-            if math.isfinite(norm) and len(self._kept) < WINDOW_ROWS:
-                self._first_step = step if not self._kept else self._first_step
-                self._kept.append(norm)
-                if len(self._kept) in (KEPT_ROWS, WINDOW_ROWS) and not self.episodes:
-                    self._judge_kept(step)
+        is_kept = np.cumsum(block.sums_cleared == 1) == 0
+        self._is_cleared = not is_kept.all()
+        for row in np.flatnonzero(is_known & is_kept & block.is_update & np.isfinite(block.global_norm)).tolist():
+            if len(self._kept) == WINDOW_ROWS:
+                break
+            step = int(block.steps[row])
+            self._first_step = step if not self._kept else self._first_step
+            self._kept.append(float(block.global_norm[row]))
+            if len(self._kept) in (KEPT_ROWS, WINDOW_ROWS) and not self.episodes:
+                self._judge_kept(step)
+        if self._is_cleared:
+            for episode in self.episodes:
+                episode.closed_step = int(block.steps[is_kept.argmin()])
 
     def _judge_kept(self, step: int) -> None:
         first, later = self._kept[0], float(np.median(self._kept[-KEPT_ROWS // 2 :]))

@@ -286,6 +286,9 @@ def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
 def tell_summed(lead: Summed, scene: Scene) -> Finding:
     """The finding of gradients that are added up and never set back to zero."""
     grown = f"The gradient has grown {say_number(lead.grown)} times since {say_step(lead.first_step)}"
+    title = "The gradients that are applied add up from step to step: they are never set back to zero"
+    if lead.closed_step is not None:
+        title = f"The gradients that were applied added up from step to step, until {say_step(lead.closed_step)}"
     if lead.ratio is None:
         why = "all gradients are read from variables of the script's own, into which nothing was written all the while"
     else:
@@ -296,7 +299,7 @@ def tell_summed(lead: Summed, scene: Scene) -> Finding:
     return tell(
         lead,
         scene,
-        title="The gradients that are applied add up from step to step: they are never set back to zero",
+        title=title,
         evidence=scene.evidence(
             f"{grown}, and {why}.",
             grown=lead.grown,
