@@ -321,10 +321,14 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
 
 def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     """The finding of frozen layers that are as they were made."""
-    first, others = lead.layers[0], say_more_layers(len(lead.layers) - 1)
-    title = f"{first}{others} is frozen as it was made: no training has ever moved its bias"
+    first, names = lead.layers[0], list_names(list(lead.layers))
+    title = (
+        f"{names} {'is' if len(lead.layers) == 1 else 'are'} frozen as made: no training has ever moved a bias there"
+    )
     if lead.closed_step is not None:
-        title = f"{first}{others} was frozen as it was made until {say_step(lead.closed_step)}"
+        title = (
+            f"{names} {'was' if len(lead.layers) == 1 else 'were'} frozen as made until {say_step(lead.closed_step)}"
+        )
     return tell(
         lead,
         scene,
