@@ -322,13 +322,10 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
 def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     """The finding of frozen layers that are as they were made."""
     first, names = lead.layers[0], list_names(list(lead.layers))
-    title = (
-        f"{names} {'is' if len(lead.layers) == 1 else 'are'} frozen as made: no training has ever moved a bias there"
-    )
+    are, were = ("is", "was") if len(lead.layers) == 1 else ("are", "were")
+    title = f"{names} {are} frozen as made: no training has ever moved a bias there"
     if lead.closed_step is not None:
-        title = (
-            f"{names} {'was' if len(lead.layers) == 1 else 'were'} frozen as made until {say_step(lead.closed_step)}"
-        )
+        title = f"{names} {were} frozen as made until {say_step(lead.closed_step)}"
     return tell(
         lead,
         scene,
