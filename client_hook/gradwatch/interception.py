@@ -64,6 +64,9 @@ class Observer(Protocol):
     def note_gradients(self, sources: Sequence[tuple[Any, Any]], gradients: Sequence[Any]) -> None:
         """The gradients of what `sources` gave, None where a tensor is not connected."""
 
+    def note_validation(self, model: Any, results: Mapping[str, Any]) -> None:
+        """``fit`` has evaluated a model: its loss and metrics, by Keras' names."""
+
     def leave_fit(self) -> None:
         """A ``fit`` of some model has come back, or failed."""
 
@@ -108,6 +111,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
         for cls in {keras.Model, *map(type, new_models)}:
             _loss_patch.install(_defining_bases(cls, "compute_loss"))
             _fit_patch.install(_defining_bases(cls, "fit"))
+            _evaluate_patch.install(_defining_bases(cls, "evaluate"))
         if not old_models and not old_optimizers:
             return
         for cls in {*legacy.optimizer_classes(), *map(type, old_optimizers)}:
@@ -116,6 +120,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
             _loss_patch.install(_defining_bases(cls, "compute_loss"))
             _test_step_patch.install(_defining_bases(cls, "test_step"))
             _fit_patch.install(_defining_bases(cls, "fit"))
+            _evaluate_patch.install(_defining_bases(cls, "evaluate"))
 
 
 def remove_observer(observer: Observer) -> None:
@@ -128,6 +133,7 @@ def remove_observer(observer: Observer) -> None:
                 _apply_patch,
                 _apply_gradients_patch,
                 _call_patch,
+                _evaluate_patch,
                 _fit_patch,
                 _gradient_patch,
                 _loss_call_patch,
@@ -250,6 +256,15 @@ def _around_fit(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
             _fits.remove(entry)
 
 
+def _around_evaluate(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of ``evaluate``: what ``fit`` calls it for belongs to the run; what the user does is theirs to log."""
+    results = original(model, *args, **kwargs)
+    if (threading.get_ident(), model) in _fits and isinstance(results, Mapping):
+        for active in active_observers():
+            active.note_validation(model, results)
+    return results
+
+
 def _around_compute_loss(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
     loss = original(model, *args, **kwargs)
     if kwargs.get("training", True):  # the loss of an evaluation belongs to no step
@@ -292,6 +307,7 @@ _apply_patch = MethodPatch("apply", _around_apply)
 _reduce_patch = MethodPatch("_all_reduce_sum_gradients", note_reduced)
 _apply_gradients_patch = MethodPatch("apply_gradients", _around_apply_gradients)
 _call_patch = MethodPatch("__call__", _around_call)
+_evaluate_patch = MethodPatch("evaluate", _around_evaluate)
 _fit_patch = MethodPatch("fit", _around_fit)
 _gradient_patch = MethodPatch("gradient", _around_gradient)
 _loss_patch = MethodPatch("compute_loss", _around_compute_loss)

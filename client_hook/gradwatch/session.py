@@ -486,6 +486,14 @@ class Watch:
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("looking at the batch", error)
 
+    def note_validation(self, model: Any, results: Mapping[str, Any]) -> None:
+        """Logs what ``fit`` has measured of a watched model: ``val_loss`` and its like."""
+        try:
+            if any(model is one for one in self._models) or self._is_target(getattr(model, "optimizer", None)):
+                self.log(**{f"val_{name}": value for name, value in results.items() if np.ndim(value) == 0})
+        except Exception as error:  # the boundary: the hook must not harm training
+            self._fail("reading the validation", error)
+
     def note_targets(self, y: Any, sample_weight: Any) -> None:
         """Takes note of what a loss is about to be computed from."""
         try:

@@ -23,6 +23,7 @@ const HAS_RATIO = new Set(["gradient", "weight", "update"]);
 
 /** The scalars above the heatmap, as the hook names them. */
 export const LOSS = "loss";
+const VALIDATION_LOSS = "val_loss";
 const LEARNING_RATE = /^(learning_rate|lr)\b/;
 
 export class RunNumbers {
@@ -32,6 +33,8 @@ export class RunNumbers {
   nonfinite = null;
   /** @type {Series | null} */
   loss = null;
+  /** @type {Series | null} of Keras' `fit` with validation data */
+  validation = null;
   /** @type {Series | null} */
   rate = null;
   #id;
@@ -58,13 +61,14 @@ export class RunNumbers {
     this.#view = view;
     this.#scalars = scalars;
     const { from, to, columns, worker } = view;
-    const [heatmap, nonfinite, loss, rate] = await Promise.all([
+    const [heatmap, nonfinite, loss, validation, rate] = await Promise.all([
       this.#fetchHeatmap(view, { from, to, columns }, signal),
       fetchNonfinite(this.#id, { from, to, columns, worker }, signal),
       this.#fetchScalar(LOSS, from, to, signal),
+      this.#fetchScalar(VALIDATION_LOSS, from, to, signal),
       this.#fetchScalar(this.#findRate(), from, to, signal),
     ]);
-    Object.assign(this, { heatmap, nonfinite, loss, rate });
+    Object.assign(this, { heatmap, nonfinite, loss, validation, rate });
   }
 
   /**
@@ -107,7 +111,7 @@ export class RunNumbers {
    * @param {number} lastStep
    */
   async follow(lastStep) {
-    const { heatmap, nonfinite, loss, rate } = this;
+    const { heatmap, nonfinite, loss, validation, rate } = this;
     const view = this.#view;
     if (view === null) return;
     const isGrown = heatmap === null || nonfinite === null || heatmap.steps.length === 0 || heatmap.steps.length > view.columns * SLACK;
@@ -116,15 +120,17 @@ export class RunNumbers {
     const { worker } = view;
     const from = heatmap.steps[heatmap.steps.length - 1] ?? 0;
     const columns = Math.max(1, Math.ceil((lastStep + 1 - from) / heatmap.downsampled_by));
-    const [newHeatmap, newNonfinite, newLoss, newRate] = await Promise.all([
+    const [newHeatmap, newNonfinite, newLoss, newValidation, newRate] = await Promise.all([
       this.#fetchHeatmap(view, { from, columns }, signal),
       fetchNonfinite(this.#id, { from: nonfinite.steps[nonfinite.steps.length - 1] ?? 0, columns, worker }, signal),
       this.#followScalar(LOSS, loss, lastStep, signal),
+      this.#followScalar(VALIDATION_LOSS, validation, lastStep, signal),
       this.#followScalar(this.#findRate(), rate, lastStep, signal),
     ]);
     this.heatmap = mergeHeatmap(heatmap, newHeatmap);
     this.nonfinite = mergeNonfinite(nonfinite, newNonfinite);
     this.loss = newLoss;
+    this.validation = newValidation;
     this.rate = newRate;
   }
 

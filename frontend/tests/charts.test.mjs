@@ -29,7 +29,7 @@ function makeNumbers(extra = {}) {
   const lane = (first) => steps.map((step) => (step >= first ? 8 : 0));
   const loss = steps.map((step) => (step < 31 ? 1 / (step + 1) : null));
   return {
-    heatmap, loss: series(loss, loss.map((value) => (value === null ? "nan" : null))), rate: null,
+    heatmap, loss: series(loss, loss.map((value) => (value === null ? "nan" : null))), validation: null, rate: null,
     nonfinite: { steps, step_end: N, gradient: lane(30), update: lane(30), weight: lane(31), loss: lane(31).map(Boolean).map(Number), downsampled_by: 1 },
     order: [0, 1, 2], picked: "head/kernel", scale: chooseScale(heatmap), sizes: new Map(tensors.map((tensor) => [tensor, 64])),
     range: [0, N], findings: [{ id: "a", title: "NaN", first: 30, last: null, tone: "nonfinite" }], told: "a", quantity: "gradient norm", ...extra,
@@ -48,6 +48,13 @@ test("non-finite cells, marks and lanes stand at their steps", () => {
   const lane = findTrace(figure, "lane");
   assert.deepEqual(figure.layout.meta.lanes, ["loss", "gradient", "update", "weight"]);
   assert.deepEqual(lane.z.map((row) => row.indexOf(1)), [31, 30, 30, 31]);
+});
+
+test("a validation loss is a line beside the loss, named at its end; without one nothing is drawn", () => {
+  const validation = { ...series([0.9, null, 0.7], [null, "inf", null]), steps: [9, 19, 29] };
+  const trace = findTrace(build(load("run"), 1000, makeNumbers({ validation }), null), "validation_loss");
+  assert.deepEqual([trace.x, trace.y, trace.text], [validation.steps, [0.9, null, 0.7], ["", "", "validation"]]);
+  assert.deepEqual(findTrace(build(load("run"), 1000, makeNumbers(), null), "validation_loss").x, []);
 });
 
 test("rows follow the order, and the picked one is named in bold as text, not as markup", () => {

@@ -13,16 +13,16 @@ from gradwatch_server.figures.run import LANES
 
 ROLES = {
     "run": {
-        "loss", "loss_nonfinite", "learning_rate", "finding", "heatmap", "captured", "missing", "heatmap_nonfinite",
+        "loss", "loss_nonfinite", "validation_loss", "learning_rate", "finding", "heatmap", "captured", "missing", "heatmap_nonfinite",
         "nonfinite_mark", "lane",
     },
     "lines": {
         "norm_band_low", "norm_band", "norm", "value_low", "value_band", "value_mean", "update_ratio", "nonfinite",
     },
-    "sparkline": {"loss", "loss_nonfinite", "gradient_norm"},
-    "compare": {"loss", "loss_nonfinite", "gradient_norm", "tensor"},
+    "sparkline": {"loss", "loss_nonfinite", "validation_loss", "gradient_norm"},
+    "compare": {"loss", "loss_nonfinite", "validation_loss", "gradient_norm", "tensor"},
 }  # fmt: skip
-NONFINITE_ROLES = {"loss_nonfinite", "heatmap_nonfinite", "nonfinite_mark", "nonfinite", "lane"}
+NONFINITE_ROLES = {"loss_nonfinite", "validation_loss", "heatmap_nonfinite", "nonfinite_mark", "nonfinite", "lane"}
 
 every_figure = pytest.mark.parametrize("name", sorted(FIGURES))
 every_theme = pytest.mark.parametrize("theme", sorted(THEMES))

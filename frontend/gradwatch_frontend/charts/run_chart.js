@@ -18,6 +18,7 @@ import { countTracks, findFinding, placeFindings } from "./timeline.js";
  * @property {import("../schema.js").Heatmap} heatmap rows in the order of `tensors`
  * @property {import("../schema.js").Nonfinite} nonfinite
  * @property {Series | null} loss
+ * @property {Series | null} validation the validation loss
  * @property {Series | null} rate
  * @property {number[]} order which row of the heatmap stands where, topmost first
  * @property {string | null} picked
@@ -262,7 +263,7 @@ function describeFinding({ title, first, last }) {
  * @returns {HTMLElement[]}
  */
 function describe(numbers, step, row) {
-  const { heatmap, nonfinite, loss, rate } = numbers;
+  const { heatmap, nonfinite, loss, validation, rate } = numbers;
   const column = step < heatmap.step_end ? findStep(heatmap.steps, step) : -1;
   const lines = [];
   const line = (/** @type {string} */ name, /** @type {string} */ value, isBad = false) =>
@@ -290,6 +291,7 @@ function describe(numbers, step, row) {
     line(name, state === null ? formatNumber(series.mean[i], 4) : formatState(state), state !== null);
   };
   scalar("loss", loss);
+  scalar("validation loss", validation);
   scalar("learning rate", rate);
   const lane = step < nonfinite.step_end ? findStep(nonfinite.steps, step) : -1;
   if (row === undefined && lane >= 0) {
@@ -373,7 +375,7 @@ export function build(specification, width, numbers, zoomed, placed) {
  * @param {Specification} specification
  * @param {RunNumbers} numbers
  */
-function fillScalars(specification, { loss, rate }) {
+function fillScalars(specification, { loss, validation, rate }) {
   const line = findTrace(specification, "loss");
   const marks = findTrace(specification, "loss_nonfinite");
   if (loss !== null) {
@@ -384,6 +386,14 @@ function fillScalars(specification, { loss, rate }) {
     marks.y = bad.map(() => 0.94);
     marks.text = bad.map(({ state }) => formatState(state));
     if (loss.mean.every((value) => value === null)) specification.layout.yaxis.visible = false;
+  }
+  if (validation !== null) {
+    const trace = findTrace(specification, "validation_loss");
+    trace.x = validation.steps;
+    trace.y = validation.mean;
+    trace.text = validation.steps.map((/** @type {number} */ _, /** @type {number} */ i) => (i === validation.steps.length - 1 ? "validation" : ""));
+    const top = Math.max(...[...validation.mean, ...(loss?.mean ?? [])].map((value) => value ?? -Infinity));
+    if ((validation.mean.at(-1) ?? -Infinity) > 0.6 * top) trace.textposition = "bottom left"; // above it there is no room
   }
   if (rate !== null) {
     const trace = findTrace(specification, "learning_rate");

@@ -47,6 +47,12 @@ def _build_scalars(palette: Palette) -> list[go.Scatter]:
             hovertemplate="loss %{y:.4g}<br>step %{x:,d}<extra></extra>",
         ),
         go.Scatter(
+            meta={"role": "validation_loss"}, x=[], y=[], mode="lines+markers+text", connectgaps=True,
+            line={"color": palette.accent, "width": 1.3}, marker={"size": 4}, cliponaxis=False,
+            textposition="top left", textfont={"color": palette.accent, "size": 11},
+            hovertemplate="validation loss %{y:.4g}<br>step %{x:,d}<extra></extra>",
+        ),
+        go.Scatter(
             meta={"role": "loss_nonfinite"}, x=[], y=[], yaxis="y5", mode="markers",
             marker={"color": palette.nonfinite, "symbol": "triangle-down", "size": 8},
             hovertemplate="loss is %{text}<br>step %{x:,d}<extra></extra>",

@@ -11,6 +11,7 @@ from gradwatch_server.health.book import GRADIENT_NORM, UPDATE_RATIO, Testimony
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
+    ByHeart,
     Collapsed,
     Cut,
     Episode,
@@ -46,6 +47,10 @@ LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""
 UNHEARD_SHARE: Final = 0.02
 """A loss this far down has little left to learn of any sample."""
+BY_HEART_SHARE: Final = 0.5
+"""Of its start: a training loss that has come down to this or lower has learned something."""
+BEST_SHARE: Final = 0.97
+"""Of where training began: a validation loss that was never lower knows nothing."""
 SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
 FALLEN_SHARE: Final = 0.9
@@ -164,6 +169,13 @@ def _is_unreachable_credible(episode: Unreachable, testimony: Testimony) -> bool
     return episode.is_of_data or _has_work_left(episode, testimony)  # in a game of two a loss that falls is no success
 
 
+def _is_by_heart_credible(episode: ByHeart, testimony: Testimony) -> bool:
+    loss = testimony.known.read_loss()
+    if not episode.is_judged or loss.recent is None:
+        return False
+    return loss.recent <= BY_HEART_SHARE * episode.start and episode.best >= BEST_SHARE * episode.start
+
+
 def _is_missing_credible(episode: Missing, _: Testimony) -> bool:
     return bool(episode.positions)  # none are left where another stream trains them
 
@@ -219,6 +231,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Squashed: _has_work_left,
     Relapse: _is_judged,
     Behind: _is_judged,
+    ByHeart: _is_by_heart_credible,
     Runaway: _is_runaway_credible,
 }
 

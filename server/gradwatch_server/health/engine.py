@@ -22,9 +22,11 @@ from gradwatch_server.health.book import (
     Book,
     Testimony,
 )
+from gradwatch_server.health.by_heart import VALIDATION_LOSS, ByHeartRule
 from gradwatch_server.health.credibility import is_credible
 from gradwatch_server.health.episode import (
     Behind,
+    ByHeart,
     Collapsed,
     Episode,
     Fade,
@@ -93,6 +95,8 @@ class Engine:
         self._scalar_rules: dict[tuple[int, str], LossRules] = {}
         self._setups: dict[int, Setup] = {}
         self._columns: dict[tuple[int, str], InputColumns] = {}
+        self._by_heart = ByHeartRule()
+        self._first_losses: dict[tuple[int, str], float] = {}
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
         self._findings: tuple[Finding, ...] = ()
@@ -271,6 +275,10 @@ class Engine:
 
     def _take_scalar(self, stream: int, name: str, steps: Int64, values: npt.NDArray[np.float64]) -> None:
         self._book.feed(stream, name, steps, values)
+        if is_loss(name) and (stream, name) not in self._first_losses and np.isfinite(values).any():
+            self._first_losses[stream, name] = float(values[np.isfinite(values)][0])
+        if name == VALIDATION_LOSS:
+            self._by_heart.feed(steps, values)
         if is_loss(name):
             rules = self._scalar_rules.get((stream, name))
             if rules is None:
@@ -299,6 +307,7 @@ class Engine:
         scalar = (rule.episodes for rules in self._scalar_rules.values() for rule in rules)
         return [
             *itertools.chain.from_iterable(scalar),
+            *self._by_heart.episodes,
             *itertools.chain.from_iterable(state.episodes() for state in self._streams.values()),
         ]
 
@@ -362,27 +371,17 @@ class Engine:
         for episode, testimony in questions.items():
             if isinstance(episode, Fade):
                 episode.is_game = is_game
-            elif isinstance(episode, Missing) and episode.table is not None:
-                name, others = episode.table.name_gradient, [one for one in applied if one.number != episode.stream]
-                told = set().union(*(one.reached() for one in others))
-                if episode.is_left_out:  # the stream that is given it tells of it, or else the first that leaves it out
-                    told |= set().union(*(one.table.names_of_gradients(left_out=False) for one in others))
-                    earlier = [one.table for one in others if one.number < episode.stream]
-                    told |= set().union(*(table.names_of_gradients(left_out=True) for table in earlier))
-                episode.positions = tuple(p for p in episode.positions if name(p) not in told)
-            elif isinstance(episode, Zero) and episode.table is not None:  # a phase to come may train what this did not
-                name = episode.table.name_gradient
-                reached = [one.reached_since() for one in applied if one.number != episode.stream]
-                episode.positions = {
-                    p: since
-                    for p, since in episode.positions.items()
-                    if not any(known.get(name(p), -1) > episode.last_step for known in reached)
-                }
+            elif isinstance(episode, (Missing, Zero)):
+                _leave_out_trained(episode, applied)
             elif isinstance(episode, Rate) and is_of_classes:
                 episode.guess = math.log(n_classes)
             elif isinstance(episode, Relapse):
                 has_scale = len(applied) == 1 and (applied[0].order.is_of_labels or applied[0].stale.is_long)
                 episode.is_judged = self._is_total(episode.name) and has_scale
+            elif isinstance(episode, ByHeart):
+                begun = max(self._first_losses.values(), default=0.0)
+                episode.start = math.log(n_classes) if is_of_classes else begun
+                episode.is_judged = len(applied) == 1 and not applied[0].table.entering("sample_weight")
             elif isinstance(episode, Behind):
                 episode.is_judged = self._is_total(episode.name) and len(applied) == 1
             elif isinstance(episode, Runaway):
@@ -469,6 +468,27 @@ class Engine:
         names = [episode.table.names[column] for column in episode.table.input]
         known = (self._columns.get((episode.stream, name)) for name in names)
         return any(columns is not None and columns.is_new(episode.first_step) for columns in known)
+
+
+def _leave_out_trained(episode: Missing | Zero, applied: Sequence[Stream]) -> None:
+    """Takes out of an episode of variables without a gradient those that another optimizer trains, or will train."""
+    if episode.table is None:
+        return
+    name, others = episode.table.name_gradient, [one for one in applied if one.number != episode.stream]
+    if isinstance(episode, Zero):  # beside it another may train what it does not; what comes later makes it well
+        reached = [one.reached_since() for one in others]
+        episode.positions = {
+            p: since
+            for p, since in episode.positions.items()
+            if not any(known.get(name(p), -1) > episode.last_step for known in reached)
+        }
+        return
+    told = set().union(*(one.reached() for one in others))
+    if episode.is_left_out:  # the stream that is given it tells of it, or else the first that leaves it out
+        told |= set().union(*(one.table.names_of_gradients(left_out=False) for one in others))
+        earlier = [one.table for one in others if one.number < episode.stream]
+        told |= set().union(*(table.names_of_gradients(left_out=True) for table in earlier))
+    episode.positions = tuple(p for p in episode.positions if name(p) not in told)
 
 
 def _is_met_again(given: NonFinite, account: Account | None) -> bool:

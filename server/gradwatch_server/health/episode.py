@@ -20,6 +20,7 @@ __all__ = [
     "WITNESSES",
     "Alike",
     "Behind",
+    "ByHeart",
     "Collapsed",
     "Cut",
     "Dropped",
@@ -627,6 +628,23 @@ class Standing(Episode):
     """
 
     layers: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class ByHeart(Episode):
+    """A validation loss that never came below where training began.
+
+    Attributes:
+        best: the lowest validation loss so far.
+        n_values: how many there were.
+        start: what a model has that knows nothing: the cross-entropy of guessing, or else the first training loss.
+        is_judged: whether the training loss and that of the validation are the same function.
+    """
+
+    best: float = float("nan")
+    n_values: int = 0
+    start: float = 0.0
+    is_judged: bool = False
 
 
 @dataclass(eq=False)

@@ -11,6 +11,7 @@ from gradwatch_server.health.book import LOGGED
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
+    ByHeart,
     Collapsed,
     Cut,
     Dropped,
@@ -135,7 +136,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 _PRECEDENCE: Final = (
     Rate, Missing, Standing, Untaught, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut,
     Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway,
-    Relapse, Plateau, Unskilled, Behind, Trend,
+    Relapse, Plateau, Unskilled, Behind, ByHeart, Trend,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
+    ByHeart,
     Collapsed,
     Cut,
     Dropped,
@@ -55,6 +56,7 @@ from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.misfit import (
     tell_behind,
+    tell_by_heart,
     tell_collapsed,
     tell_dropped,
     tell_faint,
@@ -183,6 +185,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Relapse: tell_relapse,
     Forgetting: tell_forgetting,
     Behind: tell_behind,
+    ByHeart: tell_by_heart,
     Runaway: tell_runaway,
     Missing: tell_missing,
     Zero: tell_zero,

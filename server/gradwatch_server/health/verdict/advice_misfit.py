@@ -39,6 +39,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_number
 __all__ = [
     "BETA_CODE",
     "advise_behind",
+    "advise_by_heart",
     "advise_collapsed",
     "advise_dropped",
     "advise_faint",
@@ -425,6 +426,43 @@ def advise_summed() -> list[Hypothesis]:
             "An average of the script's own with a memory of a hundred steps and more looks like a sum for as long.",
             "Leave averages to the optimizer's momentum.",
             RESET_CODE,
+        ),
+    ]
+
+
+BY_HEART_CODE: Final = """\
+# The same batch through both ways: these two numbers must be alike (dropout and augmentation apart)
+print(model.evaluate(x_train[:256], y_train[:256], verbose=0))
+print(model.evaluate(x_val[:256], y_val[:256], verbose=0))
+for x, y in ((x_train, y_train), (x_val, y_val)):
+    print(x.mean(axis=0)[:5], x.std(axis=0)[:5], np.unique(y, return_counts=True))"""
+
+
+def advise_by_heart() -> list[Hypothesis]:
+    """Causes of what is learned of the training data and of no others."""
+    return [
+        Hypothesis(
+            "The labels do not belong to the inputs: they are learned by heart",
+            0.55,
+            "A network with more weights than samples learns any labels, sample by sample, if it sees them often. "
+            "Shuffling inputs and labels apart, a join on the wrong key or a wrong column do that.",
+            "Look at a few samples with their labels as they enter `fit`.",
+            BY_HEART_CODE,
+        ),
+        Hypothesis(
+            "The validation data are prepared otherwise than the training data",
+            0.5,
+            "Scaled by other numbers, with classes in another order, from another source, or not scaled at all: then "
+            "what was learned does not apply to them.",
+            "Send both through one and the same function, with the numbers of the training data.",
+            BY_HEART_CODE,
+        ),
+        Hypothesis(
+            "There are too few samples for so large a model",
+            0.3,
+            "Then what is learned is these samples, and not what they have in common.",
+            "A smaller model, dropout, augmentation, or more data.",
+            BY_HEART_CODE,
         ),
     ]
 

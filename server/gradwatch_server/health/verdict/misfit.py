@@ -6,6 +6,7 @@ import math
 
 from gradwatch_server.health.episode import (
     Behind,
+    ByHeart,
     Collapsed,
     Dropped,
     Faint,
@@ -25,6 +26,7 @@ from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_behind,
+    advise_by_heart,
     advise_collapsed,
     advise_dropped,
     advise_faint,
@@ -43,6 +45,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_count, say_
 
 __all__ = [
     "tell_behind",
+    "tell_by_heart",
     "tell_collapsed",
     "tell_dropped",
     "tell_faint",
@@ -407,6 +410,27 @@ def tell_behind(lead: Behind, scene: Scene) -> Finding:
         ),
         hypotheses=advise_behind(before),
         subject=lead.name,
+    )
+
+
+def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
+    """The finding of a validation loss that never came below where training began."""
+    loss = scene.testimony.known.read_loss()
+    return tell(
+        lead,
+        scene,
+        title=f"What is learned does not carry over: the validation loss was never below {say_number(lead.best)}",
+        evidence=scene.evidence(
+            f"A model that knew nothing had a loss of {say_number(lead.start)}. The training loss has come down to "
+            f"{say_number(loss.recent or 0.0)} (the median of 20 steps) by {say_step(lead.known_step)}; of "
+            f"{say_count(lead.n_values, 'validation')} the best gave {say_number(lead.best)}.",
+            best=lead.best,
+            n_validations=lead.n_values,
+            start=lead.start,
+            training_loss=loss.recent,
+        ),
+        hypotheses=advise_by_heart(),
+        subject="validation loss",
     )
 
 

@@ -14,6 +14,7 @@ from gradwatch_server.health.book import UPDATE_RATIO, WEIGHTS_FINITE, Testimony
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
+    ByHeart,
     Collapsed,
     Cut,
     Dropped,
@@ -452,6 +453,7 @@ def kind_of(episode: Episode) -> str:
         Relapse: "loss_plateau",
         Forgetting: "loss_plateau",
         Behind: "loss_plateau",
+        ByHeart: "loss_plateau",
         Missing: "missing_gradient",
         Zero: "zero_gradient",
         Steep: "steep_gradient",
@@ -524,6 +526,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Relapse: "loss",
     Forgetting: "what is learned of classes",
     Behind: "loss",
+    ByHeart: "validation loss",
     Faint: "units",
     Unreachable: "units",
     Overclipped: "clipping",

@@ -1,0 +1,87 @@
+"""What ``fit`` measures on its validation data is logged by Keras' names, and told of where nothing carries over."""
+
+import keras
+import numpy as np
+import pytest
+
+from tests.hook.diagnosis import diagnose
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(256, 8)).astype(np.float32)
+Y = (X[:, 0] * X[:, 1] > 0).astype(np.int32) + 2 * (X[:, 2] > 0)
+
+
+def model_of(width=64, **options):
+    keras.utils.set_random_seed(0)
+    layers = [keras.layers.Dense(width, activation="relu") for _ in range(2)]
+    model = keras.Sequential([keras.Input((8,)), *layers, keras.layers.Dense(4)])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer=keras.optimizers.Adam(1e-2), loss=loss, metrics=["accuracy"], **options)
+    return model
+
+
+def logged(recording):
+    return {name: (steps.tolist(), values) for name, (steps, values) in recording.logged_arrays()}
+
+
+@pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"jit_compile": True}], ids=["graph", "eager", "jit"])
+def test_results_of_each_epoch_are_logged(watch, read, options):
+    model = model_of(**options)
+    watched = watch(model)
+    history = model.fit(X, Y, validation_split=0.25, batch_size=64, epochs=3, verbose=0).history
+    found = logged(read(watched))
+    for name in ("val_loss", "val_accuracy"):
+        steps, values = found[name]
+        assert steps == [2, 5, 8]
+        np.testing.assert_allclose(values, history[name], rtol=1e-6)
+
+
+def test_what_the_user_evaluates_is_theirs_to_log(watch, read):
+    model = model_of()
+    watched = watch(model)
+    model.fit(X, Y, batch_size=64, verbose=0)
+    model.evaluate(X, Y, verbose=0, return_dict=True)
+    assert not any(name.startswith("val_") for name in logged(read(watched)))
+
+
+def test_another_model_that_a_callback_evaluates_is_not_logged(watch, read):
+    model, other = model_of(), model_of()
+    watched = watch(model)
+
+    class Look(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            other.evaluate(X, Y, verbose=0, return_dict=True)
+
+    model.fit(X, Y, batch_size=64, callbacks=[Look()], verbose=0)
+    assert not any(name.startswith("val_") for name in logged(read(watched)))
+
+
+def told(watch, read, y, *, x_val=X, epochs=40, **options):
+    model = model_of()
+    watched = watch(model, budget=0)
+    model.fit(
+        X[:192], y[:192], validation_data=(x_val[192:], y[192:]), batch_size=48, epochs=epochs, verbose=0, **options
+    )
+    return [one for one in diagnose(read(watched)).findings() if "does not carry over" in one.title]
+
+
+def test_labels_that_are_learned_by_heart(watch, read):
+    (found,) = told(watch, read, np.random.default_rng(1).permutation(Y))
+    assert (found.kind, found.severity) == ("loss_plateau", "warning")
+    assert found.evidence["n_validations"] == 40
+    assert found.evidence["best"] >= 0.97 * np.log(4)
+    assert "learned by heart" in found.hypotheses[0].cause
+
+
+def test_validation_data_that_are_prepared_otherwise(watch, read):
+    (found,) = told(watch, read, Y, x_val=X * -8)
+    assert any("prepared otherwise" in one.cause for one in found.hypotheses)
+
+
+def test_what_carries_over_and_is_learned_too_well_is_not_told(watch, read):
+    assert told(watch, read, Y) == []
+
+
+def test_weighted_training_losses_are_not_compared(watch, read):
+    y = np.random.default_rng(1).permutation(Y)
+    assert told(watch, read, y, class_weight={0: 1.0, 1: 0.5, 2: 1.0, 3: 0.5}) == []
