@@ -58,7 +58,12 @@ def test_what_is_frozen_is_no_running_statistic(watch, read):
     model = network(is_frozen=True)
     watched = watch(model, capture=("gradient", "weight"))
     train(model)
-    assert not [name for name in read(watched).tensors("weight") if "base" in name]
+    recording = read(watched)
+    assert [name for name in recording.tensors("weight") if "base" in name] == [
+        "net/base/bias"
+    ]  # nothing taught it yet
+    (table,) = recording.tables.values()
+    assert [one["tensor"] for one in table["tensors"] if one.get("frozen")] == ["net/base/bias"]
 
 
 def test_without_weights_there_are_none(watch, read):
