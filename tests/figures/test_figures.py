@@ -19,10 +19,10 @@ ROLES = {
     "lines": {
         "norm_band_low", "norm_band", "norm", "value_low", "value_band", "value_mean", "update_ratio", "nonfinite",
     },
-    "sparkline": {"loss", "loss_nonfinite", "validation_loss", "gradient_norm"},
-    "compare": {"loss", "loss_nonfinite", "validation_loss", "gradient_norm", "tensor"},
+    "sparkline": {"loss", "loss_nonfinite", "gradient_norm"},
+    "compare": {"loss", "loss_nonfinite", "gradient_norm", "tensor"},
 }  # fmt: skip
-NONFINITE_ROLES = {"loss_nonfinite", "validation_loss", "heatmap_nonfinite", "nonfinite_mark", "nonfinite", "lane"}
+NONFINITE_ROLES = {"loss_nonfinite", "heatmap_nonfinite", "nonfinite_mark", "nonfinite", "lane"}
 
 every_figure = pytest.mark.parametrize("name", sorted(FIGURES))
 every_theme = pytest.mark.parametrize("theme", sorted(THEMES))

@@ -295,11 +295,20 @@ def namespaces():
     return {(cls, name): value for cls in {*optimizers, *models} for name, value in vars(cls).items()}
 
 
+def test_what_fit_measures_on_validation_data_is_logged(watch, read):
+    model = compiled(sequential(), adam())
+    watched = watch(model)
+    options = {"batch_size": training.BATCH, "validation_data": (X, Y), "epochs": 2, "verbose": 0}
+    history = model.fit(X, Y, **options).history
+    found = {name: values for name, (_, values) in read(watched).logged_arrays()}
+    np.testing.assert_allclose(found["val_loss"], history["val_loss"], rtol=1e-6)
+
+
 def test_close_restores_every_class(watch):
     before = namespaces()
     watched = watch(compiled(Subclassed(), adam()), tf_keras.optimizers.legacy.SGD(0.1))
     changed = {name for cls, name in before if namespaces()[cls, name] is not before[cls, name]}
-    assert changed == {"apply_gradients", "compute_loss", "test_step", "fit"}
+    assert changed == {"apply_gradients", "compute_loss", "test_step", "fit", "evaluate"}
     watched.close()
     assert namespaces() == before
 
