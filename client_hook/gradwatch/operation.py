@@ -259,8 +259,8 @@ def find_broadcasts(gradients: Sequence[Any], loss: Tensor | None, layer_paths: 
         the column was made by adding an axis there and then are left out: that is how one asks for all pairs.
     """
     found: list[dict[str, Any]] = []
-    for op in sorted(_find_all(gradients, loss).values(), key=_place):
-        if not _crosses(op) or _is_gradient(op) or layer_of(op.name, layer_paths):
+    for op in sorted(filter(_crosses, _find_all(gradients, loss).values()), key=_place):
+        if _is_gradient(op) or layer_of(op.name, layer_paths):
             continue
         if (source := source_of(op)) is not None and source not in [one["source"] for one in found]:
             found.append({"type": op.type, "name": op.name, "source": source})

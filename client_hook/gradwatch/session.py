@@ -744,7 +744,7 @@ class Watch:
         if tf.distribute.in_cross_replica_context() or tf.distribute.get_strategy().num_replicas_in_sync > 1:
             return {}
         taken = {path for stream in self._streams for path in stream.states}
-        return {path: variable for path, variable in find(self._models, variables).items() if path not in taken}
+        return {path: variable for path, variable in find(self._owners(variables)).items() if path not in taken}
 
     def _label(self, key: Any, optimizer: Any, variables: Sequence[Any]) -> str:
         """The optimizer's name, with that of the model it trains or a number where the run has the name already."""

@@ -111,16 +111,15 @@ STATE_SIZE_MAX: Final = 65_536
 """Elements of a state that is captured: a statistic of each unit, not a table or a frozen kernel."""
 
 
-def running_states(models: Sequence[Any], variables: Sequence[Any]) -> dict[str, Any]:
-    """What the layers of the models that train these variables keep beside their weights, by Keras path.
+def running_states(models: Sequence[Any]) -> dict[str, Any]:
+    """What the layers of models keep beside their weights, by Keras path.
 
     These are BatchNormalization's moving mean and variance and their like: float variables that the step itself
     assigns. What a frozen layer holds is no such thing.
     """
-    trained = set(map(id, variables))
     found: dict[str, Any] = {}
     for model in models:
-        if legacy.is_model(model) or not trained.intersection(map(id, trainable_variables(model))):
+        if legacy.is_model(model):
             continue
         frozen = {id(variable) for layer in walk([model]) if not layer.trainable for variable in layer.variables}
         for variable in model.non_trainable_weights:
@@ -140,25 +139,21 @@ FROZEN_SIZE: Final = 4
 """Units of a bias that says something: a few may have come out as 0."""
 
 
-def frozen_as_made(models: Sequence[Any], variables: Sequence[Any]) -> dict[str, Any]:
+def frozen_as_made(models: Sequence[Any]) -> dict[str, Any]:
     """Biases of frozen layers that hold but 0 and 1, by Keras path; none where any of them holds anything else.
 
     A bias begins so (an LSTM's with ones, for its forget gate), and any training moves it: these layers are most likely
     as they were made. A layer without a kernel, as a normalisation is, says nothing of that.
     """
-    trained = set(map(id, variables))
     found: dict[str, Any] = {}
-    for model in models:
-        if legacy.is_model(model) or not trained.intersection(map(id, trainable_variables(model))):
-            continue
-        for layer in walk([model]):
-            own = [] if layer.trainable or list(layer._layers) else [w for w in layer.weights if hasattr(w, "path")]
-            for bias in _biases_in(own):
-                with tf.init_scope():
-                    values = np.asarray(bias.value)
-                if not np.isin(values, (0, 1)).all():
-                    return {}
-                found[str(bias.path)] = bias.value
+    for layer in walk([model for model in models if not legacy.is_model(model)]):
+        own = [] if layer.trainable or list(layer._layers) else [w for w in layer.weights if hasattr(w, "path")]
+        for bias in _biases_in(own):
+            with tf.init_scope():
+                values = np.asarray(bias.value)
+            if not np.isin(values, (0, 1)).all():
+                return {}
+            found[str(bias.path)] = bias.value
     largest = sorted(found, key=lambda path: -math.prod(found[path].shape))[:FROZEN_MAX]
     return {path: found[path] for path in largest}
 

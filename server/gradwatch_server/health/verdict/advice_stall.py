@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from pathlib import PureWindowsPath
 from typing import Any, Final
 
 from gradwatch_server.health.book import GRADIENT_NORM, UPDATE_RATIO
@@ -26,7 +25,7 @@ from gradwatch_server.health.verdict.advice_growth import (
 )
 from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, PADDING_CODE
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
-from gradwatch_server.health.verdict.operation import say_noun, say_place
+from gradwatch_server.health.verdict.operation import say_noun, say_place, say_source
 from gradwatch_server.health.verdict.scene import Scene, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number
 
@@ -306,9 +305,8 @@ def advise_shared_target() -> list[Hypothesis]:
 def advise_crossing(broadcast: Mapping[str, Any]) -> Hypothesis:
     """A column that meets a vector in the user's own code, as the cause where nothing is learned."""
     source = broadcast["source"]
-    place = f"{PureWindowsPath(str(source['file'])).name}:{source['line']}"
     return Hypothesis(
-        f"A broadcast of [n, 1] with [n] makes [n, n] ({place})",
+        f"A broadcast of [n, 1] with [n] makes [n, n] ({say_source(source)})",
         0.9,
         f"There `{source['code']}` combines a column and a vector of the same length: each element of one with every "
         "element of the other, without an error. What belongs to one sample is mixed with that of all others of its "

@@ -32,6 +32,7 @@ __all__ = [
     "say_noun",
     "say_operation",
     "say_place",
+    "say_source",
     "say_trouble",
 ]
 
@@ -178,9 +179,14 @@ def say_place(operation: Operation) -> str:
     source = operation.source
     if source is None:
         return place
+    return f"{place} ({say_source(source)})"
+
+
+def say_source(source: Mapping[str, Any]) -> str:
+    """``train.py:47``, or the file alone where the line is not known."""
     # Written on the training's machine, which may be of another kind than ours: both slashes part a path.
     file, line = PureWindowsPath(str(source.get("file") or "")).name, source.get("line")
-    return f"{place} ({file}:{line})" if line is not None else f"{place} ({file})"
+    return f"{file}:{line}" if line is not None else file
 
 
 def say_link(account: Account) -> dict[str, Any] | None:
