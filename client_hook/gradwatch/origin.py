@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-__all__ = ["EXCERPT_REACH", "GRADIENT_SCOPE", "layer_of", "source_at", "source_of"]
+__all__ = ["EXCERPT_REACH", "GRADIENT_SCOPE", "is_users", "layer_of", "source_at", "source_of"]
 
 GRADIENT_SCOPE: Final = "gradient_tape/"
 """`tf.GradientTape` names what it adds to a graph ``gradient_tape/<scope of the forward operation>/...``."""
@@ -69,6 +69,11 @@ def source_at(frames: Iterable[tuple[str, int]]) -> dict[str, Any] | None:
             place = {"file": filename, "line": line, "code": linecache.getline(filename, line).strip()}
             return place | {"excerpt": _read_excerpt(filename, line)}
     return None
+
+
+def is_users(filename: str) -> bool:
+    """Whether a file is the user's own, and no part of a framework."""
+    return not _classify(filename)[1]
 
 
 @functools.lru_cache(maxsize=1024)

@@ -25,6 +25,7 @@ from gradwatch.replay import Replay
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.statistic import is_under_xla
 from gradwatch.tap import Tap, Tapped, Waiting, unique_taps
+from gradwatch.traced import Traced, find_outdated
 from gradwatch.weight import Part, blocks_where, keep_nothing, keep_where
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ class _Begun(NamedTuple):
 
 SUMS_CLEARED: Final = "sums_cleared"
 """1 once anything was written into the variables that gradients are read from, 0 before; not computed in the step."""
+OUTDATED: Final = "outdated"
+"""Which of the numbers that the step was traced with are others by now, a bit for each; not computed in the step."""
 
 
 class Stream:
@@ -152,6 +155,7 @@ class Stream:
         cadence: when full rows are due.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
         sums: the variables of the script's own that all gradients are read from, by handle; none if they are not.
+        traced: numbers of Python's that the first trace took; a later trace knows them by name and line.
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
         setup: how the training is set up beside its tensors, ``untrained untracked settings`` of the protocol.
@@ -191,6 +195,7 @@ class Stream:
         states: Mapping[str, Any] | None = None,
         frozen: Mapping[str, Any] | None = None,
         sums: frozenset[int] = frozenset(),
+        traced: Sequence[Traced] = (),
         is_left_out: Sequence[bool] | None = None,
         setup: Mapping[str, Any] | None = None,
         follows: Stream | None = None,
@@ -204,7 +209,8 @@ class Stream:
         self.kinds = tuple(kinds)
         self.variables = tuple(resource_of(variable) for variable in variables)
         self._is_left_out = tuple(is_left_out or [False] * len(self.variables))
-        self._setup = {"untrained": [], "untracked": [], "settings": {}, "broadcasts": []} | dict(setup or {})
+        nothing: Message = {"untrained": [], "untracked": [], "settings": {}, "broadcasts": []}
+        self._setup = nothing | dict(setup or {}) | {"traced": [one.to_message() for one in traced]}
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
@@ -213,6 +219,8 @@ class Stream:
         self._slots = {operation.name: i for i, operation in enumerate(self.operations)}
         self.slots = tuple(slots)
         self.sums = sums
+        self.traced = tuple(traced)
+        self._traced_at = -1
         self._frozen = frozenset(frozen or {})
         self.states = {**(states or {}), **(frozen or {})} if "weight" in self.kinds else {}
         of_weights = [kind for kind in ("weight", "update") if kind in self.kinds]
@@ -248,7 +256,7 @@ class Stream:
             "stream": self.index,
             "optimizer": self.optimizer,
             "tensors": tensors,
-            "scalars": [*self.SCALARS, *[SUMS_CLEARED] * bool(self.sums)],
+            "scalars": [*self.SCALARS, *[SUMS_CLEARED] * bool(self.sums), *[OUTDATED] * bool(self.traced)],
             "operations": [operation._asdict() for operation in self.operations],
             "statistics": list(STATISTICS),
             **self._setup,
@@ -266,6 +274,17 @@ class Stream:
             "n_elements": _size(variable),
         }
         return entry if self.replica is None else entry | {"replica": self.replica}
+
+    def note_trace(self, traced: Sequence[Traced]) -> None:
+        """The step is traced anew: from now on it goes on with these numbers."""
+        newest = {one.key: one for one in traced}
+        self.traced = tuple(newest.get(one.key, one) for one in self.traced)
+        with tf.init_scope():
+            self._traced_at = self._clock.read() + 1
+
+    def find_outdated(self, steps: Any) -> Any:
+        """`traced.find_outdated` as it is now, for each step after the one that was traced last; from any thread."""
+        return np.where(steps > self._traced_at, find_outdated(self.traced), 0)
 
     def find_tap(self, tap: Tap) -> Tap | None:
         """The entry of the stream's table for a tap seen now: named apart from other streams'; None if it has none."""

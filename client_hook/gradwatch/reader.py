@@ -298,8 +298,10 @@ class Reader:
         operations = rows.values[:, n_numbers : -2 * n_scalars]
         scalars, present = rows.values[:, -2 * n_scalars : -n_scalars], rows.values[:, -n_scalars:]
         scalars[:, _GRADIENT_NORM], present[:, _GRADIENT_NORM] = global_norm(statistics[:, : len(stream.names)]), 1
-        if stream.sums:
-            scalars = np.column_stack([scalars, np.full(n, is_cleared(stream.sums), np.float32)])
+        beside = [np.full(n, is_cleared(stream.sums), np.float32)] if stream.sums else []
+        beside += [stream.find_outdated(rows.steps).astype(np.float32)] if stream.traced else []
+        for numbers_beside in beside:
+            scalars = np.column_stack([scalars, numbers_beside])
             present = np.column_stack([present, np.ones(n, np.float32)])
         self.n_steps += n if stream.replica is None else 0
         self.n_lost += rows.n_lost

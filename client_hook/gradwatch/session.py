@@ -76,6 +76,7 @@ from gradwatch.target import (
     trainable_variables,
     untracked_variables,
 )
+from gradwatch.traced import Traced, find_traced
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 
 __all__ = ["Watch", "watch"]
@@ -675,6 +676,7 @@ class Watch:
         sums: frozenset[int],
     ) -> Stream:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
+        traced = self._traced()
         with self._lock:
             if key not in self._stream_of:
                 found, names, is_left_out = self._with_left_out(variables, left_out)
@@ -698,9 +700,12 @@ class Watch:
                     states=self._states(variables, running_states),
                     frozen=self._states(variables, frozen_as_made),
                     sums=sums,
+                    traced=traced,
                     follows=_followed(key, self._stream_of),
                 )
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
+            if not tf.executing_eagerly():
+                self._stream_of[key].note_trace(traced)
             return self._stream_of[key]
 
     def _with_left_out(self, variables: Sequence[Any], ids: Set[int]) -> tuple[list[Any], list[str], list[bool]]:
@@ -776,6 +781,16 @@ class Watch:
         except Exception as error:  # the boundary
             self._fail("looking for broadcasts", error)
             return {}
+
+    def _traced(self) -> list[Traced]:
+        """The numbers of Python's that the step being traced goes on with; eagerly each step takes them anew."""
+        if tf.executing_eagerly():
+            return []
+        try:
+            return find_traced(self._models)
+        except Exception as error:  # the boundary: it is any code that is looked into
+            self._fail("looking at the step's own code", error)
+            return []
 
     def _replay(self, stream: Stream, gradients: Sequence[Any], loss: Any) -> Callable[[Any, Any], None] | None:
         """What lets a bad step of the graph being traced tell which operation it began with."""

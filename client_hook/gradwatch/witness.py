@@ -58,6 +58,7 @@ class Witness:
         self._looked_at = -INTERVAL_S
         self._seen: dict[Hashable, Trained] = {}
         self._n_unseen: dict[Hashable, int] = {}
+        self._told: set[Hashable] = set()
 
     def look(self) -> None:
         """Looks, unless it did so just now."""
@@ -68,9 +69,10 @@ class Witness:
             self._seen[now.key] = now
             if before is None or before.mark is None or now.n_rows != before.n_rows:
                 self._n_unseen[now.key] = 0
-            elif now.mark != before.mark and self._n_unseen[now.key] < UNSEEN_MAX:
+            elif now.mark != before.mark and now.key not in self._told:
                 self._n_unseen[now.key] += 1
                 if self._n_unseen[now.key] == UNSEEN_MAX:
+                    self._told.add(now.key)
                     self._say(
                         f"{now.subject} is trained, and its steps are not seen. A tf.function that was traced before "
                         "gradwatch.watch(...) keeps its old graph: call watch first, or make the function anew, "

@@ -70,7 +70,7 @@ class _Patient:
                     fields.tensors,
                     fields.scalars,
                     operations=fields.operations,
-                    setup=Setup(fields.untrained, fields.untracked, fields.settings, fields.broadcasts),
+                    setup=Setup.of(vars(fields)),
                 )
         elif frame.type == "rows" and (fields.n_rows or fields.origins):
             self.engine.feed_rows(

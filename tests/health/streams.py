@@ -78,6 +78,8 @@ class Run:
     """What the optimizer was made with."""
     broadcasts: list[dict[str, Any]] = field(default_factory=list)
     """Where a column meets a vector on the way to the loss."""
+    traced: list[dict[str, Any]] = field(default_factory=list)
+    """Numbers of Python's that the step was traced with."""
     operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)
     steps: np.ndarray = field(init=False)
@@ -314,7 +316,7 @@ class Run:
             self.tensors,
             list(SCALARS),
             operations=self.operations,
-            setup=Setup(self.untrained, self.untracked, self.settings, self.broadcasts),
+            setup=Setup.of(vars(self)),
         )
         return engine
 

@@ -16,7 +16,7 @@ def announce(recording):
             table["tensors"],
             table["scalars"],
             operations=table["operations"],
-            setup=Setup(table["untrained"], table["untracked"], table["settings"], table["broadcasts"]),
+            setup=Setup.of(table),
         )
     return engine
 

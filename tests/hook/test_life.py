@@ -431,6 +431,9 @@ def test_witness():
     assert lines == []
     for mark in range(30, 40):
         look(mark, 11)
+    look(40, 12)  # a step that is seen, among others
+    for mark in range(50, 60):
+        look(mark, 12)
     assert len(lines) == 1
     found[:] = []
     witness.look()  # at once again: it does not look

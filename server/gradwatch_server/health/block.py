@@ -42,6 +42,8 @@ class Block:
         is_update: ``[n]`` False where gradients were only added up (gradient accumulation).
         sums_cleared: ``[n]`` float64, whether the variables that all gradients are read from were ever set back by
             then; NaN where gradients are not read from variables.
+        outdated: ``[n]`` float64, the number whose bits tell which of `Setup.traced` would be others by then; NaN where
+            none are known.
     """
 
     table: TensorTable
@@ -55,6 +57,7 @@ class Block:
     clipped_norm: Float
     is_update: Bool
     sums_cleared: Float
+    outdated: Float
 
     @cached_property
     def is_nonfinite(self) -> Bool:

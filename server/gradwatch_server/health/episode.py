@@ -32,6 +32,7 @@ __all__ = [
     "Growth",
     "Missing",
     "NonFinite",
+    "Outdated",
     "Overclipped",
     "Phase",
     "Plateau",
@@ -656,6 +657,17 @@ class Untaught(Episode):
     """
 
     layers: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Outdated(Episode):
+    """A number of Python's that the compiled step goes on with, though it would be another by now.
+
+    Attributes:
+        place: its place among the stream's `Setup.traced`.
+    """
+
+    place: int = 0
 
 
 @dataclass(eq=False)

@@ -24,6 +24,7 @@ from gradwatch_server.health.episode import (
     Mismatch,
     Missing,
     NonFinite,
+    Outdated,
     Overclipped,
     Phase,
     Plateau,
@@ -136,7 +137,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 _PRECEDENCE: Final = (
     Rate, Missing, Standing, Untaught, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut,
     Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway,
-    Relapse, Plateau, Unskilled, Behind, ByHeart, Trend,
+    Relapse, Plateau, Unskilled, Behind, ByHeart, Outdated, Trend,
 )  # fmt: skip
 
 

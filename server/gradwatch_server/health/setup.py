@@ -19,12 +19,20 @@ class Setup(NamedTuple):
         untracked: names of what their layers hold unknown to Keras, which therefore nobody trains.
         settings: what the optimizer was made with, by Keras' names, and its ``class``.
         broadcasts: type, name and source of operations on the way to the loss that combine ``[n, 1]`` and ``[n]``.
+        traced: name, value and source of numbers of Python's that the compiled step goes on with; of random ones the
+            value is None.
     """
 
     untrained: Sequence[str] = ()
     untracked: Sequence[str] = ()
     settings: Mapping[str, bool | int | float | str] = NOTHING
     broadcasts: Sequence[Mapping[str, Any]] = ()
+    traced: Sequence[Mapping[str, Any]] = ()
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> Setup:
+        """What a ``tensors`` message says of it; what it does not say is as if there were none."""
+        return cls(**{name: message[name] for name in cls._fields if name in message})
 
     @property
     def optimizer_class(self) -> str:

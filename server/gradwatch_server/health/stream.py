@@ -27,6 +27,7 @@ from gradwatch_server.health.missing import MissingRule
 from gradwatch_server.health.nonfinite import NonFiniteRule
 from gradwatch_server.health.operation import OperationRecord, OperationRule, Origin
 from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.outdated import OutdatedRule
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
 from gradwatch_server.health.shared_target import SharedTargetRule
@@ -56,6 +57,7 @@ LOSS_SCALE: Final = "loss_scale"
 IS_UPDATE: Final = "is_update"
 CLIPPED_NORM: Final = "clipped_norm"
 SUMS_CLEARED: Final = "sums_cleared"
+OUTDATED: Final = "outdated"
 
 Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
@@ -197,6 +199,7 @@ class Stream:
             clipped_norm=self._read(rows, CLIPPED_NORM),
             is_update=self._read_is_update(rows),
             sums_cleared=self._read(rows, SUMS_CLEARED),
+            outdated=self._read(rows, OUTDATED),
         )
 
     def _read_scale(self, rows: Rows) -> npt.NDArray[np.float64]:
@@ -265,6 +268,7 @@ def _make_rules(
         UndoneRule(number, table),
         StandingRule(number, table),
         UntaughtRule(number, table),
+        OutdatedRule(number),
         DroppedRule(number, table),
         UnheardRule(number, table),
         MismatchRule(number, table, operations),

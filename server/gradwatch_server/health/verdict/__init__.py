@@ -22,6 +22,7 @@ from gradwatch_server.health.episode import (
     Mismatch,
     Missing,
     NonFinite,
+    Outdated,
     Overclipped,
     Phase,
     Plateau,
@@ -73,6 +74,7 @@ from gradwatch_server.health.verdict.misfit import (
 from gradwatch_server.health.verdict.mismatch import tell_mismatch
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import with_order
+from gradwatch_server.health.verdict.outdated import tell_outdated
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import Facts, Scene
 from gradwatch_server.health.verdict.skill import tell_unskilled
@@ -203,6 +205,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Squashed: tell_squashed,
     Standing: tell_standing,
     Untaught: tell_untaught,
+    Outdated: tell_outdated,
     Alike: tell_alike,
     Trend: tell_forecast,
 }

@@ -27,6 +27,7 @@ from gradwatch_server.health.episode import (
     Mismatch,
     Missing,
     NonFinite,
+    Outdated,
     Overclipped,
     Phase,
     Plateau,
@@ -470,6 +471,7 @@ def kind_of(episode: Episode) -> str:
         Squashed: "saturated_activation",
         Standing: "loss_plateau",
         Untaught: "missing_gradient",
+        Outdated: "loss_plateau",
         Alike: "dead_units",
         Collapsed: "dead_units",
     }
@@ -542,6 +544,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Squashed: "outputs at their ends",
     Standing: "running statistics that stand still",
     Untaught: "layers frozen as they were made",
+    Outdated: "numbers of the first trace",
     Alike: "units",
     Collapsed: "outputs that are alike",
     Trend: "trend",
