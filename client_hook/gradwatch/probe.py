@@ -149,7 +149,8 @@ class Stream:
         taps: the tensors tapped on the way, in the first trace; a later trace knows them by kind and name.
         slots: the optimizer's own variables to capture.
         states: what layers keep beside what is trained (running statistics), by Keras path; a weight like others.
-        frozen: biases that are as they were made in layers that are frozen, by Keras path; a weight like others too.
+        untaught: weights that are as they were made in layers that are frozen, or that no optimizer is given, by Keras
+            path; a weight like others too.
         taken: kinds and names that the taps of other streams have in the run.
         operations: the risky operations found in the first trace; a later trace knows them by name.
         cadence: when full rows are due.
@@ -193,7 +194,7 @@ class Stream:
         skips_nonfinite: bool,
         slots: Sequence[Slot] = (),
         states: Mapping[str, Any] | None = None,
-        frozen: Mapping[str, Any] | None = None,
+        untaught: Mapping[str, Any] | None = None,
         sums: frozenset[int] = frozenset(),
         traced: Sequence[Traced] = (),
         is_left_out: Sequence[bool] | None = None,
@@ -221,8 +222,8 @@ class Stream:
         self.sums = sums
         self.traced = tuple(traced)
         self._traced_at = -1
-        self._frozen = frozenset(frozen or {})
-        self.states = {**(states or {}), **(frozen or {})} if "weight" in self.kinds else {}
+        self._untaught = frozenset(untaught or {})
+        self.states = {**(states or {}), **(untaught or {})} if "weight" in self.kinds else {}
         of_weights = [kind for kind in ("weight", "update") if kind in self.kinds]
         self._part_kinds = (*of_weights, *["slot"] * bool(self.slots), *["weight"] * bool(self.states))
         n_kept = len(self.slots) + len(self.states)
@@ -247,7 +248,7 @@ class Stream:
         ]
         tensors += [self._entry("slot", self.names[slot.place], f"/{slot.name}", slot.variable) for slot in self.slots]
         tensors += [
-            self._entry("weight", path, "", variable) | ({"frozen": True} if path in self._frozen else {})
+            self._entry("weight", path, "", variable) | ({"frozen": True} if path in self._untaught else {})
             for path, variable in self.states.items()
         ]
         tensors += [tap.to_message() for tap in self.taps]

@@ -62,13 +62,14 @@ from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
 from gradwatch.sums import find_sums
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
-from gradwatch.tap import Tap, Taps, enclosing_graphs, is_visible
+from gradwatch.tap import Tap, Taps, captured_handles, enclosing_graphs, is_visible
 from gradwatch.tape import Taken, TapeLog, insert_left_out
 from gradwatch.target import (
     describe_environment,
     describe_targets,
     frozen_as_made,
     layer_paths,
+    left_as_made,
     name_of,
     optimizer_settings,
     running_states,
@@ -698,7 +699,7 @@ class Watch:
                     skips_nonfinite=skips,
                     slots=find_slots(optimizer, found) if "slot" in self._settings.capture else (),
                     states=self._states(variables, running_states),
-                    frozen=self._states(variables, frozen_as_made),
+                    untaught=self._states(variables, partial(self._find_untaught, variables)),
                     sums=sums,
                     traced=traced,
                     follows=_followed(key, self._stream_of),
@@ -750,6 +751,10 @@ class Watch:
             return {}
         taken = {path for stream in self._streams for path in stream.states}
         return {path: variable for path, variable in find(self._owners(variables)).items() if path not in taken}
+
+    def _find_untaught(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:
+        """Weights of layers that no optimizer moves, and nothing else has moved."""
+        return frozen_as_made(models) | left_as_made(models, [*variables, *self._kept], captured_handles())
 
     def _label(self, key: Any, optimizer: Any, variables: Sequence[Any]) -> str:
         """The optimizer's name, with that of the model it trains or a number where the run has the name already."""

@@ -17,7 +17,17 @@ import tensorflow as tf
 from gradwatch import statistic
 from gradwatch.protocol import Message
 
-__all__ = ["Tap", "Tapped", "Taps", "Waiting", "enclosing_graphs", "is_visible", "keys_of", "unique_taps"]
+__all__ = [
+    "Tap",
+    "Tapped",
+    "Taps",
+    "Waiting",
+    "captured_handles",
+    "enclosing_graphs",
+    "is_visible",
+    "keys_of",
+    "unique_taps",
+]
 
 GRAPHS_MAX: Final = 16
 """Graphs whose rows are kept: a forward pass that no ``apply`` follows in its graph must not be kept for ever."""
@@ -210,6 +220,12 @@ def enclosing_graphs() -> list[Any]:
         graphs.append(graph)
         graph = graph.outer_graph
     return graphs
+
+
+def captured_handles() -> set[int]:
+    """The numbers of the eager tensors, handles of variables among them, that the graphs being traced read so far."""
+    captures = [outer for graph in enclosing_graphs() for outer, _ in graph.captures]
+    return {int(outer._id) for outer in captures if not tf.is_symbolic_tensor(outer)}
 
 
 def unique_taps(taps: Iterable[Tap], taken: Set[tuple[str, str]], suffix: str) -> list[Tap]:

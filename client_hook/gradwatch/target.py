@@ -7,7 +7,7 @@ import os
 import platform
 import socket
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 import keras
@@ -22,6 +22,7 @@ __all__ = [
     "describe_targets",
     "frozen_as_made",
     "layer_paths",
+    "left_as_made",
     "name_of",
     "optimizer_settings",
     "running_states",
@@ -133,40 +134,110 @@ def running_states(models: Sequence[Any]) -> dict[str, Any]:
     return found
 
 
-FROZEN_MAX: Final = 4
-"""Biases that stand for all that is frozen."""
-FROZEN_SIZE: Final = 4
+UNTAUGHT_MAX: Final = 4
+"""Weights that stand for all that nothing has taught."""
+UNTAUGHT_SIZE: Final = 4
 """Units of a bias that says something: a few may have come out as 0."""
+TABLE_SIZES: Final = range(64, 2**20)
+"""Elements of an embedding that is looked at: enough to know their distribution, and not too many to read."""
+TABLE_FILLS: Final = 0.9
+"""Of a range that 64 numbers are drawn from evenly, they leave a tenth uncovered once in a hundred times."""
 
 
 def frozen_as_made(models: Sequence[Any]) -> dict[str, Any]:
-    """Biases of frozen layers that hold but 0 and 1, by Keras path; none where any of them holds anything else.
+    """Weights that tell that frozen layers are as they were made, by Keras path; none where any tells otherwise.
 
-    A bias begins so (an LSTM's with ones, for its forget gate), and any training moves it: these layers are most likely
-    as they were made. A layer without a kernel, as a normalisation is, says nothing of that.
+    A bias begins with zeros (an LSTM's with ones too, for its forget gate), an embedding within a narrow range, and any
+    training moves them out of that. A layer with neither, as a normalisation is, says nothing of it.
     """
-    found: dict[str, Any] = {}
+    layers = walk([model for model in models if not legacy.is_model(model)])
+    return _as_made((layer, _own(layer)) for layer in layers if not layer.trainable and not list(layer._layers))
+
+
+def left_as_made(models: Sequence[Any], given: Sequence[Any], read: Set[int]) -> dict[str, Any]:
+    """The same of layers that could be trained, and of which no optimizer is given anything, Keras' or their own.
+
+    Args:
+        models: the watched models.
+        given: what optimizers are given.
+        read: the handles of the variables that a step reads. What it does not read may have its turn later, and so may
+            a copy of what is trained (in a model of its own, with the same layers).
+    """
+    ids = set(map(id, given))
+    shapes = {(_parent(str(one.path)), tuple(one.shape)) for one in given if hasattr(one, "path")}
+    left: list[tuple[Any, dict[str, Any]]] = []
     for layer in walk([model for model in models if not legacy.is_model(model)]):
-        own = [] if layer.trainable or list(layer._layers) else [w for w in layer.weights if hasattr(w, "path")]
-        for bias in _biases_in(own):
-            with tf.init_scope():
-                values = np.asarray(bias.value)
-            if not np.isin(values, (0, 1)).all():
-                return {}
-            found[str(bias.path)] = bias.value
-    largest = sorted(found, key=lambda path: -math.prod(found[path].shape))[:FROZEN_MAX]
+        own = [] if list(layer._layers) or not layer.trainable else layer.trainable_weights
+        if own and not ids.intersection(map(id, own)):
+            left.append((layer, _own(layer)))
+    unknown: dict[str, dict[str, Any]] = {}
+    for name, variable in untracked_variables(models).items():
+        if not ids.intersection((id(variable),)):
+            unknown.setdefault(name.rpartition("/")[0], {})[name] = variable
+    left += [(None, own) for own in unknown.values()]
+    return _as_made((layer, own) for layer, own in left if _is_read(own, read) and not _is_copy(own, shapes))
+
+
+def _own(layer: Any) -> dict[str, Any]:
+    return {str(one.path): one.value for one in layer.weights if hasattr(one, "path")}
+
+
+def _parent(path: str) -> str:
+    """The path of what holds the layer that a variable belongs to."""
+    return "/".join(path.split("/")[:-2])
+
+
+def _is_read(own: Mapping[str, Any], read: Set[int]) -> bool:
+    return any(variable.handle._id in read for variable in own.values())
+
+
+def _is_copy(own: Mapping[str, Any], shapes: Set[tuple[str, tuple[int, ...]]]) -> bool:
+    """Whether there are variables of the same shapes elsewhere than beside these."""
+    return all(
+        any(at != _parent(path) and shape == tuple(variable.shape) for at, shape in shapes)
+        for path, variable in own.items()
+    )
+
+
+def _as_made(layers: Iterable[tuple[Any, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Of layers and their own variables, by name."""
+    found: dict[str, Any] = {}
+    for layer, own in layers:
+        biases, tables = _biases_in(own), _tables_in(layer, own)
+        with tf.init_scope():
+            are_zero = all(np.isin(one, (0, 1)).all() for one in biases.values())
+            is_made = are_zero and all(_fills(one, layer.embeddings_initializer) for one in tables.values())
+        if not is_made:
+            return {}
+        found |= biases | tables
+    largest = sorted(found, key=lambda path: -math.prod(found[path].shape))[:UNTAUGHT_MAX]
     return {path: found[path] for path in largest}
 
 
-def _biases_in(weights: Sequence[Any]) -> list[Any]:
+def _tables_in(layer: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    is_table = isinstance(layer, keras.layers.Embedding)
+    if not is_table or not isinstance(layer.embeddings_initializer, keras.initializers.RandomUniform):
+        return {}
+    return {name: one for name, one in own.items() if math.prod(one.shape) in TABLE_SIZES and len(one.shape) == 2}
+
+
+def _fills(table: Any, initializer: Any) -> bool:
+    """Whether a table holds numbers of all the range that it was drawn from, and none out of it."""
+    low, high, values = initializer.minval, initializer.maxval, np.asarray(table, np.float64)
+    rounding = 1e-3 * (high - low)  # of a short type
+    is_within = low - rounding <= values.min() and values.max() <= high + rounding
+    return bool(is_within and np.ptp(values) >= TABLE_FILLS * (high - low))
+
+
+def _biases_in(own: Mapping[str, Any]) -> dict[str, Any]:
     """Those of a layer's float variables that have a number for each unit of a kernel among them."""
-    floats = [one for one in weights if one.value.dtype.is_floating]
-    kernels = [tuple(one.shape) for one in floats if len(one.shape) > 1]
+    floats = {name: one for name, one in own.items() if one.dtype.is_floating}
+    kernels = [tuple(one.shape) for one in floats.values() if len(one.shape) > 1]
     biases = {kernel[-n:] for kernel in kernels for n in range(1, len(kernel))}
     if len(floats) == 3:  # a GRU has two, side by side
         biases |= {(2, kernel[-1]) for kernel in kernels}
-    sizes = range(FROZEN_SIZE, STATE_SIZE_MAX + 1)
-    return [one for one in floats if tuple(one.shape) in biases and math.prod(one.shape) in sizes]
+    sizes = range(UNTAUGHT_SIZE, STATE_SIZE_MAX + 1)
+    return {name: one for name, one in floats.items() if tuple(one.shape) in biases and math.prod(one.shape) in sizes}
 
 
 def optimizer_settings(optimizer: Any) -> dict[str, Any]:

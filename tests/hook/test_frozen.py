@@ -139,3 +139,107 @@ def test_what_another_optimizer_trains_meanwhile_is_not_told_of(watch, read):
     recording = read(watched)
     assert any(one.get("frozen") for table in recording.tables.values() for one in table["tensors"])
     assert "missing_gradient" not in {one.kind for one in diagnose(recording).findings()}
+
+
+class Raw(keras.layers.Layer):
+    """Holds variables that Keras 3 does not know of."""
+
+    def build(self, shape):
+        self.w = tf.Variable(tf.random.normal((shape[-1], 8)), name="w")
+        self.b = tf.Variable(tf.zeros(8), name="b")
+
+    def call(self, inputs):
+        return tf.nn.relu(tf.matmul(inputs, self.w) + self.b)
+
+
+def partly_trained(watch, make, *, given=lambda layer: False, n_steps=130, touch=None):
+    """Trains the head of a model, and of the other layers what is ``given``, with one optimizer more for the latter."""
+    keras.backend.clear_session()
+    layers = make()
+    model = keras.Sequential([keras.Input((6,)), *layers, keras.layers.Flatten(), keras.layers.Dense(1, name="head")])
+    head = model.layers[-1].trainable_weights
+    others = [weight for layer in layers if given(layer) for weight in layer.trainable_weights]
+    optimizers = [keras.optimizers.SGD(1e-5), keras.optimizers.SGD(1e-4)]
+    for optimizer, weights in zip(optimizers, (head, others), strict=True):
+        optimizer.build(weights)
+    watched = watch(model)
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x) - y))
+        of_head, of_others = tape.gradient(loss, (head, others))
+        optimizers[0].apply(of_head, head)
+        if others:
+            optimizers[1].apply(of_others, others)
+        return loss
+
+    for number in range(n_steps):
+        if touch is not None:
+            touch(number, layers)
+        watched.log(loss=step(tf.constant(X[:64, :, 0]), tf.constant(Y[:64, None], tf.float32)))
+    return watched
+
+
+LEFT = {
+    "dense": (lambda: [keras.layers.Dense(16, name="first"), keras.layers.Dense(8, name="second")], "first/bias"),
+    "embedding": (lambda: [keras.layers.Embedding(40, 8, name="table")], "table/embeddings"),
+    "unknown to Keras": (lambda: [Raw(name="raw")], "raw/b"),
+}
+
+
+@pytest.mark.parametrize(("make", "name"), LEFT.values(), ids=LEFT.keys())
+def test_what_no_optimizer_is_given_is_told_of(watch, read, make, name):
+    recording = read(partly_trained(watch, make))
+    assert any(known.endswith(name) for known in frozen(recording))
+    (found,) = [one for one in diagnose(recording).findings() if one.kind == "missing_gradient"]
+    assert found.title.startswith("No optimizer is given ")
+    cause = "Keras does not know of some variables" if name == "raw/b" else "Some variables are never trained"
+    assert found.hypotheses[0].cause == cause
+
+
+def test_what_another_optimizer_is_given_is_not_told_of(watch, read):
+    recording = read(partly_trained(watch, LEFT["dense"][0], given=lambda layer: True))
+    assert "missing_gradient" not in {one.kind for one in diagnose(recording).findings()}
+
+
+def drift(number, layers):
+    layers[0].set_weights([weight + 1e-3 for weight in layers[0].get_weights()])
+
+
+def test_what_is_moved_by_hand_is_not_told_of(watch, read):
+    recording = read(partly_trained(watch, LEFT["embedding"][0], touch=drift))
+    assert "missing_gradient" not in {one.kind for one in diagnose(recording).findings()}
+
+
+def moved(layers):
+    model = keras.Sequential([keras.Input((6,)), *layers])
+    model.set_weights([weight + 0.1 for weight in model.get_weights()])
+    return layers
+
+
+@pytest.mark.parametrize("make", [make for make, _ in list(LEFT.values())[:2]], ids=list(LEFT)[:2])
+def test_what_was_trained_before_is_not_sent(watch, read, make):
+    assert frozen(read(partly_trained(watch, lambda: moved(make()), n_steps=3))) == {}
+
+
+def test_a_copy_of_what_is_trained_is_not_sent(watch, read):
+    def build(name):
+        return keras.Sequential([keras.Input((6,)), keras.layers.Dense(16), keras.layers.Dense(1)], name=name)
+
+    online, target = build("online"), build("target")
+    inputs = keras.Input((6,))
+    model = keras.Model(inputs, [online(inputs), target(inputs)])
+    optimizer = keras.optimizers.SGD(1e-4)
+    optimizer.build(online.trainable_weights)
+    watched = watch(model)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            value, wanted = model(x)
+            loss = tf.reduce_mean(tf.square(value - 0.9 * tf.stop_gradient(wanted)))
+        optimizer.apply(tape.gradient(loss, online.trainable_weights), online.trainable_weights)
+
+    step(tf.constant(X[:64, :, 0]))
+    assert frozen(read(watched)) == {}

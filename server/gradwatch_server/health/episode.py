@@ -650,13 +650,15 @@ class ByHeart(Episode):
 
 @dataclass(eq=False)
 class Untaught(Episode):
-    """Layers that are frozen, and whose biases hold but 0 and 1, as they were made.
+    """Layers that are frozen, or given to no optimizer, and hold what they were made with.
 
     Attributes:
         layers: their paths.
+        variables: the names of the weights that tell.
     """
 
     layers: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)

@@ -47,7 +47,7 @@ class TensorTable:
         update_of: for every gradient position the column of its update, or -1.
         is_left_out: for every gradient position whether the training never gives it to the optimizer, bool.
         bias_of: for every gradient position the position of the bias that adds to the same units, or -1.
-        frozen: columns of weights of layers that are not trained.
+        frozen: columns of weights that tell of layers, frozen or given to no optimizer, that they are as made.
     """
 
     names: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""The rule for layers that are frozen as they were made: what was learned elsewhere never came into them.
+"""The rule for layers that are as they were made, frozen or given to no optimizer: nothing ever taught them anything.
 
-The hook sends biases of frozen layers where all of them hold nothing but 0 and 1. They begin so (an LSTM's with ones,
-for its forget gate), and the first step of any training moves them. What is frozen for a while and trained by another
+The hook sends some of their weights where these tell so: biases that hold nothing but 0 and 1, embeddings that fill the
+range they are drawn from. The first step of any training moves them. What is frozen for a while and trained by another
 optimizer, or loaded later, moves as well.
 """
 
@@ -19,12 +19,12 @@ from gradwatch_server.health.table import TensorTable
 
 __all__ = ["UntaughtRule"]
 
-ROUNDING: Final = 1e-6
-"""Of a sum of squares in float32, as a share of it."""
+_SAME: Final = [COLUMN[name] for name in ("norm", "min", "max")]
+"""What differs once a weight has moved."""
 
 
 class UntaughtRule:
-    """Watches the biases of one stream's frozen layers until one of them is no longer as it was made.
+    """Watches weights of one stream's layers that nothing trains until one of them is no longer as it was.
 
     Args:
         stream: the stream's number.
@@ -34,6 +34,7 @@ class UntaughtRule:
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
         self._is_so = len(table.frozen) > 0
+        self._made: npt.NDArray[np.float32] | None = None
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Untaught] = []
@@ -45,20 +46,14 @@ class UntaughtRule:
         rows = np.flatnonzero(block.is_captured[:, self._table.frozen].all(axis=1))
         for row in rows.tolist():
             step = int(block.steps[row])
-            if not self._is_as_made(block.statistics[row, self._table.frozen]):
+            found = block.statistics[row][self._table.frozen][:, _SAME]
+            self._made = found if self._made is None else self._made
+            if not np.array_equal(found, self._made):
                 self._is_so = False
                 for episode in self.episodes:
                     episode.closed_step = step
                 return
             self._step(step)
-
-    @staticmethod
-    def _is_as_made(statistics: npt.NDArray[np.float32]) -> bool:
-        """Whether all elements are 0 or 1: then the squares add up to as many as are not 0."""
-        norm, low, high = (statistics[:, COLUMN[name]].astype(np.float64) for name in ("norm", "min", "max"))
-        n_others = statistics[:, COLUMN["n_elements"]].astype(np.float64) - statistics[:, COLUMN["n_zero"]]
-        is_within = (low >= 0) & (high <= 1)
-        return bool((is_within & (np.abs(norm**2 - n_others) <= ROUNDING * n_others)).all())
 
     def _step(self, step: int) -> None:
         if self._n_rows == 0:
@@ -77,5 +72,6 @@ class UntaughtRule:
                     known_step=step,
                     table=self._table,
                     layers=tuple(dict.fromkeys(self._table.layer_of(int(column)) for column in self._table.frozen)),
+                    variables=tuple(self._table.names[int(column)] for column in self._table.frozen),
                 )
             )

@@ -525,8 +525,17 @@ encoder.set_weights(pretrained.get_weights())                  # or encoder.load
 encoder.trainable = False"""
 
 
-def advise_untaught() -> list[Hypothesis]:
-    """Causes of frozen layers that hold what they were made with."""
+def advise_untaught(*, is_left: bool) -> list[Hypothesis]:
+    """Causes of layers that hold what they were made with: frozen, or given to no optimizer (``is_left``)."""
+    meant = Hypothesis(
+        "Random features that are meant",
+        0.15,
+        "Some methods keep a random layer on purpose. Then this is how it should be.",
+        "Nothing, if it is meant; `trainable = False` says so." if is_left else "Nothing, if it is meant.",
+        "",
+    )
+    if is_left:
+        return [meant]
     return [
         Hypothesis(
             "The pretrained weights never came into the layers that are frozen",
@@ -536,13 +545,7 @@ def advise_untaught() -> list[Hypothesis]:
             "Copy or load the weights after the model is built, and look at a bias before you freeze it.",
             UNTAUGHT_CODE,
         ),
-        Hypothesis(
-            "Random features that are meant",
-            0.15,
-            "Some methods keep a random layer on purpose. Then this is how it should be.",
-            "Nothing, if it is meant.",
-            "",
-        ),
+        meant,
     ]
 
 

@@ -44,8 +44,8 @@ def tell_outdated(lead: Outdated, scene: Scene) -> Finding:
 
 def _say_draw(name: str, lead: Outdated) -> tuple[str, str, Hypothesis]:
     evidence = (
-        f"{name} is drawn by Python, in a function that TensorFlow runs only to compile the step. What it gave then is a "
-        f"constant of the compiled step, which has run with it since {say_step(lead.first_step)}."
+        f"{name} is drawn by Python, in a function that TensorFlow runs only to compile the step. What it gave then is "
+        f"a constant of the compiled step, which has run with it since {say_step(lead.first_step)}."
     )
     return (
         f"Every step gets the same random numbers: {name} was drawn once, when the step was compiled",

@@ -7,7 +7,7 @@ from typing import Final
 
 from gradwatch_server.health.book import GRADIENT_NORM
 from gradwatch_server.health.episode import Alike, Flat, Plateau, SharedTarget, Standing, Still, Undone, Untaught
-from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
+from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
@@ -24,6 +24,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_untaught,
     advise_zero_output,
 )
+from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
@@ -323,24 +324,43 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     """The finding of frozen layers that are as they were made."""
     first, names = lead.layers[0], list_names(list(lead.layers))
     are, were = ("is", "was") if len(lead.layers) == 1 else ("are", "were")
+    is_left = bool(set(lead.variables) & {*scene.setup.untrained, *scene.setup.untracked})
     title = f"{names} {are} frozen as made: no training has ever moved a bias there"
+    if is_left:
+        title = f"No optimizer is given {names}: what {'it holds' if are == 'is' else 'they hold'} is as it was made"
     if lead.closed_step is not None:
-        title = f"{names} {were} frozen as made until {say_step(lead.closed_step)}"
+        how = "given to no optimizer" if is_left else "frozen as made"
+        title = f"{names} {were} {how} until {say_step(lead.closed_step)}"
     return tell(
         lead,
         scene,
         title=title,
         layer=first,
         evidence=scene.evidence(
-            "Every bias of the layers that are not trained is exactly 0 in all of its places (an LSTM's is 1 for its "
-            "forget gate). That is how a bias begins, and the first step of any training changes it: what these layers "
-            "do to their input is random.",
+            _say_made(lead),
             layers=list(lead.layers[:NAMES_LIMIT]),
             n_layers=len(lead.layers),
         ),
-        hypotheses=advise_untaught(),
+        hypotheses=[*_advise_left(lead, scene), *advise_untaught(is_left=is_left)],
         subject=first,
     )
+
+
+def _say_made(lead: Untaught) -> str:
+    return (
+        f"Looked at: {list_names(list(lead.variables))}. Biases there are exactly 0 in all of their places (an LSTM's "
+        "are 1 for its forget gate), embeddings fill the narrow range that they are drawn from, and neither has "
+        "changed. That is how they begin, and the first step of any training moves them: what these layers do to their "
+        "input is random."
+    )
+
+
+def _advise_left(lead: Untaught, scene: Scene) -> list[Hypothesis]:
+    """Causes of variables that no optimizer is given."""
+    own = set(lead.variables)
+    untracked = [name for name in scene.setup.untracked if name in own]
+    untrained = [name for name in scene.setup.untrained if name in own]
+    return [*advise_untracked(untracked), *advise_untrained(untrained)]
 
 
 def tell_alike(lead: Alike, scene: Scene) -> Finding:
