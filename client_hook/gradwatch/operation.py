@@ -8,7 +8,7 @@ user's own code built, in the order in which they run. Owns no state; adds only 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
+from gradwatch.tap import find_handle
 
 __all__ = [
     "LOOPS",
@@ -25,6 +26,7 @@ __all__ = [
     "Operation",
     "describe_operations",
     "find_broadcasts",
+    "find_cuts",
     "find_operations",
     "measure",
     "operation_block",
@@ -265,6 +267,51 @@ def find_broadcasts(gradients: Sequence[Any], loss: Tensor | None, layer_paths: 
         if (source := source_of(op)) is not None and source not in [one["source"] for one in found]:
             found.append({"type": op.type, "name": op.name, "source": source})
     return found[:BROADCASTS_MAX]
+
+
+_CUTS: Final = frozenset(
+    {"ArgMax", "ArgMin", "Bucketize", "Ceil", "Floor", "Multinomial", "PyFunc", "Rint", "Round", "Sign", "StopGradient"}
+)
+"""Operations that no gradient passes, besides those that give whole numbers or truths; of a sign it is 0."""
+CUTS_MAX: Final = 4
+
+
+def find_cuts(handles: Set[int], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Where the way back from a loss to some variables ends, though the loss depends on them.
+
+    Args:
+        handles: of the variables, none of which gets a gradient.
+        loss: as `find_operations` takes it.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type, name, layer and source line of each operation without a gradient that is the first on such a way, at most
+        `CUTS_MAX` in the order in which they run.
+    """
+    depends: set[int] = set()
+    found: list[dict[str, Any]] = []
+    for op in sorted(_find_all([], loss).values(), key=_place) if handles else []:
+        reads = op.type in _READS and find_handle(op.inputs[0]) in handles
+        is_reached = reads or any(id(source) in depends for source in _sources(op))
+        if not is_reached or op.type in _SHAPES:
+            continue
+        if not _cuts(op):
+            depends.add(id(op))
+            continue
+        layer, source = layer_of(op.name, layer_paths), source_of(op)
+        if (layer, source) not in [(one["layer"], one["source"]) for one in found]:
+            found.append({"type": op.type, "name": op.name, "layer": layer, "source": source})
+    return found[:CUTS_MAX]
+
+
+_READS: Final = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
+_SHAPES: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
+"""What asks for a shape depends on no number."""
+
+
+def _cuts(op: Any) -> bool:
+    is_number = any(one.dtype.is_floating or one.dtype.is_complex for one in op.outputs)
+    return op.type in _CUTS or not is_number
 
 
 def _crosses(op: Any) -> bool:

@@ -210,7 +210,7 @@ class Stream:
         self.kinds = tuple(kinds)
         self.variables = tuple(resource_of(variable) for variable in variables)
         self._is_left_out = tuple(is_left_out or [False] * len(self.variables))
-        nothing: Message = {"untrained": [], "untracked": [], "settings": {}, "broadcasts": []}
+        nothing: Message = {"untrained": [], "untracked": [], "settings": {}, "broadcasts": [], "cuts": []}
         self._setup = nothing | dict(setup or {}) | {"traced": [one.to_message() for one in traced]}
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))

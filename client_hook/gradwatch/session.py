@@ -50,7 +50,7 @@ from gradwatch.governor import Governor
 from gradwatch.intake import Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
-from gradwatch.operation import Operation, describe_operations, find_broadcasts, find_operations
+from gradwatch.operation import Operation, describe_operations, find_broadcasts, find_cuts, find_operations
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
@@ -688,7 +688,7 @@ class Watch:
                     optimizer=self._label(key, optimizer, variables),
                     variables=found,
                     is_left_out=is_left_out,
-                    setup=self._setup(optimizer, variables, names) | self._broadcasts(gradients, loss),
+                    setup=self._setup(optimizer, variables, names) | self._graph(variables, found, gradients, loss),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
@@ -777,14 +777,29 @@ class Watch:
             return []
         return describe_operations(find_operations(gradients, loss), layer_paths(self._models))
 
-    def _broadcasts(self, gradients: Sequence[Any], loss: Any) -> dict[str, Any]:
-        """Where columns meet vectors in the step being traced; a part of the ``tensors`` message."""
+    def _graph(
+        self, variables: Sequence[Any], found: Sequence[Any], gradients: Sequence[Any], loss: Any
+    ) -> dict[str, Any]:
+        """Where columns meet vectors and gradients end in the step being traced; a part of the ``tensors`` message.
+
+        Args:
+            variables: what the optimizer is given.
+            found: these and what is left out.
+            gradients: of what is given.
+            loss: what they were asked of, or None.
+        """
         if not self.captures_operations or tf.executing_eagerly() or not (loss is None or tf.is_symbolic_tensor(loss)):
             return {}
+        reached = {id(one) for one, gradient in zip(variables, gradients, strict=True) if gradient is not None}
         try:
-            return {"broadcasts": find_broadcasts(gradients, loss, layer_paths(self._models))}
+            paths = layer_paths(self._models)
+            missing = {int(resource_of(one).handle._id) for one in found if id(one) not in reached}
+            return {
+                "broadcasts": find_broadcasts(gradients, loss, paths),
+                "cuts": find_cuts(missing, loss, paths),
+            }
         except Exception as error:  # the boundary
-            self._fail("looking for broadcasts", error)
+            self._fail("looking for broadcasts and cuts", error)
             return {}
 
     def _traced(self) -> list[Traced]:

@@ -14,6 +14,7 @@ import tensorflow as tf
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable
 
 from gradwatch.patch import MethodPatch
+from gradwatch.tap import find_handle
 
 __all__ = ["find_sums", "install", "is_cleared", "restore"]
 
@@ -74,19 +75,9 @@ def _find_variable(gradient: Any) -> int | None:
     tensor: Tensor = gradient
     for _ in range(OPS_MAX):
         if tensor.op.type == "ReadVariableOp":
-            return _find_handle(tensor.op.inputs[0])
+            return find_handle(tensor.op.inputs[0])
         sources = [one for one in tensor.op.inputs if one.shape == gradient.shape]
         if tensor.op.type not in _PASSING or len(sources) != 1:
             return None
         tensor = sources[0]
     return None
-
-
-def _find_handle(tensor: Tensor) -> int | None:
-    """The number of an eager handle, through the graphs that captured it."""
-    while tf.is_symbolic_tensor(tensor):
-        outer = next((one for one, inner in getattr(tensor.graph, "captures", ()) if inner is tensor), None)
-        if outer is None:
-            return None
-        tensor = outer
-    return int(tensor._id)

@@ -24,6 +24,7 @@ __all__ = [
     "Waiting",
     "captured_handles",
     "enclosing_graphs",
+    "find_handle",
     "is_visible",
     "keys_of",
     "unique_taps",
@@ -226,6 +227,16 @@ def captured_handles() -> set[int]:
     """The numbers of the eager tensors, handles of variables among them, that the graphs being traced read so far."""
     captures = [outer for graph in enclosing_graphs() for outer, _ in graph.captures]
     return {int(outer._id) for outer in captures if not tf.is_symbolic_tensor(outer)}
+
+
+def find_handle(tensor: Tensor) -> int | None:
+    """The number of an eager handle, through the graphs that captured it."""
+    while tf.is_symbolic_tensor(tensor):
+        outer = next((one for one, inner in getattr(tensor.graph, "captures", ()) if inner is tensor), None)
+        if outer is None:
+            return None
+        tensor = outer
+    return int(tensor._id)
 
 
 def unique_taps(taps: Iterable[Tap], taken: Set[tuple[str, str]], suffix: str) -> list[Tap]:

@@ -140,6 +140,8 @@ UNTAUGHT_SIZE: Final = 4
 """Units of a bias that says something: a few may have come out as 0."""
 TABLE_SIZES: Final = range(64, 2**20)
 """Elements of an embedding that is looked at: enough to know their distribution, and not too many to read."""
+DRAWN_ERRORS: Final = 4.0
+"""Standard errors that the mean of what is drawn about 0, and of products of neighbours, is from 0 at the most."""
 TABLE_FILLS: Final = 0.9
 """Of a range that 64 numbers are drawn from evenly, they leave a tenth uncovered once in a hundred times."""
 
@@ -206,7 +208,7 @@ def _as_made(layers: Iterable[tuple[Any, Mapping[str, Any]]]) -> dict[str, Any]:
         biases, tables = _biases_in(own), _tables_in(layer, own)
         with tf.init_scope():
             are_zero = all(np.isin(one, (0, 1)).all() for one in biases.values())
-            is_made = are_zero and all(_fills(one, layer.embeddings_initializer) for one in tables.values())
+            is_made = are_zero and all(layer is None or _fills(layer, one) for one in tables.values())
         if not is_made:
             return {}
         found |= biases | tables
@@ -215,15 +217,29 @@ def _as_made(layers: Iterable[tuple[Any, Mapping[str, Any]]]) -> dict[str, Any]:
 
 
 def _tables_in(layer: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    if layer is None:  # of what Keras does not know, the numbers alone tell how it was made
+        with tf.init_scope():
+            return {name: one for name, one in own.items() if len(one.shape) > 1 and _looks_drawn(one)}
     is_table = isinstance(layer, keras.layers.Embedding)
     if not is_table or not isinstance(layer.embeddings_initializer, keras.initializers.RandomUniform):
         return {}
     return {name: one for name, one in own.items() if math.prod(one.shape) in TABLE_SIZES and len(one.shape) == 2}
 
 
-def _fills(table: Any, initializer: Any) -> bool:
+def _looks_drawn(table: Any) -> bool:
+    """Whether numbers are as different, as evenly about 0 and as little like their neighbours as drawn ones are."""
+    if math.prod(table.shape) not in TABLE_SIZES:
+        return False
+    values = np.asarray(table, np.float64).reshape(-1, table.shape[-1])
+    means = [values.mean() * values.std(), *((part[1:] * part[:-1]).mean() for part in (values, values.T))]
+    is_even = all(abs(mean) <= DRAWN_ERRORS * values.var() / math.sqrt(values.size) for mean in means)
+    return bool(is_even and len(np.unique(values)) >= TABLE_FILLS * values.size)
+
+
+def _fills(layer: Any, table: Any) -> bool:
     """Whether a table holds numbers of all the range that it was drawn from, and none out of it."""
-    low, high, values = initializer.minval, initializer.maxval, np.asarray(table, np.float64)
+    made = layer.embeddings_initializer
+    low, high, values = made.minval, made.maxval, np.asarray(table, np.float64)
     rounding = 1e-3 * (high - low)  # of a short type
     is_within = low - rounding <= values.min() and values.max() <= high + rounding
     return bool(is_within and np.ptp(values) >= TABLE_FILLS * (high - low))

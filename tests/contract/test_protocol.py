@@ -93,6 +93,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "untracked": ["mixer/w"],
         "settings": {"class": "Adam", "learning_rate": 0.001, "use_ema": False, "ema_overwrite_frequency": 100},
         "broadcasts": [{"type": "Sub", "name": "sub", "source": {"file": "train.py", "line": 5, "code": "d = a - b"}}],
+        "cuts": [{"type": "Round", "name": "Round", "layer": "encoder", "source": None}],
         "traced": [
             {"name": "rng.normal()", "value": None, "source": {"file": "train.py", "line": 6, "code": "x += draw()"}},
             {"name": "beta", "value": 0.5, "source": {"file": "train.py", "line": 7, "code": "loss += beta * penalty"}},

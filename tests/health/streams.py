@@ -78,6 +78,8 @@ class Run:
     """What the optimizer was made with."""
     broadcasts: list[dict[str, Any]] = field(default_factory=list)
     """Where a column meets a vector on the way to the loss."""
+    cuts: list[dict[str, Any]] = field(default_factory=list)
+    """Operations at which the way back from the loss ends."""
     traced: list[dict[str, Any]] = field(default_factory=list)
     """Numbers of Python's that the step was traced with."""
     operation_rows: np.ndarray = field(init=False)

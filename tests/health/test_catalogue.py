@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.fourteenth import BROKEN
+from tests.health.catalogue.fifteenth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
 
 LONG = {

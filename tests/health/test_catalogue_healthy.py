@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.fourteenth import HEALTHY
+from tests.health.catalogue.fifteenth import HEALTHY
 from tests.health.catalogue.play import play
 
 LONG = {

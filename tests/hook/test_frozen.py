@@ -181,10 +181,24 @@ def partly_trained(watch, make, *, given=lambda layer: False, n_steps=130, touch
     return watched
 
 
+class Factors(keras.layers.Layer):
+    """A table, and a constant beside it, that Keras 3 does not know of."""
+
+    def build(self, _):
+        self.table = tf.Variable(tf.random.normal((40, 8), stddev=0.1), name="table")
+        places = np.arange(40)[:, None] / 10 ** (np.arange(8) / 8)
+        self.places = tf.Variable(np.sin(places).astype(np.float32), name="places")
+
+    def call(self, inputs):
+        rows = tf.cast(tf.abs(inputs) * 10, tf.int32) % 40
+        return tf.gather(self.table, rows) + tf.gather(self.places, rows)
+
+
 LEFT = {
     "dense": (lambda: [keras.layers.Dense(16, name="first"), keras.layers.Dense(8, name="second")], "first/bias"),
     "embedding": (lambda: [keras.layers.Embedding(40, 8, name="table")], "table/embeddings"),
     "unknown to Keras": (lambda: [Raw(name="raw")], "raw/b"),
+    "a table unknown to Keras": (lambda: [Factors(name="raw")], "raw/table"),
 }
 
 
@@ -192,9 +206,10 @@ LEFT = {
 def test_what_no_optimizer_is_given_is_told_of(watch, read, make, name):
     recording = read(partly_trained(watch, make))
     assert any(known.endswith(name) for known in frozen(recording))
+    assert not any(known.endswith("places") for known in frozen(recording))
     (found,) = [one for one in diagnose(recording).findings() if one.kind == "missing_gradient"]
     assert found.title.startswith("No optimizer is given ")
-    cause = "Keras does not know of some variables" if name == "raw/b" else "Some variables are never trained"
+    cause = "Keras does not know of some variables" if name.startswith("raw") else "Some variables are never trained"
     assert found.hypotheses[0].cause == cause
 
 

@@ -27,6 +27,7 @@ from gradwatch_server.health.episode import (
     Runaway,
     Squashed,
     Still,
+    Summed,
     Undone,
     Unheard,
     Unreachable,
@@ -189,6 +190,15 @@ def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
     return episode.is_from_start and abs(episode.level - episode.guess) <= LEVEL_TOLERANCE * episode.guess
 
 
+def _is_summed_credible(episode: Summed, testimony: Testimony) -> bool:
+    # The gradient of a loss without a lower bound keeps its direction, and grows with the weights.
+    if episode.ratio is None:
+        return True
+    loss = testimony.known.read_loss()
+    is_bottomless = loss.initial is not None and loss.recent is not None and loss.recent < -abs(loss.initial)
+    return not is_bottomless
+
+
 def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
     # A few times its start is what one player's loss may well be; that its kernels grow so is another matter.
     if not episode.is_far:
@@ -233,6 +243,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Behind: _is_judged,
     ByHeart: _is_by_heart_credible,
     Runaway: _is_runaway_credible,
+    Summed: _is_summed_credible,
 }
 
 

@@ -213,8 +213,15 @@ def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
         return cause.is_dead == isinstance(episode, Vanishing)
     if isinstance(cause, Zero) and isinstance(episode, Mismatch):  # of a loss that hears nothing, more is known
         return cause.table is None or len(cause.positions) < len(cause.table.kernels)
-    # The units that are left could tell samples apart.
-    return isinstance(cause, Flat) and isinstance(episode, Collapsed) and cause.share < BLOCKING_SHARE
+    return isinstance(cause, Flat) and not _is_of_units(cause, episode)
+
+
+def _is_of_units(cause: Flat, episode: Episode) -> bool:
+    """Whether what happened to layers may come of units that gave out."""
+    if isinstance(episode, Faint):  # what shrinks before theirs did is not their doing
+        return episode.columns.get(episode.column, 0) >= episode.columns.get(cause.column, 0)
+    # Units that are left could tell samples apart.
+    return not isinstance(episode, Collapsed) or cause.share >= BLOCKING_SHARE
 
 
 def _is_before(lead: Episode, episode: Episode) -> bool:

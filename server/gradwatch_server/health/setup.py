@@ -19,6 +19,8 @@ class Setup(NamedTuple):
         untracked: names of what their layers hold unknown to Keras, which therefore nobody trains.
         settings: what the optimizer was made with, by Keras' names, and its ``class``.
         broadcasts: type, name and source of operations on the way to the loss that combine ``[n, 1]`` and ``[n]``.
+        cuts: type, name, layer and source of operations without a gradient at which the way back from the loss to
+            variables ends that have none.
         traced: name, value and source of numbers of Python's that the compiled step goes on with; of random ones the
             value is None.
     """
@@ -27,6 +29,7 @@ class Setup(NamedTuple):
     untracked: Sequence[str] = ()
     settings: Mapping[str, bool | int | float | str] = NOTHING
     broadcasts: Sequence[Mapping[str, Any]] = ()
+    cuts: Sequence[Mapping[str, Any]] = ()
     traced: Sequence[Mapping[str, Any]] = ()
 
     @classmethod

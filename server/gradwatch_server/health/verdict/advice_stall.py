@@ -333,7 +333,8 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
         "The labels do not belong to the inputs, or carry nothing that the model can learn",
         confidence,
         f"A model that cannot tell anything from its inputs settles at {settles_at}. Shuffling inputs and labels "
-        "separately, a wrong column or an input that is constant do that.",
+        "separately, a wrong column, a `reshape` where axes should have been transposed, or an input that is constant "
+        "do that.",
         "Look at a few samples with their labels as they enter `fit`, and try to overfit ten of them.",
         LEARN_CODE,
     )
@@ -424,6 +425,9 @@ UNSCALED_NORM: Final = 1e-3
 """Less is rare for the gradient of all weights together, and was more before the loss scale was taken out of it."""
 SMALL_NORM: Final = 1e-5
 """A global gradient norm below which the loss hardly depends on the weights. Above it the rate is to blame."""
+LEARNING_RATE: Final = "learning_rate"
+GONE_SHARE: Final = 1e-3
+"""Of the first rate: schedules are meant to end at a hundredth or so, and then little is left to learn."""
 SAME_NORM: Final = 1e-5
 """How near two medians of 20 global gradient norms are that a clip has set."""
 SAME_LOSS: Final = 1e-3
@@ -443,6 +447,9 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
     is_flat = lead.gradient_norm < SMALL_NORM
     if rate == 0:
         return [_advise_zero_rate(lead)]
+    began = scene.testimony.known.read(LEARNING_RATE).highest
+    if rate is not None and began is not None and rate < GONE_SHARE * began:
+        return [_advise_gone_rate(lead, began, rate)]
     output = Hypothesis(
         "The loss hardly depends on the weights: the last activation is flat where it stands",
         0.8 if is_flat else 0.1,
@@ -693,6 +700,18 @@ def _advise_zero_rate(lead: Still) -> Hypothesis:
         f"{after}, and the gradient's norm has been about {say_number(lead.gradient_norm)} since: there is something "
         "to learn, and every step is 0 times that. A schedule that is given epochs where it counts steps ends "
         "hundreds of times too early.",
+        "Give the schedule the number of all steps, and an end above 0.",
+        SCHEDULE_CODE,
+    )
+
+
+def _advise_gone_rate(lead: Still, began: float, rate: float) -> Hypothesis:
+    return Hypothesis(
+        f"The schedule of the learning rate has come to its end: {say_number(rate)}, of {say_number(began)} before",
+        0.95,
+        f"It took the rate away within {say_count(lead.first_step, 'step')}, and the gradient's norm is still about "
+        f"{say_number(lead.gradient_norm)}: there is something to learn. `decay_steps` and the like count steps, one "
+        "for each batch; a schedule that is given epochs there ends hundreds of times too early.",
         "Give the schedule the number of all steps, and an end above 0.",
         SCHEDULE_CODE,
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import advise_rate
+from gradwatch_server.health.verdict.operation import say_source
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number
 
@@ -119,12 +120,15 @@ optimizer.apply_gradients(zip(gradients, model.trainable_variables))     # takes
 tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")"""
 
 
-def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off: bool) -> list[Hypothesis]:
+def advise_missing(
+    n_missing: int, n_all: int, cuts: Sequence[Mapping[str, Any]], *, is_left_out: bool, is_cut_off: bool
+) -> list[Hypothesis]:
     """Causes of gradients that are None.
 
     Args:
         n_missing: how many variables have none.
         n_all: of how many.
+        cuts: operations without a gradient on the way from these variables to the loss, as far as they are known.
         is_left_out: whether the training drops them before the optimizer sees them.
         is_cut_off: whether their layers gave something, and were called before all layers that have gradients.
     """
@@ -136,7 +140,9 @@ def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off:
         "Use the layer's output in the loss; if nothing needs it, remove the layer.",
         CONNECT_CODE,
     )
-    if is_cut_off:
+    if cuts:
+        ended = _advise_cut(cuts[0])
+    elif is_cut_off:
         ended = Hypothesis(
             "The way back ends at an operation without a gradient",
             0.6,
@@ -174,6 +180,26 @@ def advise_missing(n_missing: int, n_all: int, *, is_left_out: bool, is_cut_off:
     )
     causes = [unused, ended, frozen, *([taken] if is_left_out else [])]
     return sorted(causes, key=lambda cause: -cause.confidence)
+
+
+def _advise_cut(cut: Mapping[str, Any]) -> Hypothesis:
+    """An operation of the step's graph at which the gradient ends."""
+    kind, source = str(cut["type"]), cut.get("source")
+    place = f" ({say_source(source)})" if source else f" in {cut['layer']}" if cut.get("layer") else ""
+    line = f" `{source['code']}`" if source else ""
+    return Hypothesis(
+        f"The way back ends at {kind}{place}, an operation without a gradient",
+        0.95,
+        f"The loss does depend on these variables, by way of {kind}{line}. A small change of what goes in changes "
+        "nothing of what comes out, or out comes a whole number: TensorFlow gives no gradient for it, and nothing that "
+        "comes before it on this way is trained.",
+        "Give what comes next a value whose gradient goes around it (straight-through), or use a soft form of the "
+        "operation, such as `softmax` in place of `argmax`; of `stop_gradient`, take away what is not meant.",
+        STRAIGHT_CODE if kind in ROUNDINGS else CHOICE_CODE,
+    )
+
+
+ROUNDINGS: Final = frozenset({"Ceil", "Floor", "Rint", "Round", "Sign"})
 
 
 def advise_untrained(names: Sequence[str]) -> list[Hypothesis]:

@@ -92,12 +92,15 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
     title = f"{list_names(names)} {verb} no gradient from the loss"
     if not lead.is_open:
         title = f"{list_names(names)} got no gradient until {say_step(lead.last_step)}"
+    cut = next(iter(scene.setup.cuts), {})
     return tell(
         lead,
         scene,
         title=title,
         layer=table.layer_of_gradient(lead.positions[0]),
         tensor=names[0],
+        operation={"type": cut["type"], "name": cut["name"]} if cut else None,
+        source=cut.get("source"),
         evidence=scene.evidence(
             f"The gradient of {say_count(len(names), 'variable')} of {n_all:,} was None in every one of the first "
             f"{say_count(lead.n_rows, 'step')}"
@@ -111,7 +114,11 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
             n_tensors_all=n_all,
         ),
         hypotheses=advise_missing(
-            len(names), n_all, is_left_out=lead.is_left_out, is_cut_off=_is_cut_off(table, lead.positions)
+            len(names),
+            n_all,
+            scene.setup.cuts,
+            is_left_out=lead.is_left_out,
+            is_cut_off=_is_cut_off(table, lead.positions),
         ),
     )
 

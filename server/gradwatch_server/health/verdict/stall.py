@@ -327,7 +327,8 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     is_left = bool(set(lead.variables) & {*scene.setup.untrained, *scene.setup.untracked})
     title = f"{names} {are} frozen as made: no training has ever moved a bias there"
     if is_left:
-        title = f"No optimizer is given {names}: what {'it holds' if are == 'is' else 'they hold'} is as it was made"
+        names = list_names(list(lead.variables))
+        title = f"No optimizer is given {names}: {'it is' if len(lead.variables) == 1 else 'they are'} as made"
     if lead.closed_step is not None:
         how = "given to no optimizer" if is_left else "frozen as made"
         title = f"{names} {were} {how} until {say_step(lead.closed_step)}"

@@ -48,7 +48,7 @@ enter(
     "playlist_factors",
     "drawn once for all",
     "loss_plateau",
-    gap="what is drawn while the step is traced is a constant of it like any other",
+    cause=("Random numbers of Python",),
 )
 enter(
     "press_cycle",

@@ -40,7 +40,7 @@ enter(
     "pollinator_visits",
     "left out of the optimizer",
     "missing_gradient",
-    gap="no tape is asked for the embeddings' gradients, and no optimizer is given them: nothing tells it from intent",
+    cause=("never trained",),
 )
 enter("pottery_profiles", "posterior collapse", "dead_units", cause=("penalty",))
 enter("radar_codec", "no slope", "missing_gradient", layer="codec/enc1", cause=("operation without a gradient",))

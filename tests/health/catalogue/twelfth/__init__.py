@@ -48,8 +48,8 @@ enter("meter_digits_again", "learning rate that falls to 0", "loss_plateau", cau
 enter(
     "paper_topics",
     "left out of the optimizer",
-    "loss_plateau",
-    gap="variables that Keras does not know of are not looked for, and what is trained learns a little",
+    "missing_gradient",
+    cause=("does not know",),
 )
 enter(
     "reservoir_level",
