@@ -222,6 +222,7 @@ class Stream:
         self.sums = sums
         self.traced = tuple(traced)
         self._traced_at = -1
+        self._was_outdated = 0
         self._untaught = frozenset(untaught or {})
         self.states = {**(states or {}), **(untaught or {})} if "weight" in self.kinds else {}
         of_weights = [kind for kind in ("weight", "update") if kind in self.kinds]
@@ -282,10 +283,17 @@ class Stream:
         self.traced = tuple(newest.get(one.key, one) for one in self.traced)
         with tf.init_scope():
             self._traced_at = self._clock.read() + 1
+        self._was_outdated = 0
 
     def find_outdated(self, steps: Any) -> Any:
-        """`traced.find_outdated` as it is now, for each step after the one that was traced last; from any thread."""
-        return np.where(steps > self._traced_at, find_outdated(self.traced), 0)
+        """`traced.find_outdated` for each step after the one that was traced last; in the reader's thread.
+
+        These steps were taken before they are read: what has changed only since the reading before is told of the next.
+        """
+        now = find_outdated(self.traced)
+        always = sum(1 << place for place, one in enumerate(self.traced) if one.read is None)
+        known, self._was_outdated = now & (self._was_outdated | always), now
+        return np.where(steps > self._traced_at, known, 0)
 
     def find_tap(self, tap: Tap) -> Tap | None:
         """The entry of the stream's table for a tap seen now: named apart from other streams'; None if it has none."""

@@ -447,7 +447,7 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
     is_flat = lead.gradient_norm < SMALL_NORM
     if rate == 0:
         return [_advise_zero_rate(lead)]
-    began = scene.testimony.known.read(LEARNING_RATE).highest
+    began = scene.testimony.known.read(LEARNING_RATE).initial
     if rate is not None and began is not None and rate < GONE_SHARE * began:
         return [_advise_gone_rate(lead, began, rate)]
     output = Hypothesis(
@@ -536,7 +536,7 @@ def advise_untaught(*, is_left: bool) -> list[Hypothesis]:
     """Causes of layers that hold what they were made with: frozen, or given to no optimizer (``is_left``)."""
     meant = Hypothesis(
         "Random features that are meant",
-        0.15,
+        0.05 if is_left else 0.15,
         "Some methods keep a random layer on purpose. Then this is how it should be.",
         "Nothing, if it is meant; `trainable = False` says so." if is_left else "Nothing, if it is meant.",
         "",
@@ -707,15 +707,22 @@ def _advise_zero_rate(lead: Still) -> Hypothesis:
 
 def _advise_gone_rate(lead: Still, began: float, rate: float) -> Hypothesis:
     return Hypothesis(
-        f"The schedule of the learning rate has come to its end: {say_number(rate)}, of {say_number(began)} before",
+        f"The learning rate's schedule has taken it away: from about {say_number(began)} down to {say_number(rate)}",
         0.95,
-        f"It took the rate away within {say_count(lead.first_step, 'step')}, and the gradient's norm is still about "
-        f"{say_number(lead.gradient_norm)}: there is something to learn. `decay_steps` and the like count steps, one "
-        "for each batch; a schedule that is given epochs there ends hundreds of times too early.",
-        "Give the schedule the number of all steps, and an end above 0.",
-        SCHEDULE_CODE,
+        f"It was that low after {say_count(lead.first_step, 'step')}, and the gradient's norm is still about "
+        f"{say_number(lead.gradient_norm)}: there is something to learn. A higher rate at the start only delays "
+        "it. `decay_steps` and the like count steps, one for each batch; a schedule that is given epochs there ends "
+        "hundreds of times too early.",
+        "Count the schedule's decay in steps, such as the steps of an epoch, and let it end above 0.",
+        DECAY_CODE,
     )
 
+
+DECAY_CODE: Final = """\
+# A schedule counts steps, one for each batch: to decay once an epoch, give it the steps of an epoch
+steps_per_epoch = math.ceil(n_samples / batch_size)
+schedule = tf.keras.optimizers.schedules.ExponentialDecay(1e-3, decay_steps=steps_per_epoch, decay_rate=0.9)
+model.compile(optimizer=tf.keras.optimizers.Adam(schedule), loss=loss)"""
 
 ALIKE_CODE: Final = """\
 # Random numbers tell units apart; a seed makes them the same in every run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from gradwatch_server.health.finding import Hypothesis
@@ -68,9 +69,9 @@ gradients = tape.gradient(loss, variables)
 optimizer.apply_gradients(zip(gradients, variables))"""
 
 UNTRACKED_CODE: Final = """\
-# in the layer, in place of self.w = tf.Variable(...), which Keras does not see:
-def build(self, input_shape):
-    self.w = self.add_weight(shape=(input_shape[-1], 64), initializer="glorot_uniform", name="w")
+# in place of self.table = tf.Variable(start, name="table"), which Keras 3 does not see:
+self.table = tf.keras.Variable(start, name="table")
+# or, in build: self.table = self.add_weight(shape=(n, d), initializer=..., name="table")
 # check, after the first call:
 print([variable.path for variable in model.trainable_variables])"""
 
@@ -178,6 +179,8 @@ def advise_missing(
         "Nothing, if their turn is still to come; keep `if gradient is not None` for that case alone.",
         CONNECT_CODE,
     )
+    if cuts:  # the loss is known to depend on them
+        return [ended, replace(frozen, confidence=0.05)]
     causes = [unused, ended, frozen, *([taken] if is_left_out else [])]
     return sorted(causes, key=lambda cause: -cause.confidence)
 
@@ -190,19 +193,29 @@ def _advise_cut(cut: Mapping[str, Any]) -> Hypothesis:
     return Hypothesis(
         f"The way back ends at {kind}{place}, an operation without a gradient",
         0.95,
-        f"The loss does depend on these variables, by way of {kind}{line}. A small change of what goes in changes "
-        "nothing of what comes out, or out comes a whole number: TensorFlow gives no gradient for it, and nothing that "
-        "comes before it on this way is trained.",
-        "Give what comes next a value whose gradient goes around it (straight-through), or use a soft form of the "
-        "operation, such as `softmax` in place of `argmax`; of `stop_gradient`, take away what is not meant.",
-        STRAIGHT_CODE if kind in ROUNDINGS else CHOICE_CODE,
+        f"The loss does depend on these variables, by way of {kind}{line}. TensorFlow gives no gradient for that "
+        "operation, and nothing that comes before it on this way is trained.",
+        CUT_FIXES.get(kind, AROUND),
+        AROUND_CODE.format(name=ROUNDINGS[kind]) if kind in ROUNDINGS else "" if kind in CUT_FIXES else CHOICE_CODE,
     )
 
 
-ROUNDINGS: Final = frozenset({"Ceil", "Floor", "Rint", "Round", "Sign"})
+AROUND: Final = (
+    "Keep it, and give what comes next a value whose gradient goes around it (straight-through); or use a soft form of "
+    "the operation, such as `softmax` in place of `argmax`."
+)
+CUT_FIXES: Final = {
+    "StopGradient": "Take `stop_gradient` away where these variables are meant to learn from this loss.",
+    "PyFunc": "Compute it with TensorFlow's operations, or by `tf.custom_gradient` say what its gradient is.",
+}
+ROUNDINGS: Final = {"Ceil": "math.ceil", "Floor": "floor", "Rint": "math.rint", "Round": "round", "Sign": "sign"}
+AROUND_CODE: Final = """\
+# forward what it was, backward the identity:
+hard = tf.{name}(z)
+z = z + tf.stop_gradient(hard - z)"""
 
 
-def advise_untrained(names: Sequence[str]) -> list[Hypothesis]:
+def advise_untrained(names: Sequence[str], confidence: float = 0.7) -> list[Hypothesis]:
     """Variables that could be trained, and that no optimizer is given, as the cause where nothing is learned."""
     if not names:
         return []
@@ -210,7 +223,7 @@ def advise_untrained(names: Sequence[str]) -> list[Hypothesis]:
     return [
         Hypothesis(
             "Some variables are never trained",
-            0.7,
+            confidence,
             f"{n} of the model {are} given to no optimizer: {list_names(list(names))}. What they hold is what they "
             "were made with, and the rest of the model has to do with that. Meant to be frozen, they would have "
             "`trainable = False`, and these have not.",
@@ -220,7 +233,7 @@ def advise_untrained(names: Sequence[str]) -> list[Hypothesis]:
     ]
 
 
-def advise_untracked(names: Sequence[str]) -> list[Hypothesis]:
+def advise_untracked(names: Sequence[str], confidence: float = 0.7) -> list[Hypothesis]:
     """Variables that layers hold, and Keras does not train, as the cause where nothing is learned."""
     if not names:
         return []
@@ -228,11 +241,11 @@ def advise_untracked(names: Sequence[str]) -> list[Hypothesis]:
     return [
         Hypothesis(
             "Keras does not know of some variables",
-            0.7,
+            confidence,
             f"{n} of the model's layers {are} made with `tf.Variable`, which Keras 3 does not track: "
             f"{list_names(list(names))}. {'It is' if len(names) == 1 else 'They are'} not among "
             "`model.trainable_variables`, so that no optimizer moves what was drawn at the start.",
-            "Make each with `self.add_weight(...)` (or `keras.Variable`), and look for it in "
+            "Make each with `keras.Variable` or `self.add_weight(...)`, and look for it in "
             "`model.trainable_variables`.",
             UNTRACKED_CODE,
         )

@@ -11,15 +11,22 @@ from gradwatch_server.health.verdict.spelling import say_number, say_step
 
 __all__ = ["tell_outdated"]
 
+DRAW_CODES: Final = {
+    "int": "tf.random.uniform([n], 0, n_items, dtype=tf.int32)",
+    "normal": "tf.random.normal(shape)",
+    "shuffle": "tf.random.shuffle(values)",
+    "perm": "tf.random.shuffle(tf.range(n))",
+    "choice": "tf.random.uniform([n], 0, n_items, dtype=tf.int32)           # places, to gather by",
+}
+"""What draws so in TensorFlow, by what a drawing function's name has in it."""
 DRAW_CODE: Final = """\
-# In a function that TensorFlow compiles, let TensorFlow draw: anew at each step
-noise = tf.random.normal(tf.shape(x), stddev=0.1)
-others = tf.random.uniform([batch_size], 0, n_items, dtype=tf.int32)"""
+# TensorFlow draws anew at each step, where NumPy drew while the step was compiled:
+{drawn}"""
 
 VALUE_CODE: Final = """\
-# A variable is read at each step; a number of Python's only while the step is compiled
+# A variable is read at each step, a Python number once, while the step is compiled:
 {name} = tf.Variable({value}, trainable=False, dtype=tf.float32)
-# ... where the loop or a callback changes it:
+# where it is changed (in a callback: self.model.NAME), never by `=` again, which would put a number in its place:
 {name}.assign(new_value)"""
 
 
@@ -44,8 +51,8 @@ def tell_outdated(lead: Outdated, scene: Scene) -> Finding:
 
 def _say_draw(name: str, lead: Outdated) -> tuple[str, str, Hypothesis]:
     evidence = (
-        f"{name} is drawn by Python, in a function that TensorFlow runs only to compile the step. What it gave then is "
-        f"a constant of the compiled step, which has run with it since {say_step(lead.first_step)}."
+        f"{name} is called in a function that TensorFlow runs once, to compile the step. The numbers that it gave then "
+        f"are part of the compiled step: every step since {say_step(lead.first_step)} has used the same ones."
     )
     return (
         f"Every step gets the same random numbers: {name} was drawn once, when the step was compiled",
@@ -53,29 +60,36 @@ def _say_draw(name: str, lead: Outdated) -> tuple[str, str, Hypothesis]:
         Hypothesis(
             "Random numbers of Python or NumPy inside a compiled function",
             0.95,
-            "A compiled step runs TensorFlow's operations and no Python. What NumPy or `random` draw is drawn while it "
-            "is compiled, and the same from then on: noise, negatives, masks and choices that should vary do not.",
-            "Draw it with `tf.random` in the function, or outside of it and hand it over as an argument (a tensor).",
-            DRAW_CODE,
+            "A compiled step runs TensorFlow's operations and no Python, so that NumPy and `random` draw in it only "
+            "once. Noise, negatives, masks or choices that should vary stay as they are.",
+            "Draw it with `tf.random` in the function; or draw it outside, and hand it over as an argument that is a "
+            "tensor (a NumPy array too, but no Python number, which would have the step compiled anew each time).",
+            DRAW_CODE.format(drawn=_in_tensorflow(name)),
         ),
     )
+
+
+def _in_tensorflow(name: str) -> str:
+    called = name.partition("(")[0].rpartition(".")[2]
+    return next((code for part, code in DRAW_CODES.items() if part in called), "tf.random.uniform(shape)")
 
 
 def _say_value(name: str, value: float, lead: Outdated) -> tuple[str, str, Hypothesis]:
     was = say_number(value)
     evidence = (
-        f"{name} was {was} when TensorFlow compiled the step that reads it. It has been another number since "
-        f"about {say_step(lead.first_step)}; the compiled step still computes with {was}."
+        f"{name} was {was} when TensorFlow compiled the step that reads it. It was changed at "
+        f"{say_step(lead.first_step)} or shortly before; the compiled step still computes with {was}."
     )
     return (
-        f"The step goes on with {name} = {was}: it has changed since the step was compiled",
+        f"The step goes on with {name} = {was}: it was changed after the step was compiled",
         evidence,
         Hypothesis(
-            f"{name} is a number of Python's, and the compiled step read it once",
-            0.9,
+            f"{name} is a Python number, and the compiled step read it once",
+            0.95,
             "A compiled step runs TensorFlow's operations and no Python. A number that it takes from an attribute or a "
-            "global is a constant of it: what a loop or a callback makes of the number later does not reach it.",
-            f"Make {name} a `tf.Variable` and `assign` to it, or hand it to the function as a tensor.",
+            "global is part of it: what a loop or a callback makes of the number later does not reach it.",
+            f"Make {name} a `tf.Variable` that is not trained, and `assign` to it wherever it is changed; in a loop of "
+            "your own it can be an argument of the function, as a tensor.",
             VALUE_CODE.format(name=name, value=was),
         ),
     )

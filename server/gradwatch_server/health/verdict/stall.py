@@ -328,7 +328,7 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     title = f"{names} {are} frozen as made: no training has ever moved a bias there"
     if is_left:
         names = list_names(list(lead.variables))
-        title = f"No optimizer is given {names}: {'it is' if len(lead.variables) == 1 else 'they are'} as made"
+        title = f"No optimizer is given {names}: {'it is' if len(lead.variables) == 1 else 'they are'} as first made"
     if lead.closed_step is not None:
         how = "given to no optimizer" if is_left else "frozen as made"
         title = f"{names} {were} {how} until {say_step(lead.closed_step)}"
@@ -348,11 +348,18 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
 
 
 def _say_made(lead: Untaught) -> str:
+    table = table_of(lead)
+    is_bias = [len(table.shapes[table.names.index(name)]) == 1 for name in lead.variables]
+    biases = (
+        "A bias begins at exactly 0 in all of its places (an LSTM's at 1 for its forget gate), and the first step of "
+        "any training moves it. "
+    )
+    tables = "A table of numbers is as it is drawn at random. "
     return (
-        f"Looked at: {list_names(list(lead.variables))}. Biases there are exactly 0 in all of their places (an LSTM's "
-        "are 1 for its forget gate), embeddings fill the narrow range that they are drawn from, and neither has "
-        "changed. That is how they begin, and the first step of any training moves them: what these layers do to their "
-        "input is random."
+        f"Looked at: {list_names(list(lead.variables))}. {biases if any(is_bias) else ''}"
+        f"{tables if not all(is_bias) else ''}So it is here, and nothing has changed since "
+        f"{say_step(lead.first_step)}: nothing was ever learned there, and what the rest of the model gets from it is "
+        "random."
     )
 
 
@@ -361,7 +368,7 @@ def _advise_left(lead: Untaught, scene: Scene) -> list[Hypothesis]:
     own = set(lead.variables)
     untracked = [name for name in scene.setup.untracked if name in own]
     untrained = [name for name in scene.setup.untrained if name in own]
-    return [*advise_untracked(untracked), *advise_untrained(untrained)]
+    return [*advise_untracked(untracked, 0.95), *advise_untrained(untrained, 0.9)]
 
 
 def tell_alike(lead: Alike, scene: Scene) -> Finding:
