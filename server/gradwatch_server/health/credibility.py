@@ -54,6 +54,8 @@ BEST_SHARE: Final = 0.97
 """Of where training began: a validation loss that was never lower knows nothing."""
 SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
+UNTAUGHT_SHARE: Final = 0.75
+"""A loss that fell below this part of its start in a hundred steps learns from layers that are random, too."""
 FALLEN_SHARE: Final = 0.9
 """A loss above this part of its start has not fallen."""
 THROWN_FACTOR: Final = 2.0
@@ -118,9 +120,15 @@ def _is_still_credible(episode: Still, testimony: Testimony) -> bool:
     return not is_rising and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 
-def _is_undone_credible(_: Undone | Untaught, testimony: Testimony) -> bool:
+def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
     loss = testimony.known.read_loss()
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
+
+
+def _is_untaught_credible(_: Untaught, testimony: Testimony) -> bool:
+    # What is random on purpose, a reservoir or random features, is learned from at once.
+    loss = testimony.known.read_loss()
+    return loss.initial is not None and not _has_learned(loss.initial, loss.recent, UNTAUGHT_SHARE)
 
 
 def _is_unheard_credible(_: Unheard | Mismatch, testimony: Testimony) -> bool:
@@ -224,7 +232,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Cut: _has_work_left,
     Still: _is_still_credible,
     Undone: _is_undone_credible,
-    Untaught: _is_undone_credible,
+    Untaught: _is_untaught_credible,
     Unheard: _is_unheard_credible,
     Mismatch: _is_mismatch_credible,
     Alike: _has_work_left,

@@ -181,6 +181,9 @@ def mixed_precision(watch: Watch, seed: int) -> None:
 @healthy
 def fine_tuning_with_frozen_layers(watch: Watch, seed: int) -> None:
     base = mlp(n_outputs=32)
+    learned = keras.Sequential([keras.Input((64,)), base, layers.ReLU(), layers.Dense(10)])
+    learned.compile(optimizer=optimizers.Adam(1e-3), loss=cross_entropy)
+    learned.fit(DIGITS, LABELS, epochs=1, verbose=0)
     base.trainable = False
     model = keras.Sequential([keras.Input((64,)), base, layers.ReLU(), layers.Dense(10)])
     fit(watch, model, cross_entropy, (DIGITS, LABELS), optimizer=optimizers.Adam(1e-3), seed=seed)
