@@ -15,7 +15,7 @@ import random
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 
 import keras
@@ -31,6 +31,8 @@ __all__ = ["TRACED_MAX", "Traced", "find_outdated", "find_traced"]
 TRACED_MAX: Final = 24
 """Of a step: as many as a float32 can tell apart by a bit each."""
 FUNCTIONS_MAX: Final = 200
+DATASETS_MAX: Final = 100
+"""Parts of a pipeline."""
 NAME_MAX: Final = 200
 """Characters of what is named."""
 
@@ -43,6 +45,7 @@ _SAYING: Final = frozenset({"print", "str", "repr", "format", "isinstance", "len
 _DECIDING: Final = frozenset({(ast.If, "test"), (ast.IfExp, "test"), (ast.While, "test"), (ast.Subscript, "slice")})
 """Where a number decides what is computed."""
 _UNKNOWN: Final = object()
+_EMPTY_CELL: Final = CellType()
 
 
 class Traced(NamedTuple):
@@ -91,25 +94,54 @@ def find_traced(models: Sequence[Any]) -> list[Traced]:
     Returns:
         Random numbers first, then numbers that anything in the same file can change: `TRACED_MAX` at the most.
     """
-    pending = [*_on_stack(), *_of_models(models)]
+    on_stack = list(_on_stack())
+    bodies = _bodies([*on_stack, *_of_models(models)])
+    found = [one for body in bodies for one in body.find() if isinstance(one, Traced)]
+    # What a pipeline reads is older than this trace, and is not known; what it drew was drawn once as well.
+    functions = [*(one.function for one in on_stack if is_users(one.function.__code__.co_filename))]
+    pipelines = _bodies([one for data in _datasets(functions) for one in _of_dataset(data)])
+    drawn = [one for body in pipelines for one in body.find() if isinstance(one, Traced) and one.read is None]
+    draws = {(one.source["file"], one.source["line"]): one for one in (*found, *drawn) if one.read is None}
+    reads = {one.name: one for one in found if one.read is not None}
+    return [*draws.values(), *reads.values()][:TRACED_MAX]
+
+
+def _bodies(pending: list[_Bound]) -> list[_Body]:
+    """The code of some functions that is the user's, and of what that calls."""
     seen: set[tuple[int, int]] = set()
-    draws: dict[tuple[str, int], Traced] = {}
-    reads: dict[str, Traced] = {}
+    bodies: list[_Body] = []
     while pending and len(seen) < FUNCTIONS_MAX:
         bound = pending.pop(0)
         key = id(bound.function.__code__), id(bound.owner)
-        if key in seen or not is_users(bound.function.__code__.co_filename):
-            continue
-        seen.add(key)
-        body = _Body(bound)
-        for found in body.find():
-            if isinstance(found, _Bound):
-                pending.append(found)
-            elif found.read is None:
-                draws.setdefault((found.source["file"], found.source["line"]), found)
-            else:
-                reads.setdefault(found.name, found)
-    return [*draws.values(), *reads.values()][:TRACED_MAX]
+        if key not in seen and is_users(bound.function.__code__.co_filename):
+            seen.add(key)
+            bodies.append(_Body(bound))
+            pending += [one for one in bodies[-1].find() if isinstance(one, _Bound)]
+    return bodies
+
+
+def _datasets(functions: Sequence[FunctionType]) -> Iterator[Any]:
+    """The pipelines that ``fit`` is given, or that lie beside the step's own functions."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
+            yield frame.f_locals.get("x")
+        frame = frame.f_back  # type: ignore[assignment]
+    for function in functions:
+        cells = [cell for cell in function.__closure__ or () if cell != _EMPTY_CELL]
+        yield from [*function.__globals__.values(), *(cell.cell_contents for cell in cells)]
+
+
+def _of_dataset(given: Any) -> Iterator[_Bound]:
+    """The user's functions in a pipeline, the last first."""
+    pending = [given] if isinstance(given, tf.data.Dataset) else []
+    for _ in range(DATASETS_MAX):
+        if not pending:
+            return
+        dataset = pending.pop()
+        pending += dataset._inputs()
+        for wrapper in dataset._functions():
+            yield from _unwrap(_held(wrapper, "_func"))
 
 
 def find_outdated(traced: Iterable[Traced]) -> int:
@@ -182,7 +214,7 @@ class _Body:
         self._function = weakref.ref(bound.function)
         self._owner = _weakly(bound.owner)
         self._file = code.co_filename
-        self._node = _find_node(self._file, code.co_name, code.co_firstlineno)
+        self._node = _definitions(self._file).get((code.co_name, code.co_firstlineno))
         first = code.co_varnames[:1] if code.co_argcount else ()
         self._self = first[0] if first and bound.owner is not None else None
         self._local = _local_names(self._node) - {self._self}
@@ -340,16 +372,17 @@ def _parse(file: str) -> ast.Module | None:
         return None
 
 
-def _find_node(file: str, name: str, line: int) -> ast.FunctionDef | ast.Lambda | None:
-    """The definition whose code begins at a line; its decorators are part of it."""
+@functools.lru_cache(maxsize=64)
+def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambda]:
+    """A file's functions by their name and the line at which their code begins; decorators are part of it."""
+    found: dict[tuple[str, int], ast.FunctionDef | ast.Lambda] = {}
     tree = _parse(file)
     for node in () if tree is None else ast.walk(tree):
-        decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
-        first = min([getattr(node, "lineno", -1), *(one.lineno for one in decorators)])
-        is_named_so = getattr(node, "name", "<lambda>") == name
-        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and first == line and is_named_so:
-            return node
-    return None
+        if isinstance(node, ast.Lambda):
+            found.setdefault(("<lambda>", node.lineno), node)
+        elif isinstance(node, ast.FunctionDef):
+            found[node.name, min([node.lineno, *(one.lineno for one in node.decorator_list)])] = node
+    return found
 
 
 @functools.lru_cache(maxsize=64)

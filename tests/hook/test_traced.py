@@ -110,7 +110,7 @@ def line_of(name):
 def test_random_numbers_of_python_are_drawn_once(watch, read, options):
     (found,) = told(read(train(watch, with_draw, **options)))
     assert found.severity == "warning"
-    assert found.title.startswith("Every step gets the same random numbers: np.random.uniform(size=(32, 4))")
+    assert "random numbers are used all the time: np.random.uniform(size=(32, 4)) was drawn once" in found.title
     assert found.source["line"] == line_of("with_draw")
     assert found.first_step == 1
 
@@ -204,6 +204,60 @@ def test_an_attribute_that_a_callback_changes(watch, read, options):
     assert [one.title.partition(":")[0] for one in found] == ["The step goes on with self.beta = 0"]
     assert found[0].source["line"] == line_of("penalized")
     assert 8 <= found[0].first_step < 16 + 16  # rows are told of as they are read
+
+
+def shaken_by_numpy(x, y):
+    return x + np.random.normal(size=4), y  # shaken_by_numpy
+
+
+def shaken_by_tensorflow(x, y):
+    return x + tf.random.normal((4,)), y
+
+
+def shaken_apart(x, y):
+    noise = tf.numpy_function(np.random.normal, [], tf.float64)
+    return x + tf.cast(tf.ensure_shape(noise, ()), tf.float32), y
+
+
+@pytest.mark.parametrize(
+    ("shake", "n_told"), [(shaken_by_numpy, 1), (shaken_by_tensorflow, 0), (shaken_apart, 0)], ids=str
+)
+def test_what_a_pipeline_of_fit_draws(watch, read, shake, n_told):
+    x = X.astype(np.float64) if shake is shaken_by_numpy else X
+    data = tf.data.Dataset.from_tensor_slices((x, Y)).map(shake).batch(8).prefetch(2)
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile(optimizer=keras.optimizers.SGD(1e-3), loss="mse")
+    watched = watch(model)
+    model.fit(data, epochs=2, shuffle=False, verbose=0)
+    found = told(read(watched))
+    assert len(found) == n_told
+    assert all(one.source["line"] == line_of("shaken_by_numpy") for one in found)
+
+
+SCRIPT = """
+import numpy as np, tensorflow as tf
+
+def shake(x):
+    return x + np.random.normal()
+
+data = tf.data.Dataset.range(8).map(lambda n: tf.cast(n, tf.float64)).map(shake).batch(2)
+
+@tf.function
+def step(x):
+    found.extend(find_traced([]))
+    return x + np.float64(1)
+
+for batch in data:
+    step(batch)
+"""
+
+
+def test_a_pipeline_beside_the_step_draws(tmp_path):
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT)
+    space = {"found": [], "find_traced": find_traced}
+    exec(compile(SCRIPT, str(path), "exec"), space)  # noqa: S102 a script of its own, with its globals
+    assert [(one.name, one.source["line"]) for one in space["found"]] == [("np.random.normal()", 5)]
 
 
 class Trainer:

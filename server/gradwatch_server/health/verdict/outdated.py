@@ -20,7 +20,7 @@ DRAW_CODES: Final = {
 }
 """What draws so in TensorFlow, by what a drawing function's name has in it."""
 DRAW_CODE: Final = """\
-# TensorFlow draws anew at each step, where NumPy drew while the step was compiled:
+# TensorFlow draws anew each time, where NumPy drew while the function was compiled:
 {drawn}"""
 
 VALUE_CODE: Final = """\
@@ -51,16 +51,17 @@ def tell_outdated(lead: Outdated, scene: Scene) -> Finding:
 
 def _say_draw(name: str, lead: Outdated) -> tuple[str, str, Hypothesis]:
     evidence = (
-        f"{name} is called in a function that TensorFlow runs once, to compile the step. The numbers that it gave then "
-        f"are part of the compiled step: every step since {say_step(lead.first_step)} has used the same ones."
+        f"{name} is called in a function that TensorFlow runs once, to compile it: the training step, or a function of "
+        "the data pipeline. The numbers that it gave then are part of what was compiled: every step since "
+        f"{say_step(lead.first_step)} has used the same ones."
     )
     return (
-        f"Every step gets the same random numbers: {name} was drawn once, when the step was compiled",
+        f"The same random numbers are used all the time: {name} was drawn once, when TensorFlow compiled it",
         evidence,
         Hypothesis(
             "Random numbers of Python or NumPy inside a compiled function",
             0.95,
-            "A compiled step runs TensorFlow's operations and no Python, so that NumPy and `random` draw in it only "
+            "What is compiled runs TensorFlow's operations and no Python, so that NumPy and `random` draw in it only "
             "once. Noise, negatives, masks or choices that should vary stay as they are.",
             "Draw it with `tf.random` in the function; or draw it outside, and hand it over as an argument that is a "
             "tensor (a NumPy array too, but no Python number, which would have the step compiled anew each time).",
