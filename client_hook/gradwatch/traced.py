@@ -56,12 +56,14 @@ class Traced(NamedTuple):
         value: what it was when the step was traced; None for random numbers.
         source: file, line and code where it is read or drawn.
         read: reads it now; None for random numbers.
+        changed_at: file, line and code where it is set last; None for random numbers.
     """
 
     name: str
     value: float | None
     source: dict[str, Any]
     read: Callable[[], Any] | None
+    changed_at: dict[str, Any] | None = None
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -75,7 +77,7 @@ class Traced(NamedTuple):
 
     def to_message(self) -> Message:
         """An entry of ``traced`` in the ``tensors`` message."""
-        return {"name": self.name, "value": self.value, "source": self.source}
+        return {"name": self.name, "value": self.value, "source": self.source, "changed_at": self.changed_at}
 
 
 class _Bound(NamedTuple):
@@ -275,8 +277,9 @@ class _Body:
     def _read(self, node: ast.Name | ast.Attribute) -> Iterator[Traced]:
         value = _as_number(self._resolve(node))
         name = node.attr if isinstance(node, ast.Attribute) else node.id
-        if value is not None and name in _changing(self._file):
-            yield self._traced(node, value, lambda: self._resolve(node))
+        if value is not None and (line := _changes(self._file).get(name)) is not None:
+            traced = self._traced(node, value, lambda: self._resolve(node))
+            yield traced._replace(changed_at=source_at([(self._file, line)]))
 
     def _traced(self, node: ast.expr, value: float | None, read: Callable[[], Any] | None) -> Traced:
         source = source_at([(self._file, node.lineno)])
@@ -386,33 +389,27 @@ def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambd
 
 
 @functools.lru_cache(maxsize=64)
-def _changing(file: str) -> frozenset[str]:
-    """Names and attributes that a file's code sets more than once, or elsewhere than where an object is made."""
+def _changes(file: str) -> dict[str, int]:
+    """Names and attributes that a file's code sets more than once, or not where an object is made: the last line."""
     tree = _parse(file)
-    n_set: dict[str, int] = {}
-    if tree is not None:
-        _count_set(tree, n_set, weight=1)
-    return frozenset(name for name, n in n_set.items() if n > 1)
+    found: dict[str, list[tuple[bool, int]]] = {}
+    for name, is_later, line in [] if tree is None else _sets(tree, is_later=False):
+        found.setdefault(name, []).append((is_later, line))
+    return {name: max(places)[1] for name, places in found.items() if len(places) > 1 or places[0][0]}
 
 
-def _count_set(node: ast.AST, n_set: dict[str, int], weight: int) -> None:
-    """Adds up how often each name is set; within a loop, or by a function that is no ``__init__``, often."""
+def _sets(node: ast.AST, *, is_later: bool) -> Iterator[tuple[str, bool, int]]:
+    """Each name that is set, whether in a loop, by a function that makes no object, or from outside, and its line."""
     for _, child in _children(node):
-        inside = weight
-        if isinstance(child, (ast.For, ast.While, ast.AugAssign)):
-            inside = 2
-        elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            inside = 1 if child.name in ("__init__", "build") else 2
+        inside = is_later or isinstance(child, (ast.For, ast.While, ast.AugAssign))
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            inside = child.name not in ("__init__", "build")
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-            n_set[child.id] = n_set.get(child.id, 0) + weight
+            yield child.id, is_later, child.lineno
         elif isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store):
-            # Of a name of its own it may be set only once, but by another object, after the step was traced.
-            n_set[child.attr] = n_set.get(child.attr, 0) + (weight if weight > 1 or _is_self(child.value) else 2)
+            is_own = isinstance(child.value, ast.Name) and child.value.id == "self"
+            yield child.attr, is_later or not is_own, child.lineno
         elif isinstance(child, ast.Call) and _last_name(child) == "setattr":
             names = [one.value for one in child.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-            n_set.update(dict.fromkeys(names, 2))
-        _count_set(child, n_set, inside)
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
+            yield from ((name, True, child.lineno) for name in names)
+        yield from _sets(child, is_later=inside)

@@ -96,7 +96,12 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "cuts": [{"type": "Round", "name": "Round", "layer": "encoder", "source": None}],
         "traced": [
             {"name": "rng.normal()", "value": None, "source": {"file": "train.py", "line": 6, "code": "x += draw()"}},
-            {"name": "beta", "value": 0.5, "source": {"file": "train.py", "line": 7, "code": "loss += beta * penalty"}},
+            {
+                "name": "beta",
+                "value": 0.5,
+                "source": {"file": "train.py", "line": 7, "code": "loss += beta * penalty"},
+                "changed_at": {"file": "train.py", "line": 9, "code": "beta += 0.1"},
+            },
         ],
     },
     "rows": rows_message(

@@ -184,7 +184,7 @@ class Annealing(keras.callbacks.Callback):
     """Lets the penalty grow from epoch to epoch."""
 
     def on_epoch_begin(self, epoch, logs=None):
-        self.model.beta = min(1.0, epoch / 2)
+        self.model.beta = min(1.0, epoch / 2)  # annealed
 
     def on_train_batch_end(self, batch, logs=None):
         time.sleep(0.02)
@@ -203,6 +203,7 @@ def test_an_attribute_that_a_callback_changes(watch, read, options):
         return
     assert [one.title.partition(":")[0] for one in found] == ["The step goes on with self.beta = 0"]
     assert found[0].source["line"] == line_of("penalized")
+    assert f"(test_traced.py:{line_of('annealed')})" in found[0].evidence["summary"]
     assert 8 <= found[0].first_step < 16 + 16  # rows are told of as they are read
 
 

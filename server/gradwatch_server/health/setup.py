@@ -21,8 +21,8 @@ class Setup(NamedTuple):
         broadcasts: type, name and source of operations on the way to the loss that combine ``[n, 1]`` and ``[n]``.
         cuts: type, name, layer and source of operations without a gradient at which the way back from the loss to
             variables ends that have none.
-        traced: name, value and source of numbers of Python's that the compiled step goes on with; of random ones the
-            value is None.
+        traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
+            random ones the value is None.
     """
 
     untrained: Sequence[str] = ()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from gradwatch_server.health.episode import Outdated
 from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.verdict.operation import say_source
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
@@ -34,7 +36,7 @@ def tell_outdated(lead: Outdated, scene: Scene) -> Finding:
     """The finding of one number."""
     traced = scene.setup.traced[lead.place] if lead.place < len(scene.setup.traced) else {}
     name, value = str(traced.get("name", "a number of Python's")), traced.get("value")
-    title, text, hypothesis = _say_draw(name, lead) if value is None else _say_value(name, float(value), lead)
+    title, text, hypothesis = _say_draw(name, lead) if value is None else _say_value(traced, lead)
     if lead.closed_step is not None:
         title += f", until it was compiled anew at {say_step(lead.closed_step)}"
     source: dict[str, Any] | None = traced.get("source") or None
@@ -75,11 +77,12 @@ def _in_tensorflow(name: str) -> str:
     return next((code for part, code in DRAW_CODES.items() if part in called), "tf.random.uniform(shape)")
 
 
-def _say_value(name: str, value: float, lead: Outdated) -> tuple[str, str, Hypothesis]:
-    was = say_number(value)
+def _say_value(traced: Mapping[str, Any], lead: Outdated) -> tuple[str, str, Hypothesis]:
+    name, was, changed_at = str(traced["name"]), say_number(float(traced["value"])), traced.get("changed_at")
+    by = f", by `{changed_at['code']}` ({say_source(changed_at)})" if changed_at else ""
     evidence = (
         f"{name} was {was} when TensorFlow compiled the step that reads it. It was changed at "
-        f"{say_step(lead.first_step)} or shortly before; the compiled step still computes with {was}."
+        f"{say_step(lead.first_step)} or shortly before{by}; the compiled step still computes with {was}."
     )
     return (
         f"The step goes on with {name} = {was}: it was changed after the step was compiled",
