@@ -754,7 +754,11 @@ class Watch:
 
     def _find_untaught(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:
         """Weights of layers that no optimizer moves, and nothing else has moved."""
-        return frozen_as_made(models) | left_as_made(models, [*variables, *self._kept], captured_handles())
+        try:
+            return frozen_as_made(models) | left_as_made(models, [*variables, *self._kept], captured_handles())
+        except Exception as error:  # the boundary: any object may be a layer's attribute
+            self._fail("looking for what nothing trains", error)
+            return {}
 
     def _label(self, key: Any, optimizer: Any, variables: Sequence[Any]) -> str:
         """The optimizer's name, with that of the model it trains or a number where the run has the name already."""

@@ -226,7 +226,7 @@ def enclosing_graphs() -> list[Any]:
 def captured_handles() -> set[int]:
     """The numbers of the eager tensors, handles of variables among them, that the graphs being traced read so far."""
     captures = [outer for graph in enclosing_graphs() for outer, _ in graph.captures]
-    return {int(outer._id) for outer in captures if not tf.is_symbolic_tensor(outer)}
+    return {int(outer._id) for outer in captures if isinstance(outer, tf.Tensor) and not tf.is_symbolic_tensor(outer)}
 
 
 def find_handle(tensor: Tensor) -> int | None:

@@ -45,7 +45,6 @@ _SAYING: Final = frozenset({"print", "str", "repr", "format", "isinstance", "len
 _DECIDING: Final = frozenset({(ast.If, "test"), (ast.IfExp, "test"), (ast.While, "test"), (ast.Subscript, "slice")})
 """Where a number decides what is computed."""
 _UNKNOWN: Final = object()
-_EMPTY_CELL: Final = CellType()
 
 
 class Traced(NamedTuple):
@@ -100,7 +99,7 @@ def find_traced(models: Sequence[Any]) -> list[Traced]:
     bodies = _bodies([*on_stack, *_of_models(models)])
     found = [one for body in bodies for one in body.find() if isinstance(one, Traced)]
     # What a pipeline reads is older than this trace, and is not known; what it drew was drawn once as well.
-    functions = [*(one.function for one in on_stack if is_users(one.function.__code__.co_filename))]
+    functions = [one.function for one in on_stack if is_users(one.function.__code__.co_filename)]
     pipelines = _bodies([one for data in _datasets(functions) for one in _of_dataset(data)])
     drawn = [one for body in pipelines for one in body.find() if isinstance(one, Traced) and one.read is None]
     draws = {(one.source["file"], one.source["line"]): one for one in (*found, *drawn) if one.read is None}
@@ -130,8 +129,7 @@ def _datasets(functions: Sequence[FunctionType]) -> Iterator[Any]:
             yield frame.f_locals.get("x")
         frame = frame.f_back  # type: ignore[assignment]
     for function in functions:
-        cells = [cell for cell in function.__closure__ or () if cell != _EMPTY_CELL]
-        yield from [*function.__globals__.values(), *(cell.cell_contents for cell in cells)]
+        yield from [*function.__globals__.values(), *map(_contents, function.__closure__ or ())]
 
 
 def _of_dataset(given: Any) -> Iterator[_Bound]:
@@ -298,10 +296,14 @@ class _Body:
         if function is None:
             return _UNKNOWN
         names = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        try:
-            return names[node.id].cell_contents if node.id in names else function.__globals__.get(node.id, _UNKNOWN)
-        except ValueError:  # of a cell that is not yet set
-            return _UNKNOWN
+        return _contents(names[node.id]) if node.id in names else function.__globals__.get(node.id, _UNKNOWN)
+
+
+def _contents(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is not yet set
+        return _UNKNOWN
 
 
 def _weakly(owner: Any) -> Callable[[], Any]:
