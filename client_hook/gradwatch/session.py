@@ -699,7 +699,7 @@ class Watch:
                     skips_nonfinite=skips,
                     slots=find_slots(optimizer, found) if "slot" in self._settings.capture else (),
                     states=self._states(variables, running_states),
-                    untaught=self._states(variables, partial(self._find_untaught, variables)),
+                    untaught=self._states(variables, partial(self._find_untaught, found)),
                     sums=sums,
                     traced=traced,
                     follows=_followed(key, self._stream_of),
