@@ -159,7 +159,8 @@ class Stream:
         traced: numbers of Python's that the first trace took; a later trace knows them by name and line.
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
-        setup: how the training is set up beside its tensors, ``untrained untracked settings`` of the protocol.
+        setup: how the training is set up beside its tensors: ``untrained untracked settings broadcasts cuts`` of the
+            protocol.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
 

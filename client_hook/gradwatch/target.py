@@ -87,7 +87,7 @@ def untracked_variables(models: Sequence[Any]) -> dict[str, Any]:
     """
     known = {id(variable.value) for model in models for variable in model.variables if hasattr(variable, "path")}
     found: dict[str, Any] = {}
-    for layer in walk([model for model in models if not legacy.is_model(model)]):
+    for layer in _layers(models):
         own = {name: one for name, one in vars(layer).items() if not name.startswith("_self_")}
         for name, variable in _variables_in(own, str(layer.path or layer.name)):
             if variable.trainable and variable.dtype.is_floating and variable.shape.rank and id(variable) not in known:
@@ -152,8 +152,8 @@ def frozen_as_made(models: Sequence[Any]) -> dict[str, Any]:
     A bias begins with zeros (an LSTM's with ones too, for its forget gate), an embedding within a narrow range, and any
     training moves them out of that. A layer with neither, as a normalisation is, says nothing of it.
     """
-    layers = walk([model for model in models if not legacy.is_model(model)])
-    return _as_made((layer, _own(layer)) for layer in layers if not layer.trainable and not list(layer._layers))
+    frozen = (layer for layer in _layers(models) if not layer.trainable and not list(layer._layers))
+    return _as_made((layer, _own(layer)) for layer in frozen)
 
 
 def left_as_made(models: Sequence[Any], given: Sequence[Any], read: Set[int]) -> dict[str, Any]:
@@ -168,13 +168,13 @@ def left_as_made(models: Sequence[Any], given: Sequence[Any], read: Set[int]) ->
     ids = set(map(id, given))
     shapes = {(_parent(str(one.path)), tuple(one.shape)) for one in given if hasattr(one, "path")}
     left: list[tuple[Any, dict[str, Any]]] = []
-    for layer in walk([model for model in models if not legacy.is_model(model)]):
+    for layer in _layers(models):
         own = [] if list(layer._layers) or not layer.trainable else layer.trainable_weights
         if own and not ids.intersection(map(id, own)):
             left.append((layer, _own(layer)))
     unknown: dict[str, dict[str, Any]] = {}
     for name, variable in untracked_variables(models).items():
-        if not ids.intersection((id(variable),)):
+        if id(variable) not in ids:
             unknown.setdefault(name.rpartition("/")[0], {})[name] = variable
     left += [(None, own) for own in unknown.values()]
     return _as_made((layer, own) for layer, own in left if _is_read(own, read) and not _is_copy(own, shapes))
@@ -300,13 +300,18 @@ def layer_paths(models: Sequence[Any]) -> list[str]:
     """The Keras paths of all layers of some models, nested ones included."""
     older = [path for model in models if legacy.is_model(model) for path in legacy.layer_paths(model)]
     # What was never called has no path.
-    paths = [str(layer.path) for layer in walk([one for one in models if not legacy.is_model(one)]) if layer.path]
+    paths = [str(layer.path) for layer in _layers(models) if layer.path]
     return list(dict.fromkeys([*older, *paths]))
 
 
 def _is_whole(model: Any) -> bool:
     """Whether all weights exist. Keras calls a model built whose ``build`` did nothing, with layers that are not."""
     return all(layer.built for layer in walk([model]))
+
+
+def _layers(models: Iterable[Any]) -> Iterator[Any]:
+    """`walk` those of Keras 3."""
+    return walk([model for model in models if not legacy.is_model(model)])
 
 
 def walk(models: Iterable[Any]) -> Iterator[Any]:

@@ -15,7 +15,7 @@ import random
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 
 import keras
@@ -96,38 +96,37 @@ def find_traced(models: Sequence[Any]) -> list[Traced]:
         Random numbers first, then numbers that anything in the same file can change: `TRACED_MAX` at the most.
     """
     on_stack = list(_on_stack())
-    bodies = _bodies([*on_stack, *_of_models(models)])
-    found = [one for body in bodies for one in body.find() if isinstance(one, Traced)]
+    found = _look_into([*on_stack, *_of_models(models)])
     # What a pipeline reads is older than this trace, and is not known; what it drew was drawn once as well.
     functions = [one.function for one in on_stack if is_users(one.function.__code__.co_filename)]
-    pipelines = _bodies([one for data in _datasets(functions) for one in _of_dataset(data)])
-    drawn = [one for body in pipelines for one in body.find() if isinstance(one, Traced) and one.read is None]
-    draws = {(one.source["file"], one.source["line"]): one for one in (*found, *drawn) if one.read is None}
+    of_pipelines = _look_into([one for data in _datasets(functions) for one in _of_dataset(data)])
+    draws = {(one.source["file"], one.source["line"]): one for one in (*found, *of_pipelines) if one.read is None}
     reads = {one.name: one for one in found if one.read is not None}
     return [*draws.values(), *reads.values()][:TRACED_MAX]
 
 
-def _bodies(pending: list[_Bound]) -> list[_Body]:
-    """The code of some functions that is the user's, and of what that calls."""
+def _look_into(pending: list[_Bound]) -> list[Traced]:
+    """What is drawn and read by those of some functions that are the user's, and by what these call."""
     seen: set[tuple[int, int]] = set()
-    bodies: list[_Body] = []
+    traced: list[Traced] = []
     while pending and len(seen) < FUNCTIONS_MAX:
         bound = pending.pop(0)
         key = id(bound.function.__code__), id(bound.owner)
         if key not in seen and is_users(bound.function.__code__.co_filename):
             seen.add(key)
-            bodies.append(_Body(bound))
-            pending += [one for one in bodies[-1].find() if isinstance(one, _Bound)]
-    return bodies
+            for one in _Body(bound).find():
+                if isinstance(one, Traced):
+                    traced.append(one)
+                else:
+                    pending.append(one)
+    return traced
 
 
 def _datasets(functions: Sequence[FunctionType]) -> Iterator[Any]:
     """The pipelines that ``fit`` is given, or that lie beside the step's own functions."""
-    frame = sys._getframe(1)
-    while frame is not None:
+    for frame in _frames():
         if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
             yield frame.f_locals.get("x")
-        frame = frame.f_back  # type: ignore[assignment]
     for function in functions:
         yield from [*function.__globals__.values(), *map(_contents, function.__closure__ or ())]
 
@@ -149,13 +148,19 @@ def find_outdated(traced: Iterable[Traced]) -> int:
     return sum(1 << place for place, one in enumerate(traced) if one.is_outdated())
 
 
+def _frames() -> Iterator[FrameType]:
+    """What is being run, innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 def _on_stack() -> Iterator[_Bound]:
     """The functions that TensorFlow is tracing, innermost first: each stands in a frame of its own beside ours."""
-    frame = sys._getframe(1)
-    while frame is not None:
+    for frame in _frames():
         if frame.f_code.co_name in _FRAMES and "tensorflow" in frame.f_code.co_filename:
             yield from _unwrap(frame.f_locals.get(_FRAMES[frame.f_code.co_name]))
-        frame = frame.f_back  # type: ignore[assignment]
 
 
 _FRAMES: Final = {"converted_call": "f", "__call__": "self", "_call_unconverted": "f"}

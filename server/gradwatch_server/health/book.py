@@ -15,6 +15,7 @@ from gradwatch_server.health.series import Question, Reading, Series
 __all__ = [
     "GRADIENT_NORM",
     "KERNEL_NORM",
+    "LEARNING_RATE",
     "LOGGED",
     "UPDATE_RATIO",
     "WEIGHTS_FINITE",
@@ -28,6 +29,8 @@ LOGGED: Final = -1
 
 GRADIENT_NORM: Final = "gradient_norm"
 """The scalar that the hook's reader makes of the gradients' norms."""
+LEARNING_RATE: Final = "learning_rate"
+"""The scalar that the hook reads off the optimizer."""
 UPDATE_RATIO: Final = "gradwatch/update_ratio"
 WEIGHTS_FINITE: Final = "gradwatch/weights_finite"
 KERNEL_NORM: Final = "gradwatch/kernel_norm"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gradwatch_server.health.book import GRADIENT_NORM, UPDATE_RATIO, Testimony
+from gradwatch_server.health.book import GRADIENT_NORM, LEARNING_RATE, UPDATE_RATIO, Testimony
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
@@ -110,7 +110,7 @@ def _is_flat_credible(episode: Flat, testimony: Testimony) -> bool:
 def _is_still_credible(episode: Still, testimony: Testimony) -> bool:
     if not episode.is_slow:
         return _has_work_left(episode, testimony)
-    rate = testimony.known.read("learning_rate")
+    rate = testimony.known.read(LEARNING_RATE)
     is_rising = rate.initial is not None and rate.recent is not None and rate.recent > WARM_UP_FACTOR * rate.initial
     loss = testimony.known.read_loss()
     if loss.initial is None:  # then the gradient must be what it was: it is, at weights that are
@@ -120,21 +120,24 @@ def _is_still_credible(episode: Still, testimony: Testimony) -> bool:
     return not is_rising and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 
-def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
+def _is_still_to_learn(testimony: Testimony, share: float) -> bool:
+    """Whether there is a loss, and it has not come down to that part of its start."""
     loss = testimony.known.read_loss()
-    return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
+    return loss.initial is not None and not _has_learned(loss.initial, loss.recent, share)
+
+
+def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
+    return _is_still_to_learn(testimony, SPARE_SHARE)
 
 
 def _is_untaught_credible(_: Untaught, testimony: Testimony) -> bool:
     # What is random on purpose, a reservoir or random features, is learned from at once.
-    loss = testimony.known.read_loss()
-    return loss.initial is not None and not _has_learned(loss.initial, loss.recent, UNTAUGHT_SHARE)
+    return _is_still_to_learn(testimony, UNTAUGHT_SHARE)
 
 
 def _is_unheard_credible(_: Unheard | Mismatch, testimony: Testimony) -> bool:
     # A loss that has come to its end has nothing more to say of most samples.
-    loss = testimony.known.read_loss()
-    return loss.initial is not None and not _has_learned(loss.initial, loss.recent, UNHEARD_SHARE)
+    return _is_still_to_learn(testimony, UNHEARD_SHARE)
 
 
 def _is_mismatch_credible(episode: Mismatch, testimony: Testimony) -> bool:

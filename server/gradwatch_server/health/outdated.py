@@ -1,7 +1,7 @@
 """The rule for numbers of Python's that a compiled step goes on with though they would be others by now.
 
-The hook tells in each row which of the numbers that a step was traced with are outdated: random numbers once the trace
-has run for a while, any other once it has changed. A step that is traced anew takes them anew.
+The hook tells in each row which of the numbers that a step was traced with are outdated: random numbers from the
+second step of a trace on, any other once it has changed. A step that is traced anew takes them anew.
 """
 
 from __future__ import annotations

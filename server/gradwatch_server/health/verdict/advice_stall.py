@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gradwatch_server.health.book import GRADIENT_NORM, UPDATE_RATIO
+from gradwatch_server.health.book import GRADIENT_NORM, LEARNING_RATE, UPDATE_RATIO
 from gradwatch_server.health.cut import may_be_clipped
 from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
 from gradwatch_server.health.finding import Hypothesis
@@ -425,7 +425,6 @@ UNSCALED_NORM: Final = 1e-3
 """Less is rare for the gradient of all weights together, and was more before the loss scale was taken out of it."""
 SMALL_NORM: Final = 1e-5
 """A global gradient norm below which the loss hardly depends on the weights. Above it the rate is to blame."""
-LEARNING_RATE: Final = "learning_rate"
 GONE_SHARE: Final = 1e-3
 """Of the first rate: schedules are meant to end at a hundredth or so, and then little is left to learn."""
 SAME_NORM: Final = 1e-5

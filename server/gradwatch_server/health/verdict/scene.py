@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gradwatch_server.health.book import UPDATE_RATIO, WEIGHTS_FINITE, Testimony
+from gradwatch_server.health.book import LEARNING_RATE, UPDATE_RATIO, WEIGHTS_FINITE, Testimony
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
@@ -172,7 +172,7 @@ class Scene:
     @property
     def learning_rate(self) -> float | None:
         """The last learning rate known at the lead's step."""
-        reading = self.testimony.onset.read("learning_rate")
+        reading = self.testimony.onset.read(LEARNING_RATE)
         return reading.value if reading.value is not None else reading.before
 
     @property
