@@ -220,9 +220,7 @@ def shaken_apart(x, y):
     return x + tf.cast(tf.ensure_shape(noise, ()), tf.float32), y
 
 
-@pytest.mark.parametrize(
-    ("shake", "n_told"), [(shaken_by_numpy, 1), (shaken_by_tensorflow, 0), (shaken_apart, 0)], ids=str
-)
+@pytest.mark.parametrize(("shake", "n_told"), [(shaken_by_numpy, 1), (shaken_by_tensorflow, 0), (shaken_apart, 0)])
 def test_what_a_pipeline_of_fit_draws(watch, read, shake, n_told):
     x = X.astype(np.float64) if shake is shaken_by_numpy else X
     data = tf.data.Dataset.from_tensor_slices((x, Y)).map(shake).batch(8).prefetch(2)
