@@ -31,6 +31,7 @@ __all__ = ["TRACED_MAX", "Traced", "find_outdated", "find_traced"]
 TRACED_MAX: Final = 24
 """Of a step: as many as a float32 can tell apart by a bit each."""
 FUNCTIONS_MAX: Final = 200
+FILES_MAX: Final = 64
 DATASETS_MAX: Final = 100
 """Parts of a pipeline."""
 NAME_MAX: Final = 200
@@ -93,7 +94,7 @@ def find_traced(models: Sequence[Any]) -> list[Traced]:
         models: the watched models, of which own layers and losses are looked into.
 
     Returns:
-        Random numbers first, then numbers that anything in the same file can change: `TRACED_MAX` at the most.
+        Random numbers first, then numbers that the user's code can change: `TRACED_MAX` at the most.
     """
     on_stack = list(_on_stack())
     found = _look_into([*on_stack, *_of_models(models)])
@@ -123,10 +124,13 @@ def _look_into(pending: list[_Bound]) -> list[Traced]:
 
 
 def _datasets(functions: Sequence[FunctionType]) -> Iterator[Any]:
-    """The pipelines that ``fit`` is given, or that lie beside the step's own functions."""
+    """The pipelines that ``fit`` is given, those of the functions that call the step, and those beside its own."""
     for frame in _frames():
         if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
             yield frame.f_locals.get("x")
+            break  # what else lies about is not what it trains with
+        if is_users(frame.f_code.co_filename):
+            yield from list(frame.f_locals.values())
     for function in functions:
         yield from [*function.__globals__.values(), *map(_contents, function.__closure__ or ())]
 
@@ -280,9 +284,9 @@ class _Body:
     def _read(self, node: ast.Name | ast.Attribute) -> Iterator[Traced]:
         value = _as_number(self._resolve(node))
         name = node.attr if isinstance(node, ast.Attribute) else node.id
-        if value is not None and (line := _changes(self._file).get(name)) is not None:
+        if value is not None and (place := _changed_at(self._file, name, isinstance(node, ast.Attribute))) is not None:
             traced = self._traced(node, value, lambda: self._resolve(node))
-            yield traced._replace(changed_at=source_at([(self._file, line)]))
+            yield traced._replace(changed_at=source_at([place]))
 
     def _traced(self, node: ast.expr, value: float | None, read: Callable[[], Any] | None) -> Traced:
         source = source_at([(self._file, node.lineno)])
@@ -374,7 +378,7 @@ def _asks_whether_made(test: ast.expr) -> bool:
     return is_none or bool(words & {"built", "hasattr"})
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=FILES_MAX)
 def _parse(file: str) -> ast.Module | None:
     try:
         return ast.parse("".join(linecache.getlines(file)))
@@ -382,7 +386,7 @@ def _parse(file: str) -> ast.Module | None:
         return None
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=FILES_MAX)
 def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambda]:
     """A file's functions by their name and the line at which their code begins; decorators are part of it."""
     found: dict[tuple[str, int], ast.FunctionDef | ast.Lambda] = {}
@@ -395,13 +399,31 @@ def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambd
     return found
 
 
-@functools.lru_cache(maxsize=64)
+def _changed_at(file: str, name: str, is_attribute: bool) -> tuple[str, int] | None:
+    """Where a name of a file is set last: in that file, or an attribute in any other of the user's."""
+    if name in _changes(file):
+        return file, _changes(file)[name]
+    files = _users_files() if is_attribute else []
+    return next(((other, _changes(other)[f".{name}"]) for other in files if f".{name}" in _changes(other)), None)
+
+
+def _users_files() -> list[str]:
+    """The files that the user's program has loaded."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return [file for file in files if file is not None and file.endswith(".py") and is_users(file)][-FILES_MAX:]
+
+
+@functools.lru_cache(maxsize=FILES_MAX)
 def _changes(file: str) -> dict[str, int]:
-    """Names and attributes that a file's code sets more than once, or not where an object is made: the last line."""
+    """Names and attributes that a file's code sets more than once, or not where an object is made: the last line.
+
+    Attributes stand under ``name`` and under ``.name``.
+    """
     tree = _parse(file)
     found: dict[str, list[tuple[bool, int]]] = {}
     for name, is_later, line in [] if tree is None else _sets(tree, is_later=False):
-        found.setdefault(name, []).append((is_later, line))
+        for key in {name, name.removeprefix(".")}:
+            found.setdefault(key, []).append((is_later, line))
     return {name: max(places)[1] for name, places in found.items() if len(places) > 1 or places[0][0]}
 
 
@@ -415,8 +437,8 @@ def _sets(node: ast.AST, *, is_later: bool) -> Iterator[tuple[str, bool, int]]:
             yield child.id, is_later, child.lineno
         elif isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store):
             is_own = isinstance(child.value, ast.Name) and child.value.id == "self"
-            yield child.attr, is_later or not is_own, child.lineno
+            yield f".{child.attr}", is_later or not is_own, child.lineno
         elif isinstance(child, ast.Call) and _last_name(child) == "setattr":
             names = [one.value for one in child.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-            yield from ((name, True, child.lineno) for name in names)
+            yield from ((f".{name}", True, child.lineno) for name in names)
         yield from _sets(child, is_later=inside)

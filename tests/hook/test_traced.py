@@ -1,6 +1,7 @@
 """Numbers of Python's that a compiled step goes on with as they were when it was traced."""
 
 import gc
+import importlib
 import random
 import sys
 import time
@@ -249,14 +250,72 @@ def step(x):
 for batch in data:
     step(batch)
 """
+LOCAL = """
+import numpy as np, tensorflow as tf
+
+def shake(x):
+    return x + np.random.normal()
+
+@tf.function
+def step(x):
+    found.extend(find_traced([]))
+    return x + np.float64(1)
+
+def main():
+    data = tf.data.Dataset.range(8).map(lambda n: tf.cast(n, tf.float64)).map(shake).batch(2)
+    for batch in data:
+        step(batch)
+
+main()
+"""
 
 
-def test_a_pipeline_beside_the_step_draws(tmp_path):
+@pytest.mark.parametrize("script", [SCRIPT, LOCAL], ids=["beside the step", "of what calls it"])
+def test_a_pipeline_of_a_loop_draws(tmp_path, script):
     path = tmp_path / "train.py"
-    path.write_text(SCRIPT)
+    path.write_text(script)
     space = {"found": [], "find_traced": find_traced}
-    exec(compile(SCRIPT, str(path), "exec"), space)  # noqa: S102 a script of its own, with its globals
+    exec(compile(script, str(path), "exec"), space)  # noqa: S102 a script of its own, with its globals
     assert [(one.name, one.source["line"]) for one in space["found"]] == [("np.random.normal()", 5)]
+
+
+ELSEWHERE = """
+class Raising:
+    def begin(self, settings):
+        settings.weight = 0.5
+"""
+CONFIGURED = """
+import tensorflow as tf
+
+class Settings:
+    weight, units = 0.0, 8
+
+settings = Settings()
+
+@tf.function
+def step(x):
+    found.extend(find_traced([]))
+    return x * settings.weight + settings.units
+
+step(tf.constant(1.0))
+"""
+
+
+def test_a_number_that_another_file_changes(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "raising_elsewhere.py").write_text(ELSEWHERE)
+    path = tmp_path / "train.py"
+    path.write_text(CONFIGURED)
+    space = {"found": [], "find_traced": find_traced}
+    callbacks = importlib.import_module("raising_elsewhere")
+    exec(compile(CONFIGURED, str(path), "exec"), space)  # noqa: S102 a script of its own, with its globals
+    monkeypatch.delitem(sys.modules, "raising_elsewhere")
+    (weight,) = space["found"]
+    assert (weight.name, weight.source["line"]) == ("settings.weight", 12)
+    assert (weight.changed_at["file"], weight.changed_at["line"]) == (str(tmp_path / "raising_elsewhere.py"), 4)
+    assert not weight.is_outdated()
+    callbacks.Raising().begin(space["settings"])
+    assert weight.is_outdated()
 
 
 class Trainer:
