@@ -8,13 +8,14 @@ user's own code built, in the order in which they run. Owns no state; adds only 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
+from gradwatch.origin import GRADIENT_SCOPE, is_users, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
@@ -28,6 +29,7 @@ __all__ = [
     "find_broadcasts",
     "find_cuts",
     "find_operations",
+    "find_reshapes",
     "measure",
     "operation_block",
 ]
@@ -125,6 +127,7 @@ RISKS: Final[dict[str, _Risk]] = {
 }
 """Operations with a singular point. ``RsqrtGrad(y)``, ``ReciprocalGrad(y)`` take the *output* y, large there."""
 
+EXPONENT_MAX: Final = 700.0
 _CONSTANT_PLACES: Final = {"Add": (1, 0), "AddV2": (1, 0), "Maximum": (1, 0), "Minimum": (1, 0), "Sub": (0,)}
 """Operations with a constant that tells how near their result can come to something, and among which inputs it is."""
 
@@ -258,15 +261,118 @@ def find_broadcasts(gradients: Sequence[Any], loss: Tensor | None, layer_paths: 
 
     Returns:
         Type, name and source line of each, the first `BROADCASTS_MAX` in the order in which they run. Those of which
-        the column was made by adding an axis there and then are left out: that is how one asks for all pairs.
+        the column was made by adding an axis there and then are left out: that is how one asks for all pairs. Where
+        nothing else asks for them either, and more than a mean of all is taken, ``unasked`` is True.
     """
     found: list[dict[str, Any]] = []
-    for op in sorted(filter(_crosses, _find_all(gradients, loss).values()), key=_place):
+    way = _find_all(gradients, loss)
+    for op in sorted(filter(_crosses, way.values()), key=_place):
         if _is_gradient(op) or layer_of(op.name, layer_paths):
             continue
         if (source := source_of(op)) is not None and source not in [one["source"] for one in found]:
-            found.append({"type": op.type, "name": op.name, "source": source})
+            vector, column = _by_rank(op)
+            is_asked = _made_by(vector) is _made_by(column) or not _is_plain_column(column, layer_paths)
+            unasked = {} if is_asked or _is_averaged(op, way) else {"unasked": True}
+            found.append({"type": op.type, "name": op.name, "source": source, **unasked})
     return found[:BROADCASTS_MAX]
+
+
+def _by_rank(op: Any) -> list[Tensor]:
+    return sorted(op.inputs, key=lambda one: int(one.shape.rank))
+
+
+_UNARY: Final = frozenset(
+    {
+        "Abs",
+        "Cast",
+        "Exp",
+        "Identity",
+        "Log",
+        "Neg",
+        "Relu",
+        "Sigmoid",
+        "Softplus",
+        "Sqrt",
+        "Square",
+        "StopGradient",
+        "Tanh",
+    }
+)
+
+
+def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12) -> bool:
+    """Whether a column ``[n, 1]`` is one as it comes from a layer, from the data or out of a wider table.
+
+    Not where it was made one in the step by a `Reshape`, or by a sum that keeps its axis, as in distances of all.
+    """
+    op = column.op
+    if layer_of(op.name, layer_paths) or op.type in ("Placeholder", "Split", "SplitV"):
+        return True
+    if op.type == "StridedSlice":
+        return bool(op.get_attr("new_axis_mask") == 0)
+    if op.type not in _UNARY | _ELEMENTWISE or not depth:
+        return False
+    columns = [one for one in op.inputs if one.shape.rank == 2]
+    return bool(columns) and all(_is_plain_column(one, layer_paths, depth - 1) for one in columns)
+
+
+def _is_averaged(op: Any, way: Mapping[int, Any], depth: int = 8) -> bool:
+    """Whether a sum of a column and a vector goes into a mean at once: that is the sum of both means."""
+    if op.type not in ("Add", "AddV2", "Sub", "Neg", "Identity") or not depth:
+        return False
+    users = [one for one in op.outputs[0].consumers() if id(one) in way and not _is_gradient(one)]
+    users = [one for one in users if one.type not in _SHAPES]
+    return bool(users) and all(one.type == "Mean" or _is_averaged(one, way, depth - 1) for one in users)
+
+
+RESHAPES_MAX: Final = 4
+
+
+def find_reshapes(gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Where the user's own code, or a `Reshape` of theirs, gives a tensor the same axes in another order.
+
+    Args:
+        gradients: as `find_operations` takes them.
+        loss: likewise.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Name, layer, source line and both shapes of each, the first `RESHAPES_MAX` in the order in which they run. The
+        batch's axis, of unknown length, is -1.
+    """
+    found: list[dict[str, Any]] = []
+    for op in sorted(_find_all(gradients, loss).values(), key=_place):
+        if op.type == "Reshape" and not _is_gradient(op) and _turns(op) and _is_own_reshape(op):
+            shapes = [[-1 if n is None else n for n in one.shape] for one in (op.inputs[0], op.outputs[0])]
+            one: dict[str, Any] = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
+            one |= {"input_shape": shapes[0], "output_shape": shapes[1]}
+            if one not in [{key: known[key] for key in one} for known in found]:
+                found.append({"name": op.name, **one})
+    return found[:RESHAPES_MAX]
+
+
+def _turns(op: Any) -> bool:
+    """Whether a `Reshape` leaves each axis its length, and not its place."""
+    before, after = op.inputs[0].shape, op.outputs[0].shape
+    if before.rank is None or after.rank is None or before.rank < 3 or after.rank < 3 or before[0] != after[0]:
+        return False
+    lengths = [[n for n in shape[1:] if n != 1] for shape in (before, after)]
+    is_known = all(n is not None for one in lengths for n in one)
+    return is_known and lengths[0] != lengths[1] and sorted(lengths[0]) == sorted(lengths[1])
+
+
+def _is_own_reshape(op: Any) -> bool:
+    """Whether it is the user's, or that of a Keras layer which does nothing else; not one within another layer."""
+    for frame in reversed(op.traceback):
+        if is_users(frame.filename) or _RESHAPING.search(frame.filename):
+            return True
+        if _OTHER_LAYER.search(frame.filename):
+            return False
+    return False
+
+
+_RESHAPING: Final = re.compile(r"[/\\]layers[/\\]reshaping[/\\]reshape\.py$")
+_OTHER_LAYER: Final = re.compile(r"[/\\]keras[/\\]src[/\\](layers|losses|metrics|optimizers)[/\\](?!layer\.py)")
 
 
 _CUTS: Final = frozenset(
@@ -318,7 +424,7 @@ def _crosses(op: Any) -> bool:
     """Whether an operation of two tensors, element by element, is given a column and a vector as long as it."""
     if op.type not in _ELEMENTWISE or any(one.shape.rank is None for one in op.inputs):
         return False
-    vector, column = sorted(op.inputs, key=lambda one: int(one.shape.rank))
+    vector, column = _by_rank(op)
     is_pair = (vector.shape.rank, column.shape.rank) == (1, 2) and column.shape[1] == 1
     if not is_pair or vector.shape[0] != column.shape[0] or vector.shape[0] == 1:
         return False
@@ -396,6 +502,9 @@ def _describe_input(op: Any) -> dict[str, Any] | None:
     if risk is None or len(op.inputs) <= risk.input:
         return None
     maker = op.inputs[risk.input].op
+    bound = maker.inputs[0].op if maker.type == "Exp" else None
+    if bound is not None and bound.type == "Maximum" and (least := _constant_of(bound)) is not None:
+        return {"type": "Maximum", "constant": math.exp(min(least, EXPONENT_MAX))}  # no less than that
     return {"type": str(maker.type), "constant": _constant_of(maker)}
 
 

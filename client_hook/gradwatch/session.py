@@ -50,7 +50,14 @@ from gradwatch.governor import Governor
 from gradwatch.intake import Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
-from gradwatch.operation import Operation, describe_operations, find_broadcasts, find_cuts, find_operations
+from gradwatch.operation import (
+    Operation,
+    describe_operations,
+    find_broadcasts,
+    find_cuts,
+    find_operations,
+    find_reshapes,
+)
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
@@ -784,7 +791,7 @@ class Watch:
     def _graph(
         self, variables: Sequence[Any], found: Sequence[Any], gradients: Sequence[Any], loss: Any
     ) -> dict[str, Any]:
-        """Where columns meet vectors and gradients end in the step being traced; a part of the ``tensors`` message.
+        """Where shapes slip and gradients end in the step being traced; a part of the ``tensors`` message.
 
         Args:
             variables: what the optimizer is given.
@@ -801,9 +808,10 @@ class Watch:
             return {
                 "broadcasts": find_broadcasts(gradients, loss, paths),
                 "cuts": find_cuts(missing, loss, paths),
+                "reshapes": find_reshapes(gradients, loss, paths),
             }
         except Exception as error:  # the boundary
-            self._fail("looking for broadcasts and cuts", error)
+            self._fail("looking for broadcasts, cuts and reshapes", error)
             return {}
 
     def _traced(self) -> list[Traced]:

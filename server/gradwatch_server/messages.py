@@ -219,6 +219,7 @@ class Tensors(_Logged):
     settings: Annotated[dict[Name, bool | int | float | Name], Field(max_length=100)] = {}
     broadcasts: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     cuts: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
+    reshapes: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     traced: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
 
 

@@ -80,6 +80,8 @@ class Run:
     """Where a column meets a vector on the way to the loss."""
     cuts: list[dict[str, Any]] = field(default_factory=list)
     """Operations at which the way back from the loss ends."""
+    reshapes: list[dict[str, Any]] = field(default_factory=list)
+    """Reshapes that leave each axis its length, and not its place."""
     traced: list[dict[str, Any]] = field(default_factory=list)
     """Numbers of Python's that the step was traced with."""
     operation_rows: np.ndarray = field(init=False)

@@ -19,6 +19,7 @@ from gradwatch_server.health.episode import (
     Flat,
     Mismatch,
     MismatchKind,
+    Misshaped,
     Missing,
     Overclipped,
     Plateau,
@@ -130,9 +131,15 @@ def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
     return _is_still_to_learn(testimony, SPARE_SHARE)
 
 
-def _is_untaught_credible(_: Untaught, testimony: Testimony) -> bool:
-    # What is random on purpose, a reservoir or random features, is learned from at once.
-    return _is_still_to_learn(testimony, UNTAUGHT_SHARE)
+def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
+    # What is random on purpose, a reservoir or random features, is learned from at once; and it is not said to be
+    # trainable, as a variable is that Keras does not know.
+    return _is_still_to_learn(testimony, SPARE_SHARE if episode.is_unknown else UNTAUGHT_SHARE)
+
+
+def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
+    # Numbers may be cut anew on purpose: who learns from them meant it.
+    return _is_still_to_learn(testimony, SPARE_SHARE if episode.is_reshape else LEARNED_SHARE)
 
 
 def _is_unheard_credible(_: Unheard | Mismatch, testimony: Testimony) -> bool:
@@ -236,6 +243,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Still: _is_still_credible,
     Undone: _is_undone_credible,
     Untaught: _is_untaught_credible,
+    Misshaped: _is_misshaped_credible,
     Unheard: _is_unheard_credible,
     Mismatch: _is_mismatch_credible,
     Alike: _has_work_left,

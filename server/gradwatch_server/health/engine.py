@@ -148,7 +148,9 @@ class Engine:
         if known is not None and (known.table.names, known.table.kinds, known.operations) == now:
             known.scalars = tuple(scalars)
             return
-        self._streams[stream] = Stream(stream, optimizer, table, tuple(scalars), operations=ops, earlier=known)
+        self._streams[stream] = Stream(
+            stream, optimizer, table, tuple(scalars), operations=ops, setup=setup, earlier=known
+        )
         for (source, _), rules in self._scalar_rules.items():
             rules.plateau.n_classes = self._count_classes(source)
 

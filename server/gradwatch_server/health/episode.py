@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,9 @@ __all__ = [
     "Flat",
     "Forgetting",
     "Growth",
+    "Mismatch",
+    "MismatchKind",
+    "Misshaped",
     "Missing",
     "NonFinite",
     "Outdated",
@@ -655,10 +659,12 @@ class Untaught(Episode):
     Attributes:
         layers: their paths.
         variables: the names of the weights that tell.
+        is_unknown: whether Keras knows none of them, although they are said to be trainable.
     """
 
     layers: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    is_unknown: bool = False
 
 
 @dataclass(eq=False)
@@ -741,6 +747,19 @@ class Mismatch(Episode):
     operation: Operation | None = None
     low: float = float("nan")
     high: float = float("nan")
+
+
+@dataclass(eq=False)
+class Misshaped(Episode):
+    """A slip of shapes in the compiled step.
+
+    Attributes:
+        slip: the entry of `Setup.broadcasts` or `Setup.reshapes`.
+        is_reshape: which of these it is.
+    """
+
+    slip: Mapping[str, Any] = field(default_factory=dict)
+    is_reshape: bool = False
 
 
 @dataclass(eq=False)

@@ -22,6 +22,7 @@ from gradwatch_server.health.episode import (
     Forgetting,
     Growth,
     Mismatch,
+    Misshaped,
     Missing,
     NonFinite,
     Outdated,
@@ -106,12 +107,14 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Faint: (Flat, Zero, Summed),
     Squashed: (Flat, Unreachable),
     Collapsed: (
-        Squashed, Forgetting, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero, SharedTarget, Summed,
+        Squashed, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero, SharedTarget,
+        Summed,
     ),
     Vanishing: (Squashed, Flat, Faint, Alike, Collapsed, Vanishing, Summed),
     Fade: (Squashed, Unreachable, Flat, Cut, Faint, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
     Mismatch: (Zero,),
+    SharedTarget: (Misshaped,),
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
@@ -119,25 +122,25 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Runaway: (Rate, Flat, Runaway, Summed),
     Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
-        Rate, Steep, Untaught, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped,
-        Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed, Forgetting,
+        Rate, Steep, Untaught, Misshaped, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still,
+        Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed, Forgetting,
     ),
     Unskilled: (
-        Rate, Missing, Standing, Untaught, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable, Flat,
-        Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse,
-        Plateau, Squashed, Forgetting,
+        Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget,
+        Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still,
+        Runaway, Relapse, Plateau, Squashed, Forgetting,
     ),
     Behind: (
-        Rate, Missing, Standing, Untaught, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade,
-        Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled, Mismatch, Unheard,
-        SharedTarget, Summed, Squashed, Forgetting,
+        Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero,
+        Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled, Mismatch,
+        Unheard, SharedTarget, Summed, Squashed, Forgetting,
     ),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Standing, Untaught, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut,
-    Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway,
-    Relapse, Plateau, Unskilled, Behind, ByHeart, Outdated, Trend,
+    Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed,
+    Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved,
+    Still, Runaway, Relapse, Plateau, Unskilled, Behind, ByHeart, Outdated, Trend,
 )  # fmt: skip
 
 

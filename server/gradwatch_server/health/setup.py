@@ -18,9 +18,11 @@ class Setup(NamedTuple):
         untrained: names of what its models could train, and no optimizer had been given by then.
         untracked: names of what their layers hold unknown to Keras, which therefore nobody trains.
         settings: what the optimizer was made with, by Keras' names, and its ``class``.
-        broadcasts: type, name and source of operations on the way to the loss that combine ``[n, 1]`` and ``[n]``.
+        broadcasts: type, name and source of operations on the way to the loss that combine ``[n, 1]`` and ``[n]``;
+            ``unasked`` where nothing in the step asks for all pairs.
         cuts: type, name, layer and source of operations without a gradient at which the way back from the loss to
             variables ends that have none.
+        reshapes: name, layer, source and both shapes of reshapes that leave each axis its length and not its place.
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
     """
@@ -30,6 +32,7 @@ class Setup(NamedTuple):
     settings: Mapping[str, bool | int | float | str] = NOTHING
     broadcasts: Sequence[Mapping[str, Any]] = ()
     cuts: Sequence[Mapping[str, Any]] = ()
+    reshapes: Sequence[Mapping[str, Any]] = ()
     traced: Sequence[Mapping[str, Any]] = ()
 
     @classmethod

@@ -41,6 +41,9 @@ MARGIN_FACTOR: Final = 1e-6
 FLOOR_SPREAD: Final = 1.5
 """Inputs that stay within this factor of one another for `CONFIRM_ROWS` rest on a small epsilon."""
 
+WELL_HELD: Final = 1e-3
+"""An input that is kept this far from 0 is meant to go as far, as the width of a density is: no epsilon is as large."""
+
 _WRITTEN: Final = {
     "Log": r"\blog",
     "Log1p": r"\blog",
@@ -72,7 +75,7 @@ class SteepRule:
 
     def __init__(self, stream: int, table: TensorTable, operations: tuple[Operation, ...]) -> None:
         self._stream, self._table = stream, table
-        self._operations = tuple(operation for operation in operations if is_judged(operation))
+        self._operations = tuple(one for one in operations if is_judged(one) and not _is_well_held(one))
         self._places = np.array([operation.place for operation in self._operations], np.int64)
         n = len(self._operations)
         self._reaches_zero = np.array([o.type in REACHES_ZERO and not o.is_held for o in self._operations], bool)
@@ -159,6 +162,10 @@ class SteepRule:
         elif self._n_calm[place] >= RECOVERY_ROWS:
             episode.closed_step = step
             del self._current[place]
+
+
+def _is_well_held(operation: Operation) -> bool:
+    return operation.type in REACHES_ZERO and operation.is_held and (operation.input_constant or 0.0) >= WELL_HELD
 
 
 def is_judged(operation: Operation) -> bool:

@@ -23,6 +23,7 @@ from gradwatch_server.health.forecast import ForecastRule
 from gradwatch_server.health.forgetting import ForgettingRule
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.mismatch import MismatchRule
+from gradwatch_server.health.misshaped import MisshapedRule
 from gradwatch_server.health.missing import MissingRule
 from gradwatch_server.health.nonfinite import NonFiniteRule
 from gradwatch_server.health.operation import OperationRecord, OperationRule, Origin
@@ -30,6 +31,7 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outdated import OutdatedRule
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
+from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.shared_target import SharedTargetRule
 from gradwatch_server.health.skill import SkillRule
 from gradwatch_server.health.squashed import SquashedRule
@@ -108,6 +110,7 @@ class Stream:
         scalars: tuple[str, ...],
         *,
         operations: tuple[Operation, ...],
+        setup: Setup,
         earlier: Stream | None,
     ) -> None:
         self.number, self.optimizer, self.table, self.scalars = number, optimizer, table, scalars
@@ -122,7 +125,8 @@ class Stream:
         self.operation_rule = OperationRule(number, operations)
         self.skill = SkillRule(number, table)
         self.shared_target = SharedTargetRule(number, table)
-        known = (self.skill, self.shared_target)
+        of_setup = UntaughtRule(number, table, setup), MisshapedRule(number, setup)
+        known = (self.skill, self.shared_target, *of_setup)
         self.rules = _make_rules(number, table, operations, self.operation_rule, known)
         self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []
@@ -267,7 +271,6 @@ def _make_rules(
         AlikeRule(number, table),
         UndoneRule(number, table),
         StandingRule(number, table),
-        UntaughtRule(number, table),
         OutdatedRule(number),
         DroppedRule(number, table),
         UnheardRule(number, table),

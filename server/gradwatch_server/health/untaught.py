@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Phase, Untaught
+from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.still import CONFIRM_ROWS, CONFIRM_STEPS
 from gradwatch_server.health.table import TensorTable
 
@@ -29,11 +30,13 @@ class UntaughtRule:
     Args:
         stream: the stream's number.
         table: its tensor table.
+        setup: how the training is set up.
     """
 
-    def __init__(self, stream: int, table: TensorTable) -> None:
+    def __init__(self, stream: int, table: TensorTable, setup: Setup) -> None:
         self._stream, self._table = stream, table
         self._is_so = len(table.frozen) > 0
+        self._is_unknown = all(table.names[int(column)] in setup.untracked for column in table.frozen)
         self._made: npt.NDArray[np.float32] | None = None
         self._n_rows = 0
         self._first_step = -1
@@ -73,5 +76,6 @@ class UntaughtRule:
                     table=self._table,
                     layers=tuple(dict.fromkeys(self._table.layer_of(int(column)) for column in self._table.frozen)),
                     variables=tuple(self._table.names[int(column)] for column in self._table.frozen),
+                    is_unknown=self._is_unknown,
                 )
             )

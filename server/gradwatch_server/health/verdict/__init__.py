@@ -20,6 +20,7 @@ from gradwatch_server.health.episode import (
     Forgetting,
     Growth,
     Mismatch,
+    Misshaped,
     Missing,
     NonFinite,
     Outdated,
@@ -72,6 +73,7 @@ from gradwatch_server.health.verdict.misfit import (
     tell_unreachable,
 )
 from gradwatch_server.health.verdict.mismatch import tell_mismatch
+from gradwatch_server.health.verdict.misshaped import tell_misshaped
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import with_order
 from gradwatch_server.health.verdict.outdated import tell_outdated
@@ -205,6 +207,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Squashed: tell_squashed,
     Standing: tell_standing,
     Untaught: tell_untaught,
+    Misshaped: tell_misshaped,
     Outdated: tell_outdated,
     Alike: tell_alike,
     Trend: tell_forecast,

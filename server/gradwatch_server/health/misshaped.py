@@ -1,0 +1,66 @@
+"""The rule for slips of shape that a compiled step shows: a column that meets a vector, axes that a reshape exchanges.
+
+The hook finds them in the graph, once; they hold as long as the step is the one that was compiled. Axes of the same
+lengths in another order may be a fold that is meant: that is told only of a training that does not get far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gradwatch_server.health.block import Block
+from gradwatch_server.health.episode import Misshaped, Phase
+from gradwatch_server.health.setup import Setup
+
+__all__ = ["MisshapedRule"]
+
+CONFIRM_ROWS: Final = 20
+"""Rows: what is run a few times is a trial."""
+RESHAPE_STEPS: Final = 100
+"""Steps after which a loss tells whether a reshape does harm."""
+
+
+class MisshapedRule:
+    """Watches whether one stream's step is still the one with a slip in it: the first of each kind.
+
+    Args:
+        stream: the stream's number.
+        setup: how the training is set up.
+    """
+
+    def __init__(self, stream: int, setup: Setup) -> None:
+        self._stream = stream
+        crossings = [one for one in setup.broadcasts if one.get("unasked")]
+        self._slips: list[tuple[Mapping[str, Any], bool]] = [
+            *((one, False) for one in crossings[:1]),
+            *((one, True) for one in setup.reshapes[:1]),
+        ]
+        self._n_rows = 0
+        self._first_step = -1
+        self.episodes: list[Misshaped] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows."""
+        for step in block.steps.tolist() if self._slips or self.episodes else ():
+            if self._n_rows == 0:
+                self._first_step = step
+            self._n_rows += 1
+            for episode in self.episodes:
+                episode.last_step, episode.n_rows = step, self._n_rows
+            for slip, is_reshape in list(self._slips):
+                n_steps = RESHAPE_STEPS if is_reshape else 0
+                if self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
+                    self._slips.remove((slip, is_reshape))
+                    self.episodes.append(
+                        Misshaped(
+                            stream=self._stream,
+                            phase=Phase.LOSS,
+                            first_step=self._first_step,
+                            last_step=step,
+                            n_rows=self._n_rows,
+                            known_step=step,
+                            slip=slip,
+                            is_reshape=is_reshape,
+                        )
+                    )
