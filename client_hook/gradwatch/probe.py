@@ -524,7 +524,7 @@ class Stream:
 
 def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
     """The rows of ``default`` with those at ``places`` replaced by the rows found."""
-    if len(places) == len(default):
+    if list(places) == list(range(len(default))):
         return found
     order = np.arange(len(default))
     order[list(places)] = len(default) + np.arange(len(places))

@@ -161,6 +161,20 @@ def test_whole_numbers_are_left_alone_but_for_targets(watch, read):
     assert columns_of(watched, "input") == {}
 
 
+@pytest.mark.parametrize("options", FITS.values(), ids=FITS)
+def test_whole_numbers_and_the_weights_of_their_samples(watch, read, options):
+    model = regression(outputs=3)
+    model.compile(keras.optimizers.SGD(0.01), LOSS, **options)
+    watched = watch(model)
+    labels = np.random.default_rng(0).integers(0, 3, len(X))
+    fit(model, X, labels, sample_weight=WEIGHT)
+    recording = read(watched)
+    assert recording.tensors("input") == ["input", "target", "sample_weight"]
+    for name, values in (("input", X), ("target", labels.astype(np.float64)), ("sample_weight", WEIGHT)):
+        found = recording.statistics("input", name)
+        assert_block_equal(found, np.array([row(one) for one in parts(values)]), rtol=1e-5, message=name)
+
+
 def test_more_columns_than_are_told(watch, read):
     model = keras.Sequential([keras.Input((COLUMNS_MAX + 1,)), dense(1, "out")])
     model.compile("sgd", MSE, jit_compile=False)
