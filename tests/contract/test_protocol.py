@@ -94,6 +94,15 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "settings": {"class": "Adam", "learning_rate": 0.001, "use_ema": False, "ema_overwrite_frequency": 100},
         "broadcasts": [{"type": "Sub", "name": "sub", "source": {"file": "train.py", "line": 5, "code": "d = a - b"}}],
         "cuts": [{"type": "Round", "name": "Round", "layer": "encoder", "source": None}],
+        "reshapes": [
+            {
+                "name": "Reshape",
+                "layer": "encoder",
+                "source": None,
+                "input_shape": [-1, 6, 160],
+                "output_shape": [-1, 160, 6],
+            }
+        ],
         "traced": [
             {"name": "rng.normal()", "value": None, "source": {"file": "train.py", "line": 6, "code": "x += draw()"}},
             {

@@ -45,6 +45,31 @@ def of_levels(y, predicted):
     return tf.reduce_mean(tf.abs(predicted - tf.constant([0.1, 0.5, 0.9]))) + 0 * tf.reduce_sum(y)
 
 
+def of_distances(y, predicted):
+    """Squared distances of all pairs, as |a|^2 - 2 a b + |b|^2 has them."""
+    points = tf.concat([predicted, y[:, None]], 1)
+    lengths = tf.reduce_sum(tf.square(points), 1)
+    away = (
+        tf.reduce_sum(tf.square(points), 1, keepdims=True) + lengths - 2 * tf.matmul(points, points, transpose_b=True)
+    )
+    return tf.reduce_mean(tf.square(away))
+
+
+def of_reshaped(y, predicted):
+    scores = tf.squeeze(predicted, 1)
+    return tf.reduce_mean(tf.square(tf.reshape(scores, (-1, 1)) - scores - (tf.reshape(y, (-1, 1)) - y)))
+
+
+def of_two_terms(y, predicted):
+    """Their mean over all pairs is the sum of both means."""
+    return tf.reduce_mean(tf.square(predicted - y[:, None]) + tf.square(y))
+
+
+def of_width(y, predicted):
+    mean, width = tf.split(tf.concat([predicted, predicted], 1), 2, axis=-1)
+    return tf.reduce_mean(tf.square(y - mean) * tf.exp(-width) + width)  # line of the width
+
+
 WRONG = {of_error: "line of the difference", of_squares: "line of the square", of_product: "line of the product"}
 RIGHT = [of_squeezed, of_columns, of_pairs, of_levels]
 
@@ -96,6 +121,11 @@ def fit(watch, loss_of, *layers, **options):
     return watched
 
 
+def unasked(recording):
+    found = (one for table in recording.tables.values() for one in table["broadcasts"] if one.get("unasked"))
+    return [one["source"]["line"] for one in found]
+
+
 def lines(recording):
     return [one["source"]["line"] for table in recording.tables.values() for one in table["broadcasts"]]
 
@@ -111,6 +141,21 @@ TRAININGS = {
 @pytest.mark.parametrize("loss_of", WRONG)
 def test_the_line_is_named(watch, read, train, loss_of):
     assert lines(read(train(watch, loss_of))) == [find_line(WRONG[loss_of], sys.modules[__name__])]
+
+
+@pytest.mark.parametrize("train", TRAININGS.values(), ids=TRAININGS.keys())
+@pytest.mark.parametrize("loss_of", [*WRONG, of_width])
+def test_nothing_asks_for_all_pairs(watch, read, train, loss_of):
+    place = WRONG.get(loss_of, "line of the width")
+    assert unasked(read(train(watch, loss_of))) == [find_line(place, sys.modules[__name__])]
+
+
+@pytest.mark.parametrize("train", [TRAININGS["loop of any size"], fit])
+@pytest.mark.parametrize("loss_of", [of_distances, of_reshaped, of_two_terms])
+def test_all_pairs_are_asked_for_or_do_no_harm(watch, read, train, loss_of):
+    recording = read(train(watch, loss_of))
+    assert lines(recording) != []
+    assert unasked(recording) == []
 
 
 @pytest.mark.parametrize("train", [TRAININGS["loop of any size"], fit])

@@ -728,6 +728,7 @@ class MismatchKind(Enum):
     SOFTMAX_OF_ONE = "softmax of one"
     SOFTMAX_OVER_BATCH = "softmax over batch"
     SCORES = "scores"
+    SOFTMAX_OF_MANY = "softmax of many"
 
 
 @dataclass(eq=False)

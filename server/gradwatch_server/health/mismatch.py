@@ -1,10 +1,11 @@
-"""The rule for a last layer that does not fit its loss: a softmax twice, or none, of one unit or over the batch.
+"""The rule for a last layer that does not fit its loss: a softmax twice, none, of one unit, of many labels, of a batch.
 
 That a softmax goes into a loss that takes one is written in the graph. A sigmoid that does is known by its gradient:
 (sigmoid(p) - y) / n of a p between 0 and 1 lies in two narrow ranges, and a loss that takes p for what it is never
 stays in them. Scores that are taken for probabilities are lifted to a bound before their logarithm, in every batch, as
 far as they lie below it. A softmax over one unit is 1, whatever comes in, and one over the batch adds up to 1 over the
-samples.
+samples. A sample with several labels, each of which the loss takes by itself (it has a log(1 - p)), asks for numbers
+that add up to more than 1.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ ROUNDING: Final = 1e-6
 """A softmax over one unit gives 0.9999999 on some processors."""
 BOUND_LIMIT: Final = 1e-3
 """A bound below a logarithm that keeps probabilities from 0 is no larger."""
+LABELS_MIN: Final = 1.25
+"""Labels of a sample, on the average, from which on it has several: smoothing adds none."""
+OF_TWO: Final = 1e-3
+"""Labels of 0 and 1 have a variance of p (1 - p)."""
 REACH_LIMIT: Final = 12.0
 """From the least score to the largest: a softmax or sigmoid of such scores comes down to no bound (e^-12 is 6e-6)."""
 
@@ -60,6 +65,7 @@ class MismatchRule:
         bounded = [one for one in outside if one.is_held and 0 < (one.input_constant or 0) <= BOUND_LIMIT]
         is_score = self._output >= 0 and self._function in (None, "linear")
         self._logarithm = bounded[0] if bounded and is_score else None
+        self._is_by_element = any(one.type == "Log" and one.is_from_one for one in own)
         self._targets = table.entering("target")
         self._streaks: dict[MismatchKind, Streaks[Mismatch]] = {kind: Streaks(1) for kind in MismatchKind}
 
@@ -83,11 +89,21 @@ class MismatchRule:
             low, high, size = self._read(block, self._signal, "min", "max", "n_elements")
             is_in = _is_of_sigmoid(low * size) & _is_of_sigmoid(high * size)
             self._step(block, MismatchKind.SIGMOID_TWICE, np.isfinite(low), is_in)
+        elif self._function == "softmax" and self._is_by_element and len(self._targets) == 1:
+            self._look_at_labels(block)
         else:
             if self._logarithm is not None and self._has_labels(block):
                 self._look_at_scores(block, self._logarithm)
             if self._n_units > 1 and self._function in (None, "linear", "softmax"):
                 self._look_at_sums(block)
+
+    def _look_at_labels(self, block: Block) -> None:
+        """Whether the targets are labels, several of a sample, where all that is given for it adds up to 1."""
+        low, high, mean, std, size = self._read(block, self._targets[0], "min", "max", "mean", "std", "n_elements")
+        (given,) = self._read(block, self._output, "n_elements")
+        is_label = (low >= 0) & (high <= 1) & (np.abs(np.square(std) - mean * (1 - mean)) <= OF_TWO)
+        is_in = is_label & (size == given) & (mean * self._n_units >= LABELS_MIN)
+        self._step(block, MismatchKind.SOFTMAX_OF_MANY, np.isfinite(mean) & np.isfinite(given), np.asarray(is_in))
 
     def _look_at_sums(self, block: Block) -> None:
         """Whether what is given adds up to 1 over the samples of a batch, and not over the units."""

@@ -43,6 +43,10 @@ probability = tf.keras.layers.Dense(1, activation="sigmoid")(h)
 ZEROS_CODE: Final = """\
 layer = tf.keras.layers.Dense(units, activation="relu")  # without kernel_initializer: the default is random"""
 
+ZERO_START_CODE: Final = """\
+table = tf.keras.layers.Embedding(n, rank)               # without embeddings_initializer="zeros"
+layer = tf.keras.layers.Dense(units)                     # without kernel_initializer="zeros"
+"""
 FACTOR_CODE: Final = """\
 gate = self.add_weight(shape=(), initializer="zeros")                       # the branch begins as nothing, and learns
 outer = tf.keras.layers.Dense(width)                                        # so this must not be zeros as well"""
@@ -284,14 +288,14 @@ def advise_zero(
         output: the range of what the last layer gives, where no kernel has a gradient and the loss does not depend on
             that output.
         is_softmax_of_one: whether no kernel has a gradient, and the last layer puts a softmax on one number.
-        factors: variables, kernels among them, that began with nothing but zeros and never moved: several, or none.
+        factors: variables, kernels among them, that began with nothing but zeros and never moved.
     """
     if cancelled is not None:
         return [_advise_cancelled(cancelled)]
     if is_softmax_of_one:
         return [_advise_softmax_of_one()]
     if factors:
-        return [_advise_zero_factors(factors)]
+        return [_advise_zero_factors(factors) if len(factors) > 1 else _advise_zero_start(factors[0])]
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
     is_lost = is_everything or live_size < FLOAT16_SMALL
@@ -368,6 +372,18 @@ def _advise_zero_factors(names: list[str]) -> Hypothesis:
     )
 
 
+def _advise_zero_start(name: str) -> Hypothesis:
+    return Hypothesis(
+        f"{name} began at exactly 0",
+        0.85,
+        "What it gives is 0 in all places, and has no slope there: it is multiplied with itself, as factors of pairs "
+        "are, or with something else that is 0, or goes into a relu. So it stays 0 for ever, and the rest of the model "
+        "learns without it.",
+        "Draw it at random, which is the default: zeros are for biases, and for the last factor of a product.",
+        ZERO_START_CODE,
+    )
+
+
 def advise_missing_logits(confidence: float, why: str) -> Hypothesis:
     """The cause of scores that a loss takes for probabilities."""
     return Hypothesis(
@@ -406,12 +422,14 @@ def _advise_flat_loss(low: float, high: float) -> list[Hypothesis]:
 def _advise_cancelled(layer: str) -> Hypothesis:
     return Hypothesis(
         f"What comes after {layer} is always the same, whatever {layer} gives: a softmax or a normalisation over an "
-        "axis of length one",
+        "axis of length one, or an attention that its mask leaves with items that are all alike",
         0.85,
         "A softmax over one number is always 1, and one number less its own mean is always 0: each item gets the same "
-        "weight, however it scores. The gradient cancels out on its way back, all but rounding errors at most.",
+        "weight, however it scores. Where a mask leaves nothing but padding, or a single item, the weights may differ "
+        "and what they weigh does not. The gradient cancels out on its way back, all but rounding errors at most.",
         f"Print the shape of what {layer} gives: the softmax, norm or mean after it must go over the axis of the "
-        "items, not over their one score.",
+        "items, not over their one score. If it is an attention, print its mask: in Keras True is what to look at, in "
+        "other libraries what to leave out.",
         SOFTMAX_AXIS_CODE,
     )
 

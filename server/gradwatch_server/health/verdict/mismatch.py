@@ -24,6 +24,9 @@ loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)
 ONE_CODE: Final = """\
 output = tf.keras.layers.Dense(1, activation="sigmoid")(x)                  # one number for two classes
 loss = tf.keras.losses.BinaryCrossentropy()"""
+MANY_CODE: Final = """\
+output = tf.keras.layers.Dense(n_labels, activation="sigmoid")(x)           # each label by itself
+loss = tf.keras.losses.BinaryCrossentropy()"""
 AXIS_CODE: Final = """\
 probabilities = tf.nn.softmax(scores, axis=-1)                              # over the classes of each sample
 output = tf.keras.layers.Dense(n_classes, activation="softmax")(x)          # the same"""
@@ -50,6 +53,8 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         told = _tell_softmax_of_one(layer)
     elif lead.kind is MismatchKind.SOFTMAX_OVER_BATCH:
         told = _tell_softmax_over_batch(layer)
+    elif lead.kind is MismatchKind.SOFTMAX_OF_MANY:
+        told = _tell_softmax_of_many(layer)
     else:
         told = _tell_scores(lead, layer, n_classes)
     title, summary, hypothesis = told
@@ -155,6 +160,24 @@ def _tell_softmax_over_batch(layer: str) -> tuple[str, str, Hypothesis]:
             "beside it: a batch of another size or order has other predictions, and a single sample has 1 throughout.",
             "Take the softmax over the last axis, which is what it does where no axis is given.",
             AXIS_CODE,
+        ),
+    )
+
+
+def _tell_softmax_of_many(layer: str) -> tuple[str, str, Hypothesis]:
+    return (
+        f"A sample has several labels, and {layer} shares 1 out among all of them: a softmax",
+        (
+            "The targets are labels of 0 and 1, several of a sample. The loss takes each label by itself; what "
+            f"{layer} gives for all labels of a sample adds up to 1."
+        ),
+        Hypothesis(
+            "A softmax where a sigmoid is meant",
+            0.95,
+            "Two labels of a sample can have 0.5 each at the most, three a third: no more than one of them is ever "
+            "found likely, and what is learned of one is taken from the others.",
+            "Use a sigmoid, which asks for each label by itself.",
+            MANY_CODE,
         ),
     )
 

@@ -202,10 +202,9 @@ def _is_cut_off(table: TensorTable, positions: tuple[int, ...]) -> bool:
 
 
 def _zero_factors(lead: Zero, table: TensorTable) -> list[str]:
-    """Variables that hold nothing but zeros since the start, if they are several and some are among those without."""
+    """Variables that hold nothing but zeros since the start, if some are among those without a gradient."""
     names = [table.name_gradient(position) for position in lead.zero_weights]
-    is_among = any(position in lead.positions for position in lead.zero_weights)
-    return names if len(names) > 1 and is_among else []
+    return names if any(position in lead.positions for position in lead.zero_weights) else []
 
 
 def _say_dead(layer: str) -> str:

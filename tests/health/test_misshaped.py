@@ -1,0 +1,71 @@
+"""Slips of shape that a step shows are told, where training agrees; what follows of them is not told beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.health.streams import Run, dense
+
+N = 240
+SOURCE = {"file": "train.py", "line": 7, "code": "error = y - mean"}
+CROSSING = {"type": "Sub", "name": "sub", "source": SOURCE, "unasked": True}
+RESHAPE = {
+    "name": "reshape/Reshape",
+    "layer": "model/reshape",
+    "source": None,
+    "input_shape": [-1, 6, 160],
+    "output_shape": [-1, 160, 6],
+}
+LEVEL, FALLING = np.full(N, 2.0), 2.0 * np.exp(-np.arange(N) / 30)
+
+
+def run_of(loss: np.ndarray = LEVEL, **setup: Any) -> Run:
+    run = Run(dense(4), n_steps=N, layers=[("dense", 32, "relu"), ("out", 1, None)], **setup)
+    return run.set_loss(loss)
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_a_column_that_meets_a_vector(batch: int) -> None:
+    (found,) = run_of(broadcasts=[CROSSING]).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
+    assert found.title == "A column and a vector make a table of all pairs on the way to the loss (train.py:7)"
+    assert found.source is not None
+    assert found.source["line"] == 7
+    assert found.hypotheses[0].cause == "A broadcast of [n, 1] with [n] makes [n, n] (train.py:7)"
+
+
+def test_a_reshape_that_exchanges_axes() -> None:
+    (found,) = run_of(reshapes=[RESHAPE]).feed().findings()
+    assert (found.kind, found.layer) == ("loss_plateau", "model/reshape")
+    assert found.title == "A reshape in model/reshape makes [n, 160, 6] of [n, 6, 160]: that exchanges no axes"
+    assert "tf.keras.layers.Permute((2, 1))" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(
+    ("loss", "setup"),
+    [
+        pytest.param(LEVEL, {"broadcasts": [{**CROSSING, "unasked": False}]}, id="all pairs are asked for"),
+        pytest.param(FALLING, {"reshapes": [RESHAPE]}, id="it learns"),
+        pytest.param(LEVEL, {}, id="no slip"),
+    ],
+)
+def test_is_silent(loss: np.ndarray, setup: dict[str, Any]) -> None:
+    assert run_of(loss, **setup).feed().findings() == []
+
+
+def test_a_few_steps_say_nothing() -> None:
+    run = run_of(broadcasts=[CROSSING])
+    engine = run.announce(type(run.feed())())
+    run.feed_slice(engine, slice(0, 19))
+    assert engine.findings() == []
+    run.feed_slice(engine, slice(19, 40))
+    assert len(engine.findings()) == 1
+
+
+def test_an_axis_of_three() -> None:
+    slip = RESHAPE | {"input_shape": [-1, 28, 30, 3], "output_shape": [-1, 3, 28, 30]}
+    (found,) = run_of(reshapes=[slip]).feed().findings()
+    assert "tf.transpose(x, (0, 3, 1, 2))" in found.hypotheses[0].code

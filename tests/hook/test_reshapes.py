@@ -1,0 +1,99 @@
+"""Reshapes that give a tensor's axes another order: told with their layer, line and shapes; other reshapes are not."""
+
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, find_line
+
+X = np.random.default_rng(0).normal(size=(256, 6, 20)).astype(np.float32)
+Y = np.random.default_rng(1).normal(size=(256, 1)).astype(np.float32)
+
+
+def turned(x):
+    return tf.reshape(x, (-1, 20, 6))  # turned
+
+
+def turned_by_shape(x):
+    return tf.reshape(x, (tf.shape(x)[0], 20, 6))  # turned_by_shape
+
+
+def turned_image(x):
+    image = tf.reshape(x, (-1, 4, 5, 6))
+    turned = tf.reshape(image, (-1, 6, 4, 5))  # turned_image
+    return tf.reshape(turned, (-1, 20, 6))
+
+
+def folded(x):
+    return tf.reshape(x, (-1, 12, 10))
+
+
+def flat_between(x):
+    return tf.reshape(tf.reshape(x, (-1, 120)), (-1, 20, 6))
+
+
+def with_an_axis(x):
+    return tf.reshape(tf.reshape(x, (-1, 6, 1, 20)), (-1, 6, 20))
+
+
+TURNS = [turned, turned_by_shape, turned_image]
+PLAIN = {
+    "permuted": lambda: layers.Permute((2, 1)),
+    "folded": lambda: layers.Lambda(folded),
+    "flat between": lambda: layers.Lambda(flat_between),
+    "an axis of one": lambda: layers.Lambda(with_an_axis),
+    "norm of groups": lambda: layers.GroupNormalization(groups=5),
+    "separable": lambda: layers.SeparableConv1D(6, 3, padding="same"),
+    "recurrent": lambda: layers.LSTM(6, return_sequences=True),
+}
+
+
+def fit(watch, between, **options):
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((6, 20))
+    hidden = layers.Conv1D(4, 3, name="conv")(between(inputs))
+    model = keras.Model(inputs, layers.Dense(1, name="out")(layers.Flatten()(hidden)))
+    model.compile(optimizer=keras.optimizers.SGD(1e-4), loss="mse", **options)
+    watched = watch(model)
+    model.fit(X, Y, batch_size=16, epochs=8, verbose=0)
+    return watched
+
+
+def found_in(recording):
+    return [one for table in recording.tables.values() for one in table["reshapes"]]
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_the_line_is_named(watch, read, turn):
+    (found,) = found_in(read(fit(watch, layers.Lambda(turn))))
+    assert found["source"]["line"] == find_line(turn.__name__, sys.modules[__name__])
+    assert found["output_shape"] in ([-1, 20, 6], [-1, 6, 4, 5])
+
+
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}, {"run_eagerly": True}], ids=["fit", "jit", "eagerly"])
+def test_a_layer_that_reshapes_is_told(watch, read, options):
+    recording = read(fit(watch, layers.Reshape((20, 6)), **options))
+    told = [one for one in diagnose(recording).findings() if "exchanges no axes" in one.title]
+    if "run_eagerly" in options:
+        assert (found_in(recording), told) == ([], [])
+        return
+    (found,) = found_in(recording)
+    assert (found["input_shape"], found["output_shape"]) == ([-1, 6, 20], [-1, 20, 6])
+    (finding,) = told
+    assert (finding.kind, finding.severity, finding.first_step) == ("loss_plateau", "warning", 0)
+    assert "makes [n, 20, 6] of [n, 6, 20]" in finding.title
+    assert "tf.transpose(x, (0, 2, 1))" in finding.hypotheses[0].code
+
+
+@pytest.mark.parametrize("between", PLAIN.values(), ids=PLAIN)
+def test_other_reshapes_are_not(watch, read, between):
+    assert found_in(read(fit(watch, between()))) == []
+
+
+def test_attention_that_swaps_its_heads_by_itself(watch, read):
+    attention = layers.MultiHeadAttention(2, 4)
+    assert found_in(read(fit(watch, lambda x: attention(x, x)))) == []
