@@ -338,12 +338,12 @@ def find_reshapes(gradients: Sequence[Any], loss: Tensor | None, layer_paths: Se
 
     Returns:
         Name, layer, source line and both shapes of each, the first `RESHAPES_MAX` in the order in which they run. The
-        batch's axis, of unknown length, is -1.
+        batch's axis is -1.
     """
     found: list[dict[str, Any]] = []
     for op in sorted(_find_all(gradients, loss).values(), key=_place):
         if op.type == "Reshape" and not _is_gradient(op) and _turns(op) and _is_own_reshape(op):
-            shapes = [[-1 if n is None else n for n in one.shape] for one in (op.inputs[0], op.outputs[0])]
+            shapes = [[-1, *one.shape[1:]] for one in (op.inputs[0], op.outputs[0])]
             one: dict[str, Any] = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
             one |= {"input_shape": shapes[0], "output_shape": shapes[1]}
             if one not in [{key: known[key] for key in one} for known in found]:
