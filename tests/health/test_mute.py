@@ -54,6 +54,21 @@ def test_a_layer_before_the_first_kernel_that_gives_zeros_comes_first(batch: int
     assert causes(silence(run(), 0, rows=slice(2, None)), batch) == plain  # what training came to
 
 
+def level(sick: Run, *, reach: float) -> Run:
+    """The third layer gives numbers of this size at first, where the one before it gives some of size 1."""
+    columns = sick.columns("activation")
+    size = np.sqrt(sick.statistics[0, columns, COLUMN["n_elements"]])
+    sick.statistics[0, columns, COLUMN["norm"]] = size * np.array([1.0, 1.0, reach, reach])
+    return sick
+
+
+def test_rounding_errors_after_a_layer_of_the_usual_size_come_first() -> None:
+    found = causes(level(run(), reach=4e-8))
+    assert found[0] == "dense_1 takes the mean of what dense_0 has just made to have a mean of 0"
+    for other in (0.0, 1e-6, 0.1):  # a kernel that begins at 0, a scale that is meant, any other
+        assert not any("has just made" in cause for cause in causes(level(run(), reach=other)))
+
+
 def test_a_layer_that_is_the_same_by_design_is_refuted_by_what_comes_after() -> None:
     sick = run()
     sick.statistics[:, sick.columns("activation"), COLUMN["cosine_distance"]] = [0.0, 0.4, 0.4, 0.4]

@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 from gradwatch.traced import find_outdated, find_traced
+from gradwatch_server.health.outdated import CONFIRM_ROWS
 from tests.hook.diagnosis import diagnose, find_line
 
 X = np.random.default_rng(0).normal(size=(256, 4)).astype(np.float32)
@@ -77,7 +78,7 @@ def with_beta_in_words_only(model, x, y):
     return mean_square(model, x, y)
 
 
-def train(watch, loss_of, between=None, **options):
+def train(watch, loss_of, between=None, n_steps=N_STEPS, **options):
     """A loop of the user's own; ``between`` is called with the step's number before each."""
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
@@ -92,7 +93,7 @@ def train(watch, loss_of, between=None, **options):
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return loss
 
-    for number in range(N_STEPS):
+    for number in range(n_steps):
         at = number * 32 % 256
         step(X[at : at + 32], Y[at : at + 32], *([] if between is None else [between(number)]))
         time.sleep(0.01)  # rows are read every 100 ms, and say what holds then
@@ -133,7 +134,7 @@ def test_what_is_well(watch, read, loss_of):
 
 
 def test_a_step_that_is_traced_each_time_draws_each_time(watch, read):
-    assert told(read(train(watch, with_draw, between=lambda number: number))) == []
+    assert told(read(train(watch, with_draw, between=lambda number: number, n_steps=CONFIRM_ROWS + 5))) == []
 
 
 @pytest.mark.parametrize("loss_of", [with_beta, with_branch])

@@ -20,6 +20,10 @@ __all__ = ["Mute", "Start", "read_kernels"]
 
 SAME_DISTANCE: Final = 1e-6
 """Mean cosine distance between samples of which rounding makes the most."""
+ROUNDING: Final = 3e-7
+"""Of what goes in: less than that comes out where numbers cancel to the last digit. A scale of 1e-6 is meant."""
+FELT: Final = 0.01
+"""The least and, by its inverse, the largest root mean square of a layer that is neither faint nor out of scale."""
 SAMPLES_MIN: Final = 4
 """Samples in a batch, to be called all alike."""
 MUTE_ROWS: Final = 2
@@ -61,6 +65,8 @@ class Start:
         shrunk: the least variance of any layer's output over that of the first layer's, or over 1 where that is less:
             what was far out of scale may well shrink; NaN while not looked at.
         mute: the layer behind which nothing was left of the sample, in the first rows; None for none.
+        levelled: the first layer that gave rounding errors alone, where the one before it did not, and that one; None
+            for none.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
     """
 
@@ -74,6 +80,7 @@ class Start:
     kernel_norm: float = float("nan")
     shrunk: float = float("nan")
     mute: Mute | None = None
+    levelled: tuple[str, str] | None = None
     has_lone_norm: bool = False
     _n_looked: int = 0
 
@@ -115,6 +122,7 @@ class Start:
         if self._n_looked == 0:
             self._compare(block, row, table)
             self.has_lone_norm = _has_lone_norm(block, row, table)
+            self.levelled = _find_levelled(block, row, table)
         found = self._find_mute(block, row, table)
         self.mute = found if self._n_looked == 0 or found == self.mute else None
         self._n_looked += 1
@@ -135,6 +143,16 @@ class Start:
         if not is_state and column not in table.prepared:
             return None
         return Mute(layer, (table.shapes[column] or (0,))[-1], is_zero, is_state)
+
+
+def _find_levelled(block: Block, row: int, table: TensorTable) -> tuple[str, str] | None:
+    columns = table.activation
+    norm, size = (block.statistics[row, columns, COLUMN[name]].astype(np.float64) for name in ("norm", "n_elements"))
+    reach = norm / np.sqrt(np.maximum(size, 1.0))
+    is_so = (reach[1:] > 0) & (reach[1:] <= ROUNDING * reach[:-1]) & (reach[:-1] >= FELT) & (reach[:-1] <= 1 / FELT)
+    for place in np.flatnonzero(is_so)[:1].tolist():
+        return table.layer_of(int(columns[place + 1])), table.layer_of(int(columns[place]))
+    return None
 
 
 def _has_lone_norm(block: Block, row: int, table: TensorTable) -> bool:

@@ -50,9 +50,9 @@ from gradwatch_server.health.finding import WARNING, Finding
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
-from gradwatch_server.health.verdict.advice_misfit import advise_shrunk, advise_summed
+from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_shrunk, advise_summed
 from gradwatch_server.health.verdict.advice_settings import advise_settings
-from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_mute
+from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_levelled, advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
@@ -139,6 +139,8 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         causes += advise_untrained(scene.setup.untrained)
     if isinstance(lead, (Collapsed, Plateau, Unskilled)):
         causes += advise_untracked(scene.setup.untracked)
+    if isinstance(lead, Flat) and lead.is_dead and (layers := _find_twins(scene)):
+        causes = [advise_prior(" and ".join(layers), 0.8), *causes]
     causes += advise_settings(scene)
     broadcast = next(iter(scene.setup.broadcasts), None)
     if isinstance(lead, (Collapsed, Plateau, SharedTarget, Unskilled)) and broadcast is not None:
@@ -151,11 +153,23 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         # Units that get nothing but 0 are dead of it, and of nothing else.
         rest = [] if isinstance(lead, Flat) else causes
         causes = [*mute, *(one for one in rest if one.code != mute[0].code)]
+    if isinstance(lead, (Collapsed, Faint, Fade, Plateau, Unskilled, Vanishing, Zero)):
+        causes = [*advise_levelled(scene.start), *causes]
     if isinstance(lead, (Collapsed, Fade, Plateau, Unskilled, Vanishing)):
         causes += [one for one in advise_shrunk(scene) if one.cause not in {known.cause for known in causes}]
     if causes == list(finding.hypotheses):
         return finding
     return replace(finding, hypotheses=tuple(sorted(causes, key=lambda cause: -cause.confidence)))
+
+
+def _find_twins(scene: Scene) -> list[str]:
+    """Two layers of one width whose outputs shrank to nothing together, as a mean and a variance do under a penalty."""
+    for one in scene.incident.members:
+        if isinstance(one, Faint) and one.table is not None and len(one.columns) > 1:
+            first, second = list(one.columns)[:2]
+            if one.table.shapes[first] == one.table.shapes[second]:
+                return [one.table.layer_of(first), one.table.layer_of(second)]
+    return []
 
 
 def _is_summed(scene: Scene) -> bool:

@@ -44,6 +44,7 @@ __all__ = [
     "advise_dropped",
     "advise_faint",
     "advise_overclipped",
+    "advise_prior",
     "advise_runaway",
     "advise_shrunk",
     "advise_squashed",
@@ -152,20 +153,25 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
             "Lower the penalty until it is a small part of the loss.",
             DECAY_CODE,
         ),
-        Hypothesis(
-            f"A penalty on what {layer} gives outweighs what it is good for",
-            0.3 if is_shrunk or is_thrown or is_far or small else 0.8,
-            "The weights are there still, and the output is not: a term of the loss is smallest where this output is "
-            "0. In a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told "
-            "nothing of the input, and gives the mean.",
-            "Weigh the penalty against the error in the same measure, and raise it slowly.",
-            BETA_CODE,
-        ),
+        advise_prior(layer, 0.3 if is_shrunk or is_thrown or is_far or small else 0.8),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
         *(advise_scale(scene, 0.9) if is_far else []),
         *small,
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_prior(layer: str, confidence: float) -> Hypothesis:
+    """A penalty on what a layer gives, as the cause of its output's shrinking."""
+    return Hypothesis(
+        f"A penalty on what {layer} gives outweighs what it is good for",
+        confidence,
+        "The weights are there still, and the output is not: a term of the loss is smallest where this output is "
+        "0. In a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told "
+        "nothing of the input, and gives the mean.",
+        "Weigh the penalty against the error in the same measure, and raise it slowly.",
+        BETA_CODE,
+    )
 
 
 def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:

@@ -37,6 +37,7 @@ __all__ = [
     "advise_cut",
     "advise_flat",
     "advise_labels",
+    "advise_levelled",
     "advise_mean",
     "advise_mute",
     "advise_plateau",
@@ -682,6 +683,30 @@ def advise_mute(start: Start) -> list[Hypothesis]:
         fix = f"Print what goes into {layer} and what comes out of it, for a few samples."
         code = MUTE_CODE
     return [Hypothesis(f"{layer} gave {what} when training began", 0.9, why, fix, code)]
+
+
+LEVELLED_CODE: Final = """\
+x = tf.keras.layers.GroupNormalization(groups=-1)(x)     # normalise first,
+x = tf.keras.layers.Activation("relu")(x)                # then what bends: the mean of that differs between samples
+x = tf.keras.layers.GlobalAveragePooling1D()(x)"""
+
+
+def advise_levelled(start: Start) -> list[Hypothesis]:
+    """A layer that gave rounding errors alone at the start, as the cause where nothing is learned."""
+    if start.levelled is None:
+        return []
+    layer, previous = start.levelled
+    return [
+        Hypothesis(
+            f"{layer} takes the mean of what {previous} has just made to have a mean of 0",
+            0.9,
+            f"When training began {layer} gave nothing but rounding errors, though what {previous} gave was of the "
+            "usual size: the numbers cancel to the last digit. A normalisation makes the mean of each sample's "
+            "numbers 0, and a pooling or a sum over the same axes then gives that 0 for every sample.",
+            f"Put an activation between the two, or the normalisation after {layer}.",
+            LEVELLED_CODE,
+        )
+    ]
 
 
 SCHEDULE_CODE: Final = """\

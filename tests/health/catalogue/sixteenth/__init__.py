@@ -24,12 +24,7 @@ enter("beetle_photos", "data in order", "dead_units", "loss_plateau", cause=("co
 enter("board_game_factors", "start of zeros", "zero_gradient", cause=("began at exactly 0",))
 enter("board_games", "variables that Keras does not know", "missing_gradient", cause=("does not know",))
 enter("cement_strength", "broadcast", "loss_plateau", cause=("cement_strength.py:",))
-enter(
-    "cloud_patches",
-    "posterior collapse",
-    "dead_units",
-    gap="units of the decoder die of it at step 19, and of these is told",
-)
+enter("cloud_patches", "posterior collapse", "dead_units", cause=("penalty",))
 enter("grocery_basket", "attention to nothing", "zero_gradient", cause=("its mask leaves",))
 enter(
     "harbour_calls",
@@ -37,13 +32,7 @@ enter(
     "loss_plateau",
     gap="the loss falls to 0, as it should; nothing compares the targets with what goes in",
 )
-enter(
-    "heart_murmurs",
-    "normalisation before a mean",
-    "dead_units",
-    "vanishing_gradient",
-    gap="that the pooling takes the mean that a normalisation has just made 0 is not said",
-)
+enter("heart_murmurs", "normalisation before a mean", "vanishing_gradient", "dead_units", cause=("mean of 0",))
 enter("hydrophone_bearing", "reshape for a transposition", "loss_plateau", cause=("axes should change places",))
 enter("mine_cart", "number of the first trace", "loss_plateau", cause=("self.updates",))
 enter("mushroom_traits", "wrong output for the targets", "loss_plateau", cause=("where a sigmoid is meant",))
