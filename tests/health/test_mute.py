@@ -64,7 +64,7 @@ def level(sick: Run, *, reach: float) -> Run:
 
 def test_rounding_errors_after_a_layer_of_the_usual_size_come_first() -> None:
     found = causes(level(run(), reach=4e-8))
-    assert found[0] == "dense_1 takes the mean of what dense_0 has just made to have a mean of 0"
+    assert found == ["dense_1 takes the mean of what dense_0 has just made to have a mean of 0"]
     for other in (0.0, 1e-6, 0.1):  # a kernel that begins at 0, a scale that is meant, any other
         assert not any("has just made" in cause for cause in causes(level(run(), reach=other)))
 

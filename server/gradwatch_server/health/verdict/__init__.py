@@ -154,7 +154,7 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         rest = [] if isinstance(lead, Flat) else causes
         causes = [*mute, *(one for one in rest if one.code != mute[0].code)]
     if isinstance(lead, (Collapsed, Faint, Fade, Plateau, Unskilled, Vanishing, Zero)):
-        causes = [*advise_levelled(scene.start), *causes]
+        causes = advise_levelled(scene.start) or causes  # it is seen; what else would explain it is guessed
     if isinstance(lead, (Collapsed, Fade, Plateau, Unskilled, Vanishing)):
         causes += [one for one in advise_shrunk(scene) if one.cause not in {known.cause for known in causes}]
     if causes == list(finding.hypotheses):
