@@ -13,7 +13,7 @@ from keras import layers
 from tests.health.catalogue.play import Played, play
 
 N, FEATURES, BATCH, N_STEPS = 512, 12, 32, 80
-FORMS = ("fit", "compiled")
+FORMS = ("fit", pytest.param("compiled", marks=pytest.mark.thorough))
 
 
 def data(task: str) -> tuple[np.ndarray, np.ndarray]:
