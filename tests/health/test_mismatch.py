@@ -24,6 +24,8 @@ def data(task: str) -> tuple[np.ndarray, np.ndarray]:
         return x, score.argmax(-1)
     if task == "one-hot":
         return x, np.eye(4, dtype="float32")[score.argmax(-1)]
+    if task == "labels":  # two of a sample, on the average
+        return x, (score > 0).astype("float32")
     return x, (score[:, :1] > 0).astype("float32")
 
 
@@ -92,6 +94,11 @@ def of_one_score(y: Any, scores: Any) -> Any:
     return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(y, scores))
 
 
+def of_each_by_hand(y: Any, p: Any) -> Any:
+    p = tf.clip_by_value(p, 1e-6, 1 - 1e-6)
+    return -tf.reduce_mean(3.0 * y * tf.math.log(p) + (1 - y) * tf.math.log(1 - p))
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("task", "output", "loss_fn", "mismatch", "title"),
@@ -136,6 +143,14 @@ def of_one_score(y: Any, scores: Any) -> Any:
             "label", lambda: dense(1), BINARY(), "scores", "The loss takes the output of out for probabilities",
             id="scores, one label",
         ),
+        pytest.param(
+            "labels", lambda: dense(4, "softmax"), BINARY(), "softmax of many",
+            "A sample has several labels, and out shares 1 out among all of them", id="a softmax for several labels",
+        ),
+        pytest.param(
+            "labels", lambda: dense(4, "softmax"), of_each_by_hand, "softmax of many",
+            "A sample has several labels, and out shares 1 out among all of them", id="several labels, by hand",
+        ),
     ],
 )  # fmt: skip
 def test_what_does_not_fit(form: str, task: str, output: Any, loss_fn: Any, mismatch: str, title: str) -> None:
@@ -167,6 +182,9 @@ def by_hand(y: Any, scores: Any) -> Any:
         pytest.param("label", lambda: dense(1), of_one_score, id="one score, a loss of one's own"),
         pytest.param("one-hot", lambda: dense(4, "softmax"), ONE_HOT(), id="probabilities, one-hot"),
         pytest.param("one-hot", lambda: dense(4), by_hand, id="softmax in the loss"),
+        pytest.param("one-hot", lambda: dense(4, "softmax"), BINARY(), id="one label, each by itself"),
+        pytest.param("labels", lambda: dense(4, "sigmoid"), BINARY(), id="several labels"),
+        pytest.param("labels", lambda: dense(4, "softmax"), ONE_HOT(), id="several labels that are ranked"),
         pytest.param("label", lambda: dense(1), BINARY(from_logits=True), id="one score"),
         pytest.param("label", lambda: dense(1, "sigmoid"), BINARY(), id="one probability"),
         pytest.param("label", lambda: dense(1, "sigmoid"), keras.losses.MeanSquaredError(), id="a square"),

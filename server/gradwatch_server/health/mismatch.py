@@ -65,7 +65,11 @@ class MismatchRule:
         bounded = [one for one in outside if one.is_held and 0 < (one.input_constant or 0) <= BOUND_LIMIT]
         is_score = self._output >= 0 and self._function in (None, "linear")
         self._logarithm = bounded[0] if bounded and is_score else None
-        self._is_by_element = any(one.type == "Log" and one.is_from_one for one in own)
+        # log(1 - p), or the log(1 + exp(-|score|)) of a loss that looks behind the function.
+        of_each = (("Log", "Sub", 1), ("Log1p", "Exp", None))
+        self._is_by_element = any(
+            (one.type, one.input_type, one.input_constant) in of_each for one in own if not one.layer
+        )
         self._targets = table.entering("target")
         self._streaks: dict[MismatchKind, Streaks[Mismatch]] = {kind: Streaks(1) for kind in MismatchKind}
 

@@ -175,7 +175,8 @@ def _tell_softmax_of_many(layer: str) -> tuple[str, str, Hypothesis]:
             "A softmax where a sigmoid is meant",
             0.95,
             "Two labels of a sample can have 0.5 each at the most, three a third: no more than one of them is ever "
-            "found likely, and what is learned of one is taken from the others.",
+            "found likely, and what is learned of one is taken from the others. (Keras' own binary cross-entropy looks "
+            "behind the softmax, so that the loss may fall all the same; what the model predicts is shared out.)",
             "Use a sigmoid, which asks for each label by itself.",
             MANY_CODE,
         ),
