@@ -145,11 +145,11 @@ def of_each_by_hand(y: Any, p: Any) -> Any:
         ),
         pytest.param(
             "labels", lambda: dense(4, "softmax"), BINARY(), "softmax of many",
-            "A sample has several labels, and out shares 1 out among all of them", id="a softmax for several labels",
+            "A sample has several labels, and what out gives", id="a softmax for several labels",
         ),
         pytest.param(
             "labels", lambda: dense(4, "softmax"), of_each_by_hand, "softmax of many",
-            "A sample has several labels, and out shares 1 out among all of them", id="several labels, by hand",
+            "A sample has several labels, and what out gives", id="several labels, by hand",
         ),
     ],
 )  # fmt: skip

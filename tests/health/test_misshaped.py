@@ -40,7 +40,7 @@ def test_a_column_that_meets_a_vector(batch: int) -> None:
 def test_a_reshape_that_exchanges_axes() -> None:
     (found,) = run_of(reshapes=[RESHAPE]).feed().findings()
     assert (found.kind, found.layer) == ("loss_plateau", "model/reshape")
-    assert found.title == "A reshape in model/reshape makes [n, 160, 6] of [n, 6, 160]: that exchanges no axes"
+    assert found.title == "A Reshape layer makes [n, 160, 6] of [n, 6, 160]: that exchanges no axes"
     assert "tf.keras.layers.Permute((2, 1))" in found.hypotheses[0].code
 
 
@@ -66,6 +66,7 @@ def test_a_few_steps_say_nothing() -> None:
 
 
 def test_an_axis_of_three() -> None:
-    slip = RESHAPE | {"input_shape": [-1, 28, 30, 3], "output_shape": [-1, 3, 28, 30]}
+    slip = RESHAPE | {"source": SOURCE, "input_shape": [-1, 28, 30, 3], "output_shape": [-1, 3, 28, 30]}
     (found,) = run_of(reshapes=[slip]).feed().findings()
+    assert found.title.startswith("A reshape (train.py:7) makes [n, 3, 28, 30] of [n, 28, 30, 3]")
     assert "tf.transpose(x, (0, 3, 1, 2))" in found.hypotheses[0].code

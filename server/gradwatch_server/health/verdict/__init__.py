@@ -140,7 +140,7 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     if isinstance(lead, (Collapsed, Plateau, Unskilled)):
         causes += advise_untracked(scene.setup.untracked)
     if isinstance(lead, Flat) and lead.is_dead and (layers := _find_twins(scene)):
-        causes = [advise_prior(" and ".join(layers), 0.8), *causes]
+        causes = [advise_prior(" and ".join(layers), 0.8), *causes[:1]]
     causes += advise_settings(scene)
     broadcast = next(iter(scene.setup.broadcasts), None)
     if isinstance(lead, (Collapsed, Plateau, SharedTarget, Unskilled)) and broadcast is not None:

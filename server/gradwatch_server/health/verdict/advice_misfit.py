@@ -67,8 +67,8 @@ mean, spread = y_train.mean(), y_train.std()
 model.fit(x_train, (y_train - mean) / spread)                   # predictions: mean + spread * model.predict(x)"""
 
 BETA_CODE: Final = """\
-# Penalty and error in the same measure (both summed, or both averaged), and the penalty raised slowly from 0:
-error = tf.reduce_sum(tf.square(x - decoded), axis=-1)
+# Both summed over all numbers of a sample (a mean over pixels makes the penalty hundreds of times too heavy):
+error = tf.reduce_sum(error_of_each_pixel, axis=[1, 2])          # over all axes but the batch's
 kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=-1)
 loss = tf.reduce_mean(error + beta * kl)                         # beta: 0 at first, at most 1"""
 
@@ -169,7 +169,7 @@ def advise_prior(layer: str, confidence: float) -> Hypothesis:
         "The weights are there still, and the output is not: a term of the loss is smallest where this output is "
         "0. In a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told "
         "nothing of the input, and gives the mean.",
-        "Weigh the penalty against the error in the same measure, and raise it slowly.",
+        "Sum both, error and penalty, over a sample before they are added, and raise the penalty slowly.",
         BETA_CODE,
     )
 
@@ -250,7 +250,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
             f"A penalty takes what {layer} makes of the input, and leaves what it gives for any input (its biases). In "
             "a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told nothing of "
             "the input, and gives the mean of all samples.",
-            "Weigh the penalty against the error in the same measure, and raise it slowly.",
+            "Sum both, error and penalty, over a sample before they are added, and raise the penalty slowly.",
             BETA_CODE,
         ),
     ]

@@ -213,9 +213,10 @@ distance = tf.reduce_sum(tf.square(a - b), axis=-1, keepdims=True)      # keeps 
 
 
 ERROR_CODE: Final = """\
-predictions = tf.squeeze(predictions, -1)                # [n, 1] -> [n]; or make the targets [n, 1]: targets[:, None]
-tf.debugging.assert_equal(tf.shape(predictions), tf.shape(targets))
-loss = tf.reduce_mean(tf.square(targets - predictions))"""
+# before anything is subtracted, one of the two; the loss stays as it is:
+targets = targets[:, None]                               # [n] -> [n, 1], as what a layer gives
+predictions = tf.squeeze(predictions, -1)                # or [n, 1] -> [n]
+tf.debugging.assert_equal(tf.shape(predictions), tf.shape(targets))"""
 
 
 def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
@@ -703,7 +704,7 @@ def advise_levelled(start: Start) -> list[Hypothesis]:
             f"When training began {layer} gave nothing but rounding errors, though what {previous} gave was of the "
             "usual size: the numbers cancel to the last digit. A normalisation makes the mean of each sample's "
             "numbers 0, and a pooling or a sum over the same axes then gives that 0 for every sample.",
-            f"Put an activation between the two, or the normalisation after {layer}.",
+            f"Change the order: normalise first, then the activation, then {layer}.",
             LEVELLED_CODE,
         )
     ]

@@ -45,8 +45,7 @@ layer = tf.keras.layers.Dense(units, activation="relu")  # without kernel_initia
 
 ZERO_START_CODE: Final = """\
 table = tf.keras.layers.Embedding(n, rank)               # without embeddings_initializer="zeros"
-layer = tf.keras.layers.Dense(units)                     # without kernel_initializer="zeros"
-"""
+layer = tf.keras.layers.Dense(units)                     # or without kernel_initializer="zeros\""""
 FACTOR_CODE: Final = """\
 gate = self.add_weight(shape=(), initializer="zeros")                       # the branch begins as nothing, and learns
 outer = tf.keras.layers.Dense(width)                                        # so this must not be zeros as well"""
@@ -90,6 +89,10 @@ passed_on = tf.matmul(tf.nn.softmax(-distance / 0.1), codes)"""
 DEAD_CODE: Final = """\
 tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_normal")   # a slope for negative inputs too
 optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
+
+MASK_CODE: Final = """\
+mask = tf.not_equal(ids, 0)[:, None, :]                   # True: look at it; 0 is the padding
+x = attention(query, value, attention_mask=mask)"""
 
 SOFTMAX_AXIS_CODE: Final = """\
 # score: (batch, items, 1). By default a softmax goes over the last axis, in which there is nothing to choose from.
@@ -291,6 +294,9 @@ def advise_zero(
         factors: variables, kernels among them, that began with nothing but zeros and never moved.
     """
     if cancelled is not None:
+        attention, _, part = cancelled.rpartition("/")
+        if attention and part in ("key", "query"):  # as Keras names them
+            return [_advise_attention(attention), replace(_advise_cancelled(cancelled), confidence=0.3)]
         return [_advise_cancelled(cancelled)]
     if is_softmax_of_one:
         return [_advise_softmax_of_one()]
@@ -376,10 +382,11 @@ def _advise_zero_start(name: str) -> Hypothesis:
     return Hypothesis(
         f"{name} began at exactly 0",
         0.85,
-        "What it gives is 0 in all places, and has no slope there: it is multiplied with itself, as factors of pairs "
-        "are, or with something else that is 0, or goes into a relu. So it stays 0 for ever, and the rest of the model "
+        "What it gives is multiplied with itself or with something else that is 0, as factors of pairs are, or goes "
+        "into a relu: at exactly 0 its gradient is 0, and so it stays there for ever, while the rest of the model "
         "learns without it.",
-        "Draw it at random, which is the default: zeros are for biases, and for the last factor of a product.",
+        'Take `initializer="zeros"` away from this one, so that it is drawn at random. Biases and other offsets may '
+        "begin at 0.",
         ZERO_START_CODE,
     )
 
@@ -419,17 +426,26 @@ def _advise_flat_loss(low: float, high: float) -> list[Hypothesis]:
     return [clipped] if is_outside else sorted([clipped, constant], key=lambda hypothesis: -hypothesis.confidence)
 
 
+def _advise_attention(layer: str) -> Hypothesis:
+    return Hypothesis(
+        f"{layer} is left with entries that are all alike: its mask is inverted, or leaves it the padding alone",
+        0.8,
+        "Neither what it asks for nor what it compares that with makes a difference: however the weights are shared "
+        "out, they weigh the same values. So it is where the mask lets only padding through, or a single entry.",
+        "Print the mask beside the entries, for one sample. In Keras True means: look at it.",
+        MASK_CODE,
+    )
+
+
 def _advise_cancelled(layer: str) -> Hypothesis:
     return Hypothesis(
         f"What comes after {layer} is always the same, whatever {layer} gives: a softmax or a normalisation over an "
-        "axis of length one, or an attention that its mask leaves with items that are all alike",
+        "axis of length one",
         0.85,
         "A softmax over one number is always 1, and one number less its own mean is always 0: each item gets the same "
-        "weight, however it scores. Where a mask leaves nothing but padding, or a single item, the weights may differ "
-        "and what they weigh does not. The gradient cancels out on its way back, all but rounding errors at most.",
+        "weight, however it scores. The gradient cancels out on its way back, all but rounding errors at most.",
         f"Print the shape of what {layer} gives: the softmax, norm or mean after it must go over the axis of the "
-        "items, not over their one score. If it is an attention, print its mask: in Keras True is what to look at, in "
-        "other libraries what to leave out.",
+        "items, not over their one score.",
         SOFTMAX_AXIS_CODE,
     )
 

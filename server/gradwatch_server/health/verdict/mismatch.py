@@ -25,8 +25,7 @@ ONE_CODE: Final = """\
 output = tf.keras.layers.Dense(1, activation="sigmoid")(x)                  # one number for two classes
 loss = tf.keras.losses.BinaryCrossentropy()"""
 MANY_CODE: Final = """\
-output = tf.keras.layers.Dense(n_labels, activation="sigmoid")(x)           # each label by itself
-loss = tf.keras.losses.BinaryCrossentropy()"""
+tf.keras.layers.Dense(n_labels, activation="sigmoid")                       # each label by itself"""
 AXIS_CODE: Final = """\
 probabilities = tf.nn.softmax(scores, axis=-1)                              # over the classes of each sample
 output = tf.keras.layers.Dense(n_classes, activation="softmax")(x)          # the same"""
@@ -166,18 +165,18 @@ def _tell_softmax_over_batch(layer: str) -> tuple[str, str, Hypothesis]:
 
 def _tell_softmax_of_many(layer: str) -> tuple[str, str, Hypothesis]:
     return (
-        f"A sample has several labels, and {layer} shares 1 out among all of them: a softmax",
+        f"A sample has several labels, and what {layer} gives for all of them adds up to 1: a softmax",
         (
-            "The targets are labels of 0 and 1, several of a sample. The loss takes each label by itself; what "
-            f"{layer} gives for all labels of a sample adds up to 1."
+            f"The targets are labels of 0 and 1, several of a sample, and the loss takes each by itself. {layer} ends "
+            "in a softmax, which makes them compete."
         ),
         Hypothesis(
             "A softmax where a sigmoid is meant",
             0.95,
-            "Two labels of a sample can have 0.5 each at the most, three a third: no more than one of them is ever "
-            "found likely, and what is learned of one is taken from the others. (Keras' own binary cross-entropy looks "
+            "No two labels of a sample can both be above 0.5: at most one is ever found likely, and what is learned of "
+            "one is taken from the others. (Keras' own binary cross-entropy looks "
             "behind the softmax, so that the loss may fall all the same; what the model predicts is shared out.)",
-            "Use a sigmoid, which asks for each label by itself.",
+            "Use a sigmoid, which asks for each label by itself. The loss may stay.",
             MANY_CODE,
         ),
     )

@@ -13,10 +13,10 @@ from gradwatch_server.health.verdict.scene import Scene, tell
 
 __all__ = ["tell_misshaped"]
 
-TURN_CODE: Final = """\
-x = tf.transpose(x, {axes})                      # axes change places, numbers stay with their row and column
-x = tf.keras.layers.Permute({places})(x)         # the same as a Keras layer, which does not count the batch
-# numpy: x.transpose({axes})"""
+TURN_CODE: Final = "x = tf.transpose(x, {axes})                      # axes change places"
+LAYER_CODE: Final = (
+    "tf.keras.layers.Permute({places})                # in place of Reshape({after}); its axes begin at 1"
+)
 
 
 def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
@@ -39,9 +39,9 @@ def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"A column and a vector make a table of all pairs on the way to the loss ({say_source(source)})",
         (
-            f"In the compiled step `{source['code']}` is given one tensor of shape [n, 1] and one of shape [n], and "
-            "makes [n, n] of them. Neither was given an axis there, as one does to compare all pairs, and more than "
-            "the mean of the table goes into the loss."
+            f"In the compiled step `{source['code']}` takes a tensor of shape [n, 1], such as what a layer with one "
+            "output gives, and one of shape [n], such as targets, and makes [n, n] of them. Nothing in the step asks "
+            "for a comparison of all pairs."
         ),
         advise_crossing(lead.slip),
     )
@@ -49,21 +49,24 @@ def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     before, after = lead.slip["input_shape"], lead.slip["output_shape"]
-    place = f" ({say_source(lead.slip['source'])})" if lead.slip.get("source") else ""
-    by = f"A reshape in {lead.slip['layer']}{place}" if lead.slip.get("layer") else f"A reshape{place}"
+    is_layer = not lead.slip.get("source")
+    place = "" if is_layer else f" ({say_source(lead.slip['source'])})"
+    by = "A Reshape layer" if is_layer else f"A reshape{place}"
     return (
         f"{by} makes {_say(after)} of {_say(before)}: that exchanges no axes",
         (
             f"{by} is given {_say(before)} and makes {_say(after)} of it: the same lengths in another order. A reshape "
-            "reads the numbers row by row and cuts them anew: each new row holds pieces of several old ones."
+            "reads the numbers row by row and cuts them anew; it does not transpose."
         ),
         Hypothesis(
             f"A reshape where axes should change places{place}",
             0.9,
-            f"What stood in one column of {_say(before)} is scattered over rows and columns of {_say(after)}: which "
-            "number belongs to which time, place or channel is lost for everything that comes after it.",
-            "Transpose instead. If the numbers are meant to be cut anew, nothing is wrong here.",
-            TURN_CODE.format(axes=_axes(before, after), places=_axes(before, after)[1:]),
+            f"An axis of {_say(after)} mixes what were two axes of {_say(before)}: numbers of the same time, place or "
+            "channel do not stand together any more.",
+            "Transpose instead, unless the numbers are meant to be cut anew.",
+            (LAYER_CODE if is_layer else TURN_CODE).format(
+                axes=_axes(before, after), places=_axes(before, after)[1:], after=tuple(after[1:])
+            ),
         ),
     )
 

@@ -25,7 +25,7 @@ enter("board_game_factors", "start of zeros", "zero_gradient", cause=("began at 
 enter("board_games", "variables that Keras does not know", "missing_gradient", cause=("does not know",))
 enter("cement_strength", "broadcast", "loss_plateau", cause=("cement_strength.py:",))
 enter("cloud_patches", "posterior collapse", "dead_units", cause=("penalty",))
-enter("grocery_basket", "attention to nothing", "zero_gradient", cause=("its mask leaves",))
+enter("grocery_basket", "attention to nothing", "zero_gradient", cause=("mask is inverted",))
 enter(
     "harbour_calls",
     "target among the inputs",
