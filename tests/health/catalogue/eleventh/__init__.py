@@ -21,7 +21,7 @@ enter("molecule_energy_again", "sqrt(0)", "singular_gradient", operations=("Sqrt
 enter("page_visits", "exp overflow", "nonfinite_activation", operations=("Exp",), layer="sequential/rate")
 enter("product_returns", "where after NaN", "nonfinite_gradient", operations=("RealDiv",), code="tf.where")
 enter("robot_heading", "acos at 1", "singular_gradient", operations=("AcosGrad",), code="tf.acos")
-enter("tank_level", "learning rate too high", "exploding_gradient", cause=("learning rate",))
+enter("tank_level", "learning rate too high", "exploding_gradient", "nonfinite_loss", cause=("learning rate",))
 enter("texture_retrieval", "power of 0", "singular_gradient", operations=("Pow",), code="tf.pow")
 
 enter("bearing_faults_again", "normalisation of one", "dead_units", cause=("input_norm gave 0",))
