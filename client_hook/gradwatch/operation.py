@@ -26,10 +26,9 @@ __all__ = [
     "OPERATIONS_MAX",
     "Operation",
     "describe_operations",
-    "find_broadcasts",
     "find_cuts",
     "find_operations",
-    "find_reshapes",
+    "find_slips",
     "measure",
     "operation_block",
 ]
@@ -128,6 +127,7 @@ RISKS: Final[dict[str, _Risk]] = {
 """Operations with a singular point. ``RsqrtGrad(y)``, ``ReciprocalGrad(y)`` take the *output* y, large there."""
 
 EXPONENT_MAX: Final = 700.0
+"""Of a power of e that a float of Python's holds."""
 _CONSTANT_PLACES: Final = {"Add": (1, 0), "AddV2": (1, 0), "Maximum": (1, 0), "Minimum": (1, 0), "Sub": (0,)}
 """Operations with a constant that tells how near their result can come to something, and among which inputs it is."""
 
@@ -248,11 +248,13 @@ _ELEMENTWISE: Final = frozenset(
         "Xlogy",
     }
 )
-BROADCASTS_MAX: Final = 4
+SLIPS_MAX: Final = 4
 
 
-def find_broadcasts(gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Where the user's own code, outside of layers, makes ``[n, n]`` of ``[n, 1]`` and ``[n]`` on the way to the loss.
+def find_slips(
+    gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """Where shapes slip on the way to the loss, as the fields ``broadcasts`` and ``reshapes`` of ``tensors`` have it.
 
     Args:
         gradients: as `find_operations` takes them.
@@ -260,21 +262,39 @@ def find_broadcasts(gradients: Sequence[Any], loss: Tensor | None, layer_paths: 
         layer_paths: the Keras paths of the watched models' layers.
 
     Returns:
-        Type, name and source line of each, the first `BROADCASTS_MAX` in the order in which they run. Those of which
-        the column was made by adding an axis there and then are left out: that is how one asks for all pairs. Where
-        nothing else asks for them either, and more than a mean of all is taken, ``unasked`` is True.
+        In the order in which they run, the first `SLIPS_MAX` of each. Broadcasts: type, name and source line of the
+        user's own operations, outside of layers, that make ``[n, n]`` of ``[n, 1]`` and ``[n]``. Those of which the
+        column was made by adding an axis there and then are left out: that is how one asks for all pairs. Where nothing
+        else asks for them either, and more than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer,
+        source line and both shapes of the user's own, or of a `Reshape` of theirs, that give a tensor the same axes in
+        another order; the batch's axis is -1.
     """
-    found: list[dict[str, Any]] = []
     way = _find_all(gradients, loss)
-    for op in sorted(filter(_crosses, way.values()), key=_place):
-        if _is_gradient(op) or layer_of(op.name, layer_paths):
-            continue
-        if (source := source_of(op)) is not None and source not in [one["source"] for one in found]:
+    forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
+    return {"broadcasts": _broadcasts_in(forward, way, layer_paths), "reshapes": _reshapes_in(forward, layer_paths)}
+
+
+def _broadcasts_in(forward: Sequence[Any], way: Mapping[int, Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for op in filter(_crosses, forward):
+        source = None if layer_of(op.name, layer_paths) else source_of(op)
+        if source is not None and source not in [one["source"] for one in found]:
             vector, column = _by_rank(op)
             is_asked = _made_by(vector) is _made_by(column) or not _is_plain_column(column, layer_paths)
             unasked = {} if is_asked or _is_averaged(op, way) else {"unasked": True}
             found.append({"type": op.type, "name": op.name, "source": source, **unasked})
-    return found[:BROADCASTS_MAX]
+    return found[:SLIPS_MAX]
+
+
+def _reshapes_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for op in forward:
+        if op.type == "Reshape" and _turns(op) and _is_own_reshape(op):
+            before, after = ([-1, *one.shape[1:]] for one in (op.inputs[0], op.outputs[0]))
+            place = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
+            one = {**place, "input_shape": before, "output_shape": after}
+            found.setdefault(repr(one), {"name": op.name, **one})
+    return list(found.values())[:SLIPS_MAX]
 
 
 def _by_rank(op: Any) -> list[Tensor]:
@@ -323,32 +343,6 @@ def _is_averaged(op: Any, way: Mapping[int, Any], depth: int = 8) -> bool:
     users = [one for one in op.outputs[0].consumers() if id(one) in way and not _is_gradient(one)]
     users = [one for one in users if one.type not in _SHAPES]
     return bool(users) and all(one.type == "Mean" or _is_averaged(one, way, depth - 1) for one in users)
-
-
-RESHAPES_MAX: Final = 4
-
-
-def find_reshapes(gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Where the user's own code, or a `Reshape` of theirs, gives a tensor the same axes in another order.
-
-    Args:
-        gradients: as `find_operations` takes them.
-        loss: likewise.
-        layer_paths: the Keras paths of the watched models' layers.
-
-    Returns:
-        Name, layer, source line and both shapes of each, the first `RESHAPES_MAX` in the order in which they run. The
-        batch's axis is -1.
-    """
-    found: list[dict[str, Any]] = []
-    for op in sorted(_find_all(gradients, loss).values(), key=_place):
-        if op.type == "Reshape" and not _is_gradient(op) and _turns(op) and _is_own_reshape(op):
-            shapes = [[-1, *one.shape[1:]] for one in (op.inputs[0], op.outputs[0])]
-            one: dict[str, Any] = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
-            one |= {"input_shape": shapes[0], "output_shape": shapes[1]}
-            if one not in [{key: known[key] for key in one} for known in found]:
-                found.append({"name": op.name, **one})
-    return found[:RESHAPES_MAX]
 
 
 def _turns(op: Any) -> bool:

@@ -53,10 +53,9 @@ from gradwatch.layer import LayerProbe
 from gradwatch.operation import (
     Operation,
     describe_operations,
-    find_broadcasts,
     find_cuts,
     find_operations,
-    find_reshapes,
+    find_slips,
 )
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.plan import Control, Plan
@@ -806,9 +805,8 @@ class Watch:
             paths = layer_paths(self._models)
             missing = {int(resource_of(one).handle._id) for one in found if id(one) not in reached}
             return {
-                "broadcasts": find_broadcasts(gradients, loss, paths),
+                **find_slips(gradients, loss, paths),
                 "cuts": find_cuts(missing, loss, paths),
-                "reshapes": find_reshapes(gradients, loss, paths),
             }
         except Exception as error:  # the boundary
             self._fail("looking for broadcasts, cuts and reshapes", error)

@@ -110,12 +110,13 @@ def _look_into(pending: list[_Bound]) -> list[Traced]:
     """What is drawn and read by those of some functions that are the user's, and by what these call."""
     seen: set[tuple[int, int]] = set()
     traced: list[Traced] = []
+    files = _users_files()
     while pending and len(seen) < FUNCTIONS_MAX:
         bound = pending.pop(0)
         key = id(bound.function.__code__), id(bound.owner)
         if key not in seen and is_users(bound.function.__code__.co_filename):
             seen.add(key)
-            for one in _Body(bound).find():
+            for one in _Body(bound, files).find():
                 if isinstance(one, Traced):
                     traced.append(one)
                 else:
@@ -218,11 +219,11 @@ def _held(given: Any, *names: str) -> Any:
 class _Body:
     """The code of one function, with what its names mean; it keeps neither the function nor what that belongs to."""
 
-    def __init__(self, bound: _Bound) -> None:
+    def __init__(self, bound: _Bound, files: Sequence[str]) -> None:
         code = bound.function.__code__
         self._function = weakref.ref(bound.function)
         self._owner = _weakly(bound.owner)
-        self._file = code.co_filename
+        self._file, self._files = code.co_filename, files
         self._node = _definitions(self._file).get((code.co_name, code.co_firstlineno))
         first = code.co_varnames[:1] if code.co_argcount else ()
         self._self = first[0] if first and bound.owner is not None else None
@@ -283,10 +284,17 @@ class _Body:
 
     def _read(self, node: ast.Name | ast.Attribute) -> Iterator[Traced]:
         value = _as_number(self._resolve(node))
-        name = node.attr if isinstance(node, ast.Attribute) else node.id
-        if value is not None and (place := _changed_at(self._file, name, isinstance(node, ast.Attribute))) is not None:
+        if value is not None and (place := self._changed_at(node)) is not None:
             traced = self._traced(node, value, lambda: self._resolve(node))
             yield traced._replace(changed_at=source_at([place]))
+
+    def _changed_at(self, node: ast.Name | ast.Attribute) -> tuple[str, int] | None:
+        """Where it is set last: in the same file, or an attribute in any other of the user's."""
+        if isinstance(node, ast.Attribute):
+            places = [(self._file, node.attr), *((file, f".{node.attr}") for file in self._files)]
+        else:
+            places = [(self._file, node.id)]
+        return next(((file, _changes(file)[name]) for file, name in places if name in _changes(file)), None)
 
     def _traced(self, node: ast.expr, value: float | None, read: Callable[[], Any] | None) -> Traced:
         source = source_at([(self._file, node.lineno)])
@@ -397,14 +405,6 @@ def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambd
         elif isinstance(node, ast.FunctionDef):
             found[node.name, min([node.lineno, *(one.lineno for one in node.decorator_list)])] = node
     return found
-
-
-def _changed_at(file: str, name: str, is_attribute: bool) -> tuple[str, int] | None:
-    """Where a name of a file is set last: in that file, or an attribute in any other of the user's."""
-    if name in _changes(file):
-        return file, _changes(file)[name]
-    files = _users_files() if is_attribute else []
-    return next(((other, _changes(other)[f".{name}"]) for other in files if f".{name}" in _changes(other)), None)
 
 
 def _users_files() -> list[str]:

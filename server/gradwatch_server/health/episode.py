@@ -756,11 +756,14 @@ class Misshaped(Episode):
 
     Attributes:
         slip: the entry of `Setup.broadcasts` or `Setup.reshapes`.
-        is_reshape: which of these it is.
     """
 
     slip: Mapping[str, Any] = field(default_factory=dict)
-    is_reshape: bool = False
+
+    @property
+    def is_reshape(self) -> bool:
+        """Which of the two it is."""
+        return "output_shape" in self.slip
 
 
 @dataclass(eq=False)

@@ -66,9 +66,10 @@ class MismatchRule:
         is_score = self._output >= 0 and self._function in (None, "linear")
         self._logarithm = bounded[0] if bounded and is_score else None
         # log(1 - p), or the log(1 + exp(-|score|)) of a loss that looks behind the function.
-        of_each = (("Log", "Sub", 1), ("Log1p", "Exp", None))
         self._is_by_element = any(
-            (one.type, one.input_type, one.input_constant) in of_each for one in own if not one.layer
+            one.is_from_one if one.type == "Log" else (one.type, one.input_type) == ("Log1p", "Exp")
+            for one in own
+            if not one.layer
         )
         self._targets = table.entering("target")
         self._streaks: dict[MismatchKind, Streaks[Mismatch]] = {kind: Streaks(1) for kind in MismatchKind}

@@ -32,26 +32,26 @@ class MisshapedRule:
     def __init__(self, stream: int, setup: Setup) -> None:
         self._stream = stream
         crossings = [one for one in setup.broadcasts if one.get("unasked")]
-        self._slips: list[tuple[Mapping[str, Any], bool]] = [
-            *((one, False) for one in crossings[:1]),
-            *((one, True) for one in setup.reshapes[:1]),
+        self._waiting: list[tuple[Mapping[str, Any], int]] = [
+            *((one, 0) for one in crossings[:1]),
+            *((one, RESHAPE_STEPS) for one in setup.reshapes[:1]),
         ]
+        """Slips that are not told yet, and after how many steps they are."""
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misshaped] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows."""
-        for step in block.steps.tolist() if self._slips or self.episodes else ():
+        for step in block.steps.tolist() if self._waiting or self.episodes else ():
             if self._n_rows == 0:
                 self._first_step = step
             self._n_rows += 1
             for episode in self.episodes:
                 episode.last_step, episode.n_rows = step, self._n_rows
-            for slip, is_reshape in list(self._slips):
-                n_steps = RESHAPE_STEPS if is_reshape else 0
+            for slip, n_steps in list(self._waiting):
                 if self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
-                    self._slips.remove((slip, is_reshape))
+                    self._waiting.remove((slip, n_steps))
                     self.episodes.append(
                         Misshaped(
                             stream=self._stream,
@@ -61,6 +61,5 @@ class MisshapedRule:
                             n_rows=self._n_rows,
                             known_step=step,
                             slip=slip,
-                            is_reshape=is_reshape,
                         )
                     )
