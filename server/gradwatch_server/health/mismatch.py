@@ -22,6 +22,7 @@ from gradwatch_server.health.episode import Mismatch, MismatchKind, Phase
 from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.target import are_labels
 
 __all__ = ["MismatchRule"]
 
@@ -34,8 +35,6 @@ BOUND_LIMIT: Final = 1e-3
 """A bound below a logarithm that keeps probabilities from 0 is no larger."""
 LABELS_MIN: Final = 1.25
 """Labels of a sample, on the average, from which on it has several: smoothing adds none."""
-OF_TWO: Final = 1e-3
-"""Labels of 0 and 1 have a variance of p (1 - p)."""
 REACH_LIMIT: Final = 12.0
 """From the least score to the largest: a softmax or sigmoid of such scores comes down to no bound (e^-12 is 6e-6)."""
 
@@ -106,8 +105,7 @@ class MismatchRule:
         """Whether the targets are labels, several of a sample, where all that is given for it adds up to 1."""
         low, high, mean, std, size = self._read(block, self._targets[0], "min", "max", "mean", "std", "n_elements")
         (given,) = self._read(block, self._output, "n_elements")
-        is_label = (low >= 0) & (high <= 1) & (np.abs(np.square(std) - mean * (1 - mean)) <= OF_TWO)
-        is_in = is_label & (size == given) & (mean * self._n_units >= LABELS_MIN)
+        is_in = are_labels(low, high, mean, std) & (size == given) & (mean * self._n_units >= LABELS_MIN)
         self._step(block, MismatchKind.SOFTMAX_OF_MANY, np.isfinite(mean) & np.isfinite(given), np.asarray(is_in))
 
     def _look_at_sums(self, block: Block) -> None:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Unskilled
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.target import find_target
+from gradwatch_server.health.target import are_labels, find_target
 
 __all__ = ["SkillRule"]
 
@@ -176,8 +176,7 @@ class SkillRule:
         names = [COLUMN[name] for name in ("mean", "std", "min", "max", "n_elements")]
         mean, spread, low, high, n = block.statistics[:, self._target, names].astype(np.float64).T
         mean = np.where(n == size, mean, np.nan)
-        is_label = (low >= 0) & (high <= 1) & (np.abs(np.square(spread) - mean * (1 - mean)) <= SUM_LIMIT)
-        return mean, np.square(mean) + np.square(spread), is_label
+        return mean, np.square(mean) + np.square(spread), are_labels(low, high, mean, spread)
 
     def _compare(self, block: Block, error: Float, asked: Float) -> tuple[Bool, Bool]:
         """Whether a gradient's mean, as a mean error, is that of outputs less targets, and whether the negative of it.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["TargetOrder", "TargetSpread", "find_target"]
+__all__ = ["TargetOrder", "TargetSpread", "are_labels", "find_target"]
 
 ROWS_MIN: Final = 8
 """Captured rows from which on the variance over all of them is known."""
@@ -26,6 +26,14 @@ ORDER_ROWS_MIN: Final = 20
 """Captured rows from which on the share that lies between batches is known."""
 SAMPLES_MIN: Final = 4
 """Samples in a batch below which it says nothing of the order: one is always like itself."""
+
+
+Float64 = npt.NDArray[np.float64]
+
+
+def are_labels(low: Float64, high: Float64, mean: Float64, std: Float64) -> npt.NDArray[np.bool_]:
+    """``[n]`` whether batches with these statistics hold nothing but 0 and 1, whose variance is p (1 - p)."""
+    return np.asarray((low >= 0) & (high <= 1) & (np.abs(np.square(std) - mean * (1 - mean)) <= TWO_VALUES))
 
 
 def find_target(table: TensorTable) -> tuple[int, int]:
@@ -84,9 +92,7 @@ class TargetSpread:
         self._n_rows += len(found)
         self._mean += float(mean.sum())
         self._square += float((np.square(std) + np.square(mean)).sum())
-        of_two = mean * (1 - mean)
-        is_label = (low >= 0) & (high <= 1) & (np.abs(np.square(std) - of_two) <= TWO_VALUES)
-        self._is_label &= bool(is_label.all())
+        self._is_label &= bool(are_labels(low, high, mean, std).all())
 
     def _look_for_constant(self, found: npt.NDArray[np.float64]) -> None:
         if not len(found):
