@@ -49,6 +49,9 @@ SMALL_TENSOR_LIMIT: Final = 16_384
 GROUP_RATIO: Final = 8
 """Tensors in one group differ in size by less than this: few groups, and little padding of what is small anyway."""
 
+PIECE: Final = 1 << 20
+"""Elements of a large tensor that are looked at in float64 at a time, so that the memory for it is bounded."""
+
 SQUARE_SUM_MIN: Final = 1e-30
 """Below this, squares of float32 (smallest normal number 1.2e-38) may have underflowed."""
 
@@ -349,9 +352,20 @@ def _sums_alone(tensors: Sequence[Tensor], *, is_fused: bool) -> list[Tensor]:
     if fast:
         sums, is_usable = _fast_sums(fast)
         # One branch for all: a cond costs more than what it might save.
-        sums = tf.cond(is_usable, lambda: sums, lambda: tf.concat([_exact_vector_sums([v]) for v in fast], 0))
+        sums = tf.cond(is_usable, lambda: sums, lambda: tf.concat(_exact_in_turn(fast), 0))
         found = iter(tf.split(sums, len(fast)))
-    return [next(found) if chosen else _exact_vector_sums([v]) for v, chosen in zip(flat, is_fast, strict=True)]
+    return [
+        next(found) if chosen else _exact_vector_sums([v], is_fused) for v, chosen in zip(flat, is_fast, strict=True)
+    ]
+
+
+def _exact_in_turn(vectors: Sequence[Tensor]) -> list[Tensor]:
+    """The exact sums of vectors, one after another: a bad step must not need the memory of all of them at once."""
+    found: list[Tensor] = []
+    for vector in vectors:
+        with tf.control_dependencies(found[-1:]):
+            found.append(_exact_vector_sums([vector], False))
+    return found
 
 
 def _fast_sums(vectors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -412,9 +426,22 @@ def _exact_sums(x: Tensor, mask: Tensor | None) -> Tensor:
     return tf.stack(columns, axis=1)
 
 
-def _vector_sums(tensors: Sequence[Tensor]) -> Tensor:
-    (vector,) = tensors
-    return _exact_sums(tf.cast(vector, tf.float64)[None, :], None)
+def _vector_sums(tensors: Sequence[Tensor], is_fused: bool) -> Tensor:
+    vector = tf.reshape(tensors[0], [-1])
+
+    def sums_of(piece: Tensor) -> Tensor:
+        return _exact_sums(tf.cast(piece, tf.float64)[None, :], None)
+
+    def add(start: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
+        both = tf.concat([sums, sums_of(vector[start : start + PIECE])], 0)
+        low, high = tf.reduce_min(both[:, 2]), tf.reduce_max(both[:, 3])
+        total = tf.reduce_sum(both, axis=0)
+        return start + PIECE, tf.concat([total[:2], [low, high], total[4:]], 0)[None, :]
+
+    if is_fused:  # by XLA, which keeps none of it
+        return sums_of(vector)
+    first = (tf.constant(PIECE), sums_of(vector[:PIECE]))
+    return tf.while_loop(lambda start, _: start < tf.size(vector), add, first, parallel_iterations=1)[1]
 
 
 _exact_vector_sums: Final = SharedFunction(_vector_sums)

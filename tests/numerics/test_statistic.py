@@ -1,6 +1,8 @@
 """`gradwatch.statistic` over the table of tensors, and over tensors that nobody thought of."""
 
 import math
+import subprocess
+import sys
 
 import hypothesis.extra.numpy as arrays
 import numpy as np
@@ -131,6 +133,37 @@ def test_ten_million_equal_elements_keep_their_mean():
     """A running float32 sum of 10^7 equal numbers is off by percents; a sum in blocks is not."""
     x = np.full(10_000_000, 0.1, np.float32)
     assert_block_equal(compute(statistic.full_block, [x]), block(x), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_each_piece_of_a_large_tensor_counts(dtype):
+    x = np.random.default_rng(0).normal(7, 1, 2 * statistic.PIECE + 1_000).astype(dtype)
+    x[5], x[statistic.PIECE - 1], x[statistic.PIECE] = np.nan, -np.inf, np.inf
+    x[statistic.PIECE + 7], x[-1], x[-2], x[0] = -30, 40, np.nan, 0
+    assert_block_equal(statistic.full_block([tf.constant(x)], [x.size]).numpy(), block(x))
+
+
+MEMORY_OF_A_BAD_STEP = """
+import resource
+import numpy as np, tensorflow as tf
+from gradwatch import statistic
+
+tensors = [tf.Variable(np.full(4_000_000, np.nan, np.float32)) for _ in range(8)]
+run = tf.function(lambda: statistic.full_block([one.read_value() for one in tensors], [4_000_000] * 8))
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+statistic.full_block([tf.constant([1.0, np.nan])], [2])
+before = peak()
+assert (run().numpy()[:, 5] == 4_000_000).all()
+print((peak() - before) / 1024)
+"""
+
+
+def test_tensors_that_are_not_finite_need_no_memory_of_their_own_size():
+    """The 128 MB of eight tensors are four times as much in float64 and its masks."""
+    found = subprocess.run(
+        [sys.executable, "-c", MEMORY_OF_A_BAD_STEP], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert float(found.stdout) < 110
 
 
 @pytest.mark.parametrize("size", [1, 100, 30_000])
