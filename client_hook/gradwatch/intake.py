@@ -3,7 +3,7 @@
 Keras' own training hands them over when it computes the loss. In another loop the watched model's call tells its
 inputs, and a loss of Keras its targets; in a graph the walk back from the gradients ends at what was given to the
 function or taken off an iterator, whoever uses it. What depends on a weight has not entered, it was made here.
-Integers are always finite: of them only targets (labels) are looked at, for what they say of the batch.
+Integers are always finite: of them only targets (labels) are measured, for what they say of the batch.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import record
 
+from gradwatch.leakage import Compared
 from gradwatch.origin import layer_of
 from gradwatch.tap import Tap, enclosing_graphs
 
-__all__ = ["Entry", "Intake"]
+__all__ = ["Entered", "Entry", "Intake"]
 
 ENTRIES_MAX: Final = 64
 """Tensors of one step at most."""
@@ -55,6 +56,18 @@ class Entry(NamedTuple):
     tap: Tap
     values: Tensor
     has_rows: bool
+
+
+class Entered(NamedTuple):
+    """What entered a step.
+
+    Attributes:
+        entries: what is measured.
+        compared: what the model and its loss were given, integers too.
+    """
+
+    entries: Sequence[Entry] = ()
+    compared: Compared = Compared()
 
 
 class _Note(NamedTuple):
@@ -99,7 +112,7 @@ class Intake:
         self._add(
             _Note(role, path, _hold(leaf), is_certain=True)
             for role, structure in zip(ROLES, (x, y, sample_weight), strict=True)
-            for path, leaf in _leaves(structure, has_integers=role == TARGET)
+            for path, leaf in _leaves(structure, has_integers=role != SAMPLE_WEIGHT)
         )
 
     def note_call(self, model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
@@ -108,7 +121,7 @@ class Intake:
         if not any(model is one for one in models) or not record.could_possibly_record():
             return
         named = {**{str(i): value for i, value in enumerate(args)}, **kwargs}
-        given = {name: leaves for name, value in named.items() if (leaves := _leaves(value))}
+        given = {name: leaves for name, value in named.items() if (leaves := _leaves(value, has_integers=True))}
         found = [
             ("/".join(filter(None, (name if len(given) > 1 else "", path))), leaf)
             for name, leaves in given.items()
@@ -135,7 +148,7 @@ class Intake:
                 if not _depends_on_weight_eagerly(leaf)
             )
 
-    def take(self, gradients: Sequence[Any], loss: Tensor | None, variables: Sequence[Any]) -> list[Entry]:
+    def take(self, gradients: Sequence[Any], loss: Tensor | None, variables: Sequence[Any]) -> Entered:
         """What entered the step that ends in these gradients, each tensor once.
 
         Args:
@@ -144,7 +157,7 @@ class Intake:
             variables: the variables that are applied.
 
         Returns:
-            At most `ENTRIES_MAX` entries, named apart: inputs, targets, sample weights.
+            Entries, `ENTRIES_MAX` at most and named apart: inputs, targets, sample weights; and what is compared.
         """
         trained = {id(variable) for variable in variables}
         notes = self._notes
@@ -156,7 +169,12 @@ class Intake:
         else:
             roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
             found = self._find_in_graph(notes, roots if loss is None else [*roots, loss])
-        return _name(found)
+        whole = [(role, leaf) for role, _, leaf in found if isinstance(leaf, tf.Tensor)]
+        inputs, targets = ([leaf for one, leaf in whole if one == role] for role in (INPUT, TARGET))
+        return Entered(
+            _name(one for one in found if one[0] != INPUT or _parts(one[2])[0].dtype.is_floating),
+            Compared(inputs, targets),
+        )
 
     def _add(self, notes: Iterable[_Note]) -> None:
         self._keep(lambda note: note.tensor() is not None)

@@ -18,6 +18,7 @@ from gradwatch import statistic
 from gradwatch.cadence import Cadence
 from gradwatch.eager import EagerReplay
 from gradwatch.glance import Glance, as_scalar
+from gradwatch.leakage import Compared, find_leaked
 from gradwatch.operation import Operation, find_operations, operation_block
 from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
@@ -105,7 +106,8 @@ class Beside(NamedTuple):
     Attributes:
         tapped: rows of layers, and tensors of layers that wait to be measured.
         batch: what enters the step, if anything is known of it.
-        rows: eagerly, in place of both: all rows, which are there, in the order of the table.
+        rows: eagerly, in place of these: all rows, which are there, in the order of the table.
+        compared: inputs and targets, of which is told whether the one stands in the other.
         loss: what the gradients were asked of, where that is not the loss as such; None where it is, or is not known.
         repeat: called with the step and whether it is bad, a bool scalar: lets a bad step tell where it began.
     """
@@ -113,6 +115,7 @@ class Beside(NamedTuple):
     tapped: Sequence[Tapped | Waiting] = ()
     batch: Batch | None = None
     rows: Tensor | None = None
+    compared: Compared = Compared()
     loss: Tensor | None = None
     repeat: Callable[[Tensor, Tensor], None] | None = None
 
@@ -177,6 +180,7 @@ class Stream:
         "clipped_norm",
         "clipped_share",
         "is_update",
+        "leaked",
     )
 
     def __init__(
@@ -324,7 +328,7 @@ class Stream:
         with statistic.apart():
             if tf.executing_eagerly():
                 rows = self._tap_block([one for one in beside.tapped if isinstance(one, Tapped)])
-                found = self._before_eagerly(list(gradients), scalars, Beside(rows=rows))
+                found = self._before_eagerly(list(gradients), scalars, Beside(rows=rows, compared=beside.compared))
             else:
                 found = self._before(list(gradients), scalars, beside)
         return found
@@ -355,7 +359,7 @@ class Stream:
         is_wanted = begun.is_due | glance.is_bad()
         if treatment.is_update is not None:
             is_wanted |= self._is_weight_due(step, begun.is_due, treatment)
-        block, rest, is_finite, is_weight_due, *weights = statistic.where(
+        block, rest, is_finite, leaked, is_weight_due, *weights = statistic.where(
             is_wanted, lambda: self._look_closely(begun), lambda: self._pass_by(begun)
         )
         if is_under_xla():
@@ -363,7 +367,7 @@ class Stream:
         block = unscale(block, treatment.scale)
         given = block if len(gradients) == len(self.variables) else tf.gather(block, self._given)
         clipped = measure_clipping(treatment, gradients, given, is_finite=is_finite, is_due=is_weight_due)
-        values, flags = self._scalars(scalars, is_finite, clipped)
+        values, flags = self._scalars(scalars, is_finite, clipped, leaked)
         return Before(step, is_weight_due, block, rest, is_finite, tuple(weights), values, flags)
 
     def _look_closely(self, begun: _Begun) -> list[Tensor]:
@@ -382,7 +386,11 @@ class Stream:
         is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
         wanted = self._wanted(is_weight_due)
         kept = [] if is_under_xla() else self._keep(wanted)  # XLA's branches must be alike: they are kept outside
-        return [block, _end_to_end(rows, operations), is_finite, is_weight_due, *wanted, *kept]
+        leaked = tf.constant(np.nan, tf.float32)
+        if beside.compared.inputs and beside.compared.targets:
+            is_wanted, compared = is_full & self._cadence.is_on("input"), beside.compared
+            leaked = tf.cond(is_wanted, lambda: find_leaked(compared), lambda: tf.constant(np.nan, tf.float32))
+        return [block, _end_to_end(rows, operations), is_finite, leaked, is_weight_due, *wanted, *kept]
 
     def _pass_by(self, begun: _Begun) -> list[Tensor]:
         """The same where nothing is: norms alone."""
@@ -396,7 +404,8 @@ class Stream:
         wanted = [tf.constant(False)] * len(self._part_kinds)
         kept = [] if is_under_xla() or "update" not in self.kinds else keep_nothing(self.variables)
         rest = _end_to_end(rows, self._no_operations())
-        return [block, rest, tf.constant(True), tf.constant(False), *wanted, *kept]
+        leaked = tf.constant(np.nan, tf.float32)
+        return [block, rest, tf.constant(True), leaked, tf.constant(False), *wanted, *kept]
 
     def _is_weight_due(self, step: Tensor, is_full: Tensor, treatment: Treatment) -> Tensor:
         """Weights change at the last of several micro-steps only: what was due at any of them is taken there."""
@@ -460,7 +469,7 @@ class Stream:
         return np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)
 
     def _scalars(
-        self, scalars: StepScalars, is_finite: Tensor, clipped: Clipped | None = None
+        self, scalars: StepScalars, is_finite: Tensor, clipped: Clipped | None = None, leaked: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         is_skipped = ~is_finite if self.skips_nonfinite or scalars.treatment.skips_nonfinite else None
         is_update = scalars.treatment.is_update
@@ -475,10 +484,14 @@ class Stream:
             "clipped_norm": None if clipped is None else clipped.norm,
             "clipped_share": None if clipped is None else clipped.share,
             "is_update": is_update,
+            "leaked": leaked,
         }
         present = {name: tf.constant(value is not None) for name, value in values.items()}
         if clipped is not None:
             present["clipped_norm"] = present["clipped_share"] = clipped.is_known
+        if leaked is not None:
+            is_known = present["leaked"] = ~tf.math.is_nan(leaked)
+            values["leaked"] = tf.where(is_known, leaked, 0.0)
         row = [0.0 if value is None else as_scalar(value) for value in map(values.get, self.SCALARS)]
         flags = tf.stack([present[name] for name in self.SCALARS])
         return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.cast(flags, tf.float32)

@@ -20,6 +20,7 @@ __all__ = [
     "COLUMN_STATISTICS",
     "FIRST_STATISTICS",
     "KINDS",
+    "LEAKED_PLACES",
     "N_BAD_ROWS",
     "OPERATION_STATISTICS",
     "PROTOCOL_VERSION",
@@ -59,6 +60,9 @@ COLUMN_STATISTICS: Final = ("n_nonfinite", "min", "max")
 """What is known of a feature column of an input, in this order on the wire."""
 N_BAD_ROWS: Final = 8
 """The first rows of a batch with a non-finite element that are named; all are counted."""
+LEAKED_PLACES: Final = 4_096
+"""The scalar ``leaked`` is so many times the number of an input, plus the number of its column that is the target,
+counted from 1; negative where the column is that of a sequence's last time."""
 
 MESSAGE_SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Larger than 128 rows of 10,000 tensors; a peer that sends more is broken."""

@@ -47,7 +47,7 @@ from gradwatch.errors import (
     TrainingStoppedError,
 )
 from gradwatch.governor import Governor
-from gradwatch.intake import Intake
+from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
 from gradwatch.operation import (
@@ -554,8 +554,10 @@ class Watch:
             taken = self._tapes.take(variables)
             tapped_taps, tapped = self._taps.take()
             self._layers.forget()
-            entries = self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else []
-            taps = [*(entry.tap for entry in entries), *tapped_taps]
+            entered = Entered()
+            if self._captures_inputs:
+                entered = self._intake.take(gradients, scalars.loss, variables)
+            taps = [*(entry.tap for entry in entered.entries), *tapped_taps]
             loss = taken.loss if scalars.loss is None else scalars.loss
             stream = self._stream(
                 optimizer, variables, gradients, scalars, loss=loss, taps=taps, left_out=taken.left_out, sums=sums
@@ -563,13 +565,14 @@ class Watch:
             told = _with_loss_of_tape(scalars, taken)
             stream.has_loss_of_tape |= told is not scalars
             if tf.executing_eagerly():
-                rows = [*self._columns.record(stream, entries), *tapped]
-                before = stream.before(gradients, told, Beside(tapped=rows))
+                rows = [*self._columns.record(stream, entered.entries), *tapped]
+                before = stream.before(gradients, told, Beside(tapped=rows, compared=entered.compared))
                 self._note_backwards(stream, taken.backwards, loss, before)
             else:
                 beside = Beside(
                     tapped=tapped,
-                    batch=self._columns.enter(stream, entries),
+                    batch=self._columns.enter(stream, entered.entries),
+                    compared=entered.compared,
                     loss=None if loss is told.loss else loss,
                     repeat=self._replay(stream, gradients, loss),
                 )

@@ -44,6 +44,8 @@ class Block:
             then; NaN where gradients are not read from variables.
         outdated: ``[n]`` float64, the number whose bits tell which of `Setup.traced` would be others by then; NaN where
             none are known.
+        leaked: ``[n]`` float64, which column of an input is the target, as `LEAKED_PLACES` tells; NaN where that is not
+            known.
     """
 
     table: TensorTable
@@ -58,6 +60,7 @@ class Block:
     is_update: Bool
     sums_cleared: Float
     outdated: Float
+    leaked: Float
 
     @cached_property
     def is_nonfinite(self) -> Bool:

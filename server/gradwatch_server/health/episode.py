@@ -31,6 +31,7 @@ __all__ = [
     "Flat",
     "Forgetting",
     "Growth",
+    "Leaked",
     "Mismatch",
     "MismatchKind",
     "Misshaped",
@@ -676,6 +677,21 @@ class Outdated(Episode):
     """
 
     place: int = 0
+
+
+@dataclass(eq=False)
+class Leaked(Episode):
+    """A target that stands among the inputs.
+
+    Attributes:
+        number: of the input, from 0.
+        column: of the input, from 0.
+        is_last: whether it is that of a sequence's last time.
+    """
+
+    number: int = 0
+    column: int = 0
+    is_last: bool = False
 
 
 @dataclass(eq=False)

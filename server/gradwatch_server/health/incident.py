@@ -21,6 +21,7 @@ from gradwatch_server.health.episode import (
     Flat,
     Forgetting,
     Growth,
+    Leaked,
     Mismatch,
     Misshaped,
     Missing,
@@ -140,7 +141,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 _PRECEDENCE: Final = (
     Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed,
     Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved,
-    Still, Runaway, Relapse, Plateau, Unskilled, Behind, ByHeart, Outdated, Trend,
+    Still, Runaway, Relapse, Plateau, Unskilled, Behind, ByHeart, Outdated, Leaked, Trend,
 )  # fmt: skip
 
 

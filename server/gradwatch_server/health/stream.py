@@ -21,6 +21,7 @@ from gradwatch_server.health.fade import FadeRule
 from gradwatch_server.health.faint import FaintRule
 from gradwatch_server.health.forecast import ForecastRule
 from gradwatch_server.health.forgetting import ForgettingRule
+from gradwatch_server.health.leaked import LeakedRule
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.mismatch import MismatchRule
 from gradwatch_server.health.misshaped import MisshapedRule
@@ -60,6 +61,7 @@ IS_UPDATE: Final = "is_update"
 CLIPPED_NORM: Final = "clipped_norm"
 SUMS_CLEARED: Final = "sums_cleared"
 OUTDATED: Final = "outdated"
+LEAKED: Final = "leaked"
 
 Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
@@ -204,6 +206,7 @@ class Stream:
             is_update=self._read_is_update(rows),
             sums_cleared=self._read(rows, SUMS_CLEARED),
             outdated=self._read(rows, OUTDATED),
+            leaked=self._read(rows, LEAKED),
         )
 
     def _read_scale(self, rows: Rows) -> npt.NDArray[np.float64]:
@@ -272,6 +275,7 @@ def _make_rules(
         UndoneRule(number, table),
         StandingRule(number, table),
         OutdatedRule(number),
+        LeakedRule(number),
         DroppedRule(number, table),
         UnheardRule(number, table),
         MismatchRule(number, table, operations),

@@ -19,6 +19,7 @@ from gradwatch_server.health.episode import (
     Flat,
     Forgetting,
     Growth,
+    Leaked,
     Mismatch,
     Misshaped,
     Missing,
@@ -56,6 +57,7 @@ from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
+from gradwatch_server.health.verdict.leaked import tell_leaked
 from gradwatch_server.health.verdict.misfit import (
     tell_behind,
     tell_by_heart,
@@ -223,6 +225,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Untaught: tell_untaught,
     Misshaped: tell_misshaped,
     Outdated: tell_outdated,
+    Leaked: tell_leaked,
     Alike: tell_alike,
     Trend: tell_forecast,
 }

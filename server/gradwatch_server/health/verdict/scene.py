@@ -24,6 +24,7 @@ from gradwatch_server.health.episode import (
     Flat,
     Forgetting,
     Growth,
+    Leaked,
     Mismatch,
     Misshaped,
     Missing,
@@ -474,6 +475,7 @@ def kind_of(episode: Episode) -> str:
         Untaught: "missing_gradient",
         Misshaped: "loss_plateau",
         Outdated: "loss_plateau",
+        Leaked: "loss_plateau",
         Alike: "dead_units",
         Collapsed: "dead_units",
     }
@@ -548,6 +550,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Untaught: "layers frozen as they were made",
     Misshaped: "a slip of shapes",
     Outdated: "numbers of the first trace",
+    Leaked: "targets among the inputs",
     Alike: "units",
     Collapsed: "outputs that are alike",
     Trend: "trend",

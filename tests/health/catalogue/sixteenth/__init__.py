@@ -26,12 +26,7 @@ enter("board_games", "variables that Keras does not know", "missing_gradient", c
 enter("cement_strength", "broadcast", "loss_plateau", cause=("cement_strength.py:",))
 enter("cloud_patches", "posterior collapse", "dead_units", cause=("penalty",))
 enter("grocery_basket", "attention to nothing", "zero_gradient", cause=("mask is inverted",))
-enter(
-    "harbour_calls",
-    "target among the inputs",
-    "loss_plateau",
-    gap="the loss falls to 0, as it should; nothing compares the targets with what goes in",
-)
+enter("harbour_calls", "target among the inputs", "loss_plateau", cause=("among what it is predicted from",))
 enter("heart_murmurs", "normalisation before a mean", "vanishing_gradient", "dead_units", cause=("mean of 0",))
 enter("hydrophone_bearing", "reshape for a transposition", "loss_plateau", cause=("axes should change places",))
 enter("mine_cart", "number of the first trace", "loss_plateau", cause=("self.updates",))

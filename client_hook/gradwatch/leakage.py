@@ -1,0 +1,103 @@
+"""Whether what is to be predicted stands among what it is predicted from, in the graph. Owns no state.
+
+A window that ends one step too late, a column of the table that is the label: the model learns to read it off, and its
+loss falls as it should. Only the numbers themselves tell. They are compared where full statistics are due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import tensorflow as tf
+
+from gradwatch.protocol import LEAKED_PLACES
+
+__all__ = ["Compared", "find_leaked"]
+
+SAMPLES_MIN: Final = 8
+"""Of fewer samples a column may fit by chance."""
+UNEXPLAINED: Final = 1e-8
+"""Of a target's variance, what a column of float32 that is the target in other units leaves at the most."""
+ROUNDING: Final = 1e-12
+"""Of the sum of squares of a column, what its deviations from the mean are at the least if it is not constant."""
+COMPARED_MAX: Final = 4
+"""Inputs, and targets, that are looked at."""
+_NAN: Final = float("nan")
+Tensor = Any  # tensorflow ships no types
+
+
+class Compared(NamedTuple):
+    """What enters one step: a batch of each, its samples along the first axis; integers too.
+
+    Attributes:
+        inputs: what the model is given.
+        targets: what it is to give.
+    """
+
+    inputs: Sequence[Tensor] = ()
+    targets: Sequence[Tensor] = ()
+
+
+def find_leaked(compared: Compared) -> Tensor:
+    """Which number of a sample is its target (the last, of several), in whatever unit: the same one in all samples.
+
+    Of a sequence ``[n, time, features]``, or of integers ``[n, time]``, only the last time is looked at: to remember
+    the first may be the task, and each but the last of a text's next words stands in the text. An input of one number
+    is left out (a condition of the model, such as the label of an image), and so is one of the target's own form (what
+    an autoencoder is given).
+
+    Returns:
+        A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
+        there is nothing to compare, the samples are few, or all have the same target.
+    """
+    found = tf.constant(_NAN)
+    for target in compared.targets[:COMPARED_MAX]:
+        for number, values in enumerate(compared.inputs[:COMPARED_MAX]):
+            if (columns := _columns(values, target)) is None:
+                continue
+            sign = 1.0 if values.shape.rank == 2 and values.dtype.is_floating else -1.0
+            place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
+            place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
+            found = tf.where((found == 0) | tf.math.is_nan(found), place, found)
+    return found
+
+
+def _columns(values: Tensor, target: Tensor) -> Tensor | None:
+    """The numbers of each sample that are looked at, ``[n, n_columns]``; None for none."""
+    rank, goal = values.shape.rank, target.shape.rank
+    if rank not in (2, 3) or not goal or (goal > 1 and target.shape[1:].is_compatible_with(values.shape[1:])):
+        return None
+    if None in (values.shape[-1], target.shape[-1] if goal > 1 else 0) or values.shape[1:].num_elements() == 1:
+        return None
+    if rank == 3:
+        values = values[:, -1]
+    elif not values.dtype.is_floating:
+        values = values[:, -1:]
+    return values if values.shape[-1] < LEAKED_PLACES else None
+
+
+def _last(target: Tensor) -> Tensor:
+    return target if target.shape.rank == 1 else tf.reshape(target, [tf.shape(target)[0], -1])[:, -1]
+
+
+def _place(columns: Tensor, target: Tensor) -> Tensor:
+    """Which column ``[n, n_columns]`` is the target ``[n]``, or it multiplied and moved: counted from 1, 0 for none."""
+    n, n_targets = tf.shape(columns)[0], tf.shape(target)[0]
+    n_both = tf.minimum(n, n_targets)
+    x, y = columns[:n_both], target[:n_both, None]
+    (x, of_x, x_varies), (y, of_y, y_varies) = _deviations(x), _deviations(y)
+    # Explained by the column: (x . y)^2 of |x|^2 |y|^2.
+    is_same = tf.square(tf.reduce_sum(x * y, axis=0)) >= (1 - UNEXPLAINED) * of_x * of_y
+    is_same &= x_varies
+    place = tf.reduce_sum(tf.cast(tf.cumsum(tf.cast(is_same, tf.int32)) == 0, tf.float32)) + 1
+    place = tf.where(tf.reduce_any(is_same), place, 0.0)
+    return tf.where((n == n_targets) & (n >= SAMPLES_MIN) & y_varies[0], place, _NAN)
+
+
+def _deviations(columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Columns less their means, the sums of their squares, and whether these are finite and more than rounding."""
+    deviations = columns - tf.reduce_mean(columns, axis=0)
+    square_sums = tf.reduce_sum(tf.square(deviations), axis=0)
+    varies = tf.math.is_finite(square_sums) & (square_sums > ROUNDING * tf.reduce_sum(tf.square(columns), axis=0))
+    return deviations, square_sums, varies

@@ -1,0 +1,82 @@
+"""The rule for targets that stand among the inputs: the hook says at each full row which column of an input it is.
+
+It does harm where it is learned to be read off; who does not learn that has another trouble first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+import numpy as np
+
+from gradwatch.protocol import LEAKED_PLACES
+from gradwatch_server.health.block import Block
+from gradwatch_server.health.episode import Leaked, Phase
+
+__all__ = ["LeakedRule"]
+
+CONFIRM_ROWS: Final = 10
+"""Rows that know of it, in a run: in one batch a column may fit by chance."""
+LEARNED_SHARE: Final = 0.5
+"""Of its start, what the loss is at the most by then."""
+
+
+class LeakedRule:
+    """Watches one stream's inputs and targets.
+
+    Args:
+        stream: the stream's number.
+    """
+
+    def __init__(self, stream: int) -> None:
+        self._stream = stream
+        self._place = 0
+        self._first_step = -1
+        self._n_rows = 0
+        self._start = float("nan")
+        self._losses: deque[float] = deque(maxlen=CONFIRM_ROWS)
+        self.episodes: list[Leaked] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those that say nothing of it are passed by."""
+        rows = np.flatnonzero(~np.isnan(block.leaked))
+        for row in rows.tolist():
+            step, place = int(block.steps[row]), int(block.leaked[row])
+            self._losses.append(float(block.loss[row]))
+            self._start = self._losses[0] if np.isnan(self._start) else self._start
+            if place != self._place:
+                if self._is_open:
+                    self.episodes[-1].closed_step = step
+                self._place, self._first_step, self._n_rows = place, step, 0
+            if place:
+                self._note(step)
+
+    @property
+    def _is_open(self) -> bool:
+        return bool(self.episodes) and self.episodes[-1].closed_step is None
+
+    @property
+    def _is_learned(self) -> bool:
+        """Whether the loss came down, as far as it is known."""
+        return np.isnan(self._start) or bool(np.mean(self._losses) <= LEARNED_SHARE * self._start)
+
+    def _note(self, step: int) -> None:
+        self._n_rows += 1
+        if self._is_open:
+            self.episodes[-1].last_step, self.episodes[-1].n_rows = step, self._n_rows
+        elif self._n_rows >= CONFIRM_ROWS and self._is_learned and not self.episodes:
+            number, column = divmod(abs(self._place) - 1, LEAKED_PLACES)
+            self.episodes.append(
+                Leaked(
+                    stream=self._stream,
+                    phase=Phase.LOSS,
+                    first_step=self._first_step,
+                    last_step=step,
+                    n_rows=self._n_rows,
+                    known_step=step,
+                    number=number,
+                    column=column,
+                    is_last=self._place < 0,
+                )
+            )

@@ -1,0 +1,55 @@
+"""Words for a target that stands among the inputs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gradwatch_server.health.episode import Leaked
+from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.verdict.scene import Scene, tell
+
+__all__ = ["tell_leaked"]
+
+COLUMN_CODE: Final = """\
+x = np.delete(x, {column}, axis=1)                    # the column that is the target
+# or, where each row is a window of a series, end the window before its target:
+x, y = series[start : start + window], series[start + window]"""
+
+WINDOW_CODE: Final = """\
+# The first target is what comes after the first window, data[window], not data[window - 1]:
+tf.keras.utils.timeseries_dataset_from_array(data[:-1], targets=data[window:], sequence_length=window)
+x, y = series[start : start + window], series[start + window]   # the same, by hand"""
+
+
+def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
+    """The finding of one place."""
+    of_input = f"input number {lead.number + 1}" if lead.number else "the input"
+    if lead.is_last:
+        where = f"the last step of each sequence of {of_input}"
+        title = f"The target stands in its own input: {where} holds it"
+        fix = "End the window one step before its target; then judge the model anew on held-out data."
+    else:
+        where = f"column {lead.column} of {of_input} (counted from 0)"
+        title = f"The target stands in its own input: {where} is the target"
+        fix = "Leave the column out, or end the window before its target; then judge the model anew on held-out data."
+    same = "the same number as the sample's target, or the same in another unit"
+    return tell(
+        lead,
+        scene,
+        title=title,
+        evidence=scene.evidence(
+            f"In {lead.n_rows} full rows since step {lead.first_step}, in every sample, {where} held {same}.",
+            column=lead.column,
+        ),
+        hypotheses=[
+            Hypothesis(
+                "The target is among what it is predicted from",
+                0.9,
+                "The loss falls because the model learns to hand the number on. It learns nothing that helps where the "
+                "target is not known yet.",
+                fix,
+                WINDOW_CODE if lead.is_last else COLUMN_CODE.format(column=lead.column),
+            )
+        ],
+        subject=where,
+    )

@@ -1,0 +1,146 @@
+"""Whether a target stands among the inputs: the place in every way to train, against NumPy; what is no leak."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from gradwatch.leakage import Compared, find_leaked
+from gradwatch.protocol import LEAKED_PLACES
+from tests.hook.diagnosis import diagnose
+
+N = 32
+RANDOM = np.random.default_rng(0)
+TABLE = RANDOM.normal(size=(N, 5)).astype(np.float32)
+SERIES = RANDOM.normal(size=(N, 7, 3)).astype(np.float32)
+WORDS = RANDOM.integers(0, 9, (N, 6)).astype(np.int32)
+OTHER = RANDOM.normal(size=N).astype(np.float32)
+
+
+def find(inputs, targets, *, jit_compile=False):
+    """The place that a function of the arrays gives."""
+
+    @tf.function(jit_compile=jit_compile)
+    def run(inputs, targets):
+        return find_leaked(Compared(inputs, targets))
+
+    return float(run([tf.constant(one) for one in inputs], [tf.constant(one) for one in targets]))
+
+
+@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
+@pytest.mark.parametrize(
+    ("inputs", "targets", "place"),
+    [
+        ([TABLE], [TABLE[:, 3]], 4),
+        ([TABLE], [TABLE[:, 3:4]], 4),
+        ([TABLE], [np.stack([OTHER, TABLE[:, 0]], 1)], 1),
+        ([TABLE], [OTHER], 0),
+        ([TABLE], [7 - 3 * TABLE[:, 2]], 3),
+        ([TABLE], [TABLE[:, 2] + 1e-3 * OTHER], 0),
+        ([np.where(TABLE > 0, 1, 0).astype(np.float32)], [(TABLE[:, 1] > 0).astype(np.int64)], 2),
+        ([TABLE[:, :2], TABLE], [TABLE[:, 4]], LEAKED_PLACES + 5),
+        ([SERIES], [SERIES[:, -1, 1]], -2),
+        ([SERIES], [SERIES[:, 0, 1]], 0),
+        ([WORDS], [WORDS[:, -1]], -1),
+        ([WORDS], [WORDS[:, 0]], 0),
+        ([WORDS[:, :-1]], [WORDS[:, 1:]], None),
+        ([OTHER[:, None]], [OTHER], None),
+        ([OTHER], [OTHER], None),
+        ([TABLE], [TABLE], None),
+        ([WORDS], [WORDS], None),
+        ([TABLE], [np.ones(N, np.float32)], None),
+        ([TABLE[:7]], [TABLE[:7, 3]], None),
+        ([TABLE], [np.repeat(TABLE[:, 3], 2)], None),
+        ([TABLE], [np.full(N, np.nan, np.float32)], None),
+        ([np.ones((N, 4), np.float32)], [OTHER], 0),
+        ([np.full((N, 4), 0.1, np.float32)], [np.full(N, 0.1)], None),
+        ([RANDOM.normal(size=(N, 4, 4, 2)).astype(np.float32)], [OTHER], None),
+        ([TABLE], [OTHER, TABLE[:, 1]], 2),
+    ],
+)
+def test_the_place_of_a_target(inputs, targets, place, jit_compile):
+    found = find(inputs, targets, jit_compile=jit_compile)
+    assert np.isnan(found) if place is None else found == place
+
+
+def test_a_batch_of_any_size():
+    specs = [tf.TensorSpec([None, 5]), tf.TensorSpec([None])]
+    run = tf.function(lambda x, y: find_leaked(Compared([x], [y])), input_signature=specs)
+    assert float(run(TABLE, TABLE[:, 3])) == 4
+    assert np.isnan(float(run(TABLE[:0], TABLE[:0, 3])))
+    assert np.isnan(float(run(TABLE, TABLE[:9, 3])))
+
+
+X = RANDOM.normal(size=(320, 6)).astype(np.float32)
+TOKENS = RANDOM.integers(0, 9, (320, 6)).astype(np.int32)
+
+
+def small_model(x):
+    keras.utils.set_random_seed(0)
+    first = [keras.layers.Embedding(9, 4), keras.layers.Flatten()] if x.dtype == np.int32 else []
+    return keras.Sequential([keras.Input(x.shape[1:], dtype=x.dtype.name), *first, keras.layers.Dense(1)])
+
+
+def by_fit(watch, x, y, **options):
+    model = small_model(x)
+    model.compile(keras.optimizers.Adam(0.05), "mse", **options)
+    watched = watch(model, budget=0)
+    model.fit(x, y, batch_size=32, epochs=12, verbose=0)
+    return watched
+
+
+def by_loop(watch, x, y, *, is_eager=False):
+    model, optimizer = small_model(x), keras.optimizers.Adam(0.05)
+    loss_of = keras.losses.MeanSquaredError()
+    watched = watch(model, optimizer, budget=0)
+
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = loss_of(y[:, None], model(x))
+        optimizer.apply(tape.gradient(loss, model.trainable_weights), model.trainable_weights)
+        return loss
+
+    run = step if is_eager else tf.function(step)
+    for x_batch, y_batch in tf.data.Dataset.from_tensor_slices((x, y)).batch(32).repeat(12):
+        run(x_batch, y_batch)
+    return watched
+
+
+WAYS = {
+    "fit": by_fit,
+    "jit": lambda watch, x, y: by_fit(watch, x, y, jit_compile=True),
+    "steps per execution": lambda watch, x, y: by_fit(watch, x, y, steps_per_execution=5),
+    "fit eagerly": lambda watch, x, y: by_fit(watch, x, y, run_eagerly=True),
+    "loop": by_loop,
+    "eager loop": lambda watch, x, y: by_loop(watch, x, y, is_eager=True),
+}
+
+
+def leaked(recording):
+    """What was said at each row that said something."""
+    ((stream, table),) = recording.tables.items()
+    place = table["scalars"].index("leaked")
+    rows = [(m["scalars"][:, place], m["scalars_present"][:, place] == 1) for m in recording.rows[stream]]
+    return np.concatenate([values[is_present] for values, is_present in rows])
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_column_that_is_the_target_is_told(watch, read, way):
+    recording = read(way(watch, X, X[:, 2]))
+    assert set(leaked(recording)) == {3.0}
+    (one,) = [one for one in diagnose(recording).findings() if "column 2 of the input" in one.title]
+    assert one.hypotheses[0].cause.startswith("The target is among what")
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_the_last_of_a_sequence_is_told(watch, read, way):
+    recording = read(way(watch, TOKENS, TOKENS[:, -1].astype(np.float32)))
+    assert set(leaked(recording)) == {-1.0}
+    assert any("last step" in one.title for one in diagnose(recording).findings())
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_what_is_computed_of_columns_is_no_leak(watch, read, way):
+    recording = read(way(watch, X, X[:, 2] + 0.1 * X[:, 3]))
+    assert set(leaked(recording)) == {0.0}
+    assert not diagnose(recording).findings()
