@@ -45,7 +45,7 @@ def find_leaked(compared: Compared) -> Tensor:
     Of a sequence ``[n, time, features]``, or of integers ``[n, time]``, only the last time is looked at: to remember
     the first may be the task, and each but the last of a text's next words stands in the text. An input of one number
     is left out (a condition of the model, such as the label of an image), and so is one of the target's own form (what
-    an autoencoder is given).
+    an autoencoder is given), unless both are integers: then it is asked whether they are the same.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -54,10 +54,13 @@ def find_leaked(compared: Compared) -> Tensor:
     found = tf.constant(_NAN)
     for target in compared.targets[:COMPARED_MAX]:
         for number, values in enumerate(compared.inputs[:COMPARED_MAX]):
-            if (columns := _columns(values, target)) is None:
-                continue
             sign = 1.0 if values.shape.rank == 2 and values.dtype.is_floating else -1.0
-            place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
+            if (columns := _columns(values, target)) is not None:
+                place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
+            elif _are_words(values, target):
+                place = _place_of_all(values, target)
+            else:
+                continue
             place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
             found = tf.where((found == 0) | tf.math.is_nan(found), place, found)
     return found
@@ -75,6 +78,21 @@ def _columns(values: Tensor, target: Tensor) -> Tensor | None:
     elif not values.dtype.is_floating:
         values = values[:, -1:]
     return values if values.shape[-1] < LEAKED_PLACES else None
+
+
+def _are_words(values: Tensor, target: Tensor) -> bool:
+    """Whether both are a batch of sequences of integers, ``[n, time]``."""
+    return all(one.shape.rank == 2 and one.dtype.is_integer for one in (values, target))
+
+
+def _place_of_all(values: Tensor, target: Tensor) -> Tensor:
+    """`LEAKED_PLACES` where sequences of integers are their own targets, else 0; NaN where they are all alike."""
+    values, target = tf.cast(values, tf.int64), tf.cast(target, tf.int64)
+    n, n_times = tf.unstack(tf.minimum(tf.shape(values), tf.shape(target)))
+    is_same = tf.reduce_all(tf.shape(values) == tf.shape(target))
+    is_same &= tf.reduce_all(values[:n, :n_times] == target[:n, :n_times])
+    is_known = (n >= SAMPLES_MIN) & tf.reduce_any(target != target[:1])
+    return tf.where(is_known, tf.where(is_same, float(LEAKED_PLACES), 0.0), _NAN)
 
 
 def _last(target: Tensor) -> Tensor:

@@ -62,7 +62,8 @@ N_BAD_ROWS: Final = 8
 """The first rows of a batch with a non-finite element that are named; all are counted."""
 LEAKED_PLACES: Final = 4_096
 """The scalar ``leaked`` is so many times the number of an input, plus the number of its column that is the target,
-counted from 1; negative where the column is that of a sequence's last time."""
+counted from 1; negative where the column is that of a sequence's last time, or, where it is `LEAKED_PLACES` itself,
+where all of a sequence of integers is its own target."""
 
 MESSAGE_SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Larger than 128 rows of 10,000 tensors; a peer that sends more is broken."""

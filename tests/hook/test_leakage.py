@@ -43,11 +43,14 @@ def find(inputs, targets, *, jit_compile=False):
         ([SERIES], [SERIES[:, 0, 1]], 0),
         ([WORDS], [WORDS[:, -1]], -1),
         ([WORDS], [WORDS[:, 0]], 0),
-        ([WORDS[:, :-1]], [WORDS[:, 1:]], None),
+        ([WORDS[:, :-1]], [WORDS[:, 1:]], 0),
         ([OTHER[:, None]], [OTHER], None),
         ([OTHER], [OTHER], None),
         ([TABLE], [TABLE], None),
-        ([WORDS], [WORDS], None),
+        ([WORDS], [WORDS.astype(np.int64)], -LEAKED_PLACES),
+        ([TABLE, WORDS], [WORDS], -2 * LEAKED_PLACES),
+        ([WORDS], [WORDS[:, :4]], 0),
+        ([np.ones_like(WORDS)], [np.ones_like(WORDS)], None),
         ([TABLE], [np.ones(N, np.float32)], None),
         ([TABLE[:7]], [TABLE[:7, 3]], None),
         ([TABLE], [np.repeat(TABLE[:, 3], 2)], None),
@@ -144,3 +147,19 @@ def test_what_is_computed_of_columns_is_no_leak(watch, read, way):
     recording = read(way(watch, X, X[:, 2] + 0.1 * X[:, 3]))
     assert set(leaked(recording)) == {0.0}
     assert not diagnose(recording).findings()
+
+
+@pytest.mark.parametrize("is_bottleneck", [False, True], ids=["next words", "autoencoder"])
+def test_a_sequence_that_is_its_own_target_is_told_where_nothing_is_gained_by_it(watch, read, is_bottleneck):
+    keras.utils.set_random_seed(0)
+    layers = keras.layers
+    by_way = [layers.GRU(16), layers.RepeatVector(6)] if is_bottleneck else []
+    last = [layers.GRU(16, return_sequences=True), layers.Dense(9)]
+    model = keras.Sequential([keras.Input((6,), dtype="int32"), layers.Embedding(9, 16), *by_way, *last])
+    model.compile(keras.optimizers.Adam(0.02), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    watched = watch(model, budget=0)
+    words = np.repeat(TOKENS[:32], 10, 0)
+    model.fit(words, words, batch_size=32, epochs=12, verbose=0)
+    recording = read(watched)
+    assert set(leaked(recording)) == {float(-LEAKED_PLACES)}
+    assert any("its own target" in one.title for one in diagnose(recording).findings()) is not is_bottleneck

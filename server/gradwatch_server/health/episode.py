@@ -687,11 +687,13 @@ class Leaked(Episode):
         number: of the input, from 0.
         column: of the input, from 0.
         is_last: whether it is that of a sequence's last time.
+        is_whole: whether a whole sequence of integers is its own target.
     """
 
     number: int = 0
     column: int = 0
     is_last: bool = False
+    is_whole: bool = False
 
 
 @dataclass(eq=False)

@@ -1,6 +1,8 @@
 """The rule for targets that stand among the inputs: the hook says at each full row which column of an input it is.
 
-It does harm where it is learned to be read off; who does not learn that has another trouble first.
+It does harm where it is learned to be read off; who does not learn that has another trouble first. A sequence that is
+its own target is what an autoencoder is given; where nothing on the way is without an axis of time, there is nothing to
+be gained by it.
 """
 
 from __future__ import annotations
@@ -13,11 +15,14 @@ import numpy as np
 from gradwatch.protocol import LEAKED_PLACES
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Leaked, Phase
+from gradwatch_server.health.table import TensorTable
 
 __all__ = ["LeakedRule"]
 
 CONFIRM_ROWS: Final = 10
 """Rows that know of it, in a run: in one batch a column may fit by chance."""
+SEQUENCE_RANK: Final = 3
+"""Axes of a layer's output that has one of time."""
 LEARNED_SHARE: Final = 0.5
 """Of its start, what the loss is at the most by then."""
 
@@ -27,10 +32,13 @@ class LeakedRule:
 
     Args:
         stream: the stream's number.
+        table: the stream's tensors.
     """
 
-    def __init__(self, stream: int) -> None:
+    def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream = stream
+        outputs = [table.shapes[column] for column in table.activation]
+        self._keeps_time = bool(outputs) and all(len(shape) >= SEQUENCE_RANK for shape in outputs)
         self._place = 0
         self._first_step = -1
         self._n_rows = 0
@@ -49,12 +57,16 @@ class LeakedRule:
                 if self._is_open:
                     self.episodes[-1].closed_step = step
                 self._place, self._first_step, self._n_rows = place, step, 0
-            if place:
+            if place and (self._keeps_time or not self._is_whole):
                 self._note(step)
 
     @property
     def _is_open(self) -> bool:
         return bool(self.episodes) and self.episodes[-1].closed_step is None
+
+    @property
+    def _is_whole(self) -> bool:
+        return abs(self._place) % LEAKED_PLACES == 0
 
     @property
     def _is_learned(self) -> bool:
@@ -78,5 +90,6 @@ class LeakedRule:
                     number=number,
                     column=column,
                     is_last=self._place < 0,
+                    is_whole=self._is_whole,
                 )
             )

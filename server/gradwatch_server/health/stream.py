@@ -275,7 +275,7 @@ def _make_rules(
         UndoneRule(number, table),
         StandingRule(number, table),
         OutdatedRule(number),
-        LeakedRule(number),
+        LeakedRule(number, table),
         DroppedRule(number, table),
         UnheardRule(number, table),
         MismatchRule(number, table, operations),

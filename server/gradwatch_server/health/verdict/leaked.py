@@ -19,26 +19,35 @@ WINDOW_CODE: Final = """\
 # The first target is what comes after the first window, data[window], not data[window - 1]:
 tf.keras.utils.timeseries_dataset_from_array(data[:-1], targets=data[window:], sequence_length=window)
 x, y = series[start : start + window], series[start + window]   # the same, by hand"""
+SHIFT_CODE: Final = """\
+x, y = tokens[:, :-1], tokens[:, 1:]          # y at each step is the token that comes after x"""
 
 
 def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
     """The finding of one place."""
     of_input = f"input number {lead.number + 1}" if lead.number else "the input"
-    if lead.is_last:
+    if lead.is_whole:
+        where = f"each sequence of {of_input}"
+        title = f"The targets are the inputs themselves: {where} is its own target"
+        fix = "Shift the one against the other: what is to be given at each step is the next one's number."
+        code = SHIFT_CODE
+    elif lead.is_last:
         where = f"the last step of each sequence of {of_input}"
         title = f"The target stands in its own input: {where} holds it"
         fix = "End the window one step before its target; then judge the model anew on held-out data."
+        code = WINDOW_CODE
     else:
         where = f"column {lead.column} of {of_input} (counted from 0)"
         title = f"The target stands in its own input: {where} is the target"
         fix = "Leave the column out, or end the window before its target; then judge the model anew on held-out data."
-    same = "the same number as the sample's target, or the same in another unit"
+        code = COLUMN_CODE.format(column=lead.column)
+    same = "was the target" if lead.is_whole else "held the sample's target, or the same in another unit"
     return tell(
         lead,
         scene,
         title=title,
         evidence=scene.evidence(
-            f"In {lead.n_rows} full rows since step {lead.first_step}, in every sample, {where} held {same}.",
+            f"In {lead.n_rows} full rows since step {lead.first_step}, in every sample, {where} {same}.",
             column=lead.column,
         ),
         hypotheses=[
@@ -48,7 +57,7 @@ def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
                 "The loss falls because the model learns to hand the number on. It learns nothing that helps where the "
                 "target is not known yet.",
                 fix,
-                WINDOW_CODE if lead.is_last else COLUMN_CODE.format(column=lead.column),
+                code,
             )
         ],
         subject=where,

@@ -89,9 +89,7 @@ broken(
     "loss_plateau",
     gap="rows of an embedding are not looked at one by one, and the loss leaves its plateau",
 )(text.command_router)
-broken("targets that are the inputs", FOURTH, "loss_plateau", gap="a loss that is too good is not judged")(
-    text.phrase_model
-)
+broken("targets that are the inputs", FOURTH, "loss_plateau", cause=("among what it is predicted",))(text.phrase_model)
 broken(
     "collapsed representation",
     FOURTH,
