@@ -62,7 +62,10 @@ CASES: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("said", "broken", "usual"), CASES, ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("said", "broken", "usual"),
+    [pytest.param(*case, marks=[pytest.mark.thorough] * (number % 2), id=case[0]) for number, case in enumerate(CASES)],
+)
 def test_the_setting_is_named_where_it_does_harm(
     said: str, broken: Callable[[], Any], usual: Callable[[], Any]
 ) -> None:
