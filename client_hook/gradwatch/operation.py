@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from gradwatch.mask import find_inverted
 from gradwatch.origin import GRADIENT_SCOPE, is_users, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.shared import SharedFunction
@@ -254,7 +255,7 @@ SLIPS_MAX: Final = 4
 def find_slips(
     gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Where shapes slip on the way to the loss, as the fields ``broadcasts`` and ``reshapes`` of ``tensors`` have it.
+    """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``masks`` of ``tensors`` have them.
 
     Args:
         gradients: as `find_operations` takes them.
@@ -267,11 +268,15 @@ def find_slips(
         column was made by adding an axis there and then are left out: that is how one asks for all pairs. Where nothing
         else asks for them either, and more than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer,
         source line and both shapes of the user's own, or of a `Reshape` of theirs, that give a tensor the same axes in
-        another order; the batch's axis is -1.
+        another order; the batch's axis is -1. Masks: as `mask.find_inverted` tells.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
-    return {"broadcasts": _broadcasts_in(forward, way, layer_paths), "reshapes": _reshapes_in(forward, layer_paths)}
+    return {
+        "broadcasts": _broadcasts_in(forward, way, layer_paths),
+        "reshapes": _reshapes_in(forward, layer_paths),
+        "masks": find_inverted(forward, layer_paths),
+    }
 
 
 def _broadcasts_in(forward: Sequence[Any], way: Mapping[int, Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:

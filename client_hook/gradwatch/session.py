@@ -812,7 +812,7 @@ class Watch:
                 "cuts": find_cuts(missing, loss, paths),
             }
         except Exception as error:  # the boundary
-            self._fail("looking for broadcasts, cuts and reshapes", error)
+            self._fail("looking for slips in the step", error)
             return {}
 
     def _traced(self) -> list[Traced]:

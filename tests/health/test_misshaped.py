@@ -19,6 +19,7 @@ RESHAPE = {
     "input_shape": [-1, 6, 160],
     "output_shape": [-1, 160, 6],
 }
+MASK = {"type": "Equal", "name": "Equal", "layer": None, "source": SOURCE}
 LEVEL, FALLING = np.full(N, 2.0), 2.0 * np.exp(-np.arange(N) / 30)
 
 
@@ -44,11 +45,20 @@ def test_a_reshape_that_exchanges_axes() -> None:
     assert "tf.keras.layers.Permute((2, 1))" in found.hypotheses[0].code
 
 
+@pytest.mark.parametrize(("compared", "words"), [("Equal", "is true where"), ("Greater", "hidden from")])
+def test_an_inverted_mask(compared: str, words: str) -> None:
+    (found,) = run_of(masks=[MASK | {"type": compared}]).feed().findings()
+    assert found.title == "The attention sees the padding alone: its mask is inverted (train.py:7)"
+    assert words in found.evidence["summary"]
+    assert found.hypotheses[0].cause == "The mask of an attention is the wrong way round (train.py:7)"
+
+
 @pytest.mark.parametrize(
     ("loss", "setup"),
     [
         pytest.param(LEVEL, {"broadcasts": [{**CROSSING, "unasked": False}]}, id="all pairs are asked for"),
         pytest.param(FALLING, {"reshapes": [RESHAPE]}, id="it learns"),
+        pytest.param(FALLING, {"masks": [MASK]}, id="it learns with its mask"),
         pytest.param(LEVEL, {}, id="no slip"),
     ],
 )

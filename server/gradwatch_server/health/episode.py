@@ -768,20 +768,29 @@ class Mismatch(Episode):
     high: float = float("nan")
 
 
+MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
+"""Operations that a mask is made by."""
+
+
 @dataclass(eq=False)
 class Misshaped(Episode):
-    """A slip of shapes in the compiled step.
+    """A slip in the compiled step: of shapes, or of a mask.
 
     Attributes:
-        slip: the entry of `Setup.broadcasts` or `Setup.reshapes`.
+        slip: the entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.masks`.
     """
 
     slip: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_reshape(self) -> bool:
-        """Which of the two it is."""
+        """Whether it is a reshape."""
         return "output_shape" in self.slip
+
+    @property
+    def is_mask(self) -> bool:
+        """Whether it is a mask."""
+        return self.slip.get("type") in MASKING
 
 
 @dataclass(eq=False)

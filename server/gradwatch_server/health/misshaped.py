@@ -1,7 +1,8 @@
-"""The rule for slips of shape that a compiled step shows: a column that meets a vector, axes that a reshape exchanges.
+"""The rule for slips that a compiled step shows: a column that meets a vector, exchanged axes, an inverted mask.
 
 The hook finds them in the graph, once; they hold as long as the step is the one that was compiled. Axes of the same
-lengths in another order may be a fold that is meant: that is told only of a training that does not get far.
+lengths in another order may be a fold that is meant, and 0 may be no padding: these are told only of a training that
+does not get far.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ __all__ = ["MisshapedRule"]
 
 CONFIRM_ROWS: Final = 20
 """Rows: what is run a few times is a trial."""
-RESHAPE_STEPS: Final = 100
-"""Steps after which a loss tells whether a reshape does harm."""
+DOUBT_STEPS: Final = 100
+"""Steps after which a loss tells whether a reshape or a mask does harm."""
 
 
 class MisshapedRule:
@@ -34,7 +35,7 @@ class MisshapedRule:
         crossings = [one for one in setup.broadcasts if one.get("unasked")]
         self._waiting: list[tuple[Mapping[str, Any], int]] = [
             *((one, 0) for one in crossings[:1]),
-            *((one, RESHAPE_STEPS) for one in setup.reshapes[:1]),
+            *((one, DOUBT_STEPS) for one in (*setup.reshapes[:1], *setup.masks[:1])),
         ]
         """Slips that are not told yet, and after how many steps they are."""
         self._n_rows = 0

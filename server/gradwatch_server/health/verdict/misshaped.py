@@ -1,4 +1,4 @@
-"""Words for slips of shape: a column that meets a vector, axes that a reshape exchanges."""
+"""Words for slips in the step: a column that meets a vector, axes that a reshape exchanges, an inverted mask."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ TURN_CODE: Final = "x = tf.transpose(x, {axes})                      # axes chan
 LAYER_CODE: Final = (
     "tf.keras.layers.Permute({places})                # in place of Reshape({after}); its axes begin at 1"
 )
+MASK_CODE: Final = """\
+seen = tf.not_equal(tokens, 0)                        # True: to be seen; attention_mask=seen[:, tf.newaxis, :]
+scores = tf.where(seen, scores, -1e9)                 # by hand
+scores += (1.0 - tf.cast(seen, scores.dtype)) * -1e9  # or added"""
 
 
 def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
     """The finding of one slip."""
-    title, text, hypothesis = _say_reshape(lead) if lead.is_reshape else _say_crossing(lead)
+    say = _say_mask if lead.is_mask else _say_reshape if lead.is_reshape else _say_crossing
+    title, text, hypothesis = say(lead)
     return tell(
         lead,
         scene,
@@ -44,6 +49,30 @@ def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "for a comparison of all pairs."
         ),
         advise_crossing(lead.slip),
+    )
+
+
+def _say_mask(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source = lead.slip.get("source")
+    place = f" ({say_source(source)})" if source else ""
+    code = f"`{source['code']}`" if source else "A comparison with 0"
+    return (
+        f"The attention sees the padding alone: its mask is inverted{place}",
+        (
+            f"{code} is true where something is 0, as padding is, and the attention's softmax is given the scores of "
+            "just these places: all others count for nothing."
+            if lead.slip["type"] == "Equal"
+            else f"{code} is true where something is not 0, and just these places are hidden from the attention's "
+            "softmax: what is left is what is 0, as padding is."
+        ),
+        Hypothesis(
+            f"The mask of an attention is the wrong way round{place}",
+            0.9,
+            "A mask of Keras is true where something is to be seen, and so is that of `where(mask, scores, -1e9)`; one "
+            "that is multiplied by -1e9 and added is 1 where something is to be hidden. Here it is the other way.",
+            "Turn the comparison round, unless what is 0 is all that is to be seen.",
+            MASK_CODE,
+        ),
     )
 
 

@@ -548,7 +548,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Squashed: "outputs at their ends",
     Standing: "running statistics that stand still",
     Untaught: "layers frozen as they were made",
-    Misshaped: "a slip of shapes",
+    Misshaped: "a slip in the step",
     Outdated: "numbers of the first trace",
     Leaked: "targets among the inputs",
     Alike: "units",

@@ -1,0 +1,139 @@
+"""Masks of attention the wrong way round, in the graph: what is kept is the padding, and what is hidden the rest.
+
+Padding is 0: a mask is made by comparing with 0, and ends before a softmax, either choosing between the scores and a
+number far below them, or multiplied by such a number and added to them. Owns no state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from gradwatch.origin import layer_of, source_of
+
+__all__ = ["find_inverted"]
+
+FAR_BELOW: Final = -1e3
+"""From here on a number that stands for minus infinity: of its exponential nothing is left."""
+MASKS_MAX: Final = 4
+DEPTH_MAX: Final = 16
+Tensor = Any  # tensorflow ships no types
+
+_PASSING: Final = {
+    "BroadcastTo",
+    "Cast",
+    "ExpandDims",
+    "Identity",
+    "Reshape",
+    "Squeeze",
+    "StopGradient",
+    "StridedSlice",
+    "Tile",
+    "Transpose",
+}
+"""Operations that leave a mask what it is."""
+
+
+class _Mask(NamedTuple):
+    """A tensor of truths, or of 0 and 1; ``keeps``: what is to be seen where it is true, else what is not."""
+
+    tensor: Tensor
+    keeps: bool
+
+
+def find_inverted(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Comparisons with 0 that let an attention see nothing but what is 0.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type, name, layer and source line of each comparison, the first `MASKS_MAX`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for op in forward:
+        if op.type == "Softmax":
+            for mask in _masks_of(op.inputs[0].op):
+                for compared in _comparisons(mask):
+                    one = {"type": compared.type, "layer": layer_of(compared.name, layer_paths)}
+                    found.setdefault(compared.name, {"name": compared.name, **one, "source": source_of(compared)})
+    return list(found.values())[:MASKS_MAX]
+
+
+def _masks_of(scores: Any) -> Iterator[_Mask]:
+    """The masks that an operation before a softmax puts on its scores."""
+    if scores.type in ("SelectV2", "Select"):
+        chosen, kept, other = scores.inputs
+        if _is_far_below(other):
+            yield _Mask(chosen, keeps=True)
+        elif _is_far_below(kept):
+            yield _Mask(chosen, keeps=False)
+    elif scores.type in ("Add", "AddV2"):
+        for one in scores.inputs:
+            yield from _masks_added(one)
+
+
+def _masks_added(tensor: Tensor) -> Iterator[_Mask]:
+    """The mask in what is added to scores: a mask times a number far below 0."""
+    op = _passed(tensor)
+    if op.type == "Mul":
+        for factor, other in (op.inputs, reversed(op.inputs)):
+            if _is_far_below(factor):
+                yield _Mask(other, keeps=False)
+
+
+def _comparisons(mask: _Mask, depth: int = DEPTH_MAX) -> Iterator[Any]:
+    """The comparisons with 0 which hold where something is 0 and that is all that is kept."""
+    op, keeps = _passed(mask.tensor), mask.keeps
+    if not depth:
+        return
+    if op.type in ("Equal", "NotEqual", "Greater"):
+        if any(_is_constant(one, 0) for one in op.inputs) and keeps is (op.type == "Equal"):
+            yield op
+    elif op.type == "LogicalNot":
+        yield from _comparisons(_Mask(op.inputs[0], keeps=not keeps), depth - 1)
+    elif op.type == "Sub" and _is_constant(op.inputs[0], 1):
+        yield from _comparisons(_Mask(op.inputs[1], keeps=not keeps), depth - 1)
+    elif op.type in (("LogicalAnd", "Mul") if keeps else ("LogicalOr",)):  # each must hold for what is kept
+        for one in op.inputs:
+            yield from _comparisons(_Mask(one, keeps=keeps), depth - 1)
+
+
+def _passed(tensor: Tensor) -> Any:
+    """The operation that made a tensor, before what leaves it as it is."""
+    op = tensor.op
+    for _ in range(DEPTH_MAX):
+        if op.type not in _PASSING:
+            break
+        op = op.inputs[0].op
+    return op
+
+
+def _is_far_below(tensor: Tensor) -> bool:
+    value = _constant(tensor)
+    return value is not None and value <= FAR_BELOW
+
+
+def _is_constant(tensor: Tensor, value: float) -> bool:
+    return _constant(tensor) == value
+
+
+def _constant(tensor: Tensor) -> float | None:
+    """The number that a tensor is throughout, known while the step is traced; None if it is none."""
+    op = _passed(tensor)
+    if op.type == "Fill":
+        op = _passed(op.inputs[1])
+    if op.type in ("OnesLike", "ZerosLike"):
+        return float(op.type == "OnesLike")
+    if op.type == "Mul":
+        one, other = (_constant(factor) for factor in op.inputs)
+        return None if one is None or other is None else one * other
+    if op.type != "Const":
+        return None
+    values = np.asarray(tf.get_static_value(op.outputs[0]))
+    is_one = values.size > 0 and values.dtype.kind in "fiub" and (values == values.flat[0]).all()
+    return float(values.flat[0]) if is_one else None

@@ -1,0 +1,125 @@
+"""Masks of attention the wrong way round: told with their line in every form; masks the right way round are not."""
+
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, find_line
+
+RANDOM = np.random.default_rng(0)
+LENGTHS = RANDOM.integers(3, 9, 256)
+TOKENS = np.where(np.arange(10) < LENGTHS[:, None], RANDOM.integers(1, 30, (256, 10)), 0).astype(np.int32)
+LABELS = RANDOM.integers(0, 3, 256)
+
+
+def is_padding(tokens):
+    return tf.equal(tokens, 0)  # is_padding
+
+
+def is_word(tokens):
+    return tf.not_equal(tokens, 0)  # is_word
+
+
+def is_positive(tokens):
+    return tokens > 0  # is_positive
+
+
+class ByHand(layers.Layer):
+    """Attention of the first place; ``hide`` puts the mask on its scores."""
+
+    def __init__(self, hide):
+        super().__init__()
+        self.hide = hide
+
+    def call(self, x, tokens):
+        scores = tf.einsum("nd,ntd->nt", x[:, 0], x)
+        return tf.einsum("nt,ntd->nd", tf.nn.softmax(self.hide(scores, tokens)), x)
+
+
+def of_keras(mask, **options):
+    def attend(x, tokens):
+        seen = layers.Lambda(lambda t: mask(t)[:, None, :])(tokens)
+        return layers.Flatten()(layers.MultiHeadAttention(2, 4, **options)(x, x, attention_mask=seen))
+
+    return attend
+
+
+def by_hand(hide):
+    return ByHand(hide)
+
+
+def to_float(truth):
+    return tf.cast(truth, tf.float32)
+
+
+INVERTED = {
+    "Keras": (of_keras(is_padding), "is_padding"),
+    "Keras with dropout": (of_keras(is_padding, dropout=0.1), "is_padding"),
+    "Keras, of a negation": (of_keras(lambda t: tf.logical_not(is_word(t))), "is_word"),
+    "Keras, with another mask": (
+        of_keras(lambda t: tf.logical_and(is_padding(t), tf.range(10)[None, :] < 8)),
+        "is_padding",
+    ),
+    "chosen": (by_hand(lambda s, t: tf.where(is_padding(t), s, -1e9)), "is_padding"),
+    "chosen the other way": (by_hand(lambda s, t: tf.where(is_word(t), -1e9 * tf.ones_like(s), s)), "is_word"),
+    "added": (by_hand(lambda s, t: s + to_float(is_word(t)) * -1e9), "is_word"),
+    "added, of what is above 0": (by_hand(lambda s, t: s + -1e9 * to_float(is_positive(t))), "is_positive"),
+    "added, less than 1": (by_hand(lambda s, t: s + (1.0 - to_float(is_padding(t))) * -1e9), "is_padding"),
+}
+UPRIGHT = {
+    "Keras": of_keras(is_word),
+    "Keras, by itself": lambda x, tokens: layers.Flatten()(layers.MultiHeadAttention(2, 4)(x, x)),
+    "causal": lambda x, tokens: layers.Flatten()(layers.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True)),
+    "chosen": by_hand(lambda s, t: tf.where(is_positive(t), s, -1e9)),
+    "chosen the other way": by_hand(lambda s, t: tf.where(is_padding(t), -1e9, s)),
+    "added": by_hand(lambda s, t: s + to_float(is_padding(t)) * -1e9),
+    "added, less than 1": by_hand(lambda s, t: s + (1.0 - to_float(is_word(t))) * -1e9),
+    "a bias": by_hand(lambda s, t: s + to_float(is_word(t)) * -1.0),
+    "by length": by_hand(lambda s, t: tf.where(tf.sequence_mask(tf.math.count_nonzero(t, axis=1), 10), s, -1e9)),
+}
+
+
+def fit(watch, attend, n_epochs=1, **options):
+    keras.utils.set_random_seed(0)
+    tokens = keras.Input((10,), dtype="int32")
+    x = layers.Embedding(30, 8, mask_zero=False, name="words")(tokens)
+    model = keras.Model(tokens, layers.Dense(3, name="out")(attend(x, tokens)))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.SGD(1e-4), loss, **options)
+    watched = watch(model)
+    model.fit(TOKENS, LABELS, batch_size=16, epochs=n_epochs, verbose=0)
+    return watched
+
+
+def found_in(recording):
+    return [one for table in recording.tables.values() for one in table["masks"]]
+
+
+@pytest.mark.parametrize(("attend", "marker"), INVERTED.values(), ids=INVERTED)
+def test_the_comparison_is_named(watch, read, attend, marker):
+    (found,) = found_in(read(fit(watch, attend)))
+    assert found["source"]["line"] == find_line(marker, sys.modules[__name__])
+
+
+@pytest.mark.parametrize("attend", UPRIGHT.values(), ids=UPRIGHT)
+def test_other_masks_are_not(watch, read, attend):
+    assert found_in(read(fit(watch, attend))) == []
+
+
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["fit", "jit"])
+def test_it_is_told_while_little_is_learned(watch, read, options):
+    (found,) = [
+        f for f in diagnose(read(fit(watch, INVERTED["Keras"][0], 8, **options))).findings() if "mask" in f.title
+    ]
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
+    assert found.source["line"] == find_line("is_padding", sys.modules[__name__])
+    assert "wrong way round" in found.hypotheses[0].cause
+
+
+def test_a_mask_within_a_class(watch, read):
+    (found,) = found_in(read(fit(watch, ByHand(lambda s, t: tf.where(t == 0, s, -1e4)))))
+    assert found["type"] == "Equal"
