@@ -15,8 +15,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from gradwatch.detached import find_detached
 from gradwatch.mask import find_inverted
-from gradwatch.origin import GRADIENT_SCOPE, is_users, layer_of, source_of
+from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
@@ -255,7 +256,7 @@ SLIPS_MAX: Final = 4
 def find_slips(
     gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``masks`` of ``tensors`` have them.
+    """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``slips`` of ``tensors`` have them.
 
     Args:
         gradients: as `find_operations` takes them.
@@ -268,14 +269,15 @@ def find_slips(
         column was made by adding an axis there and then are left out: that is how one asks for all pairs. Where nothing
         else asks for them either, and more than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer,
         source line and both shapes of the user's own, or of a `Reshape` of theirs, that give a tensor the same axes in
-        another order; the batch's axis is -1. Masks: as `mask.find_inverted` tells.
+        another order; the batch's axis is -1. Other slips: as `mask.find_inverted` and
+        `detached.find_detached` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
     return {
         "broadcasts": _broadcasts_in(forward, way, layer_paths),
         "reshapes": _reshapes_in(forward, layer_paths),
-        "masks": find_inverted(forward, layer_paths),
+        "slips": [*find_inverted(forward, layer_paths), *find_detached(forward, layer_paths)],
     }
 
 
@@ -362,16 +364,10 @@ def _turns(op: Any) -> bool:
 
 def _is_own_reshape(op: Any) -> bool:
     """Whether it is the user's, or that of a Keras layer which does nothing else; not one within another layer."""
-    for frame in reversed(op.traceback):
-        if is_users(frame.filename) or _RESHAPING.search(frame.filename):
-            return True
-        if _OTHER_LAYER.search(frame.filename):
-            return False
-    return False
+    return is_own(op) or any(_RESHAPING.search(frame.filename) for frame in op.traceback)
 
 
 _RESHAPING: Final = re.compile(r"[/\\]layers[/\\]reshaping[/\\]reshape\.py$")
-_OTHER_LAYER: Final = re.compile(r"[/\\]keras[/\\]src[/\\](layers|losses|metrics|optimizers)[/\\](?!layer\.py)")
 
 
 _CUTS: Final = frozenset(

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-__all__ = ["EXCERPT_REACH", "GRADIENT_SCOPE", "is_users", "layer_of", "source_at", "source_of"]
+__all__ = ["EXCERPT_REACH", "GRADIENT_SCOPE", "is_own", "is_users", "layer_of", "source_at", "source_of"]
 
 GRADIENT_SCOPE: Final = "gradient_tape/"
 """`tf.GradientTape` names what it adds to a graph ``gradient_tape/<scope of the forward operation>/...``."""
@@ -76,6 +76,16 @@ def is_users(filename: str) -> bool:
     return not _classify(filename)[1]
 
 
+def is_own(op: Any) -> bool:
+    """Whether the user's own code asked for an operation, not a layer, loss or metric of Keras that it calls."""
+    for frame in reversed(op.traceback):
+        if is_users(frame.filename):
+            return True
+        if _LAYERS.search(frame.filename):
+            return False
+    return False
+
+
 @functools.lru_cache(maxsize=1024)
 def _classify(filename: str) -> tuple[bool, bool]:
     """Whether a file is Keras' own training loop, and whether it is no code of the user's."""
@@ -92,6 +102,7 @@ def _read_excerpt(filename: str, line: int) -> dict[str, Any] | None:
     return {"first": first, "lines": [text.rstrip()[:EXCERPT_WIDTH] for text in shown]}
 
 
+_LAYERS: Final = re.compile(r"[/\\]keras[/\\]src[/\\](layers|losses|metrics|optimizers)[/\\](?!layer\.py)")
 _TRAINER: Final = re.compile(r"[/\\]keras[/\\]src[/\\](backend[/\\]tensorflow[/\\]trainer|trainers[/\\]\w+)\.py$")
 _FRAMEWORK_FOLDERS: Final = tuple(
     {

@@ -220,7 +220,7 @@ class Tensors(_Logged):
     broadcasts: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     cuts: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     reshapes: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
-    masks: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
+    slips: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     traced: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
 
 

@@ -103,7 +103,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
                 "output_shape": [-1, 160, 6],
             }
         ],
-        "masks": [{"type": "Equal", "name": "Equal", "layer": None, "source": None}],
+        "slips": [{"type": "Equal", "name": "Equal", "layer": None, "source": None}],
         "traced": [
             {"name": "rng.normal()", "value": None, "source": {"file": "train.py", "line": 6, "code": "x += draw()"}},
             {

@@ -81,7 +81,7 @@ class Run:
     cuts: list[dict[str, Any]] = field(default_factory=list)
     """Operations at which the way back from the loss ends."""
     reshapes: list[dict[str, Any]] = field(default_factory=list)
-    masks: list[dict[str, Any]] = field(default_factory=list)
+    slips: list[dict[str, Any]] = field(default_factory=list)
     """Reshapes that leave each axis its length, and not its place."""
     traced: list[dict[str, Any]] = field(default_factory=list)
     """Numbers of Python's that the step was traced with."""

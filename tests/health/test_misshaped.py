@@ -47,7 +47,7 @@ def test_a_reshape_that_exchanges_axes() -> None:
 
 @pytest.mark.parametrize(("compared", "words"), [("Equal", "is true where"), ("Greater", "hidden from")])
 def test_an_inverted_mask(compared: str, words: str) -> None:
-    (found,) = run_of(masks=[MASK | {"type": compared}]).feed().findings()
+    (found,) = run_of(slips=[MASK | {"type": compared}]).feed().findings()
     assert found.title == "The attention sees the padding alone: its mask is inverted (train.py:7)"
     assert words in found.evidence["summary"]
     assert found.hypotheses[0].cause == "The mask of an attention is the wrong way round (train.py:7)"
@@ -58,7 +58,7 @@ def test_an_inverted_mask(compared: str, words: str) -> None:
     [
         pytest.param(LEVEL, {"broadcasts": [{**CROSSING, "unasked": False}]}, id="all pairs are asked for"),
         pytest.param(FALLING, {"reshapes": [RESHAPE]}, id="it learns"),
-        pytest.param(FALLING, {"masks": [MASK]}, id="it learns with its mask"),
+        pytest.param(FALLING, {"slips": [MASK]}, id="it learns with its mask"),
         pytest.param(LEVEL, {}, id="no slip"),
     ],
 )

@@ -96,7 +96,7 @@ def fit(watch, attend, n_epochs=1, **options):
 
 
 def found_in(recording):
-    return [one for table in recording.tables.values() for one in table["masks"]]
+    return [one for table in recording.tables.values() for one in table["slips"]]
 
 
 @pytest.mark.parametrize(("attend", "marker"), INVERTED.values(), ids=INVERTED)

@@ -777,7 +777,7 @@ class Misshaped(Episode):
     """A slip in the compiled step: of shapes, or of a mask.
 
     Attributes:
-        slip: the entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.masks`.
+        slip: the entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.slips`.
     """
 
     slip: Mapping[str, Any] = field(default_factory=dict)
@@ -791,6 +791,11 @@ class Misshaped(Episode):
     def is_mask(self) -> bool:
         """Whether it is a mask."""
         return self.slip.get("type") in MASKING
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is a state without its gradient."""
+        return self.slip.get("type") == "StopGradient"
 
 
 @dataclass(eq=False)

@@ -23,7 +23,8 @@ class Setup(NamedTuple):
         cuts: type, name, layer and source of operations without a gradient at which the way back from the loss to
             variables ends that have none.
         reshapes: name, layer, source and both shapes of reshapes that leave each axis its length and not its place.
-        masks: type, name, layer and source of comparisons with 0 that let an attention see nothing but what is 0.
+        slips: type, name, layer and source of comparisons with 0 that let an attention see nothing but what is 0, and
+            of cuts (``StopGradient``) of a state between calls of one layer.
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
     """
@@ -34,7 +35,7 @@ class Setup(NamedTuple):
     broadcasts: Sequence[Mapping[str, Any]] = ()
     cuts: Sequence[Mapping[str, Any]] = ()
     reshapes: Sequence[Mapping[str, Any]] = ()
-    masks: Sequence[Mapping[str, Any]] = ()
+    slips: Sequence[Mapping[str, Any]] = ()
     traced: Sequence[Mapping[str, Any]] = ()
 
     @classmethod

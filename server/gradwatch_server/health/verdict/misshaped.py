@@ -1,8 +1,8 @@
-"""Words for slips in the step: a column that meets a vector, axes that a reshape exchanges, an inverted mask."""
+"""Words for slips in the step: columns that meet vectors, axes that reshapes exchange, inverted masks, cut states."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped
@@ -17,6 +17,9 @@ TURN_CODE: Final = "x = tf.transpose(x, {axes})                      # axes chan
 LAYER_CODE: Final = (
     "tf.keras.layers.Permute({places})                # in place of Reshape({after}); its axes begin at 1"
 )
+CUT_CODE: Final = """\
+output, state = cell(piece, initial_state=state)      # without tf.stop_gradient(state)"""
+
 MASK_CODE: Final = """\
 seen = tf.not_equal(tokens, 0)                        # True: to be seen; attention_mask=seen[:, tf.newaxis, :]
 scores = tf.where(seen, scores, -1e9)                 # by hand
@@ -25,7 +28,7 @@ scores += (1.0 - tf.cast(seen, scores.dtype)) * -1e9  # or added"""
 
 def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
     """The finding of one slip."""
-    say = _say_mask if lead.is_mask else _say_reshape if lead.is_reshape else _say_crossing
+    say = next(say for is_it, say in _SAYINGS if is_it(lead))
     title, text, hypothesis = say(lead)
     return tell(
         lead,
@@ -98,6 +101,34 @@ def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             ),
         ),
     )
+
+
+def _say_cut(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source, layer = lead.slip["source"], lead.slip["layer"]
+    return (
+        f"The gradient of a recurrence is cut at each call ({say_source(source)})",
+        (
+            f"`{source['code']}` stands between calls of {layer} in one step: what {layer} gives is handed to its next "
+            "call without its gradient."
+        ),
+        Hypothesis(
+            f"A stop_gradient on the state of {layer} ({say_source(source)})",
+            0.9,
+            "The loss teaches the last call alone: whatever has to be remembered from an earlier one has no gradient "
+            "that says so.",
+            "Leave the state its gradient within a step. To cut it is meant for states that are carried from one step "
+            "to the next.",
+            CUT_CODE,
+        ),
+    )
+
+
+_SAYINGS: Final[Sequence[tuple[Callable[[Misshaped], bool], Callable[[Misshaped], tuple[str, str, Hypothesis]]]]] = (
+    (lambda lead: lead.is_mask, _say_mask),
+    (lambda lead: lead.is_cut, _say_cut),
+    (lambda lead: lead.is_reshape, _say_reshape),
+    (lambda _: True, _say_crossing),
+)
 
 
 def _say(shape: Sequence[int]) -> str:
