@@ -515,9 +515,9 @@ def test_loss_of_guessing_is_told(width: int, n_classes: int) -> None:
 
 def test_plateau_that_ends_says_until_when() -> None:
     run = stuck(math.log(10), 3_000)
-    run.scalars[1_500:, 0] = 1.0
+    run.scalars[2_000:, 0] = 1.0
     (found,) = run.feed().findings()
-    assert "until step 1,4" in found.title
+    assert "until step 1,9" in found.title
 
 
 def test_plateau_is_folded_under_what_explains_it() -> None:

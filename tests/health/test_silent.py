@@ -255,9 +255,15 @@ def test_as_many_classes_as_samples_are_no_broadcast(n_classes: int, is_told: bo
     assert bool(guessing(float(np.log(64)), n_classes=n_classes).feed().findings()) == is_told
 
 
-def test_a_level_that_is_left_is_told_in_the_past() -> None:
+def test_a_level_that_is_left_and_long_over_was_no_trouble() -> None:
     sick = guessing(float(np.log(64)), 600)
     sick.scalars[350:, 0] = 1.0
+    assert sick.feed().findings() == []
+
+
+def test_a_level_that_is_left_is_told_in_the_past() -> None:
+    sick = guessing(float(np.log(64)), 600)
+    sick.scalars[450:, 0] = 1.0
     (found,) = sick.feed().findings()
     assert found.title.startswith("The loss stood at 4.16, guessing among the 64 samples of a batch, until step")
 

@@ -354,7 +354,8 @@ class Engine:
         )
         self._complete(self._questions)
         self._note_healed(self._questions)
-        credible = [e for e in self._questions if is_credible(e, self._questions[e]) and self._is_new(e)]
+        asked = [e for e in self._questions if not self._is_left_behind(e)]
+        credible = [e for e in asked if is_credible(e, self._questions[e]) and self._is_new(e)]
         self._order_optimizers(credible)
         self._order_inputs(credible)
         findings = limit_repeats(tell_all(assemble(credible), facts))
@@ -417,6 +418,13 @@ class Engine:
                 n_steps = episode.last_step - episode.first_step
                 n_since = self._streams[episode.stream].last_step - episode.last_step
                 episode.has_healed = not is_stuck and (n_steps < HEALED_STEPS or n_since >= HEALED_STEPS)
+
+    def _is_left_behind(self, episode: Episode) -> bool:
+        """Whether guessing is over, and has been for as long as it lasted: some tasks begin with a plateau."""
+        if not isinstance(episode, (Plateau, Unskilled)) or episode.is_open:
+            return False
+        n_since = max((state.last_step for state in self._applied()), default=-1) - episode.last_step
+        return n_since >= max(episode.last_step - episode.first_step, HEALED_STEPS)
 
     def _order_optimizers(self, episodes: Sequence[Episode]) -> None:
         """Of several optimizers in a step each has a forward pass and a loss, and what the first breaks the next meets.
