@@ -35,7 +35,8 @@ def find_detached(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
         yield from (one.op for one in op.inputs if one.dtype.is_floating)
 
     def after(op: Any) -> Iterator[Any]:
-        yield from (user for one in op.outputs for user in one.consumers() if id(user) in ids)
+        floating = (one for one in op.outputs if one.dtype.is_floating)  # a drawn action leads nowhere
+        yield from (user for one in floating for user in one.consumers() if id(user) in ids)
 
     found: dict[str, list[dict[str, Any]]] = {}
     for op in forward:

@@ -74,15 +74,18 @@ def _masks_of(scores: Any) -> Iterator[_Mask]:
             yield _Mask(chosen, keeps=False)
     elif scores.type in ("Add", "AddV2"):
         for one in scores.inputs:
-            yield from _masks_added(one)
+            yield from _masks_added(one, 1.0)
+    elif scores.type == "Sub":
+        yield from _masks_added(scores.inputs[1], -1.0)
 
 
-def _masks_added(tensor: Tensor) -> Iterator[_Mask]:
-    """The mask in what is added to scores: a mask times a number far below 0."""
+def _masks_added(tensor: Tensor, sign: float) -> Iterator[_Mask]:
+    """The mask in what is added to scores, or subtracted: a mask times a number far from 0."""
     op = _passed(tensor)
     if op.type == "Mul":
         for factor, other in (op.inputs, reversed(op.inputs)):
-            if _is_far_below(factor):
+            number = _constant(factor)
+            if number is not None and sign * number <= FAR_BELOW:
                 yield _Mask(other, keeps=False)
 
 

@@ -340,7 +340,8 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
     if op.type not in _UNARY | _ELEMENTWISE or not depth:
         return False
     columns = [one for one in op.inputs if one.shape.rank == 2]
-    return bool(columns) and all(_is_plain_column(one, layer_paths, depth - 1) for one in columns)
+    # An axis that is added to fit a column asks for no pairs: `prediction - y[:, None]`.
+    return any(_is_plain_column(one, layer_paths, depth - 1) for one in columns)
 
 
 def _is_averaged(op: Any, way: Mapping[int, Any], depth: int = 8) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import play
-from tests.health.catalogue.sixteenth import HEALTHY
+from tests.health.catalogue.seventeenth import HEALTHY
 
 LONG = {
     "alloy deep",
@@ -19,6 +19,7 @@ LONG = {
     "battery double dqn",
     "bearing domains",
     "bearing resnet1d",
+    "bearing spectra",
     "bearing transfer",
     "binary keyword",
     "body table",
@@ -26,6 +27,7 @@ LONG = {
     "catalogue two tower",
     "churn dealer embedding",
     "click stream",
+    "clicks",
     "cloud game",
     "compiled by xla",
     "cough detector",
@@ -37,6 +39,7 @@ LONG = {
     "digits vae warmup",
     "dtmf ctc",
     "dune gan",
+    "dungeon door",
     "ecg beats",
     "elevator calls",
     "epistasis",
@@ -44,11 +47,14 @@ LONG = {
     "film rating ordinal",
     "flow rezero",
     "gas spectra fp16",
+    "glass",
+    "glyphs",
     "greenhouse",
     "grid load quantiles",
     "housing expert mixture",
     "icu forecast",
     "icu gru missing",
+    "interlock",
     "island gan",
     "keyword qat 4bit",
     "kiosk policy",
@@ -56,6 +62,7 @@ LONG = {
     "leaf sgd",
     "leaf transfer",
     "lift policy",
+    "lorenz readout",
     "masked phrases",
     "menu lm",
     "meter digits",
@@ -66,13 +73,19 @@ LONG = {
     "orbit wgan",
     "pendulum neural ode",
     "permit appeals",
+    "plant",
+    "pole",
     "pole policy",
     "power demand lstm",
+    "return density",
+    "review stars again",
     "ring gan",
     "row transformer",
     "scanner sites",
     "seed sorting",
+    "sepsis alarm",
     "shop restock reinforce",
+    "song bpr",
     "sorting transformer",
     "sparse codes",
     "spectra codec",
@@ -90,6 +103,7 @@ LONG = {
     "wind diffusion",
     "wind gan",
     "wind rose",
+    "words",
     "zip strokes",
 }
 

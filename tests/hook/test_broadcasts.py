@@ -70,6 +70,12 @@ def of_width(y, predicted):
     return tf.reduce_mean(tf.square(y - mean) * tf.exp(-width) + width)  # line of the width
 
 
+def of_weights(y, predicted):
+    """Errors that fit, as columns, and weights that are a vector."""
+    weights = tf.cast(y > 0, tf.float32)
+    return tf.reduce_mean(weights * tf.square(predicted - y[:, None]))  # line of the weights
+
+
 WRONG = {of_error: "line of the difference", of_squares: "line of the square", of_product: "line of the product"}
 RIGHT = [of_squeezed, of_columns, of_pairs, of_levels]
 
@@ -144,9 +150,9 @@ def test_the_line_is_named(watch, read, train, loss_of):
 
 
 @pytest.mark.parametrize("train", TRAININGS.values(), ids=TRAININGS.keys())
-@pytest.mark.parametrize("loss_of", [*WRONG, of_width])
+@pytest.mark.parametrize("loss_of", [*WRONG, of_width, of_weights])
 def test_nothing_asks_for_all_pairs(watch, read, train, loss_of):
-    place = WRONG.get(loss_of, "line of the width")
+    place = WRONG.get(loss_of, f"line of the {loss_of.__name__.removeprefix('of_')}")
     assert unasked(read(train(watch, loss_of))) == [find_line(place, sys.modules[__name__])]
 
 

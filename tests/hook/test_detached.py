@@ -61,6 +61,23 @@ class OfOther(keras.Model):
         return self.head(self.norm(self.refine(guess + code)))
 
 
+class Agent(keras.Model):
+    """Draws what it does from its scores, and is given where that led."""
+
+    def __init__(self):
+        super().__init__()
+        self.policy = layers.Dense(4)
+
+    def call(self, x):
+        state, total = x[:, 0], 0.0
+        for _ in range(3):
+            scores = self.policy(state)
+            action = tf.random.categorical(tf.stop_gradient(scores), 1)[:, 0]
+            total += tf.reduce_max(scores, axis=1, keepdims=True)
+            state = state + tf.one_hot(action, 3)
+        return total
+
+
 def cut_state(state):
     return tf.stop_gradient(state)  # cut_state
 
@@ -92,6 +109,6 @@ def test_a_recurrence_of_dense_layers(watch, read):
     assert found["source"]["line"] == find_line("by hand", sys.modules[__name__])
 
 
-@pytest.mark.parametrize("make", [lambda: InPieces(tf.identity), OfOther], ids=["no cut", "other cuts"])
+@pytest.mark.parametrize("make", [lambda: InPieces(tf.identity), OfOther, Agent], ids=["no cut", "other cuts", "drawn"])
 def test_other_cuts_are_not(watch, read, make):
     assert found_in(read(fit(watch, make()))) == []

@@ -67,6 +67,7 @@ INVERTED = {
     "chosen": (by_hand(lambda s, t: tf.where(is_padding(t), s, -1e9)), "is_padding"),
     "chosen the other way": (by_hand(lambda s, t: tf.where(is_word(t), -1e9 * tf.ones_like(s), s)), "is_word"),
     "added": (by_hand(lambda s, t: s + to_float(is_word(t)) * -1e9), "is_word"),
+    "subtracted": (by_hand(lambda s, t: s - to_float(is_word(t)) * 1e9), "is_word"),
     "added, of what is above 0": (by_hand(lambda s, t: s + -1e9 * to_float(is_positive(t))), "is_positive"),
     "added, less than 1": (by_hand(lambda s, t: s + (1.0 - to_float(is_padding(t))) * -1e9), "is_padding"),
 }
@@ -78,6 +79,7 @@ UPRIGHT = {
     "chosen the other way": by_hand(lambda s, t: tf.where(is_padding(t), -1e9, s)),
     "added": by_hand(lambda s, t: s + to_float(is_padding(t)) * -1e9),
     "added, less than 1": by_hand(lambda s, t: s + (1.0 - to_float(is_word(t))) * -1e9),
+    "subtracted": by_hand(lambda s, t: s - to_float(is_padding(t)) * 1e9),
     "a bias": by_hand(lambda s, t: s + to_float(is_word(t)) * -1.0),
     "by length": by_hand(lambda s, t: tf.where(tf.sequence_mask(tf.math.count_nonzero(t, axis=1), 10), s, -1e9)),
 }
