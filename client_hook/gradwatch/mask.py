@@ -57,7 +57,7 @@ def find_inverted(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
     found: dict[str, dict[str, Any]] = {}
     for op in forward:
         if op.type == "Softmax":
-            for mask in _masks_of(op.inputs[0].op):
+            for mask in _masks_of(_passed(op.inputs[0])):  # another axis than the last is moved there
                 for compared in _comparisons(mask):
                     one = {"type": compared.type, "layer": layer_of(compared.name, layer_paths)}
                     found.setdefault(compared.name, {"name": compared.name, **one, "source": source_of(compared)})

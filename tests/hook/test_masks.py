@@ -52,6 +52,12 @@ def by_hand(hide):
     return ByHand(hide)
 
 
+def over_time(given):
+    x, tokens = given
+    hide = tf.cast(tf.not_equal(tokens, 0), tf.float32)[..., None]  # over_time
+    return tf.einsum("nth,ntd->nd", tf.nn.softmax(x[..., :2] - 1e9 * hide, axis=1), x)
+
+
 def to_float(truth):
     return tf.cast(truth, tf.float32)
 
@@ -67,6 +73,10 @@ INVERTED = {
     "chosen": (by_hand(lambda s, t: tf.where(is_padding(t), s, -1e9)), "is_padding"),
     "chosen the other way": (by_hand(lambda s, t: tf.where(is_word(t), -1e9 * tf.ones_like(s), s)), "is_word"),
     "added": (by_hand(lambda s, t: s + to_float(is_word(t)) * -1e9), "is_word"),
+    "subtracted, of another axis": (
+        lambda x, tokens: layers.Lambda(over_time)([x, tokens]),
+        "over_time",
+    ),
     "subtracted": (by_hand(lambda s, t: s - to_float(is_word(t)) * 1e9), "is_word"),
     "added, of what is above 0": (by_hand(lambda s, t: s + -1e9 * to_float(is_positive(t))), "is_positive"),
     "added, less than 1": (by_hand(lambda s, t: s + (1.0 - to_float(is_padding(t))) * -1e9), "is_padding"),
