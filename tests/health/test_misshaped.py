@@ -53,6 +53,13 @@ def test_an_inverted_mask(compared: str, words: str) -> None:
     assert found.hypotheses[0].cause == "The mask of an attention is the wrong way round (train.py:7)"
 
 
+def test_an_inverted_mask_is_the_first_cause_of_gradients_that_are_zero() -> None:
+    run = run_of(slips=[MASK]).scale("gradient", 0.0, list(range(4)))
+    mask, zero = sorted(run.feed().findings(), key=lambda one: one.kind)
+    assert (mask.kind, zero.kind) == ("loss_plateau", "zero_gradient")
+    assert zero.hypotheses[0].cause == mask.hypotheses[0].cause
+
+
 @pytest.mark.parametrize(
     ("loss", "setup"),
     [

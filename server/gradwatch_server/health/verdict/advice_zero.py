@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from gradwatch_server.health.episode import MASKING
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import advise_rate
@@ -19,6 +20,7 @@ __all__ = [
     "DEAD_CODE",
     "OUTPUT_CODE",
     "ZEROS_CODE",
+    "advise_mask",
     "advise_missing",
     "advise_missing_logits",
     "advise_untracked",
@@ -91,8 +93,9 @@ tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_norma
 optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
 
 MASK_CODE: Final = """\
-mask = tf.not_equal(ids, 0)[:, None, :]                   # True: look at it; 0 is the padding
-x = attention(query, value, attention_mask=mask)"""
+seen = tf.not_equal(tokens, 0)                        # True: to be seen; attention_mask=seen[:, tf.newaxis, :]
+scores = tf.where(seen, scores, -1e9)                 # by hand
+scores += (1.0 - tf.cast(seen, scores.dtype)) * -1e9  # or added"""
 
 SOFTMAX_AXIS_CODE: Final = """\
 # score: (batch, items, 1). By default a softmax goes over the last axis, in which there is nothing to choose from.
@@ -293,11 +296,11 @@ def advise_zero(
         is_softmax_of_one: whether no kernel has a gradient, and the last layer puts a softmax on one number.
         factors: variables, kernels among them, that began with nothing but zeros and never moved.
     """
+    masks = [slip for slip in scene.setup.slips if slip.get("type") in MASKING]
+    if masks and is_from_start:
+        return [advise_mask(masks[0])]
     if cancelled is not None:
-        attention, _, part = cancelled.rpartition("/")
-        if attention and part in ("key", "query"):  # as Keras names them
-            return [_advise_attention(attention), replace(_advise_cancelled(cancelled), confidence=0.3)]
-        return [_advise_cancelled(cancelled)]
+        return _advise_rounding(cancelled)
     if is_softmax_of_one:
         return [_advise_softmax_of_one()]
     if factors:
@@ -352,6 +355,19 @@ def advise_zero(
             )
         )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def advise_mask(slip: Mapping[str, Any]) -> Hypothesis:
+    """A mask of attention that is inverted, as the cause where nothing is learned."""
+    place = f" ({say_source(slip['source'])})" if slip.get("source") else ""
+    return Hypothesis(
+        f"The mask of an attention is the wrong way round{place}",
+        0.9,
+        "A mask of Keras is true where something is to be seen, and so is that of `where(mask, scores, -1e9)`; one "
+        "that is multiplied by -1e9 and added is 1 where something is to be hidden. Here it is the other way.",
+        "Turn the comparison round, unless what is 0 is all that is to be seen.",
+        MASK_CODE,
+    )
 
 
 def _advise_softmax_of_one() -> Hypothesis:
@@ -435,6 +451,13 @@ def _advise_attention(layer: str) -> Hypothesis:
         "Print the mask beside the entries, for one sample. In Keras True means: look at it.",
         MASK_CODE,
     )
+
+
+def _advise_rounding(layer: str) -> list[Hypothesis]:
+    attention, _, part = layer.rpartition("/")
+    if attention and part in ("key", "query"):  # as Keras names them
+        return [_advise_attention(attention), replace(_advise_cancelled(layer), confidence=0.3)]
+    return [_advise_cancelled(layer)]
 
 
 def _advise_cancelled(layer: str) -> Hypothesis:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from gradwatch_server.health.episode import Misshaped
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_crossing
+from gradwatch_server.health.verdict.advice_zero import advise_mask
 from gradwatch_server.health.verdict.operation import say_source
 from gradwatch_server.health.verdict.scene import Scene, tell
 
@@ -19,11 +20,6 @@ LAYER_CODE: Final = (
 )
 CUT_CODE: Final = """\
 output, state = cell(piece, initial_state=state)      # without tf.stop_gradient(state)"""
-
-MASK_CODE: Final = """\
-seen = tf.not_equal(tokens, 0)                        # True: to be seen; attention_mask=seen[:, tf.newaxis, :]
-scores = tf.where(seen, scores, -1e9)                 # by hand
-scores += (1.0 - tf.cast(seen, scores.dtype)) * -1e9  # or added"""
 
 
 def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
@@ -68,14 +64,7 @@ def _say_mask(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             else f"{code} is true where something is not 0, and just these places are hidden from the attention's "
             "softmax: what is left is what is 0, as padding is."
         ),
-        Hypothesis(
-            f"The mask of an attention is the wrong way round{place}",
-            0.9,
-            "A mask of Keras is true where something is to be seen, and so is that of `where(mask, scores, -1e9)`; one "
-            "that is multiplied by -1e9 and added is 1 where something is to be hidden. Here it is the other way.",
-            "Turn the comparison round, unless what is 0 is all that is to be seen.",
-            MASK_CODE,
-        ),
+        advise_mask(lead.slip),
     )
 
 
