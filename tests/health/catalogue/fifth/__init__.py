@@ -42,7 +42,7 @@ enter(
 # -- nothing breaks, and nothing good is learned ----------------------------------------------------------------------
 
 enter("customer_churn", "softmax of one", "zero_gradient", cause=("softmax on a single number",))
-enter("fashion_items", "logits for probabilities", "zero_gradient", cause=("from_logits",))
+enter("fashion_items", "logits for probabilities", "zero_gradient", "loss_plateau", cause=("from_logits",))
 enter("energy_use", "dying ReLU", "dead_units", cause=("learning rate is too high", "died"))
 enter("wine_quality", "vanishing gradient", "vanishing_gradient", layer="block_0", cause=("saturating",))
 enter("patient_risk", "start of zeros", "dead_units", layer="vitals", cause=("start at 0",))
