@@ -6,7 +6,7 @@ calls of the same layer is that of a recurrence, of which only the last piece th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import is_own, layer_of, source_of
@@ -31,12 +31,12 @@ def find_detached(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
     """
     ids = {id(op) for op in forward}
 
-    def before(op: Any) -> Iterator[Any]:
-        yield from (one.op for one in op.inputs if one.dtype.is_floating)
+    def before(op: Any) -> list[Any]:
+        return [one.op for one in op.inputs if one.dtype.is_floating]
 
-    def after(op: Any) -> Iterator[Any]:
-        floating = (one for one in op.outputs if one.dtype.is_floating)  # a drawn action leads nowhere
-        yield from (user for one in floating for user in one.consumers() if id(user) in ids)
+    def after(op: Any) -> list[Any]:
+        floating = [one for one in op.outputs if one.dtype.is_floating]  # a drawn action leads nowhere
+        return [user for one in floating for user in one.consumers() if id(user) in ids]
 
     found: dict[str, list[dict[str, Any]]] = {}
     for op in forward:
@@ -52,11 +52,11 @@ def find_detached(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
 
 
 def _layers(
-    cut: Any, neighbours: Callable[[Any], Iterator[Any]], layer_paths: Sequence[str], *, is_nearest: bool
+    cut: Any, neighbours: Callable[[Any], list[Any]], layer_paths: Sequence[str], *, is_nearest: bool
 ) -> set[str]:
     """The layers on one side of a cut, as far as the next one, beside the one in which it stands itself."""
     own = layer_of(cut.name, layer_paths)
-    pending, seen, layers = list(neighbours(cut)), set[int](), set[str]()
+    pending, seen, layers = neighbours(cut), set[int](), set[str]()
     while pending and len(seen) < WAY_MAX:
         op = pending.pop()
         if id(op) in seen or op.type == "StopGradient":

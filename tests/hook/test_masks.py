@@ -48,10 +48,6 @@ def of_keras(mask, **options):
     return attend
 
 
-def by_hand(hide):
-    return ByHand(hide)
-
-
 def over_time(given):
     x, tokens = given
     hide = tf.cast(tf.not_equal(tokens, 0), tf.float32)[..., None]  # over_time
@@ -70,28 +66,28 @@ INVERTED = {
         of_keras(lambda t: tf.logical_and(is_padding(t), tf.range(10)[None, :] < 8)),
         "is_padding",
     ),
-    "chosen": (by_hand(lambda s, t: tf.where(is_padding(t), s, -1e9)), "is_padding"),
-    "chosen the other way": (by_hand(lambda s, t: tf.where(is_word(t), -1e9 * tf.ones_like(s), s)), "is_word"),
-    "added": (by_hand(lambda s, t: s + to_float(is_word(t)) * -1e9), "is_word"),
+    "chosen": (ByHand(lambda s, t: tf.where(is_padding(t), s, -1e9)), "is_padding"),
+    "chosen the other way": (ByHand(lambda s, t: tf.where(is_word(t), -1e9 * tf.ones_like(s), s)), "is_word"),
+    "added": (ByHand(lambda s, t: s + to_float(is_word(t)) * -1e9), "is_word"),
     "subtracted, of another axis": (
         lambda x, tokens: layers.Lambda(over_time)([x, tokens]),
         "over_time",
     ),
-    "subtracted": (by_hand(lambda s, t: s - to_float(is_word(t)) * 1e9), "is_word"),
-    "added, of what is above 0": (by_hand(lambda s, t: s + -1e9 * to_float(is_positive(t))), "is_positive"),
-    "added, less than 1": (by_hand(lambda s, t: s + (1.0 - to_float(is_padding(t))) * -1e9), "is_padding"),
+    "subtracted": (ByHand(lambda s, t: s - to_float(is_word(t)) * 1e9), "is_word"),
+    "added, of what is above 0": (ByHand(lambda s, t: s + -1e9 * to_float(is_positive(t))), "is_positive"),
+    "added, less than 1": (ByHand(lambda s, t: s + (1.0 - to_float(is_padding(t))) * -1e9), "is_padding"),
 }
 UPRIGHT = {
     "Keras": of_keras(is_word),
     "Keras, by itself": lambda x, tokens: layers.Flatten()(layers.MultiHeadAttention(2, 4)(x, x)),
     "causal": lambda x, tokens: layers.Flatten()(layers.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True)),
-    "chosen": by_hand(lambda s, t: tf.where(is_positive(t), s, -1e9)),
-    "chosen the other way": by_hand(lambda s, t: tf.where(is_padding(t), -1e9, s)),
-    "added": by_hand(lambda s, t: s + to_float(is_padding(t)) * -1e9),
-    "added, less than 1": by_hand(lambda s, t: s + (1.0 - to_float(is_word(t))) * -1e9),
-    "subtracted": by_hand(lambda s, t: s - to_float(is_padding(t)) * 1e9),
-    "a bias": by_hand(lambda s, t: s + to_float(is_word(t)) * -1.0),
-    "by length": by_hand(lambda s, t: tf.where(tf.sequence_mask(tf.math.count_nonzero(t, axis=1), 10), s, -1e9)),
+    "chosen": ByHand(lambda s, t: tf.where(is_positive(t), s, -1e9)),
+    "chosen the other way": ByHand(lambda s, t: tf.where(is_padding(t), -1e9, s)),
+    "added": ByHand(lambda s, t: s + to_float(is_padding(t)) * -1e9),
+    "added, less than 1": ByHand(lambda s, t: s + (1.0 - to_float(is_word(t))) * -1e9),
+    "subtracted": ByHand(lambda s, t: s - to_float(is_padding(t)) * 1e9),
+    "a bias": ByHand(lambda s, t: s + to_float(is_word(t)) * -1.0),
+    "by length": ByHand(lambda s, t: tf.where(tf.sequence_mask(tf.math.count_nonzero(t, axis=1), 10), s, -1e9)),
 }
 
 

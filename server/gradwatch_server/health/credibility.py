@@ -139,8 +139,7 @@ def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
 
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     # Numbers may be cut anew on purpose: who learns from them meant it.
-    is_in_doubt = episode.is_reshape or episode.is_mask or episode.is_cut
-    return _is_still_to_learn(testimony, SPARE_SHARE if is_in_doubt else LEARNED_SHARE)
+    return _is_still_to_learn(testimony, LEARNED_SHARE if episode.is_crossing else SPARE_SHARE)
 
 
 def _is_unheard_credible(_: Unheard | Mismatch, testimony: Testimony) -> bool:

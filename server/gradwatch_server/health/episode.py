@@ -793,9 +793,9 @@ class Misshaped(Episode):
         return self.slip.get("type") in MASKING
 
     @property
-    def is_cut(self) -> bool:
-        """Whether it is a state without its gradient."""
-        return self.slip.get("type") == "StopGradient"
+    def is_crossing(self) -> bool:
+        """Whether it is a column that meets a vector though nothing asks for all pairs: no one means that."""
+        return bool(self.slip.get("unasked"))
 
 
 @dataclass(eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped
@@ -24,8 +24,7 @@ output, state = cell(piece, initial_state=state)      # without tf.stop_gradient
 
 def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
     """The finding of one slip."""
-    say = next(say for is_it, say in _SAYINGS if is_it(lead))
-    title, text, hypothesis = say(lead)
+    title, text, hypothesis = _say_slip(lead)
     return tell(
         lead,
         scene,
@@ -36,6 +35,14 @@ def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
         hypotheses=[hypothesis],
         subject=str(lead.slip["name"]),
     )
+
+
+def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    if lead.is_crossing:
+        return _say_crossing(lead)
+    if lead.is_reshape:
+        return _say_reshape(lead)
+    return _say_mask(lead) if lead.is_mask else _say_cut(lead)
 
 
 def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
@@ -110,14 +117,6 @@ def _say_cut(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             CUT_CODE,
         ),
     )
-
-
-_SAYINGS: Final[Sequence[tuple[Callable[[Misshaped], bool], Callable[[Misshaped], tuple[str, str, Hypothesis]]]]] = (
-    (lambda lead: lead.is_mask, _say_mask),
-    (lambda lead: lead.is_cut, _say_cut),
-    (lambda lead: lead.is_reshape, _say_reshape),
-    (lambda _: True, _say_crossing),
-)
 
 
 def _say(shape: Sequence[int]) -> str:
