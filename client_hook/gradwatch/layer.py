@@ -176,7 +176,7 @@ def _graph_of(tensor: Tensor) -> Any:
 def _activation_of(layer: Any) -> str | None:
     """The name of the function that makes a layer's output, where it is known to."""
     if isinstance(layer, keras.layers.ReLU):
-        return "relu"
+        return None if layer.negative_slope or layer.threshold < 0 else "relu"
     if hasattr(layer, "recurrent_activation"):  # the function within the loop, not of what comes out
         return None
     return getattr(getattr(layer, "activation", None), "__name__", None)

@@ -79,15 +79,16 @@ SAMPLES_MAX: Final = 16
 """Samples of a batch that are compared with one another: 120 pairs tell whether all are alike, at a bounded cost."""
 Tensor = Any  # tensorflow ships no types
 
-_FLAT: Final[dict[str, Callable[[Tensor], Tensor]]] = {
-    "relu": lambda y: y == 0,
-    "relu6": lambda y: (y == 0) | (y == 6),
-    "sigmoid": lambda y: tf.abs(y - 0.5) >= 0.5 - FLAT_WITHIN,
-    "hard_sigmoid": lambda y: tf.abs(y - 0.5) >= 0.5 - FLAT_WITHIN,
-    "tanh": lambda y: tf.abs(y) >= 1 - FLAT_WITHIN,
-    "hard_tanh": lambda y: tf.abs(y) >= 1 - FLAT_WITHIN,
+_FROM_END: Final[dict[str, tuple[Callable[[Tensor], Tensor], float]]] = {
+    "relu": (lambda y: y, 0.0),
+    "relu6": (lambda y: tf.minimum(y, 6 - y), 0.0),
+    "sigmoid": (lambda y: 0.5 - tf.abs(y - 0.5), FLAT_WITHIN),
+    "hard_sigmoid": (lambda y: 0.5 - tf.abs(y - 0.5), FLAT_WITHIN),
+    "tanh": (lambda y: 1 - tf.abs(y), FLAT_WITHIN),
+    "hard_tanh": (lambda y: 1 - tf.abs(y), FLAT_WITHIN),
 }
-"""Where the output of an activation function has (nearly) no slope, by the function's name."""
+"""How far the output of an activation function is from its nearest end, and within what it has (nearly) no slope there,
+by the function's name."""
 
 
 @contextmanager
@@ -230,7 +231,7 @@ def _layer_options(tensor: Tensor, output: LayerOutput) -> _LayerOptions:
     rank = tensor.shape.rank
     is_compared = output.has_samples and rank is not None and rank >= 2 and tensor.shape[1:].num_elements() != 1
     return _LayerOptions(
-        rank == 0, output.activation if output.activation in _FLAT else None, is_compared, is_under_xla()
+        rank == 0, output.activation if output.activation in _FROM_END else None, is_compared, is_under_xla()
     )
 
 
@@ -241,7 +242,12 @@ def _row_of_layer(tensors: Sequence[Tensor], options: _LayerOptions) -> Tensor:
         return row
     n_saturated, distance = row[-2], row[-1]
     if options.activation is not None:
-        is_flat = tf.reduce_all(_FLAT[options.activation](tf.cast(matrix, tf.float32)), axis=0)
+        from_end, limit = _FROM_END[options.activation]
+        distances = from_end(tf.cast(matrix, tf.float32))
+        if options.is_fused:  # by XLA, whose maximum may pass a NaN by
+            is_flat = tf.reduce_all(distances <= limit, axis=0)
+        else:  # in half the time
+            is_flat = tf.reduce_max(distances, axis=0) <= limit
         n_saturated = tf.math.count_nonzero(is_flat, dtype=tf.float32) * tf.cast(tf.shape(matrix)[0], tf.float32)
     if options.has_samples:
         distance = _cosine_distance(tensors[0])
@@ -252,12 +258,11 @@ def _cosine_distance(tensor: Tensor) -> Tensor:
     """The mean cosine distance between samples, as `LayerOutput` says: a float32 scalar."""
     some = _cast(tensor[:SAMPLES_MAX], tf.float32)
     flat = tf.reshape(some, [tf.shape(some)[0], tf.reduce_prod(tf.shape(some)[1:])])
-    products = tf.linalg.matmul(flat, flat, transpose_b=True)
-    lengths = tf.sqrt(tf.linalg.diag_part(products))
-    cosines = tf.math.divide_no_nan(products, lengths[:, None] * lengths[None, :])
+    lengths = tf.norm(flat, axis=1, keepdims=True)
     n = tf.math.count_nonzero(lengths, dtype=tf.float32)
-    # Summed over all pairs, those of a sample with itself too: their cosine is 1.
-    total, n_pairs = tf.abs(tf.square(n) - tf.reduce_sum(cosines)), n * (n - 1)
+    # The cosines of all pairs, those of a sample with itself too, add up to the square of the sum of all directions.
+    direction = tf.linalg.matmul(tf.math.divide_no_nan(1.0, lengths), flat, transpose_a=True)
+    total, n_pairs = tf.abs(tf.square(n) - 2 * tf.nn.l2_loss(direction)), n * (n - 1)
     return tf.where(n_pairs > 0, total / tf.maximum(n_pairs, 1), _NAN)
 
 

@@ -359,6 +359,20 @@ def test_units_without_slope_are_counted(watch, read):
     assert np.isnan(recording.statistics("backprop", recording.tensors("backprop")[0])[0, NAMES.index("n_saturated")])
 
 
+def test_a_relu_that_leaks_is_never_flat(watch, read):
+    """Below 0 it has a slope, though all of its output is there."""
+    model = keras.Sequential(
+        [keras.Input((2,)), dense(3, "first"), keras.layers.ReLU(negative_slope=0.1), keras.layers.ReLU()]
+    )
+    model.layers[0].set_weights([np.zeros((2, 3), "float32"), np.array([-1, -1, 1], "float32")])
+    begun = watch(model)
+    train("tf.function", model, keras.optimizers.SGD(0.0), [(np.ones((4, 2), np.float32), np.array([0, 1, 2, 0]))])
+    recording = read(begun)
+    _, leaky, relu = (recording.statistics("activation", name)[0] for name in recording.tensors("activation"))
+    assert np.isnan(leaky[NAMES.index("n_saturated")])
+    assert relu[NAMES.index("n_saturated")] == 2 * 4
+
+
 def test_batches_of_several_sizes(watch, read):
     """A last, smaller batch is traced anew; its rows stand in the same table."""
     x, y = data()

@@ -284,6 +284,26 @@ def test_how_far_apart_samples_are(name, jit_compile, is_known):
     np.testing.assert_allclose(found, cosine_distance(x), atol=2e-6, rtol=1e-2)
 
 
+ENDS = {
+    "relu": ([0, 0, 0], [0, 1, 0], [0, 0, np.nan]),
+    "relu6": ([0, 6, 6], [0, 5, 6], [6, 6, np.nan]),
+    "sigmoid": ([0, 1, 1e-7], [0, 1, 1e-3], [1, 1, np.nan]),
+    "hard_sigmoid": ([1, 1, 0], [1, 0.5, 0], [0, 0, np.nan]),
+    "tanh": ([-1, 1, 1], [-1, 0.99, 1], [1, 1, np.nan]),
+    "hard_tanh": ([1, 1, -1], [1, 0, 1], [-1, -1, np.nan]),
+}
+"""Units over a batch of three: one that is flat throughout, one that is not, one that is not finite once."""
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float16], ids=lambda dtype: dtype.name)
+@pytest.mark.parametrize("activation", ENDS)
+def test_units_that_are_flat_for_the_whole_batch(activation, dtype, jit_compile):
+    x = tf.cast(tf.transpose(tf.constant(ENDS[activation])), dtype)
+    run = tf.function(lambda x: statistic.layer_row(x, statistic.LayerOutput(activation)), jit_compile=jit_compile)
+    assert run(x).numpy()[NAMES.index("n_saturated")] == 3
+
+
 @pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float64], ids=lambda dtype: dtype.name)
 def test_how_far_apart_samples_of_another_type_are(dtype):
     x = tf.cast(SAMPLES["of a picture"], dtype)
