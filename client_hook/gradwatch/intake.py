@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import record
 
+from gradwatch.correlation import Pair, is_comparable, is_compared
 from gradwatch.leakage import Compared
 from gradwatch.origin import layer_of
 from gradwatch.tap import Tap, enclosing_graphs
@@ -25,6 +26,8 @@ __all__ = ["Entered", "Entry", "Intake"]
 
 ENTRIES_MAX: Final = 64
 """Tensors of one step at most."""
+PAIRS_MAX: Final = 8
+"""Targets of one step at most that are compared with what was given for them."""
 INPUT, TARGET, SAMPLE_WEIGHT = "input", "target", "sample_weight"
 ROLES: Final = (INPUT, TARGET, SAMPLE_WEIGHT)
 Tensor = Any  # tensorflow ships no types
@@ -81,6 +84,7 @@ class _Note(NamedTuple):
         n_applied: how many steps had been applied when it was handed over.
         is_certain: whether it is known to enter; otherwise it does only where the gradients depend on it.
         is_of_loss: whether a loss was called with it, perhaps one that is only a part of Keras' own step.
+        output: of a target, gives what the model gave for it while that exists; None where it is not known.
     """
 
     role: str
@@ -90,6 +94,7 @@ class _Note(NamedTuple):
     n_applied: int = 0
     is_certain: bool = False
     is_of_loss: bool = False
+    output: Callable[[], Tensor | None] | None = None
 
 
 class Intake:
@@ -105,14 +110,16 @@ class Intake:
         self._layer_paths = layer_paths
         self._thread = threading.local()
 
-    def note_step(self, x: Any, y: Any, sample_weight: Any) -> None:
+    def note_step(self, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
         """Keras' own training step has computed its loss from these."""
         # What a loss was called with was made of these on the way; an evaluation of Keras 2 does not say what it is.
         self._keep(lambda note: not (note.is_of_loss or (note.is_certain and tf.executing_eagerly())))
+        inputs, targets, weights = _leaves(x, has_integers=True), _leaves(y, has_integers=True), _leaves(sample_weight)
+        outputs = _outputs_of(targets, y_pred)
         self._add(
-            _Note(role, path, _hold(leaf), is_certain=True)
-            for role, structure in zip(ROLES, (x, y, sample_weight), strict=True)
-            for path, leaf in _leaves(structure, has_integers=role != SAMPLE_WEIGHT)
+            _Note(role, path, _hold(leaf), is_certain=True, output=outputs.get(path) if role == TARGET else None)
+            for role, leaves in zip(ROLES, (inputs, targets, weights), strict=True)
+            for path, leaf in leaves
         )
 
     def note_call(self, model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
@@ -138,13 +145,21 @@ class Intake:
             if not _depends_on_weight_eagerly(leaf)
         )
 
-    def note_loss(self, y: Any, sample_weight: Any) -> None:
+    def note_output(self, model: Any, output: Any) -> None:
+        """A layer has given an output; if it is a watched model that is being trained, it may be held to a target."""
+        if not tf.executing_eagerly() and any(model is one for one in self._models()):
+            alive = [one for one in self._outputs if one() is not None]
+            self._thread.outputs = [*alive, *(_hold(leaf) for _, leaf in _leaves(output))][-ENTRIES_MAX:]
+
+    def note_loss(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
         """A loss of Keras is about to be computed from these."""
         if record.could_possibly_record():
+            targets = _leaves(y, has_integers=True)
+            outputs = _outputs_of(targets, y_pred)
             self._add(
-                _Note(role, path, _hold(leaf), is_of_loss=True)
-                for role, structure in ((TARGET, y), (SAMPLE_WEIGHT, sample_weight))
-                for path, leaf in _leaves(structure, has_integers=role == TARGET)
+                _Note(role, path, _hold(leaf), is_of_loss=True, output=outputs.get(path) if role == TARGET else None)
+                for role, leaves in ((TARGET, targets), (SAMPLE_WEIGHT, _leaves(sample_weight)))
+                for path, leaf in leaves
                 if not _depends_on_weight_eagerly(leaf)
             )
 
@@ -163,18 +178,16 @@ class Intake:
         notes = self._notes
         self._thread.n_applied = self._n_applied + 1
         if tf.executing_eagerly():
-            mine = [note for note in notes if note.variables is None or note.variables & trained]
-            self._keep(lambda note: not any(note is one for one in mine))
-            found = [(note.role, note.path, tensor) for note in mine if (tensor := note.tensor()) is not None]
+            notes = [note for note in notes if note.variables is None or note.variables & trained]
+            self._keep(lambda note: not any(note is one for one in notes))
+            found = [(note.role, note.path, tensor) for note in notes if (tensor := note.tensor()) is not None]
         else:
             roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
             found = self._find_in_graph(notes, roots if loss is None else [*roots, loss])
         whole = [(role, leaf) for role, _, leaf in found if isinstance(leaf, tf.Tensor)]
         inputs, targets = ([leaf for one, leaf in whole if one == role] for role in (INPUT, TARGET))
-        return Entered(
-            _name(one for one in found if one[0] != INPUT or _parts(one[2])[0].dtype.is_floating),
-            Compared(inputs, targets),
-        )
+        entries = _name(one for one in found if one[0] != INPUT or _parts(one[2])[0].dtype.is_floating)
+        return Entered(entries, Compared(inputs, targets, self._pairs(entries, notes)))
 
     def _add(self, notes: Iterable[_Note]) -> None:
         self._keep(lambda note: note.tensor() is not None)
@@ -186,6 +199,26 @@ class Intake:
     @property
     def _notes(self) -> list[_Note]:
         return getattr(self._thread, "notes", [])
+
+    def _pairs(self, entries: Sequence[Entry], notes: Sequence[_Note]) -> list[Pair]:
+        """The targets among some entries of which an output is known, with it."""
+        graphs = enclosing_graphs()
+        known = {id(note.tensor()): note.output() for note in notes if note.output is not None}
+        given = [] if tf.executing_eagerly() else [output for hold in self._outputs if (output := hold()) is not None]
+        pairs: list[Pair] = []
+        for name, values in ((one.tap.tensor, one.values) for one in entries if one.tap.tensor.startswith(TARGET)):
+            output = known.get(id(values))
+            if output is None:
+                fit = [one for one in given if is_comparable(values, one) and is_compared(values, one)]
+                output = fit[0] if len(fit) == 1 else None
+            is_here = tf.executing_eagerly() or any(getattr(output, "graph", None) is graph for graph in graphs)
+            if output is not None and is_here and is_comparable(values, output):
+                pairs.append(Pair(name, values, output))
+        return pairs[:PAIRS_MAX]
+
+    @property
+    def _outputs(self) -> list[Callable[[], Tensor | None]]:
+        return getattr(self._thread, "outputs", [])
 
     @property
     def _n_applied(self) -> int:
@@ -277,6 +310,15 @@ class _Walk:
             pairs = getattr(op.graph, "captures", ())
             self._captures[id(op.graph)] = {id(inner.op): outer for outer, inner in pairs}
         return self._captures[id(op.graph)].get(id(op))
+
+
+def _outputs_of(targets: Sequence[tuple[str, Any]], y_pred: Any) -> dict[str, Callable[[], Tensor | None]]:
+    """What a model gave for each of some targets, by the target's place, where that tells which it is."""
+    outputs = _leaves(y_pred)
+    if len(targets) == len(outputs) == 1:
+        return {targets[0][0]: _hold(outputs[0][1])}
+    found = {path: _hold(output) for path, output in outputs}
+    return found if found.keys() == {path for path, _ in targets} else {}
 
 
 def _uses_weight(ops: Mapping[int, Any]) -> bool:

@@ -43,10 +43,10 @@ class Observer(Protocol):
     def note_scaled(self, loss: Any, scaled: Any) -> None:
         """An optimizer scaled a loss, to be differentiated so."""
 
-    def note_batch(self, model: Any, x: Any, y: Any, sample_weight: Any) -> None:
+    def note_batch(self, model: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
         """Takes note of what a model computed its loss from."""
 
-    def note_targets(self, y: Any, sample_weight: Any) -> None:
+    def note_targets(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
         """A loss is about to be computed from these, outside Keras' own training too."""
 
     def enter_layer(self, layer: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -274,16 +274,20 @@ def _around_compute_loss(original: Any, model: Any, *args: Any, **kwargs: Any) -
     return loss
 
 
-def _batch_of(x: Any = None, y: Any = None, _: Any = None, sample_weight: Any = None, **__: Any) -> tuple[Any, ...]:
-    """What enters a step, of the arguments of ``compute_loss``."""
-    return x, y, sample_weight
+def _batch_of(x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, **_: Any) -> tuple[Any, ...]:
+    """What a loss is computed from, of the arguments of ``compute_loss``."""
+    return x, y, y_pred, sample_weight
 
 
 def _around_loss_call(original: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
-    y = args[0] if args else kwargs.get("y_true")
+    y, y_pred, sample_weight = _given_to_loss(*args, **kwargs)
     for active in _active:
-        active.note_targets(y, args[2] if len(args) > 2 else kwargs.get("sample_weight"))
+        active.note_targets(y, y_pred, sample_weight)
     return original(loss, *args, **kwargs)
+
+
+def _given_to_loss(y_true: Any = None, y_pred: Any = None, sample_weight: Any = None, **_: Any) -> tuple[Any, ...]:
+    return y_true, y_pred, sample_weight
 
 
 def _around_test_step(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:

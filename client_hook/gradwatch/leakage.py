@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
+from gradwatch.correlation import Pair
 from gradwatch.protocol import LEAKED_PLACES
 
 __all__ = ["Compared", "find_leaked"]
@@ -33,10 +34,12 @@ class Compared(NamedTuple):
     Attributes:
         inputs: what the model is given.
         targets: what it is to give.
+        pairs: those of its targets that are known, each with what it gave.
     """
 
     inputs: Sequence[Tensor] = ()
     targets: Sequence[Tensor] = ()
+    pairs: Sequence[Pair] = ()
 
 
 def find_leaked(compared: Compared) -> Tensor:

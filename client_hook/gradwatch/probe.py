@@ -16,12 +16,13 @@ import tensorflow as tf
 
 from gradwatch import statistic
 from gradwatch.cadence import Cadence
+from gradwatch.correlation import correlate
 from gradwatch.eager import EagerReplay
 from gradwatch.glance import Glance, as_scalar
 from gradwatch.leakage import Compared, find_leaked
 from gradwatch.operation import Operation, find_operations, operation_block
 from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
-from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message
+from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message, name_correlation
 from gradwatch.replay import Replay
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.statistic import is_under_xla
@@ -107,7 +108,7 @@ class Beside(NamedTuple):
         tapped: rows of layers, and tensors of layers that wait to be measured.
         batch: what enters the step, if anything is known of it.
         rows: eagerly, in place of these: all rows, which are there, in the order of the table.
-        compared: inputs and targets, of which is told whether the one stands in the other.
+        compared: inputs, targets and outputs, of which is told how they fit one another.
         loss: what the gradients were asked of, where that is not the loss as such; None where it is, or is not known.
         repeat: called with the step and whether it is bad, a bool scalar: lets a bad step tell where it began.
     """
@@ -159,6 +160,7 @@ class Stream:
         cadence: when full rows are due.
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
         sums: the variables of the script's own that all gradients are read from, by handle; none if they are not.
+        correlated: targets of which it is told how far outputs follow them, by their names in the table.
         traced: numbers of Python's that the first trace took; a later trace knows them by name and line.
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
@@ -170,6 +172,8 @@ class Stream:
 
     Attributes:
         has_loss_of_tape: whether the loss is what a tape was asked to differentiate, for want of a better word.
+        scalars: the names of those in its rows. From `N_FIRST_SCALARS` on they are told where full statistics are due,
+            and NaN where they are not known.
     """
 
     SCALARS = (
@@ -183,6 +187,7 @@ class Stream:
         "is_update",
         "leaked",
     )
+    N_FIRST_SCALARS = SCALARS.index("leaked")
 
     def __init__(
         self,
@@ -202,6 +207,7 @@ class Stream:
         states: Mapping[str, Any] | None = None,
         untaught: Mapping[str, Any] | None = None,
         sums: frozenset[int] = frozenset(),
+        correlated: Sequence[str] = (),
         traced: Sequence[Traced] = (),
         is_left_out: Sequence[bool] | None = None,
         setup: Mapping[str, Any] | None = None,
@@ -234,6 +240,8 @@ class Stream:
         self._slots = {operation.name: i for i, operation in enumerate(self.operations)}
         self.slots = tuple(slots)
         self.sums = sums
+        self._correlated = tuple(correlated)
+        self.scalars = (*self.SCALARS, *(name_correlation(name) for name in correlated))
         self.traced = tuple(traced)
         self._traced_at = -1
         self._was_outdated = 0
@@ -250,7 +258,7 @@ class Stream:
         n_statistics = len(STATISTICS)
         n_operation_numbers = len(self.operations) * len(OPERATION_STATISTICS)
         self.replays: deque[Replay | EagerReplay] = deque(maxlen=TRACES_MAX)
-        self.ring = Ring(self.n_tensors * n_statistics + n_operation_numbers + 2 * len(self.SCALARS))
+        self.ring = Ring(self.n_tensors * n_statistics + n_operation_numbers + 2 * len(self.scalars))
         self._before_eagerly = tf.function(self._before, reduce_retracing=True)
         self._after_eagerly = tf.function(self._after)
 
@@ -272,7 +280,7 @@ class Stream:
             "stream": self.index,
             "optimizer": self.optimizer,
             "tensors": tensors,
-            "scalars": [*self.SCALARS, *[SUMS_CLEARED] * bool(self.sums), *[OUTDATED] * bool(self.traced)],
+            "scalars": [*self.scalars, *[SUMS_CLEARED] * bool(self.sums), *[OUTDATED] * bool(self.traced)],
             "operations": [operation._asdict() for operation in self.operations],
             "statistics": list(STATISTICS),
             **self._setup,
@@ -361,7 +369,7 @@ class Stream:
         is_wanted = begun.is_due | glance.is_bad()
         if treatment.is_update is not None:
             is_wanted |= self._is_weight_due(step, begun.is_due, treatment)
-        block, rest, is_finite, leaked, is_weight_due, *weights = statistic.where(
+        block, rest, is_finite, compared, is_weight_due, *weights = statistic.where(
             is_wanted, lambda: self._look_closely(begun), lambda: self._pass_by(begun)
         )
         if is_under_xla():
@@ -369,7 +377,7 @@ class Stream:
         block = unscale(block, treatment.scale)
         given = block if len(gradients) == len(self.variables) else tf.gather(block, self._given)
         clipped = measure_clipping(treatment, gradients, given, is_finite=is_finite, is_due=is_weight_due)
-        values, flags = self._scalars(scalars, is_finite, clipped, leaked)
+        values, flags = self._scalars(scalars, is_finite, clipped, compared)
         return Before(step, is_weight_due, block, rest, is_finite, tuple(weights), values, flags)
 
     def _look_closely(self, begun: _Begun) -> list[Tensor]:
@@ -388,11 +396,8 @@ class Stream:
         is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
         wanted = self._wanted(is_weight_due)
         kept = [] if is_under_xla() else self._keep(wanted)  # XLA's branches must be alike: they are kept outside
-        leaked = tf.constant(np.nan, tf.float32)
-        if beside.compared.inputs and beside.compared.targets:
-            is_wanted, compared = is_full & self._cadence.is_on("input"), beside.compared
-            leaked = tf.cond(is_wanted, lambda: find_leaked(compared), lambda: tf.constant(np.nan, tf.float32))
-        return [block, _end_to_end(rows, operations), is_finite, leaked, is_weight_due, *wanted, *kept]
+        compared = self._compare(beside.compared, is_full & self._cadence.is_on("input"))
+        return [block, _end_to_end(rows, operations), is_finite, compared, is_weight_due, *wanted, *kept]
 
     def _pass_by(self, begun: _Begun) -> list[Tensor]:
         """The same where nothing is: norms alone."""
@@ -406,8 +411,25 @@ class Stream:
         wanted = [tf.constant(False)] * len(self._part_kinds)
         kept = [] if is_under_xla() or "update" not in self.kinds else keep_nothing(self.variables)
         rest = _end_to_end(rows, self._no_operations())
-        leaked = tf.constant(np.nan, tf.float32)
-        return [block, rest, tf.constant(True), leaked, tf.constant(False), *wanted, *kept]
+        return [block, rest, tf.constant(True), self._nothing_compared(), tf.constant(False), *wanted, *kept]
+
+    def _compare(self, compared: Compared, is_wanted: Tensor) -> Tensor:
+        """The scalars from `N_FIRST_SCALARS` on: what inputs, targets and outputs tell of one another."""
+        pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
+        if not pairs and not (compared.inputs and compared.targets):
+            return self._nothing_compared()
+
+        def look() -> Tensor:
+            found = [find_leaked(compared)]
+            for name in self._correlated:
+                pair = pairs.get(name)
+                found.append(tf.constant(np.nan, tf.float32) if pair is None else correlate(pair.target, pair.output))
+            return tf.stack(found)
+
+        return tf.cond(is_wanted, look, self._nothing_compared)
+
+    def _nothing_compared(self) -> Tensor:
+        return tf.constant(np.nan, tf.float32, [len(self.scalars) - self.N_FIRST_SCALARS])
 
     def _is_weight_due(self, step: Tensor, is_full: Tensor, treatment: Treatment) -> Tensor:
         """Weights change at the last of several micro-steps only: what was due at any of them is taken there."""
@@ -471,8 +493,9 @@ class Stream:
         return np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)
 
     def _scalars(
-        self, scalars: StepScalars, is_finite: Tensor, clipped: Clipped | None = None, leaked: Tensor | None = None
+        self, scalars: StepScalars, is_finite: Tensor, clipped: Clipped | None = None, compared: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
+        """The values of all scalars, and which of the first are known: of the others the values tell."""
         is_skipped = ~is_finite if self.skips_nonfinite or scalars.treatment.skips_nonfinite else None
         is_update = scalars.treatment.is_update
         if is_update is not None and is_skipped is not None:
@@ -486,17 +509,18 @@ class Stream:
             "clipped_norm": None if clipped is None else clipped.norm,
             "clipped_share": None if clipped is None else clipped.share,
             "is_update": is_update,
-            "leaked": leaked,
         }
         present = {name: tf.constant(value is not None) for name, value in values.items()}
         if clipped is not None:
             present["clipped_norm"] = present["clipped_share"] = clipped.is_known
-        if leaked is not None:
-            is_known = present["leaked"] = ~tf.math.is_nan(leaked)
-            values["leaked"] = tf.where(is_known, leaked, 0.0)
-        row = [0.0 if value is None else as_scalar(value) for value in map(values.get, self.SCALARS)]
-        flags = tf.stack([present[name] for name in self.SCALARS])
-        return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.cast(flags, tf.float32)
+        others = self._nothing_compared() if compared is None else compared
+        first = self.SCALARS[: self.N_FIRST_SCALARS]
+        row = [0.0 if value is None else as_scalar(value) for value in map(values.get, first)]
+        flags = [present[name] for name in first] + [tf.constant(False)] * others.shape[0]
+        return (
+            tf.concat([tf.stack([tf.cast(value, tf.float32) for value in row]), others], 0),
+            tf.cast(tf.stack(flags), tf.float32),
+        )
 
     def _weights_before(self, is_due: Tensor) -> tuple[Tensor, ...]:
         """For each of `_parts` whether it is wanted, a bool scalar, and then what keeps the weights as they are."""

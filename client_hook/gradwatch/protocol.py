@@ -31,7 +31,9 @@ __all__ = [
     "decode_rows",
     "decode_scalars",
     "encode",
+    "find_correlated",
     "is_loss",
+    "name_correlation",
     "rows_message",
     "scalars_message",
 ]
@@ -64,6 +66,9 @@ LEAKED_PLACES: Final = 4_096
 """The scalar ``leaked`` is so many times the number of an input, plus the number of its column that is the target,
 counted from 1; negative where the column is that of a sequence's last time, or, where it is `LEAKED_PLACES` itself,
 where all of a sequence of integers is its own target."""
+TARGET_CORRELATION: Final = "target_correlation"
+"""The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
+_TARGET: Final = "target"
 
 MESSAGE_SIZE_LIMIT_BYTES: Final = 64 * 1024 * 1024
 """Larger than 128 rows of 10,000 tensors; a peer that sends more is broken."""
@@ -77,7 +82,17 @@ Int64 = npt.NDArray[np.int64]
 def is_loss(name: str) -> bool:
     """Whether a scalar is a loss of training, by its name: ``loss``, ``d_loss``, ``loss/critic``, not ``val_loss``."""
     words = re.split(r"[^a-z]+", name.lower())
-    return "loss" in words and not {"val", "validation", "test", "scale"} & set(words)
+    return "loss" in words and not {"val", "validation", "test", "scale", "correlation"} & set(words)
+
+
+def name_correlation(target: str) -> str:
+    """The scalar that tells how far outputs follow a target, by the target's name in the tensor table."""
+    return TARGET_CORRELATION + target.removeprefix(_TARGET)
+
+
+def find_correlated(scalar: str) -> str | None:
+    """The name of the target that a scalar tells that of; None: it is no such scalar."""
+    return _TARGET + scalar.removeprefix(TARGET_CORRELATION) if scalar.startswith(TARGET_CORRELATION) else None
 
 
 def encode(message: Message) -> bytes:

@@ -50,6 +50,7 @@ from gradwatch.governor import Governor
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
+from gradwatch.leakage import Compared
 from gradwatch.operation import (
     Operation,
     describe_operations,
@@ -445,6 +446,8 @@ class Watch:
         """A layer was called, and gave an output (None if it raised)."""
         try:
             self._layers.leave(layer, entered, output)
+            if self._captures_inputs:
+                self._intake.note_output(layer, output)
         except Exception as error:  # likewise
             self._fail("looking at a layer's output", error)
 
@@ -485,12 +488,12 @@ class Watch:
         if any(model is target for target in self._models) or self._is_target(getattr(model, "optimizer", None)):
             self._noted.loss = loss
 
-    def note_batch(self, model: Any, x: Any, y: Any, sample_weight: Any) -> None:
+    def note_batch(self, model: Any, x: Any, y: Any, y_pred: Any, sample_weight: Any) -> None:
         """Takes note of what a watched model computed its loss from, for the ``apply`` that follows."""
         try:
             is_mine = any(model is one for one in self._models) or self._is_target(getattr(model, "optimizer", None))
             if is_mine and self._captures_inputs:
-                self._intake.note_step(x, y, sample_weight)
+                self._intake.note_step(x, y, y_pred, sample_weight)
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("looking at the batch", error)
 
@@ -502,11 +505,11 @@ class Watch:
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("reading the validation", error)
 
-    def note_targets(self, y: Any, sample_weight: Any) -> None:
+    def note_targets(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
         """Takes note of what a loss is about to be computed from."""
         try:
             if self._captures_inputs:
-                self._intake.note_loss(y, sample_weight)
+                self._intake.note_loss(y, y_pred, sample_weight)
         except Exception as error:  # likewise
             self._fail("looking at the targets", error)
 
@@ -560,7 +563,15 @@ class Watch:
             taps = [*(entry.tap for entry in entered.entries), *tapped_taps]
             loss = taken.loss if scalars.loss is None else scalars.loss
             stream = self._stream(
-                optimizer, variables, gradients, scalars, loss=loss, taps=taps, left_out=taken.left_out, sums=sums
+                optimizer,
+                variables,
+                gradients,
+                scalars,
+                loss=loss,
+                taps=taps,
+                compared=entered.compared,
+                left_out=taken.left_out,
+                sums=sums,
             )
             told = _with_loss_of_tape(scalars, taken)
             stream.has_loss_of_tape |= told is not scalars
@@ -682,6 +693,7 @@ class Watch:
         *,
         loss: Any,
         taps: Sequence[Tap],
+        compared: Compared,
         left_out: Set[int],
         sums: frozenset[int],
     ) -> Stream:
@@ -701,6 +713,7 @@ class Watch:
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
+                    correlated=[pair.name for pair in compared.pairs],
                     taken={(tap.kind, tap.tensor) for other in self._streams for tap in other.taps},
                     operations=self._operations(gradients, scalars.loss),
                     clock=self._clock,

@@ -1,0 +1,121 @@
+"""How far what a model gives follows what it is to give, in the graph. Owns no state.
+
+A loss may fall for many reasons; whether predictions rise and fall with their targets does not depend on which loss it
+is, on its weights, nor on what is added to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import tensorflow as tf
+
+__all__ = ["Pair", "correlate", "is_comparable", "is_compared"]
+
+COLUMNS_MAX: Final = 4_096
+"""Numbers of a sample that are looked at."""
+ELEMENTS_MAX: Final = 1 << 18
+"""Numbers of a batch that are looked at: it is done in float64."""
+ROUNDING: Final = 1e-12
+"""Of the sum of squares of some numbers, what their deviations from the mean are at the least if they differ."""
+WAY_MAX: Final = 64
+"""Tensors that are made of a target, or of an output, on the way to where they meet."""
+_NAN: Final = float("nan")
+Tensor = Any  # tensorflow ships no types
+
+
+class Pair(NamedTuple):
+    """A target and what a loss compares with it.
+
+    Attributes:
+        name: the target's name in the tensor table.
+        target: ``[n, ...]``; integers may be labels.
+        output: ``[n, ...]``; of labels the scores of each class, ``[n, ..., n_classes]``.
+    """
+
+    name: str
+    target: Tensor
+    output: Tensor
+
+
+def is_comparable(target: Tensor, output: Tensor) -> bool:
+    """Whether there is a number of the output for each of the target, or scores for labels."""
+    return _sizes(target, output) is not None
+
+
+def correlate(target: Tensor, output: Tensor) -> Tensor:
+    """Pearson's correlation of outputs with targets over the samples of a batch, of all columns together.
+
+    With t and o both less their mean over the samples, column by column: sum(t o) / sqrt(sum(t^2) sum(o^2)). Labels
+    count as a column of 0 and 1 for each class.
+
+    Args:
+        target: as in `Pair`.
+        output: likewise.
+
+    Returns:
+        A float32 scalar, -1 to 1; 0 where the outputs are alike, NaN where the targets are, where anything is not
+        finite, and where the two are not comparable.
+    """
+    sizes = _sizes(target, output)
+    if sizes is None:
+        return tf.constant(_NAN)
+    n_columns, is_of_labels = sizes
+    outputs = tf.reshape(output, [-1, n_columns])
+    n_rows = ELEMENTS_MAX // min(n_columns, COLUMNS_MAX)
+    if is_of_labels:
+        targets = tf.one_hot(tf.reshape(target, [-1])[:n_rows], n_columns, dtype=tf.float64)
+    else:
+        targets = tf.reshape(target, [-1, n_columns])[:n_rows]
+    (t, of_t, t_varies), (o, of_o, o_varies) = (
+        _deviations(tf.cast(one[:n_rows, :COLUMNS_MAX], tf.float64)) for one in (targets, outputs)
+    )
+    found = tf.reduce_sum(t * o) / tf.sqrt(of_t * of_o)
+    is_known = t_varies & tf.math.is_finite(of_o)
+    return tf.cast(tf.where(is_known, tf.where(o_varies, found, 0.0), _NAN), tf.float32)
+
+
+def is_compared(target: Tensor, output: Tensor) -> bool:
+    """Whether an operation of the graph takes both, or what is made of each alone: a loss that is written by hand."""
+    return bool(_users(target) & _users(output))
+
+
+def _users(tensor: Tensor) -> set[int]:
+    """The operations that take what is made of a tensor alone, and something else."""
+    pending, seen, users = [tensor], {id(tensor)}, set()
+    while pending and len(seen) <= WAY_MAX:
+        for op in pending.pop().consumers():
+            given = {id(one) for one in op.inputs if one.op.type != "Const"}
+            if len(given) > 1:
+                users.add(id(op))
+            else:
+                made = [one for one in op.outputs if id(one) not in seen]
+                seen.update(map(id, made))
+                pending += made
+    return users
+
+
+def _sizes(target: Tensor, output: Tensor) -> tuple[int, bool] | None:
+    """The columns of both, and whether the targets are labels; None where they do not fit."""
+    rank, goal = output.shape.rank, target.shape.rank
+    if not rank or not goal or not output.dtype.is_floating:
+        return None
+    of_output, of_target = output.shape.as_list(), target.shape.as_list()
+    if rank > 1 and target.dtype.is_integer and (of_output[-1] or 0) > 1:
+        labels = of_target[:-1] if goal == rank and of_target[-1] == 1 else of_target
+        is_label = tf.TensorShape(labels).is_compatible_with(of_output[:-1])
+        if is_label:
+            return of_output[-1], True
+    n_outputs, n_targets = (tf.TensorShape(shape[1:]).num_elements() for shape in (of_output, of_target))
+    is_alike = rank == goal and target.shape[1:].is_compatible_with(output.shape[1:])
+    if n_outputs is None or not (is_alike or n_outputs == n_targets == 1):
+        return None
+    return (n_outputs, False) if n_outputs == (n_targets or n_outputs) else None
+
+
+def _deviations(columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Columns less their means, the sum of all their squares, and whether that is finite and more than rounding."""
+    deviations = columns - tf.reduce_mean(columns, axis=0)
+    square_sum = tf.reduce_sum(tf.square(deviations))
+    varies = tf.math.is_finite(square_sum) & (square_sum > ROUNDING * tf.reduce_sum(tf.square(columns)))
+    return deviations, square_sum, varies
