@@ -47,7 +47,8 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
     """Pearson's correlation of outputs with targets over the samples of a batch, of all columns together.
 
     With t and o both less their mean over the samples, column by column: sum(t o) / sqrt(sum(t^2) sum(o^2)). Labels
-    count as a column of 0 and 1 for each class.
+    count as a column of 0 and 1 for each class, and the softmax of their scores as o: of many classes most scores say
+    little.
 
     Args:
         target: as in `Pair`.
@@ -61,15 +62,14 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
     if sizes is None:
         return tf.constant(_NAN)
     n_columns, is_of_labels = sizes
-    outputs = tf.reshape(output, [-1, n_columns])
     n_rows = ELEMENTS_MAX // min(n_columns, COLUMNS_MAX)
+    outputs = tf.cast(tf.reshape(output, [-1, n_columns])[:n_rows], tf.float64)
     if is_of_labels:
         targets = tf.one_hot(tf.reshape(target, [-1])[:n_rows], n_columns, dtype=tf.float64)
+        outputs = tf.nn.softmax(outputs)
     else:
-        targets = tf.reshape(target, [-1, n_columns])[:n_rows]
-    (t, of_t, t_varies), (o, of_o, o_varies) = (
-        _deviations(tf.cast(one[:n_rows, :COLUMNS_MAX], tf.float64)) for one in (targets, outputs)
-    )
+        targets = tf.cast(tf.reshape(target, [-1, n_columns])[:n_rows], tf.float64)
+    (t, of_t, t_varies), (o, of_o, o_varies) = (_deviations(one[:, :COLUMNS_MAX]) for one in (targets, outputs))
     found = tf.reduce_sum(t * o) / tf.sqrt(of_t * of_o)
     is_known = t_varies & tf.math.is_finite(of_o)
     return tf.cast(tf.where(is_known, tf.where(o_varies, found, 0.0), _NAN), tf.float32)

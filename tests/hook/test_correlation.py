@@ -12,11 +12,12 @@ RANDOM = np.random.default_rng(0)
 
 
 def reference(target, output):
-    """Of all columns together, in float64; labels as a column of 0 and 1 for each class."""
+    """Of all columns together, in float64; labels as a column of 0 and 1 for each class, their scores as shares."""
     target, output = np.asarray(target), np.asarray(output, np.float64)
     columns = output.reshape(-1, output.shape[-1]) if target.dtype.kind in "iu" and output.shape[-1] > 1 else None
     if columns is not None:
-        target, output = np.eye(output.shape[-1])[target.ravel()], columns
+        exp = np.exp(columns - columns.max(axis=1, keepdims=True))
+        target, output = np.eye(output.shape[-1])[target.ravel()], exp / exp.sum(axis=1, keepdims=True)
     t, o = (np.asarray(one, np.float64).reshape(len(one), -1) for one in (target, output))
     t, o = t - t.mean(axis=0), o - o.mean(axis=0)
     return (t * o).sum() / np.sqrt(np.square(t).sum() * np.square(o).sum())
