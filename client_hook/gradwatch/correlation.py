@@ -82,16 +82,17 @@ def is_compared(target: Tensor, output: Tensor) -> bool:
 
 def _users(tensor: Tensor) -> set[int]:
     """The operations that take what is made of a tensor alone, and something else."""
-    pending, seen, users = [tensor], {id(tensor)}, set()
+    pending, seen = [tensor], {id(tensor)}
+    users: set[int] = set()
     while pending and len(seen) <= WAY_MAX:
         for op in pending.pop().consumers():
-            given = {id(one) for one in op.inputs if one.op.type != "Const"}
-            if len(given) > 1:
-                users.add(id(op))
-            else:
+            if all(id(one) in seen or one.op.type == "Const" for one in op.inputs):
+                users.discard(id(op))
                 made = [one for one in op.outputs if id(one) not in seen]
                 seen.update(map(id, made))
                 pending += made
+            else:
+                users.add(id(op))
     return users
 
 

@@ -255,3 +255,22 @@ def test_an_output_that_meets_something_else_first_is_not_held_to_the_target(wat
 
     step(tf.constant(X + 1), tf.constant(X))
     assert len(told(read(watched))) == (0 if is_residual else 1)
+
+
+def test_what_a_loss_makes_of_each_alone_is_passed_by(watch, read):
+    """Two directions are made one long before they are compared: an operation that takes a tensor twice is its own."""
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(6)])
+    optimizer = keras.optimizers.SGD(0.05)
+    watched = watch(model, optimizer, budget=0)
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(1 + keras.losses.cosine_similarity(y, model(x)))
+        optimizer.apply(tape.gradient(loss, model.trainable_weights), model.trainable_weights)
+
+    y = noisy(X)
+    expected = reference(y, model(X).numpy())
+    step(tf.constant(X), tf.constant(y))
+    assert told(read(watched))["target"] == pytest.approx([expected], abs=1e-5)

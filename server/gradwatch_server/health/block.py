@@ -44,6 +44,8 @@ class Block:
             then; NaN where gradients are not read from variables.
         outdated: ``[n]`` float64, the number whose bits tell which of `Setup.traced` would be others by then; NaN where
             none are known.
+        correlations: ``[n, n_targets]`` float64, how far outputs follow each of the stream's targets; NaN where that is
+            not known.
         leaked: ``[n]`` float64, which column of an input is the target, as `LEAKED_PLACES` tells; NaN where that is not
             known.
     """
@@ -60,6 +62,7 @@ class Block:
     is_update: Bool
     sums_cleared: Float
     outdated: Float
+    correlations: Float
     leaked: Float
 
     @cached_property

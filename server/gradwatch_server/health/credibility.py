@@ -32,6 +32,7 @@ from gradwatch_server.health.episode import (
     Undone,
     Unheard,
     Unreachable,
+    Unrelated,
     Unskilled,
     Untaught,
     Vanishing,
@@ -233,7 +234,7 @@ def _is_unskilled_credible(episode: Unskilled, testimony: Testimony) -> bool:
     return episode.is_judged and not is_lower
 
 
-def _is_judged(episode: Relapse | Behind, _: Testimony) -> bool:
+def _is_judged(episode: Relapse | Behind | Unrelated, _: Testimony) -> bool:
     return episode.is_judged
 
 
@@ -259,6 +260,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Unskilled: _is_unskilled_credible,
     Squashed: _has_work_left,
     Relapse: _is_judged,
+    Unrelated: _is_judged,
     Behind: _is_judged,
     ByHeart: _is_by_heart_credible,
     Runaway: _is_runaway_credible,

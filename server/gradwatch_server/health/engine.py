@@ -37,6 +37,7 @@ from gradwatch_server.health.episode import (
     Rate,
     Relapse,
     Runaway,
+    Unrelated,
     Unskilled,
     Zero,
 )
@@ -245,6 +246,7 @@ class Engine:
                 rules.plateau.finish(has_classes=has_classes)
         if len(applied := self._applied()) == 1:  # in a game a player at its end may well guess
             applied[0].skill.finish()
+            applied[0].correlation.finish()
         self._ask_questions()
 
     def _applied(self) -> list[Stream]:
@@ -395,6 +397,8 @@ class Engine:
                 norms_now = [testimony.known.read(KERNEL_NORM, state.number).newest or 0.0 for state in own]
                 before = math.hypot(*(state.start.kernel_norm for state in own))
                 episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
+            elif isinstance(episode, Unrelated):
+                episode.is_judged = len(applied) == 1
             elif isinstance(episode, Unskilled):
                 episode.is_judged = len(applied) == 1
                 episode.n_gates = applied[0].table.count_gates(applied[0].table.kernels)
@@ -421,7 +425,7 @@ class Engine:
 
     def _is_left_behind(self, episode: Episode) -> bool:
         """Whether guessing is over, and has been for as long as it lasted: some tasks begin with a plateau."""
-        if not isinstance(episode, (Plateau, Unskilled)) or episode.is_open:
+        if not isinstance(episode, (Plateau, Unrelated, Unskilled)) or episode.is_open:
             return False
         n_since = max((state.last_step for state in self._applied()), default=-1) - episode.last_step
         return n_since >= max(episode.last_step - episode.first_step, HEALED_STEPS)

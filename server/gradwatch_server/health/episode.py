@@ -738,6 +738,39 @@ class Unskilled(Episode):
     is_judged: bool = False
 
 
+@dataclass(eq=False)
+class Unrelated(Episode):
+    """Outputs that do not follow what they are asked for, or no more as they did, or run against it.
+
+    Attributes:
+        target: its name.
+        correlation: of outputs and targets, of late.
+        other: the target that was followed best by then, empty where there is no other.
+        correlation_of_other: its correlation, NaN where there is no other.
+        best: what the correlation was once, where it fell while the loss fell too; NaN where it is something else.
+        n_targets: how many targets are known.
+        is_judged: whether the model is the only one that is trained.
+    """
+
+    target: str = ""
+    correlation: float = float("nan")
+    other: str = ""
+    correlation_of_other: float = float("nan")
+    best: float = float("nan")
+    n_targets: int = 1
+    is_judged: bool = False
+
+    @property
+    def is_opposite(self) -> bool:
+        """Whether they run against it."""
+        return self.correlation < -0.25
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether they followed it better before."""
+        return not math.isnan(self.best)
+
+
 class MismatchKind(Enum):
     """How a last layer and its loss do not fit."""
 

@@ -44,6 +44,7 @@ from gradwatch_server.health.episode import (
     Undone,
     Unheard,
     Unreachable,
+    Unrelated,
     Unskilled,
     Untaught,
     Vanishing,
@@ -101,6 +102,11 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
     return episode.first_step, int(part), episode.stream, int(episode.phase)
 
 
+_CAUSES_OF_GUESSING: Final = (
+    Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable,
+    Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse,
+    Plateau, Squashed, Forgetting,
+)  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
     Trend: (Steep, Trend),
@@ -126,22 +132,15 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
         Rate, Steep, Untaught, Misshaped, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still,
         Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed, Forgetting,
     ),
-    Unskilled: (
-        Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget,
-        Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still,
-        Runaway, Relapse, Plateau, Squashed, Forgetting,
-    ),
-    Behind: (
-        Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Steep, Unreachable, Flat, Cut, Faint, Zero,
-        Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Unskilled, Mismatch,
-        Unheard, SharedTarget, Summed, Squashed, Forgetting,
-    ),
+    Unskilled: _CAUSES_OF_GUESSING,
+    Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
+    Behind: (*_CAUSES_OF_GUESSING, Unskilled),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
     Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed,
     Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved,
-    Still, Runaway, Relapse, Plateau, Unskilled, Behind, ByHeart, Outdated, Leaked, Trend,
+    Still, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind, ByHeart, Outdated, Leaked, Trend,
 )  # fmt: skip
 
 
@@ -237,7 +236,7 @@ def _is_before(lead: Episode, episode: Episode) -> bool:
 
 def _is_known_before(episode: Episode, cause: Episode) -> bool:
     """Whether a consequence was told before its cause was known: a finding that is out keeps its name."""
-    if isinstance(episode, (Plateau, Unskilled)):
+    if isinstance(episode, (Plateau, Unrelated, Unskilled)):
         return False
     if isinstance(episode, Trend):
         return episode.known_step < cause.known_step

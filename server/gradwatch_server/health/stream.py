@@ -9,10 +9,11 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gradwatch.protocol import is_loss
+from gradwatch.protocol import find_correlated, is_loss
 from gradwatch_server.health.alike import AlikeRule
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.collapse import CollapseRule
+from gradwatch_server.health.correlation import CorrelationRule
 from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.dropped import DroppedRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
@@ -127,8 +128,10 @@ class Stream:
         self.operation_rule = OperationRule(number, operations)
         self.skill = SkillRule(number, table)
         self.shared_target = SharedTargetRule(number, table)
+        self._correlated = {name: target for name in scalars if (target := find_correlated(name)) is not None}
+        self.correlation = CorrelationRule(number, table, list(self._correlated.values()))
         of_setup = UntaughtRule(number, table, setup), MisshapedRule(number, setup)
-        known = (self.skill, self.shared_target, *of_setup)
+        known = (self.skill, self.correlation, self.shared_target, *of_setup)
         self.rules = _make_rules(number, table, operations, self.operation_rule, known)
         self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []
@@ -206,6 +209,9 @@ class Stream:
             is_update=self._read_is_update(rows),
             sums_cleared=self._read(rows, SUMS_CLEARED),
             outdated=self._read(rows, OUTDATED),
+            correlations=np.array([self._read(rows, name) for name in self._correlated])
+            .reshape(len(self._correlated), len(rows.steps))
+            .T,
             leaked=self._read(rows, LEAKED),
         )
 

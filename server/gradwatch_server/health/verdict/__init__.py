@@ -42,6 +42,7 @@ from gradwatch_server.health.episode import (
     Undone,
     Unheard,
     Unreachable,
+    Unrelated,
     Unskilled,
     Untaught,
     Vanishing,
@@ -55,6 +56,7 @@ from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_s
 from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_levelled, advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
+from gradwatch_server.health.verdict.correlation import tell_unrelated
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.leaked import tell_leaked
@@ -137,15 +139,17 @@ def _with_sign(finding: Finding, scene: Scene) -> Finding:
 def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     """A finding with the causes that lie elsewhere than where it shows."""
     lead, causes = scene.incident.lead, list(finding.hypotheses)
-    if isinstance(lead, (Plateau, Unskilled)) and len(scene.facts.setups) == 1:  # another may be given it later
+    if (
+        isinstance(lead, (Plateau, Unrelated, Unskilled)) and len(scene.facts.setups) == 1
+    ):  # another may be given it later
         causes += advise_untrained(scene.setup.untrained)
-    if isinstance(lead, (Collapsed, Plateau, Unskilled)):
+    if isinstance(lead, (Collapsed, Plateau, Unrelated, Unskilled)):
         causes += advise_untracked(scene.setup.untracked)
     if isinstance(lead, Flat) and lead.is_dead and (layers := _find_twins(scene)):
         causes = [advise_prior(" and ".join(layers), 0.8), *causes[:1]]
     causes += advise_settings(scene)
     broadcast = next(iter(scene.setup.broadcasts), None)
-    if isinstance(lead, (Collapsed, Plateau, SharedTarget, Unskilled)) and broadcast is not None:
+    if isinstance(lead, (Collapsed, Plateau, SharedTarget, Unrelated, Unskilled)) and broadcast is not None:
         located = advise_crossing(broadcast)
         causes = [located, *(one for one in causes if one.code != located.code)]
         finding = finding if finding.source is not None else replace(finding, source=dict(broadcast["source"]))
@@ -219,6 +223,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Unheard: tell_unheard,
     Mismatch: tell_mismatch,
     Unskilled: tell_unskilled,
+    Unrelated: tell_unrelated,
     Starved: tell_starved,
     Squashed: tell_squashed,
     Standing: tell_standing,

@@ -18,6 +18,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Runaway,
     Still,
+    Unrelated,
     Unskilled,
     Vanishing,
     Zero,
@@ -29,7 +30,16 @@ from gradwatch_server.health.verdict.spelling import say_count, say_number
 
 __all__ = ["advise_settings"]
 
-LEARNS_NOTHING: Final[tuple[type[Episode], ...]] = (Behind, Collapsed, Faint, Plateau, Still, Unskilled, Vanishing)
+LEARNS_NOTHING: Final[tuple[type[Episode], ...]] = (
+    Behind,
+    Collapsed,
+    Faint,
+    Plateau,
+    Still,
+    Unrelated,
+    Unskilled,
+    Vanishing,
+)
 IS_THROWN: Final[tuple[type[Episode], ...]] = (
     Collapsed,
     Flat,

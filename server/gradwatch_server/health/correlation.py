@@ -1,0 +1,211 @@
+"""The rule for outputs that do not follow their targets, or did once, or run the other way, whatever the loss says.
+
+A loss may come down by its penalties, by weights that it trains itself, or by a mean that is learned, and its level
+says little where nobody knows what guessing gives. Whether outputs and targets rise and fall together is the same
+question for all of them (Pearson's correlation; the hook measures it at each full row). An output that is a distance
+runs against labels of "the same", and a single number may be anything's: only several real numbers that are asked for
+are judged to be opposite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import Phase, Unrelated
+from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.target import are_labels
+
+__all__ = ["CorrelationRule"]
+
+WINDOW_ROWS: Final = 30
+WINDOW_STEPS: Final = 100
+"""Captured rows, and steps, whose mean is one look: of one batch of n the standard error is about 1 / sqrt(n)."""
+UNRELATED: Final = 0.1
+"""Outputs whose correlation with their targets was never more than this explain less than a hundredth of them."""
+RELATED: Final = 0.5
+"""And from here on those of another head do follow theirs."""
+OPPOSITE: Final = -0.5
+"""Outputs that run against their targets."""
+LIVE_WINDOWS: Final = 10
+"""As many as `skill` waits for: what follows nothing so far may need some hundred steps before it begins to."""
+HEAD_WINDOWS: Final = 5
+"""Where another head has begun long ago."""
+OPPOSITE_WINDOWS: Final = 2
+LOST: Final = 0.1
+"""By how much a correlation must fall, while the loss falls too: what is trained is something else then."""
+LOST_WINDOWS: Final = 3
+FINAL_STEPS: Final = 200
+"""Of a run that has ended: one that is shorter may have been about to begin."""
+
+
+@dataclass
+class _Target:
+    """What is known of one target's windows."""
+
+    name: str
+    column: int
+    last: float = math.nan
+    largest: float = 0.0
+    n_windows: int = 0
+    n_opposite: int = 0
+    opposite_step: int = -1
+    best: float = -math.inf
+    best_loss: float = math.nan
+    n_lost: int = 0
+    lost_step: int = -1
+    highest: float = -math.inf
+    """Of the targets themselves."""
+    is_label: bool = True
+
+
+class CorrelationRule:
+    """Watches how far one stream's outputs follow their targets.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+        targets: the names of the targets of which it is told, in the order of `Block.correlations`.
+    """
+
+    def __init__(self, stream: int, table: TensorTable, targets: Sequence[str]) -> None:
+        self._stream, self._table = stream, table
+        columns = {table.names[column]: column for column in table.entering("target")}
+        # With weights of their own, samples may be asked for less than nothing: what a policy is to avoid.
+        is_judged = table.replica is None and not table.entering("sample_weight")
+        self._targets = [_Target(name, columns.get(name, -1)) for name in targets] if is_judged else []
+        self._first_step = self._last_step = self._window_step = -1
+        self._sums, self._loss = np.zeros(len(self._targets)), 0.0
+        self._n_rows = 0
+        self._n_known = np.zeros(len(self._targets), np.int64)
+        self._final: list[Unrelated] = []
+        self.episodes: list[Unrelated] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those that say nothing of it are passed by."""
+        if not self._targets:
+            return
+        if self._final and len(block.steps):  # the run goes on
+            self.episodes = [one for one in self.episodes if one not in self._final]
+            self._final = []
+        self._look_at_targets(block)
+        for row in np.flatnonzero(~np.isnan(block.correlations).all(axis=1)).tolist():
+            step, found = int(block.steps[row]), block.correlations[row]
+            self._first_step = step if self._first_step < 0 else self._first_step
+            self._window_step = step if not self._n_known.any() else self._window_step
+            self._last_step = step
+            self._sums += np.nan_to_num(found)
+            self._n_known += ~np.isnan(found)
+            self._n_rows, self._loss = self._n_rows + 1, self._loss + float(block.loss[row])
+            if self._n_known.max() >= WINDOW_ROWS and step - self._window_step >= WINDOW_STEPS - 1:
+                self._close_window(step)
+
+    def finish(self) -> None:
+        """Judges a run that has ended by what there is: there is nothing more to wait for."""
+        if self._last_step - self._first_step < FINAL_STEPS - 1:
+            return
+        means = self._means()
+        for place, target in enumerate(self._targets):
+            rest = 0.0 if math.isnan(means[place]) else float(means[place])
+            if target.n_windows and abs(rest) < UNRELATED and self._is_unrelated(target):
+                self._final += self._open(target, self._first_step, self._last_step)
+
+    def _look_at_targets(self, block: Block) -> None:
+        names = [COLUMN[name] for name in ("min", "max", "mean", "std")]
+        for target in self._targets:
+            found = block.statistics[:, target.column, names].astype(np.float64)
+            found = found[np.isfinite(found).all(axis=1)] if target.column >= 0 else found[:0]
+            if len(found):
+                low, high, mean, std = found.T
+                target.highest = max(target.highest, float(high.max()))
+                target.is_label &= bool(are_labels(low, high, mean, std).all())
+
+    def _means(self) -> npt.NDArray[np.float64]:
+        """Of the window that is open, NaN where too few rows told."""
+        return np.where(self._n_known >= WINDOW_ROWS, self._sums / np.maximum(self._n_known, 1), np.nan)
+
+    def _close_window(self, step: int) -> None:
+        means, loss = self._means(), self._loss / self._n_rows
+        for target, mean in zip(self._targets, means.tolist(), strict=True):
+            if math.isnan(mean):
+                continue
+            target.last, target.largest = mean, max(target.largest, abs(mean))
+            target.n_windows += 1
+            target.opposite_step = self._window_step if target.n_opposite == 0 else target.opposite_step
+            target.n_opposite = target.n_opposite + 1 if mean <= OPPOSITE else 0
+            target.lost_step = self._window_step if target.n_lost == 0 else target.lost_step
+            is_lost = mean <= target.best - LOST and loss <= target.best_loss
+            target.n_lost = target.n_lost + 1 if is_lost else 0
+            if mean > target.best:
+                target.best, target.best_loss = mean, loss
+        for target in self._targets:
+            self._judge(target, step)
+        self._sums[:], self._n_known[:], self._n_rows, self._loss = 0, 0, 0, 0.0
+
+    def _judge(self, target: _Target, step: int) -> None:
+        known = next((one for one in self.episodes if one.target == target.name and one.is_open), None)
+        if known is not None:
+            is_over = self._is_over(known, target)
+            known.closed_step = step if is_over else None
+            known.last_step, known.correlation = (known.last_step if is_over else step), target.last
+        elif target.n_opposite >= OPPOSITE_WINDOWS and self._is_of_numbers(target):
+            self._open(target, target.opposite_step, step)
+        elif target.n_lost >= LOST_WINDOWS:
+            for episode in self._open(target, target.lost_step, step):
+                episode.best = target.best
+        elif self._is_unrelated(target):
+            n_needed = HEAD_WINDOWS if self._others(target)[0] >= RELATED else LIVE_WINDOWS
+            if target.n_windows >= n_needed:
+                self._open(target, self._first_step, step)
+
+    @staticmethod
+    def _is_over(known: Unrelated, target: _Target) -> bool:
+        if known.is_lost:
+            return target.n_lost == 0
+        return target.last > OPPOSITE if known.is_opposite else target.largest >= UNRELATED
+
+    def _is_of_numbers(self, target: _Target) -> bool:
+        """Whether several real numbers are asked for."""
+        shape = self._table.shapes[target.column] if target.column >= 0 else ()
+        is_integer = target.column >= 0 and "int" in self._table.dtypes[target.column]
+        return math.prod(shape[1:]) > 1 and not is_integer and not target.is_label
+
+    def _is_unrelated(self, target: _Target) -> bool:
+        if not target.largest < UNRELATED:
+            return False
+        is_integer = target.column >= 0 and "int" in self._table.dtypes[target.column]
+        # Labels beside outputs that are no scores, as those of a triplet loss, have not as many classes.
+        widths = {self._table.shapes[column][-1] for column in self._table.activation if self._table.shapes[column]}
+        return not is_integer or target.highest <= 1 or target.highest + 1 in widths
+
+    def _others(self, target: _Target) -> tuple[float, str]:
+        """The best of the other targets' newest correlations, and whose it is; NaN where there is none."""
+        known = [(one.last, one.name) for one in self._targets if one is not target and one.n_windows]
+        return max(known, default=(math.nan, ""))
+
+    def _open(self, target: _Target, first_step: int, step: int) -> list[Unrelated]:
+        if any(one.target == target.name for one in self.episodes):
+            return []
+        correlation, other = self._others(target)
+        episode = Unrelated(
+            stream=self._stream,
+            phase=Phase.LOSS,
+            first_step=first_step,
+            last_step=step,
+            n_rows=target.n_windows * WINDOW_ROWS,
+            known_step=step,
+            table=self._table,
+            target=target.name,
+            correlation=target.last,
+            other=other,
+            correlation_of_other=correlation,
+            n_targets=len(self._targets),
+        )
+        self.episodes.append(episode)
+        return [episode]

@@ -1,0 +1,128 @@
+"""Words for outputs that do not follow their targets, or run against them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gradwatch_server.health.episode import Unrelated
+from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_labels, advise_steps
+from gradwatch_server.health.verdict.scene import Scene, tell
+from gradwatch_server.health.verdict.spelling import say_number
+
+__all__ = ["tell_unrelated"]
+
+FALLEN_SHARE: Final = 0.7
+"""Of its start: a loss that has come down to this has found something to lower."""
+RELATED: Final = 0.5
+"""A correlation of another target from which on it is learned."""
+SIGN_CODE: Final = """\
+# A loss must be lowest where the outputs are the targets:
+y = tf.cast(y[:64], tf.float32)
+print(float(loss_of(y, y)), float(loss_of(y, -y)))      # the first must be the smaller one
+# Of two directions: 1 - cosine; tf.keras.losses.CosineSimilarity() is negative already"""
+WEIGHTS_CODE: Final = """\
+# Bring the parts of the loss to one size, by what each is at first
+model.compile(optimizer, loss=losses, loss_weights={{"{name}": 1.0, "{other}": {name}_loss / {other}_loss}})"""
+PARTS_CODE: Final = """\
+# What is each part of the loss, and which of them falls?
+print([float(part) for part in model.losses], float(loss_of(y, model(x))))"""
+
+
+def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
+    """The finding of one target."""
+    name, number, of_other = _say_target(lead, lead.target), say_number(lead.correlation), lead.correlation_of_other
+    if lead.is_opposite:
+        title, hypotheses = f"The outputs run against {name}: their correlation is {number}", [_advise_sign()]
+    elif lead.is_lost:
+        title = f"The outputs follow {name} less than they did: correlation {say_number(lead.best)}, then {number}"
+        hypotheses = [_advise_price()]
+    elif of_other >= RELATED:
+        title = (
+            f"The outputs do not follow {name} (correlation {number}), and do follow {_say_target(lead, lead.other)}"
+        )
+        hypotheses = [_advise_weights(lead), advise_labels("the mean of that target", 0.45)]
+    else:
+        title = f"The outputs do not follow {name}: their correlation is {number}"
+        causes = [*_advise_parts(scene), *advise_columns(scene), *advise_steps(scene)]
+        causes.append(advise_labels("one answer for all"))
+        hypotheses = sorted(causes, key=lambda cause: -cause.confidence)
+    others = f" Of {_say_target(lead, lead.other)} it is {say_number(of_other)}." if lead.other else ""
+    return tell(
+        lead,
+        scene,
+        title=title,
+        tensor=lead.target,
+        evidence=scene.evidence(
+            f"Over the samples of a batch, outputs and {name} had a correlation of {number} of late, where 1 is "
+            f"perfect and 0 is what an answer has that does not depend on the input.{others}",
+            correlation=lead.correlation,
+            correlation_of_other=of_other if lead.other else None,
+            best=lead.best if lead.is_lost else None,
+        ),
+        hypotheses=hypotheses,
+        subject=f"outputs for {name}",
+    )
+
+
+def _say_target(lead: Unrelated, target: str) -> str:
+    return f"the target {_key(target)}" if lead.n_targets > 1 else "their targets"
+
+
+def _key(target: str) -> str:
+    """What a target stands under: a key, or a number."""
+    return target.partition("/")[2] or target
+
+
+def _advise_sign() -> Hypothesis:
+    return Hypothesis(
+        "The loss asks for the opposite of the targets",
+        0.85,
+        "The model has learned what it was asked for: its outputs are like the targets with another sign. A loss that "
+        "grows with the likeness of the two does that (`1 + cosine`, a cosine loss that is negated once more), and so "
+        "does a sign that is lost on the way to the loss.",
+        "Turn the sign: the loss must be lowest where outputs and targets are the same.",
+        SIGN_CODE,
+    )
+
+
+def _advise_price() -> Hypothesis:
+    return Hypothesis(
+        "The loss falls at the cost of these predictions",
+        0.6,
+        "It came down further while the outputs came to follow their target less. So it is lowered by something else: "
+        "weights of its parts that are trained themselves and have no penalty of their own, a part that has grown, or "
+        "a term that rewards being unsure.",
+        "Look at the parts of the loss one by one, and hold what weighs them fixed.",
+        PARTS_CODE,
+    )
+
+
+def _advise_weights(lead: Unrelated) -> Hypothesis:
+    name, other = _key(lead.target), _key(lead.other)
+    return Hypothesis(
+        "Another part of the loss drowns this one",
+        0.6,
+        f"{other} was learned meanwhile (correlation {say_number(lead.correlation_of_other)}). Where the parts of a "
+        "loss differ by orders of magnitude, the steps serve the largest alone: what the layers in common learn is of "
+        "no use to the others. A head that is meant to learn nothing, as an adversary's, looks the same.",
+        "Scale the targets, or weigh the losses, so that all parts are about as large; then see whether this falls.",
+        WEIGHTS_CODE.format(name=name, other=other),
+    )
+
+
+def _advise_parts(scene: Scene) -> list[Hypothesis]:
+    """What a loss that fell may have fallen by, where the outputs have nothing to do with it."""
+    loss = scene.testimony.known.read_loss()
+    if loss.initial is None or loss.recent is None or not loss.recent <= FALLEN_SHARE * loss.initial:
+        return []
+    return [
+        Hypothesis(
+            "The loss falls by something else than better predictions",
+            0.55,
+            f"It came down from {say_number(loss.initial)} to {say_number(loss.recent)} while the outputs follow "
+            "nothing: a mean that is learned first, a penalty, or a weight that the training itself lowers do that.",
+            "Look at the parts of the loss one by one: which of them falls?",
+            PARTS_CODE,
+        )
+    ]
