@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS
+from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, name_correlation
 from gradwatch_server.health import Engine, Setup
 
 BATCH = 64
@@ -85,6 +85,7 @@ class Run:
     """Reshapes that leave each axis its length, and not its place."""
     traced: list[dict[str, Any]] = field(default_factory=list)
     """Numbers of Python's that the step was traced with."""
+    scalar_names: list[str] = field(default_factory=lambda: list(SCALARS))
     operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)
     steps: np.ndarray = field(init=False)
@@ -178,6 +179,14 @@ class Run:
     def set_loss(self, values: Any) -> Run:
         """Replaces the loss of all steps."""
         self.scalars[:, 0] = values
+        return self
+
+    def correlate(self, target: str, values: Any) -> Run:
+        """Says at each row how far outputs follow a target; NaN for a row that does not know."""
+        column = np.broadcast_to(np.asarray(values, np.float32), self.steps.shape)[:, None]
+        self.scalar_names = [*self.scalar_names, name_correlation(target)]
+        self.scalars = np.concatenate([self.scalars, np.nan_to_num(column)], 1)
+        self.present = np.concatenate([self.present, ~np.isnan(column)], 1)
         return self
 
     def scale(
@@ -319,7 +328,7 @@ class Run:
             self.stream,
             self.optimizer,
             self.tensors,
-            list(SCALARS),
+            self.scalar_names,
             operations=self.operations,
             setup=Setup.of(vars(self)),
         )

@@ -1,0 +1,162 @@
+"""Outputs that do not follow their targets, follow them less than they did, or run against them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health import Engine, Finding
+from tests.health.streams import COLUMN, Run, dense
+
+N = 1_300
+NOISE = 0.05
+
+
+def record(
+    targets: dict[str, Any],
+    *,
+    n_steps: int = N,
+    units: int = 3,
+    dtype: str = "float32",
+    beside: tuple[tuple[str, int], ...] = (),
+    falls_to: float = 0.2,
+) -> Run:
+    """Rows of a network whose outputs follow each target so far, about; its loss falls."""
+    layers = [("dense_0", 64, "relu"), ("last", 3, "linear")]
+    run = Run(dense(2), n_steps=n_steps, layers=layers, inputs=[*((name, units) for name in targets), *beside])
+    for column in run.columns("input")[: len(targets)]:
+        run.tensors[int(column)]["dtype"] = dtype
+        if "int" in dtype:
+            run.statistics[:, column, [COLUMN["min"], COLUMN["max"]]] = [0, 2]
+    noise = np.random.default_rng(0).normal(0, NOISE, (len(targets), n_steps))
+    for scatter, (name, values) in zip(noise, targets.items(), strict=True):
+        run.correlate(name, np.asarray(values) + scatter)
+    return run.set_loss(np.linspace(2.0, falls_to, n_steps))
+
+
+def found(run: Run, *, is_over: bool = False, batch: int = 64, engine: Engine | None = None) -> list[Finding]:
+    engine = run.feed(engine, batch)
+    if is_over:
+        engine.finish()
+    return engine.findings()
+
+
+LEARNED = 0.8 * (1 - np.exp(-np.arange(N) / 100))
+
+
+@pytest.mark.parametrize("batch", [1, 7, N])
+def test_outputs_that_follow_nothing_though_the_loss_falls(batch):
+    (one,) = found(record({"target": 0.0}), batch=batch)
+    assert (one.kind, one.severity, one.first_step) == ("loss_plateau", "warning", 0)
+    assert one.title.startswith("The outputs do not follow their targets")
+    assert one.evidence["correlation"] == pytest.approx(0, abs=0.02)
+    assert one.hypotheses[0].cause == "The loss falls by something else than better predictions"
+
+
+def test_a_loss_that_fell_by_nothing_is_not_said_to_have():
+    (one,) = found(record({"target": 0.0}, falls_to=1.9))
+    assert one.hypotheses[0].cause.startswith("The labels do not belong to the inputs")
+
+
+def test_one_of_several_targets():
+    targets = {"target/open": 0.0, "target/seconds": LEARNED, "target/share": 0.3}
+    (one,) = found(record(targets))
+    assert one.title == (
+        f"The outputs do not follow the target open (correlation {one.evidence['correlation']:.3g}), "
+        "and do follow the target seconds"
+    )
+    assert one.tensor == "target/open"
+    assert one.evidence["correlation_of_other"] == pytest.approx(0.8, abs=0.02)
+    assert '"open": 1.0, "seconds": open_loss / seconds_loss' in one.hypotheses[0].code
+
+
+def test_beside_a_target_that_is_learned_it_is_told_sooner():
+    first = {}
+    for name, targets in {
+        "alone": {"target": np.zeros(N)},
+        "beside": {"target/a": np.zeros(N), "target/b": LEARNED},
+    }.items():
+        run, engine = record(targets), Engine()
+        run.announce(engine)
+        for rows in run.batches(iter([10] * N)):
+            run.feed_slice(engine, rows)
+            if engine.findings():
+                first[name] = int(run.steps[rows][-1])
+                break
+    assert 490 <= first["beside"] <= 510
+    assert 990 <= first["alone"] <= 1_010
+
+
+@pytest.mark.parametrize("value", [-0.99, -0.6])
+def test_outputs_that_run_against_several_numbers(value):
+    (one,) = found(record({"target": -LEARNED if value > -0.7 else value}))
+    assert one.title.startswith("The outputs run against their targets")
+    assert one.hypotheses[0].cause == "The loss asks for the opposite of the targets"
+
+
+def test_what_was_followed_better_while_the_loss_was_higher():
+    fading = np.where(np.arange(N) < 500, 0.64, 0.64 - 0.0003 * (np.arange(N) - 500))
+    (one,) = found(record({"target/a": LEARNED, "target/b": fading}))
+    assert one.title.startswith("The outputs follow the target b less than they did: correlation 0.64")
+    assert one.evidence["best"] == pytest.approx(0.64, abs=0.02)
+    assert one.first_step >= 800
+    assert one.hypotheses[0].cause == "The loss falls at the cost of these predictions"
+
+
+def late(step: int) -> np.ndarray:
+    return np.where(np.arange(N) < step, 0.0, 0.6)
+
+
+WELL = {
+    "learned": record({"target": LEARNED}),
+    "a little is learned, of what is mostly noise": record({"target": 0.15}),
+    "begins late": record({"target": late(900)}),
+    "one of several begins late": record({"target/a": LEARNED, "target/b": late(400)}),
+    "a distance, against labels of 'the same'": record({"target": -0.8}, units=1),
+    "labels, which something else is made of": record({"target": -0.8}, dtype="int64"),
+    "samples with weights, that may be less than nothing": record({"target": 0.0}, beside=(("sample_weight", 1),)),
+    "worse for a while": record({"target": np.where((np.arange(N) > 500) & (np.arange(N) < 700), 0.4, 0.8)}),
+    "worse, with the loss": record({"target": np.where(np.arange(N) > 500, 0.4, 0.8)}, falls_to=4.0),
+    "nothing is known": record({"target": np.nan}),
+    "not long enough": record({"target": 0.0}, n_steps=900),
+}
+
+
+@pytest.mark.parametrize("name", WELL)
+def test_nothing_is_told_of(name):
+    assert not found(WELL[name])
+
+
+def test_labels_beside_outputs_that_are_no_scores():
+    """Of a triplet loss: labels tell who belongs together, and outputs are coordinates, more than there are labels."""
+    run = record({"target": 0.0}, dtype="int64")
+    assert found(run)
+    run = record({"target": 0.0}, dtype="int64")
+    run.statistics[:, run.columns("input"), COLUMN["max"]] = 9
+    assert not found(run)
+
+
+@pytest.mark.parametrize(("n_steps", "is_told"), [(260, True), (150, False)])
+def test_a_run_that_has_ended(n_steps, is_told):
+    run = record({"target": 0.0}, n_steps=n_steps)
+    assert not found(run)
+    assert bool(found(run, is_over=True)) is is_told
+
+
+def test_a_run_that_has_ended_and_goes_on():
+    engine = Engine()
+    first = record({"target": 0.0}, n_steps=260)
+    assert found(first, is_over=True, engine=engine)
+    more = record({"target": 0.7}, n_steps=200)
+    more.steps = more.steps + 260
+    assert not found(more, engine=engine)
+
+
+def test_of_two_models_that_train_in_turn_none_is_judged():
+    engine = Engine()
+    found(record({"target": 0.0}), engine=engine)
+    other = record({"target": LEARNED})
+    other.stream = 1
+    assert not [one for one in found(other, engine=engine) if "follow" in one.title]
