@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from websockets.sync.client import ClientConnection
 
-from gradwatch.protocol import PROTOCOL_VERSION, STATISTICS, decode, encode, rows_message
+from gradwatch.protocol import PROTOCOL_VERSION, STATISTICS, decode, encode, name_correlation, rows_message
 from tests.serving import PATIENCE_S, connect
 
 __all__ = ["SyntheticHook", "SyntheticRun", "stream"]
@@ -51,6 +51,7 @@ class SyntheticRun:
         steps_per_s: the training's own pace, as its times tell it.
         rows_per_message: rows in one message.
         worker: which of the run's workers speaks.
+        targets: its targets; outputs follow the first, and none of the others.
     """
 
     kind: str = "healthy"
@@ -66,6 +67,7 @@ class SyntheticRun:
     steps_per_s: float = 40.0
     rows_per_message: int = 8
     worker: int = 0
+    targets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.started_at = self.started_at or time.time()
@@ -107,7 +109,7 @@ class SyntheticRun:
             "stream": 0,
             "optimizer": "adam",
             "tensors": self.tensors,
-            "scalars": SCALARS,
+            "scalars": [*SCALARS, *map(name_correlation, self.targets)],
             "statistics": list(STATISTICS),
         }
         seq = 1
@@ -126,6 +128,7 @@ class SyntheticRun:
         scalars = np.stack([self._loss(steps), np.full(len(steps), LEARNING_RATE), norm], axis=1)
         if self.kind == "sick":
             scalars[steps >= self.onset, 2] = np.nan
+        scalars = np.concatenate([scalars, self._correlations(steps)], 1)
         return rows_message(
             seq=seq,
             stream=0,
@@ -160,6 +163,11 @@ class SyntheticRun:
         if self.kind == "sick":
             self._poison(block, steps)
         return block
+
+    def _correlations(self, steps: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        learned = 0.9 * (1 - np.exp(-8 * steps / max(self.steps, 1)))
+        is_first = np.arange(len(self.targets)) == 0
+        return learned[:, None] * is_first + self._rng.normal(0, 0.03, (len(steps), len(self.targets)))
 
     def _swelling(self, steps: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Decades by which the gradients of a sick run have grown."""

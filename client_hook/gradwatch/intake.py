@@ -229,6 +229,7 @@ class Intake:
         step = walk.trace(roots)
         known: set[int] = set()
         above_inputs: set[int] = set()
+        has_inputs = False
         found: list[tuple[str, str, Tensor]] = []
         for note in notes:
             leaf = note.tensor()
@@ -238,12 +239,13 @@ class Intake:
             way = walk.trace([own])
             if note.role == INPUT:
                 above_inputs |= way.given.keys()
+                has_inputs = True
             if note.is_certain or (id(own.op) in step.ops and not _uses_weight(way.ops)):
                 found.append((note.role, note.path, leaf))
                 known |= {id(walk.find_here(part)) for part in _parts(leaf)}
         for tensor in self._enter(step.given.values(), walk):
             if id(tensor) not in known:
-                is_input = not above_inputs or id(tensor) in above_inputs or tensor.shape.rank == 0
+                is_input = not has_inputs or id(tensor) in above_inputs or tensor.shape.rank == 0
                 found.append((INPUT if is_input else TARGET, _name_of(tensor), tensor))
         return found
 

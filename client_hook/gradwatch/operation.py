@@ -265,9 +265,10 @@ def find_slips(
 
     Returns:
         In the order in which they run, the first `SLIPS_MAX` of each. Broadcasts: type, name and source line of the
-        user's own operations, outside of layers, that make ``[n, n]`` of ``[n, 1]`` and ``[n]``. Those of which the
-        column was made by adding an axis there and then are left out: that is how one asks for all pairs. Where nothing
-        else asks for them either, and more than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer,
+        user's own operations, outside of layers, that make ``[n, n, *axes]`` of ``[n, 1, *axes]`` and ``[n, *axes]``,
+        and these further axes, which there may be none of. Those of which the column was made by adding an axis there
+        and then are left out: that is how one asks for all pairs. Where nothing else asks for them either, and more
+        than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer,
         source line and both shapes of the user's own, or of a `Reshape` of theirs, that give a tensor the same axes in
         another order; the batch's axis is -1. Other slips: as `mask.find_inverted` and
         `detached.find_detached` tell.
@@ -289,7 +290,8 @@ def _broadcasts_in(forward: Sequence[Any], way: Mapping[int, Any], layer_paths: 
             vector, column = _by_rank(op)
             is_asked = _made_by(vector) is _made_by(column) or not _is_plain_column(column, layer_paths)
             unasked = {} if is_asked or _is_averaged(op, way) else {"unasked": True}
-            found.append({"type": op.type, "name": op.name, "source": source, **unasked})
+            axes = {"axes": vector.shape.as_list()[1:]}
+            found.append({"type": op.type, "name": op.name, "source": source, **axes, **unasked})
     return found[:SLIPS_MAX]
 
 
@@ -328,7 +330,7 @@ _UNARY: Final = frozenset(
 
 
 def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12) -> bool:
-    """Whether a column ``[n, 1]`` is one as it comes from a layer, from the data or out of a wider table.
+    """Whether a column ``[n, 1, ...]`` is one as it comes from a layer, from the data or out of a wider table.
 
     Not where it was made one in the step by a `Reshape`, or by a sum that keeps its axis, as in distances of all.
     """
@@ -339,7 +341,7 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
         return bool(op.get_attr("new_axis_mask") == 0)
     if op.type not in _UNARY | _ELEMENTWISE or not depth:
         return False
-    columns = [one for one in op.inputs if one.shape.rank == 2]
+    columns = [one for one in op.inputs if one.shape.rank == column.shape.rank]
     # An axis that is added to fit a column asks for no pairs: `prediction - y[:, None]`.
     return any(_is_plain_column(one, layer_paths, depth - 1) for one in columns)
 
@@ -417,13 +419,17 @@ def _cuts(op: Any) -> bool:
 
 
 def _crosses(op: Any) -> bool:
-    """Whether an operation of two tensors, element by element, is given a column and a vector as long as it."""
+    """Whether an operation of two tensors, element by element, is given a column and a vector as long as it.
+
+    Their elements may have further axes, the same: ``[n, 1, 24]`` and ``[n, 24]``.
+    """
     if op.type not in _ELEMENTWISE or any(one.shape.rank is None for one in op.inputs):
         return False
-    vector, column = _by_rank(op)
-    is_pair = (vector.shape.rank, column.shape.rank) == (1, 2) and column.shape[1] == 1
-    if not is_pair or vector.shape[0] != column.shape[0] or vector.shape[0] == 1:
+    vector, column = (one.shape.as_list() for one in _by_rank(op))
+    is_pair = len(vector) >= 1 and column[1:] == [1, *vector[1:]]
+    if not is_pair or None in vector[1:] or vector[0] != column[0] or vector[0] == 1:
         return False
+    column = _by_rank(op)[1]
     made_by = column.op
     while made_by.type in ("Cast", "Identity"):
         made_by = made_by.inputs[0].op

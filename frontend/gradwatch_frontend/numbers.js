@@ -25,6 +25,9 @@ const HAS_RATIO = new Set(["gradient", "weight", "update"]);
 export const LOSS = "loss";
 const VALIDATION_LOSS = "val_loss";
 const LEARNING_RATE = /^(learning_rate|lr)\b/;
+const CORRELATION = "target_correlation";
+/** Of more targets than this the others' lines would hide one another. */
+const CORRELATIONS_MOST = 4;
 
 export class RunNumbers {
   /** @type {Heatmap | null} */
@@ -37,6 +40,8 @@ export class RunNumbers {
   validation = null;
   /** @type {Series | null} */
   rate = null;
+  /** @type {Series[]} how far outputs follow each target */
+  correlations = [];
   #id;
   /** @type {View | null} */
   #view = null;
@@ -61,14 +66,15 @@ export class RunNumbers {
     this.#view = view;
     this.#scalars = scalars;
     const { from, to, columns, worker } = view;
-    const [heatmap, nonfinite, loss, validation, rate] = await Promise.all([
+    const [heatmap, nonfinite, loss, validation, rate, ...correlations] = await Promise.all([
       this.#fetchHeatmap(view, { from, to, columns }, signal),
       fetchNonfinite(this.#id, { from, to, columns, worker }, signal),
       this.#fetchScalar(LOSS, from, to, signal),
       this.#fetchScalar(VALIDATION_LOSS, from, to, signal),
       this.#fetchScalar(this.#findRate(), from, to, signal),
+      ...this.#findCorrelations().map((name) => this.#fetchScalar(name, from, to, signal)),
     ]);
-    Object.assign(this, { heatmap, nonfinite, loss, validation, rate });
+    Object.assign(this, { heatmap, nonfinite, loss, validation, rate, correlations: correlations.filter(isThere) });
   }
 
   /**
@@ -94,6 +100,11 @@ export class RunNumbers {
     return this.#scalars.find((name) => LEARNING_RATE.test(name)) ?? null;
   }
 
+  /** @returns {string[]} what tells how far outputs follow each target; not that of single streams, `NAME@OPTIMIZER` */
+  #findCorrelations() {
+    return this.#scalars.filter((name) => name.startsWith(CORRELATION) && !name.includes("@")).slice(0, CORRELATIONS_MOST);
+  }
+
   /**
    * @param {string | null} name
    * @param {number | null} from
@@ -111,7 +122,7 @@ export class RunNumbers {
    * @param {number} lastStep
    */
   async follow(lastStep) {
-    const { heatmap, nonfinite, loss, validation, rate } = this;
+    const { heatmap, nonfinite, loss, validation, rate, correlations } = this;
     const view = this.#view;
     if (view === null) return;
     const isGrown = heatmap === null || nonfinite === null || heatmap.steps.length === 0 || heatmap.steps.length > view.columns * SLACK;
@@ -120,18 +131,20 @@ export class RunNumbers {
     const { worker } = view;
     const from = heatmap.steps[heatmap.steps.length - 1] ?? 0;
     const columns = Math.max(1, Math.ceil((lastStep + 1 - from) / heatmap.downsampled_by));
-    const [newHeatmap, newNonfinite, newLoss, newValidation, newRate] = await Promise.all([
+    const [newHeatmap, newNonfinite, newLoss, newValidation, newRate, ...newCorrelations] = await Promise.all([
       this.#fetchHeatmap(view, { from, columns }, signal),
       fetchNonfinite(this.#id, { from: nonfinite.steps[nonfinite.steps.length - 1] ?? 0, columns, worker }, signal),
       this.#followScalar(LOSS, loss, lastStep, signal),
       this.#followScalar(VALIDATION_LOSS, validation, lastStep, signal),
       this.#followScalar(this.#findRate(), rate, lastStep, signal),
+      ...this.#findCorrelations().map((name) => this.#followScalar(name, correlations.find(({ tensor }) => tensor === name) ?? null, lastStep, signal)),
     ]);
     this.heatmap = mergeHeatmap(heatmap, newHeatmap);
     this.nonfinite = mergeNonfinite(nonfinite, newNonfinite);
     this.loss = newLoss;
     this.validation = newValidation;
     this.rate = newRate;
+    this.correlations = newCorrelations.filter(isThere);
   }
 
   /**
@@ -153,6 +166,12 @@ export class RunNumbers {
     this.#controller.abort();
   }
 }
+
+/**
+ * @param {Series | null} series
+ * @returns {series is Series}
+ */
+const isThere = (series) => series !== null && series.steps.length > 0;
 
 /**
  * @typedef {object} TensorNumbers

@@ -29,7 +29,7 @@ function makeNumbers(extra = {}) {
   const lane = (first) => steps.map((step) => (step >= first ? 8 : 0));
   const loss = steps.map((step) => (step < 31 ? 1 / (step + 1) : null));
   return {
-    heatmap, loss: series(loss, loss.map((value) => (value === null ? "nan" : null))), validation: null, rate: null,
+    heatmap, loss: series(loss, loss.map((value) => (value === null ? "nan" : null))), validation: null, rate: null, correlations: [],
     nonfinite: { steps, step_end: N, gradient: lane(30), update: lane(30), weight: lane(31), loss: lane(31).map(Boolean).map(Number), downsampled_by: 1 },
     order: [0, 1, 2], picked: "head/kernel", scale: chooseScale(heatmap), sizes: new Map(tensors.map((tensor) => [tensor, 64])),
     range: [0, N], findings: [{ id: "a", title: "NaN", first: 30, last: null, tone: "nonfinite" }], told: "a", quantity: "gradient norm", ...extra,
@@ -57,6 +57,22 @@ test("a validation loss is a line beside the loss, named at its end; without one
   assert.deepEqual(findTrace(build(load("run"), 1000, makeNumbers(), null), "validation_loss").x, []);
 });
 
+test("how far outputs follow each target is a line, named where there are several; without any their row gives way", () => {
+  const one = { ...series([0.1, 0.5, null]), tensor: "target_correlation", steps: [9, 19, 29] };
+  const opposed = { ...one, tensor: "target_correlation/<b>x</b>", mean: [-0.1, -0.9, -0.8] };
+  const lines = (correlations) => {
+    const figure = build(load("run"), 1000, makeNumbers({ correlations }), null);
+    return { axis: figure.layout.yaxis7, lines: figure.data.filter(({ meta }) => meta.role === "correlation") };
+  };
+  assert.deepEqual(lines([]), { axis: undefined, lines: [] });
+  const alone = lines([one]);
+  assert.deepEqual(alone.lines.map(({ x, y, text }) => [x, y, text]), [[one.steps, one.mean, ["", "", ""]]]);
+  assert.deepEqual(alone.axis.range, [-0.08, 1.08]);
+  const both = lines([{ ...one, tensor: "target_correlation/kind" }, opposed]);
+  assert.deepEqual(both.lines.map(({ text }) => text), [["", "kind", ""], ["", "", "&lt;b&gt;x&lt;/b&gt;"]]);
+  assert.deepEqual(both.axis.tickvals, [-1, 0, 1]);
+});
+
 test("rows follow the order, and the picked one is named in bold as text, not as markup", () => {
   const figure = build(load("run"), 1000, makeNumbers({ order: [2, 1, 0], picked: "block/<b>odd</b>/kernel" }), null);
   assert.deepEqual(figure.layout.yaxis3.ticktext, ["head/kernel", "<b>block/&lt;b&gt;odd&lt;/b&gt;/kernel</b>", "stem/kernel"]);
@@ -66,7 +82,7 @@ test("rows follow the order, and the picked one is named in bold as text, not as
 test("without a learning rate its row gives way; rows never overlap", () => {
   for (const rate of [null, series(steps.map(() => 1e-3))]) {
     const { layout } = build(load("run"), 1000, makeNumbers({ rate }), null);
-    const shown = layout.meta.rows.filter((row) => row.name !== "learning_rate" || rate !== null).map((row) => layout[row.axis].domain);
+    const shown = layout.meta.rows.filter((row) => row.name !== "correlation" && (row.name !== "learning_rate" || rate !== null)).map((row) => layout[row.axis].domain);
     shown.forEach(([bottom], i) => assert.ok(i === shown.length - 1 || bottom > shown[i + 1][1]));
     assert.equal(shown.at(-1)[0], 0);
   }

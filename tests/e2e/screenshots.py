@@ -76,7 +76,8 @@ class LayeredTransformer(LayeredRun, Transformer):
 
 RUNS = (
     Transformer(kind="healthy", layers=23, steps=600, run_id="healthy", name="digits-vit-clipped", project="digits",
-                tags=("vit", "clipnorm 1"), config={"learning_rate": 3e-4, "batch_size": 128, "clipnorm": 1.0}, seed=3),
+                targets=("target",), tags=("vit", "clipnorm 1"),
+                config={"learning_rate": 3e-4, "batch_size": 128, "clipnorm": 1.0}, seed=3),
     Transformer(kind="sick", layers=23, steps=900, run_id="sick", name="digits-vit", project="digits", tags=("vit",),
                 config={"learning_rate": 1e-3, "batch_size": 128, "clipnorm": None}),
     Transformer(kind="healthy", layers=23, steps=120, run_id="partial", name="digits-vit-frozen", project="digits",
@@ -88,7 +89,7 @@ RUNS = (
     LayeredTransformer(kind="healthy", layers=23, steps=1200, run_id="thinned", name="digits-vit-thinned",
                        project="digits", period=256),
     LayeredTransformer(kind="healthy", layers=23, steps=600, run_id="collapsed", name="digits-vit-alike",
-                       project="digits", is_collapsed=True, seed=6),
+                       project="digits", is_collapsed=True, seed=6, targets=("target/kind", "target/place")),
     LayeredTransformer(kind="dirty", layers=12, steps=400, run_id="inputs", name="digits-gaps", project="digits"),
     SyntheticRun(kind="sick", layers=250, steps=1500, run_id="large", name="translation-large", project="nmt",
                  tags=("500 tensors",)),

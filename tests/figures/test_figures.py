@@ -13,8 +13,8 @@ from gradwatch_server.figures.run import LANES
 
 ROLES = {
     "run": {
-        "loss", "loss_nonfinite", "validation_loss", "learning_rate", "finding", "heatmap", "captured", "missing",
-        "heatmap_nonfinite", "nonfinite_mark", "lane",
+        "loss", "loss_nonfinite", "validation_loss", "learning_rate", "correlation", "finding", "heatmap", "captured",
+        "missing", "heatmap_nonfinite", "nonfinite_mark", "lane",
     },
     "lines": {
         "norm_band_low", "norm_band", "norm", "value_low", "value_band", "value_mean", "update_ratio", "nonfinite",

@@ -11,7 +11,7 @@ from tests.health.streams import Run, dense
 
 N = 240
 SOURCE = {"file": "train.py", "line": 7, "code": "error = y - mean"}
-CROSSING = {"type": "Sub", "name": "sub", "source": SOURCE, "unasked": True}
+CROSSING = {"type": "Sub", "name": "sub", "source": SOURCE, "axes": [], "unasked": True}
 RESHAPE = {
     "name": "reshape/Reshape",
     "layer": "model/reshape",

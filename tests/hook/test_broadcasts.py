@@ -76,6 +76,15 @@ def of_weights(y, predicted):
     return tf.reduce_mean(weights * tf.square(predicted - y[:, None]))  # line of the weights
 
 
+def of_forecasts(y, predicted):
+    return tf.reduce_mean(tf.abs(predicted - tf.stack([y, y, y], 1)))  # line of the forecasts
+
+
+def of_differences(y, predicted):
+    points = predicted[:, 0]
+    return tf.reduce_mean(tf.square(points[:, None] - points)) + 0 * tf.reduce_sum(y)
+
+
 WRONG = {of_error: "line of the difference", of_squares: "line of the square", of_product: "line of the product"}
 RIGHT = [of_squeezed, of_columns, of_pairs, of_levels]
 
@@ -87,9 +96,9 @@ class Shifted(keras.layers.Layer):
         return x + 0 * tf.reduce_mean(x[:, :1] * x[:, 0], axis=1, keepdims=True)
 
 
-def model_of(*layers):
+def model_of(*layers, units=1):
     keras.utils.set_random_seed(0)
-    return keras.Sequential([keras.Input((4,)), *layers, keras.layers.Dense(1)])
+    return keras.Sequential([keras.Input((4,)), *layers, keras.layers.Dense(units)])
 
 
 def loop(watch, loss_of, *, is_jit=False, size=16):
@@ -109,8 +118,8 @@ def loop(watch, loss_of, *, is_jit=False, size=16):
     return watched
 
 
-def fit(watch, loss_of, *layers, **options):
-    model = model_of(*layers)
+def fit(watch, loss_of, *layers, units=1, **options):
+    model = model_of(*layers, units=units)
 
     class Trained(keras.Model):
         def train_step(self, data):
@@ -168,6 +177,14 @@ def test_all_pairs_are_asked_for_or_do_no_harm(watch, read, train, loss_of):
 @pytest.mark.parametrize("loss_of", RIGHT)
 def test_nothing_is_named_where_all_pairs_are_asked_for_or_shapes_fit(watch, read, train, loss_of):
     assert lines(read(train(watch, loss_of))) == []
+
+
+def test_several_numbers_each_with_an_axis_between_that_a_convolution_left(watch, read):
+    before = keras.layers.Reshape((1, 4))
+    (one,) = read(fit(watch, of_forecasts, before, units=3)).tables[0]["broadcasts"]
+    assert one["source"]["line"] == find_line("line of the forecasts", sys.modules[__name__])
+    assert (one["axes"], one["unasked"]) == ([3], True)
+    assert lines(read(fit(watch, of_differences, before, units=3))) == []
 
 
 def test_what_a_layer_does_within_itself_is_left_out(watch, read):

@@ -20,6 +20,7 @@ import { countTracks, findFinding, placeFindings } from "./timeline.js";
  * @property {Series | null} loss
  * @property {Series | null} validation the validation loss
  * @property {Series | null} rate
+ * @property {Series[]} correlations how far outputs follow each target, as the hook names them
  * @property {number[]} order which row of the heatmap stands where, topmost first
  * @property {string | null} picked
  * @property {import("./scale.js").Scale} scale
@@ -31,6 +32,8 @@ import { countTracks, findFinding, placeFindings } from "./timeline.js";
  */
 
 const LABEL_LENGTH = 27;
+/** What fits beside the chart. */
+const MARGIN_LENGTH = 10;
 const MOST_HEIGHT_PX = 600;
 const LEAST_HEIGHT_PX = 220;
 /** Below this width a non-finite cell is marked besides, so that one step of 100 000 is not lost on the eye. */
@@ -141,7 +144,7 @@ export class RunChart {
     const { xaxis } = layout;
     const isInside = x >= xaxis._offset && x <= xaxis._offset + xaxis._length;
     const step = Math.round(xaxis.p2d(x - xaxis._offset));
-    const named = { loss: "yaxis", learning_rate: "yaxis2", findings: "yaxis6", heatmap: "yaxis3", lane: "yaxis4" };
+    const named = { loss: "yaxis", learning_rate: "yaxis2", correlation: "yaxis7", findings: "yaxis6", heatmap: "yaxis3", lane: "yaxis4" };
     let area = null;
     let level = 0;
     for (const [name, axis] of Object.entries(named)) {
@@ -263,7 +266,7 @@ function describeFinding({ title, first, last }) {
  * @returns {HTMLElement[]}
  */
 function describe(numbers, step, row) {
-  const { heatmap, nonfinite, loss, validation, rate } = numbers;
+  const { heatmap, nonfinite, loss, validation, rate, correlations } = numbers;
   const column = step < heatmap.step_end ? findStep(heatmap.steps, step) : -1;
   const lines = [];
   const line = (/** @type {string} */ name, /** @type {string} */ value, isBad = false) =>
@@ -293,6 +296,7 @@ function describe(numbers, step, row) {
   scalar("loss", loss);
   scalar("validation loss", validation);
   scalar("learning rate", rate);
+  for (const series of correlations) scalar(nameCorrelation(series, correlations.length), series);
   const lane = step < nonfinite.step_end ? findStep(nonfinite.steps, step) : -1;
   if (row === undefined && lane >= 0) {
     for (const kind of /** @type {const} */ (["gradient", "update", "weight"])) {
@@ -356,11 +360,16 @@ export function build(specification, width, numbers, zoomed, placed) {
   const { row_height_px, row_height_most_px } = layout.meta;
   const height = Math.min(MOST_HEIGHT_PX, Math.max(Math.min(LEAST_HEIGHT_PX, nRows * row_height_most_px), nRows * row_height_px));
   const tracks = countTracks(placed);
-  stackRows(layout, { heatmap: height, learning_rate: numbers.rate === null ? 0 : 26, findings: tracks * layout.meta.track_height_px });
+  const { rate, correlations } = numbers;
+  stackRows(layout, {
+    heatmap: height, learning_rate: rate === null ? 0 : 26, findings: tracks * layout.meta.track_height_px,
+    ...(correlations.length === 0 ? { correlation: 0 } : {}),
+  });
   const inner = innerWidth(layout, width);
   layout.xaxis.range = [numbers.range[0] - 0.5, numbers.range[1] - 0.5];
   layout.xaxis.nticks = Math.max(4, Math.round(inner / 90));
   fillScalars(specification, numbers);
+  fillCorrelations(specification, numbers);
   fillFindings(specification, numbers, placed, tracks);
   fillHeatmap(specification, numbers, inner, height / nRows, firstRow);
   fillLane(specification, numbers);
@@ -409,6 +418,34 @@ function fillScalars(specification, { loss, validation, rate }) {
     dropRow(specification, "2");
   }
 }
+
+/**
+ * A line for each target: at 1 outputs follow it perfectly, at 0 they might as well be one number.
+ * @param {Specification} specification
+ * @param {RunNumbers} numbers
+ */
+function fillCorrelations(specification, { correlations }) {
+  if (correlations.length === 0) return dropRow(specification, "7");
+  const trace = findTrace(specification, "correlation");
+  const { yaxis7 } = specification.layout;
+  const values = correlations.flatMap(({ mean }) => mean.filter((value) => value !== null));
+  if (Math.min(...values, 0) < -0.15) Object.assign(yaxis7, { range: [-1.08, 1.08], tickvals: [-1, 0, 1], ticktext: ["−1", "0", "1"] });
+  const lines = correlations.map((series) => {
+    const last = series.mean.findLastIndex((value) => value !== null);
+    const name = correlations.length > 1 ? shortenPath(nameTarget(series), MARGIN_LENGTH) : "";
+    return { ...trace, x: series.steps, y: series.mean, text: series.mean.map((_, i) => (i === last ? escapeMarkup(name) : "")) };
+  });
+  specification.data.splice(specification.data.indexOf(trace), 1, ...lines);
+}
+
+/** @param {Series} series of a target's correlation */
+const nameTarget = ({ tensor }) => tensor.replace(/^target_correlation[/ ]?/, "");
+
+/**
+ * @param {Series} series
+ * @param {number} n of how many
+ */
+const nameCorrelation = (series, n) => `correlation with ${n > 1 ? nameTarget(series) : "target"}`;
 
 /**
  * Leaves a row out with all that is in it; an axis without a trace would draw its grid over everything.

@@ -173,7 +173,7 @@ class ViewChart {
   }
 
   #draw() {
-    const { heatmap, nonfinite, loss, validation, rate } = this.#numbers;
+    const { heatmap, nonfinite, loss, validation, rate, correlations } = this.#numbers;
     if (heatmap === null || nonfinite === null) return;
     const { findings, tensors } = this.#report;
     const { finding, statistic, tensor } = this.#view;
@@ -181,7 +181,7 @@ class ViewChart {
     this.steps.textContent = formatStepRange(range[0], range[1]);
     this.reset.hidden = this.#zoom === null;
     this.chart.draw({
-      heatmap, nonfinite, loss, validation, rate, range, picked: tensor,
+      heatmap, nonfinite, loss, validation, rate, correlations, range, picked: tensor,
       order: heatmap.tensors.map((_, i) => i),
       sizes: new Map(tensors.map((each) => [each.tensor, each.n_elements])),
       scale: statistic in SHARES ? SHARE_SCALE : chooseScale(heatmap),

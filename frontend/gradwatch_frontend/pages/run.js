@@ -465,11 +465,11 @@ class RunPage {
   }
 
   #drawCharts() {
-    const { heatmap, nonfinite, loss, validation, rate } = this.numbers;
+    const { heatmap, nonfinite, loss, validation, rate, correlations } = this.numbers;
     if (heatmap === null || nonfinite === null) return;
     const { scale } = this.choices.state;
     this.#chart?.draw({
-      heatmap, nonfinite, loss, validation, rate, sizes: this.#sizes, picked: this.#picked, range: this.#range(),
+      heatmap, nonfinite, loss, validation, rate, correlations, sizes: this.#sizes, picked: this.#picked, range: this.#range(),
       order: this.#order(),
       scale: this.choices.isShare ? SHARE_SCALE : scale === "own" ? OWN_SCALE : chooseScale(heatmap),
       quantity: this.choices.quantity,

@@ -62,6 +62,12 @@ def _build_scalars(palette: Palette) -> list[go.Scatter]:
             line={"color": palette.muted, "width": 1.2, "shape": "hv"},
             hovertemplate="learning rate %{y:.3g}<br>step %{x:,d}<extra></extra>",
         ),
+        go.Scatter(
+            meta={"role": "correlation"}, x=[], y=[], yaxis="y7", mode="lines+text", connectgaps=True,
+            line={"color": palette.accent, "width": 1.3}, cliponaxis=False,
+            textposition="middle right", textfont={"color": palette.accent, "size": 10},
+            hovertemplate="correlation with the target %{y:.3f}<br>step %{x:,d}<extra></extra>",
+        ),
     ]  # fmt: skip
 
 
@@ -127,6 +133,11 @@ def _build_layout(palette: Palette) -> go.Layout:
         Row("loss", "yaxis", 92, {"nticks": 5}),
         Row("learning_rate", "yaxis2", 26, {"nticks": 2, "showgrid": False}),
         Row(
+            "correlation", "yaxis7", 40,
+            {"autorange": False, "range": [-0.08, 1.08], "tickmode": "array", "tickvals": [0, 1],
+             "ticktext": ["0", "1"]},
+        ),
+        Row(
             "findings", "yaxis6", TRACK_HEIGHT_PX,
             {"autorange": False, "range": [0.5, -0.5], "showgrid": False, "showticklabels": False},
         ),
@@ -161,7 +172,7 @@ def _build_layout(palette: Palette) -> go.Layout:
         xaxis=build_step_axis(palette, anchor="y4"),
         yaxis5={"overlaying": "y", "range": [0, 1], "fixedrange": True, "visible": False},
         annotations=title_rows(
-            {"y": "loss", "y2": "learning rate", "y6": "findings"},
+            {"y": "loss", "y2": "learning rate", "y7": "follows target", "y6": "findings"},
             palette,
             x=0,
             xanchor="right",

@@ -95,7 +95,7 @@ class CorrelationRule:
             self.episodes = [one for one in self.episodes if one not in self._final]
             self._final = []
         self._look_at_targets(block)
-        for row in np.flatnonzero(~np.isnan(block.correlations).all(axis=1)).tolist():
+        for row in np.flatnonzero(block.is_sound & ~np.isnan(block.correlations).all(axis=1)).tolist():
             step, found = int(block.steps[row]), block.correlations[row]
             self._first_step = step if self._first_step < 0 else self._first_step
             self._window_step = step if not self._n_known.any() else self._window_step

@@ -219,6 +219,13 @@ predictions = tf.squeeze(predictions, -1)                # or [n, 1] -> [n]
 tf.debugging.assert_equal(tf.shape(predictions), tf.shape(targets))"""
 
 
+WIDE_CODE: Final = """\
+# before anything is subtracted, one of the two; the loss stays as it is:
+predictions = tf.squeeze(predictions, 1)                 # [n, 1, k] -> [n, k]
+targets = targets[:, None]                               # or [n, k] -> [n, 1, k]
+tf.debugging.assert_equal(tf.shape(predictions), tf.shape(targets))"""
+
+
 def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     """Causes of a squared error that stays at the variance of the targets."""
     if lead.is_of_input:
@@ -307,15 +314,22 @@ def advise_shared_target() -> list[Hypothesis]:
 def advise_crossing(broadcast: Mapping[str, Any]) -> Hypothesis:
     """A column that meets a vector in the user's own code, as the cause where nothing is learned."""
     source = broadcast["source"]
+    column, vector, table = say_crossing(broadcast)
     return Hypothesis(
-        f"A broadcast of [n, 1] with [n] makes [n, n] ({say_source(source)})",
+        f"A broadcast of {column} with {vector} makes {table} ({say_source(source)})",
         0.9,
         f"There `{source['code']}` combines a column and a vector of the same length: each element of one with every "
         "element of the other, without an error. What belongs to one sample is mixed with that of all others of its "
         "batch, and the mean over them says next to nothing.",
         "Print both shapes there, and give both the same: squeeze the column, or add an axis to the vector.",
-        ERROR_CODE,
+        WIDE_CODE if broadcast.get("axes") else ERROR_CODE,
     )
+
+
+def say_crossing(broadcast: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The shapes of a column, of the vector that it meets, and of what both make."""
+    axes = "".join(f", {n}" for n in broadcast.get("axes", ()))
+    return f"[n, 1{axes}]", f"[n{axes}]", f"[n, n{axes}]"
 
 
 def _broadcast(confidence: float, seen: str = "") -> Hypothesis:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped
 from gradwatch_server.health.finding import Finding, Hypothesis
-from gradwatch_server.health.verdict.advice_stall import advise_crossing
+from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_crossing
 from gradwatch_server.health.verdict.advice_zero import advise_mask
 from gradwatch_server.health.verdict.operation import say_source
 from gradwatch_server.health.verdict.scene import Scene, tell
@@ -47,11 +47,12 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip["source"]
+    column, vector, table = say_crossing(lead.slip)
     return (
         f"A column and a vector make a table of all pairs on the way to the loss ({say_source(source)})",
         (
-            f"In the compiled step `{source['code']}` takes a tensor of shape [n, 1], such as what a layer with one "
-            "output gives, and one of shape [n], such as targets, and makes [n, n] of them. Nothing in the step asks "
+            f"In the compiled step `{source['code']}` takes a tensor of shape {column}, such as what a layer "
+            f"gives, and one of shape {vector}, such as targets, and makes {table} of them. Nothing in the step asks "
             "for a comparison of all pairs."
         ),
         advise_crossing(lead.slip),
