@@ -98,7 +98,7 @@ def _is_zero_credible(episode: Zero, testimony: Testimony) -> bool:
         return False
     loss = testimony.known.read_loss()
     # A loss that was tiny from its start tells nothing about its end: what is exactly 0 in float16 may be small.
-    return not _has_learned(loss.initial, loss.recent, done=0.0)
+    return episode.is_unscaled or not _has_learned(loss.initial, loss.recent, done=0.0)
 
 
 def _is_flat_credible(episode: Flat, testimony: Testimony) -> bool:

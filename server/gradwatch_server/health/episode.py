@@ -34,9 +34,11 @@ __all__ = [
     "Leaked",
     "Mismatch",
     "MismatchKind",
+    "Misset",
     "Misshaped",
     "Missing",
     "NonFinite",
+    "Ordered",
     "Outdated",
     "Overclipped",
     "Phase",
@@ -55,6 +57,7 @@ __all__ = [
     "Undone",
     "Unheard",
     "Unreachable",
+    "Unrelated",
     "Untaught",
     "Vanishing",
     "Zero",
@@ -452,6 +455,7 @@ class Zero(Episode):
         output: the smallest and the largest number that the last layer gave, where the loss does not depend on it: then
             it is the loss that is flat. None where it does, or where that is not known.
         zero_weights: gradient positions of variables, no biases, that hold nothing but zeros and get no gradient.
+        is_unscaled: whether layers compute in float16 and the loss has no scale, while other kernels have a gradient.
     """
 
     positions: dict[int, int] = field(default_factory=dict)
@@ -463,6 +467,7 @@ class Zero(Episode):
     rounding: float = 0.0
     output: tuple[float, float] | None = None
     zero_weights: tuple[int, ...] = ()
+    is_unscaled: bool = False
 
 
 @dataclass(eq=False)
@@ -769,6 +774,24 @@ class Unrelated(Episode):
     def is_lost(self) -> bool:
         """Whether they followed it better before."""
         return not math.isnan(self.best)
+
+
+@dataclass(eq=False)
+class Ordered(Episode):
+    """Labels that come in order.
+
+    Attributes:
+        share: of their variance, what lies between batches.
+        n_samples: in a batch.
+    """
+
+    share: float = 0.0
+    n_samples: float = 0.0
+
+
+@dataclass(eq=False)
+class Misset(Episode):
+    """Settings of an optimizer that undo one another."""
 
 
 class MismatchKind(Enum):

@@ -23,9 +23,11 @@ from gradwatch_server.health.episode import (
     Growth,
     Leaked,
     Mismatch,
+    Misset,
     Misshaped,
     Missing,
     NonFinite,
+    Ordered,
     Outdated,
     Overclipped,
     Phase,
@@ -105,7 +107,7 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 _CAUSES_OF_GUESSING: Final = (
     Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable,
     Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse,
-    Plateau, Squashed, Forgetting,
+    Plateau, Squashed, Forgetting, Misset, Ordered,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -122,15 +124,17 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
     Mismatch: (Zero,),
     SharedTarget: (Misshaped,),
+    Ordered: (Forgetting,),
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
     Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
-    Runaway: (Rate, Flat, Runaway, Summed),
-    Relapse: (Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
+    Runaway: (Misset, Rate, Flat, Runaway, Summed),
+    Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
         Rate, Steep, Untaught, Misshaped, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still,
         Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed, Forgetting,
+        Misset,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
@@ -138,9 +142,9 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _PRECEDENCE: Final = (
-    Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed,
-    Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved,
-    Still, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind, ByHeart, Outdated, Leaked, Trend,
+    Misset, Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable,
+    Squashed, Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped,
+    Starved, Still, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind, ByHeart, Outdated, Leaked, Ordered, Trend,
 )  # fmt: skip
 
 

@@ -25,11 +25,13 @@ from gradwatch_server.health.forgetting import ForgettingRule
 from gradwatch_server.health.leaked import LeakedRule
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.mismatch import MismatchRule
+from gradwatch_server.health.misset import MissetRule
 from gradwatch_server.health.misshaped import MisshapedRule
 from gradwatch_server.health.missing import MissingRule
 from gradwatch_server.health.nonfinite import NonFiniteRule
 from gradwatch_server.health.operation import OperationRecord, OperationRule, Origin
 from gradwatch_server.health.operation_table import Operation
+from gradwatch_server.health.ordered import OrderedRule
 from gradwatch_server.health.outdated import OutdatedRule
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
@@ -130,7 +132,7 @@ class Stream:
         self.shared_target = SharedTargetRule(number, table)
         self._correlated = {name: target for name in scalars if (target := find_correlated(name)) is not None}
         self.correlation = CorrelationRule(number, table, list(self._correlated.values()))
-        of_setup = UntaughtRule(number, table, setup), MisshapedRule(number, setup)
+        of_setup = UntaughtRule(number, table, setup), MisshapedRule(number, setup), MissetRule(number, setup)
         known = (self.skill, self.correlation, self.shared_target, *of_setup)
         self.rules = _make_rules(number, table, operations, self.operation_rule, known)
         self._outliers = Outliers(table)
@@ -282,6 +284,7 @@ def _make_rules(
         StandingRule(number, table),
         OutdatedRule(number),
         LeakedRule(number, table),
+        OrderedRule(number, table),
         DroppedRule(number, table),
         UnheardRule(number, table),
         MismatchRule(number, table, operations),

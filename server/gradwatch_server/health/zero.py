@@ -96,7 +96,8 @@ class ZeroRule:
         for row, step in enumerate(block.steps.tolist()):
             self._look_behind(block, row)
             self._look_for_zeros(block, row)
-            self._step(step, is_zero[row], block.gradient_norm[row], float(block.global_norm[row]))
+            whole, is_scaled = float(block.global_norm[row]), bool(block.is_scaled[row])
+            self._step(step, is_zero[row], block.gradient_norm[row], whole, is_scaled=is_scaled)
 
     def _find_rounding(self, norm: npt.NDArray[np.float32], whole: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """``[n, n_kernels]`` whether rounding alone is left of all of a layer's kernels, and one before it is reached.
@@ -133,7 +134,9 @@ class ZeroRule:
             gradient = block.statistics[row, self._table.gradient[self._trained], COLUMN["norm"]]
             self._zero_weights = tuple(self._trained[(weight == 0) & (gradient == 0)].tolist())
 
-    def _step(self, step: int, is_zero: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64], whole: float) -> None:
+    def _step(
+        self, step: int, is_zero: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64], whole: float, *, is_scaled: bool
+    ) -> None:
         self._run_step[is_zero & (self._run == 0)] = step
         self._run = np.where(is_zero, self._run + 1, 0)
         is_dead = self._run >= CONFIRM_ROWS
@@ -150,7 +153,7 @@ class ZeroRule:
         if self._current is None:
             if len(self.episodes) >= EPISODES_LIMIT:
                 return
-            self._open(step, is_dead, norm, whole)
+            self._open(step, is_dead, norm, whole, is_scaled=is_scaled)
         if self._current is not None:
             self._current.last_step = step
             self._current.n_rows += 1
@@ -165,7 +168,9 @@ class ZeroRule:
         self._n_idle += is_idle
         self._n_since += 1
 
-    def _open(self, step: int, is_dead: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64], whole: float) -> None:
+    def _open(
+        self, step: int, is_dead: npt.NDArray[np.bool_], norm: npt.NDArray[np.float64], whole: float, *, is_scaled: bool
+    ) -> None:
         dead = self._table.kernels[is_dead]
         bias = self._table.bias_of[dead]
         fed_zeros = dead[(norm[dead] == 0) & (bias >= 0) & (norm[bias] > 0)]
@@ -189,6 +194,7 @@ class ZeroRule:
             rounding=float(norm[dead].max(initial=0.0)) / whole if whole > 0 else 0.0,
             output=self._output,
             zero_weights=self._zero_weights,
+            is_unscaled=self._table.is_half and not is_scaled and bool((norm[self._table.kernels] > 0).any()),
         )
         self.episodes.append(self._current)
 

@@ -21,9 +21,11 @@ from gradwatch_server.health.episode import (
     Growth,
     Leaked,
     Mismatch,
+    Misset,
     Misshaped,
     Missing,
     NonFinite,
+    Ordered,
     Outdated,
     Overclipped,
     Phase,
@@ -77,9 +79,10 @@ from gradwatch_server.health.verdict.misfit import (
     tell_unreachable,
 )
 from gradwatch_server.health.verdict.mismatch import tell_mismatch
+from gradwatch_server.health.verdict.misset import tell_misset
 from gradwatch_server.health.verdict.misshaped import tell_misshaped
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
-from gradwatch_server.health.verdict.order import with_order
+from gradwatch_server.health.verdict.order import tell_ordered, with_order
 from gradwatch_server.health.verdict.outdated import tell_outdated
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.scene import Facts, Scene
@@ -231,6 +234,8 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Misshaped: tell_misshaped,
     Outdated: tell_outdated,
     Leaked: tell_leaked,
+    Ordered: tell_ordered,
+    Misset: tell_misset,
     Alike: tell_alike,
     Trend: tell_forecast,
 }

@@ -25,10 +25,11 @@ from gradwatch_server.health.episode import (
 )
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.misset import are_betas_swapped
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
-__all__ = ["advise_settings"]
+__all__ = ["advise_betas", "advise_settings"]
 
 LEARNS_NOTHING: Final[tuple[type[Episode], ...]] = (
     Behind,
@@ -91,7 +92,7 @@ def advise_settings(scene: Scene) -> list[Hypothesis]:
     if isinstance(lead, LEARNS_NOTHING):
         found += [*_average(scene), *_accumulation(scene), *_epsilon(scene), *_adadelta(scene)]
     if isinstance(lead, IS_THROWN):
-        found += [*_betas(scene), *_momentum(scene)]
+        found += [*advise_betas(scene), *_momentum(scene)]
     return found
 
 
@@ -186,10 +187,11 @@ def _adadelta(scene: Scene) -> list[Hypothesis]:
     ]
 
 
-def _betas(scene: Scene) -> list[Hypothesis]:
-    first, second = scene.setup.number("beta_1"), scene.setup.number("beta_2")
-    if first is None or second is None or first * first <= second:  # what Adam needs to settle (Reddi et al. 2018)
+def advise_betas(scene: Scene) -> list[Hypothesis]:
+    """An optimizer that forgets a gradient's size before its direction."""
+    if not are_betas_swapped(scene.setup):
         return []
+    first, second = scene.setup.number("beta_1") or 0.0, scene.setup.number("beta_2") or 0.0
     return [
         Hypothesis(
             "`beta_1` and `beta_2` look swapped",
