@@ -33,8 +33,10 @@ def _is_bias(position: int, table: TensorTable) -> bool:
     column = int(table.gradient[position])
     shape, layer = table.shapes[column], table.layers[column]
     others = (int(other) for other in table.gradient.tolist() if other != column and table.layers[int(other)] == layer)
-    kernels = (table.shapes[other] for other in others if len(table.shapes[other]) > len(shape) > 0)
-    return any(kernel[-len(shape) :] == shape for kernel in kernels)
+    kernels = [table.shapes[other] for other in others if len(table.shapes[other]) >= max(len(shape), 2)]
+    if len(shape) == 2 and shape[0] == 2 and len(kernels) > 1:  # a GRU has two, side by side
+        return any(kernel[-1] == shape[-1] for kernel in kernels)
+    return any(kernel[-len(shape) :] == shape for kernel in kernels if len(kernel) > len(shape) > 0)
 
 
 class ZeroRule:

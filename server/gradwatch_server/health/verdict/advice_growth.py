@@ -14,6 +14,7 @@ from gradwatch_server.health.verdict.spelling import say_number
 __all__ = [
     "BOTTOM_CODE",
     "CLIP_CODE",
+    "FAR_INPUT",
     "INITIAL_CODE",
     "LARGE_INPUT",
     "SCALE_CODE",
@@ -41,6 +42,8 @@ VARIANCE_RATIO: Final = 10.0
 """SageMaker Debugger's limit of the ratio of variances between layers (PoorWeightInitialization)."""
 LARGE_INPUT: Final = 10.0
 """Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
+FAR_INPUT: Final = 256.0
+"""Pixels end at 255, and a model may well divide by that itself."""
 SMALL_INPUT: Final = 0.02
 """Inputs all below it say next to nothing beside biases: bytes divided by 255 twice are below 0.004."""
 LARGE_TARGET: Final = 100.0

@@ -23,6 +23,7 @@ from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.verdict.advice_fade import GAME_CODE
 from gradwatch_server.health.verdict.advice_growth import (
     BOTTOM_CODE,
+    FAR_INPUT,
     INITIAL_CODE,
     SIGN_CODE,
     advise_missing_clip,
@@ -141,7 +142,7 @@ def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
 def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer's output that shrank to next to nothing."""
     is_shrunk, ratio = lead.weight_factor < SHRUNK, scene.update_ratio
-    is_thrown, is_far = ratio is not None and ratio > RATIO_LIMIT, scene.start.largest_input > FAR_INPUT
+    is_thrown, is_far = ratio is not None and ratio > HIGH_RATIO, scene.start.largest_input > FAR_INPUT
     small = advise_small_inputs(scene.start.largest_input)
     found = [
         Hypothesis(
@@ -324,9 +325,6 @@ def _advise_ends(layer: str) -> Hypothesis:
         ENDS_CODE,
     )
 
-
-FAR_INPUT: Final = 256.0
-"""Pixels end at 255, and a model may well divide by that itself."""
 
 TERMS_CODE: Final = """\
 # Targets that are numbers: of unit spread, so that their squared error begins near 1

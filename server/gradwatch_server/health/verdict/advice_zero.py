@@ -10,7 +10,7 @@ from typing import Any, Final
 from gradwatch_server.health.episode import MASKING
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
-from gradwatch_server.health.verdict.advice_growth import advise_rate
+from gradwatch_server.health.verdict.advice_growth import FAR_INPUT, advise_rate, advise_scale
 from gradwatch_server.health.verdict.operation import say_source
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number
@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+FLAT_WITH_INPUT: Final = (
+    "What is given so much has no slope: a sigmoid, a tanh or a gate is at its end, and a relu is dead or is not, "
+    "whatever the other inputs say."
+)
 FLOAT16_SMALL: Final = 2.0**-17
 """float16 has ever fewer digits below 2^-14, and none below 2^-25: of a gradient this small on average, many elements
 are gone."""
@@ -297,8 +301,9 @@ def advise_zero(
         factors: variables, kernels among them, that began with nothing but zeros and never moved.
     """
     masks = [slip for slip in scene.setup.slips if slip.get("type") in MASKING]
-    if masks and is_from_start:
-        return [advise_mask(masks[0])]
+    is_far = scene.start.largest_input > FAR_INPUT
+    if is_from_start and (masks or is_far):
+        return [advise_mask(masks[0])] if masks else advise_scale(scene, 0.9, FLAT_WITH_INPUT)
     if cancelled is not None:
         return _advise_rounding(cancelled)
     if is_softmax_of_one:
