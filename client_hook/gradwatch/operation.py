@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from gradwatch.capped import find_capped
 from gradwatch.detached import find_detached
 from gradwatch.mask import find_inverted
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
@@ -270,15 +271,19 @@ def find_slips(
         and then are left out: that is how one asks for all pairs. Where nothing else asks for them either, and more
         than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer,
         source line and both shapes of the user's own, or of a `Reshape` of theirs, that give a tensor the same axes in
-        another order; the batch's axis is -1. Other slips: as `mask.find_inverted` and
-        `detached.find_detached` tell.
+        another order; the batch's axis is -1. Other slips: as `mask.find_inverted`, `detached.find_detached` and
+        `capped.find_capped` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
     return {
         "broadcasts": _broadcasts_in(forward, way, layer_paths),
         "reshapes": _reshapes_in(forward, layer_paths),
-        "slips": [*find_inverted(forward, layer_paths), *find_detached(forward, layer_paths)],
+        "slips": [
+            *find_inverted(forward, layer_paths),
+            *find_detached(forward, layer_paths),
+            *find_capped(forward, layer_paths),
+        ],
     }
 
 

@@ -110,3 +110,49 @@ def test_rows_that_were_not_captured_say_nothing() -> None:
     ((cause, _),) = told(run)
     assert "come in order" not in cause
     assert np.isfinite(run.statistics[:, -1, COLUMN["mean"]]).sum() == ORDER_ROWS_MIN - 1
+
+
+def in_order(stay: int, n: int = 400, *, kinds: int = 9, purity: float = 1.0, dtype: str = "int64") -> Run:
+    """Batches of labels whose class changes after so many; 1: shuffled batches of one class each."""
+    random = np.random.default_rng(0)
+    run = Run(dense(2), n_steps=n, inputs=[("target", 1)])
+    (target,) = run.columns("input")
+    run.tensors[int(target)] |= {"tensor": "target", "dtype": dtype, "shape": [None]}
+    labels = np.arange(n) // stay % kinds if stay > 1 else random.integers(kinds, size=n)
+    for step, label in enumerate(labels.tolist()):
+        is_own = random.random(64) < purity
+        run.statistics[step, target] = row(np.where(is_own, label, random.integers(kinds, size=64)).astype(np.float64))
+    return run
+
+
+@pytest.mark.parametrize("purity", [1.0, 0.9])
+def test_labels_in_order_are_told_though_the_loss_falls(purity: float) -> None:
+    (found,) = in_order(12, purity=purity).feed().findings()
+    assert found.kind == "loss_plateau"
+    assert found.title.startswith("The data come in order: almost every batch holds a single class")
+    assert found.evidence["share_between_batches"] > 0.5
+    assert "shuffle" in found.hypotheses[0].fix
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        pytest.param(in_order(12, purity=0.0), id="shuffled"),
+        pytest.param(in_order(1), id="batches of one class each, in any order"),
+        pytest.param(in_order(2, kinds=2), id="two sides of a game"),
+        pytest.param(in_order(12, purity=0.4), id="more of some"),
+        pytest.param(in_order(12, dtype="float32"), id="numbers of a series"),
+        pytest.param(in_order(12, n=150), id="not long enough"),
+    ],
+)
+def test_labels_that_come_in_no_order(healthy: Run) -> None:
+    assert not healthy.feed().findings()
+
+
+def test_data_that_are_shuffled_after_all() -> None:
+    run, rest = in_order(12), in_order(12, n=2_000, purity=0.0)
+    rest.steps = rest.steps + len(run.steps)
+    engine = run.feed()
+    rest.feed(engine)
+    (found,) = engine.findings()
+    assert found.title.startswith("The data came in order until step")

@@ -75,3 +75,31 @@ def test_samples_that_are_heard_again() -> None:
     sick.statistics[150:, sick.columns("backprop", [1]), COLUMN["n_zero"]] = 0
     (found,) = sick.feed().findings()
     assert found.title == "65 % of the samples got no gradient at all from the loss from step 40 to step 150"
+
+
+CAP = {
+    "type": "Minimum",
+    "name": "Minimum",
+    "layer": "",
+    "source": {"file": "/home/me/train.py", "line": 24, "code": "tf.minimum(nll, 3.0)"},
+    "limit": 3.0,
+}
+
+
+@pytest.mark.parametrize("units", [1, UNITS])
+def test_samples_beyond_a_cap_on_the_loss(units: int) -> None:
+    """A seventh of the samples: few enough for a loss of scores to be none, were it not for the cap."""
+    run = classifier(0.14, units=units)
+    run.slips = [CAP]
+    (found,) = run.feed().findings()
+    assert found.title == "14 % of the samples get no gradient at all from the loss since step 40"
+    assert found.source is not None
+    assert found.source["line"] == 24
+    assert found.hypotheses[0].cause == "A cap on the loss gives up the samples that are furthest off (train.py:24)"
+    assert "more than 3" in found.hypotheses[0].why
+
+
+def test_a_cap_that_hardly_a_sample_reaches() -> None:
+    run = classifier(0.03)
+    run.slips = [CAP]
+    assert not run.feed().findings()

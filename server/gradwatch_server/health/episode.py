@@ -16,6 +16,7 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.table import TensorTable
 
 __all__ = [
+    "CAP",
     "EPISODES_LIMIT",
     "RECOVERY_ROWS",
     "WITNESSES",
@@ -824,6 +825,8 @@ class Mismatch(Episode):
     high: float = float("nan")
 
 
+CAP: Final = "Minimum"
+"""The type of a slip that bounds a loss from above, sample by sample."""
 MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 """Operations that a mask is made by."""
 
@@ -871,19 +874,21 @@ class SharedTarget(Episode):
 
 @dataclass(eq=False)
 class Unheard(Episode):
-    """A loss that takes nothing of most samples.
+    """A loss that takes nothing of most samples, or of those that lie above a cap.
 
     Attributes:
         column: of the gradient with respect to the last layer's output.
         share: of the samples that had no gradient at all, at the least, when it was known.
         low: the smallest number that the last layer gave then.
         high: and the largest.
+        cap: the slip that bounds the loss, None where it is another trouble.
     """
 
     column: int = -1
     share: float = float("nan")
     low: float = float("nan")
     high: float = float("nan")
+    cap: Mapping[str, Any] | None = None
 
 
 @dataclass(eq=False)

@@ -107,7 +107,7 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 _CAUSES_OF_GUESSING: Final = (
     Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable,
     Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse,
-    Plateau, Squashed, Forgetting, Misset, Ordered,
+    Plateau, Squashed, Forgetting, Misset,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -124,7 +124,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
     Mismatch: (Zero,),
     SharedTarget: (Misshaped,),
-    Ordered: (Forgetting,),
+    Ordered: (Forgetting, Rate, Flat, Vanishing, Plateau, Unskilled, Unrelated),
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),

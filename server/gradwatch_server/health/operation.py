@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,10 @@ _OUT, _IN = OPERATION_COLUMN["n_nonfinite"], OPERATION_COLUMN["n_nonfinite_in"]
 
 Bool = npt.NDArray[np.bool_]
 Float32 = npt.NDArray[np.float32]
+
+
+RECORDS_LIMIT: Final = 8 * EPISODES_LIMIT
+"""An episode of broken rows, a few of which are good in between, has several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +170,7 @@ class OperationRule:
             self._is_broken, self._previous_step = is_broken, int(block.steps[row])
 
     def _keep(self, block: Block, row: int) -> None:
-        if len(self.records) >= EPISODES_LIMIT:
+        if len(self.records) >= RECORDS_LIMIT:
             if not block.is_scaled[row]:
                 return
             del self.records[0]  # loss scaling provokes an overflow now and then; what matters is the last one

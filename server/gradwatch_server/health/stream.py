@@ -132,7 +132,12 @@ class Stream:
         self.shared_target = SharedTargetRule(number, table)
         self._correlated = {name: target for name in scalars if (target := find_correlated(name)) is not None}
         self.correlation = CorrelationRule(number, table, list(self._correlated.values()))
-        of_setup = UntaughtRule(number, table, setup), MisshapedRule(number, setup), MissetRule(number, setup)
+        of_setup = (
+            UntaughtRule(number, table, setup),
+            MisshapedRule(number, setup),
+            MissetRule(number, setup),
+            UnheardRule(number, table, setup),
+        )
         known = (self.skill, self.correlation, self.shared_target, *of_setup)
         self.rules = _make_rules(number, table, operations, self.operation_rule, known)
         self._outliers = Outliers(table)
@@ -286,7 +291,6 @@ def _make_rules(
         LeakedRule(number, table),
         OrderedRule(number, table),
         DroppedRule(number, table),
-        UnheardRule(number, table),
         MismatchRule(number, table, operations),
         *known,
         StarvedRule(number, table),

@@ -3,6 +3,9 @@
 A cross-entropy of scores has a gradient for every sample: the difference of two numbers that are hardly ever the same
 to the last bit. One that takes scores for probabilities clips those below 0. Asked of a last layer without an
 activation whose targets are classes: margins, masks and choices of one output leave samples out on purpose.
+
+Where the step itself bounds the loss of each sample from above, those beyond the bound have no gradient either: the
+ones that are furthest off, and the loss does not show it.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from typing import Final
 import numpy as np
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import Phase, Unheard
+from gradwatch_server.health.episode import CAP, Phase, Unheard
+from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
 
@@ -20,6 +24,8 @@ __all__ = ["UnheardRule"]
 
 HEARD_LIMIT: Final = 0.5
 """Elements with a gradient for each sample: below it at least half of the samples have none."""
+CAPPED_SHARE: Final = 0.05
+"""Elements without a gradient behind a cap, at the least: fewer may be rounding, or strays that it is meant for."""
 CLASSES_MIN: Final = 3
 """Of two classes, each sample's gradient may be of one element."""
 
@@ -30,11 +36,15 @@ class UnheardRule:
     Args:
         stream: the stream's number.
         table: its tensor table.
+        setup: how the training is set up.
     """
 
-    def __init__(self, stream: int, table: TensorTable) -> None:
+    def __init__(self, stream: int, table: TensorTable, setup: Setup) -> None:
         self._stream, self._table = stream, table
+        self._cap = next((slip for slip in setup.slips if slip.get("type") == CAP), None)
         self._output, self._signal = table.linear_output if self._is_of_classes(table) else (-1, -1)
+        if self._cap is not None and len(table.activation) and len(table.backprop):
+            self._output, self._signal = int(table.activation[-1]), int(table.backprop[-1])
         self._streaks: Streaks[Unheard] = Streaks(1)
         self.episodes = self._streaks.episodes
 
@@ -50,12 +60,15 @@ class UnheardRule:
         """Takes rows; one in which the last layer was not looked at changes nothing."""
         if self._signal < 0:
             return
-        units = self._table.shapes[self._output][1]
+        units = (self._table.shapes[self._output] or (1,))[-1] or 1
         size, n_zero = block.statistics[:, self._signal, [COLUMN["n_elements"], COLUMN["n_zero"]]].astype(np.float64).T
         low, high = block.statistics[:, self._output, [COLUMN["min"], COLUMN["max"]]].T
         heard = (size - n_zero) / (size / units)
         is_seen = np.isfinite(heard) & np.isfinite(low)
         is_unheard = (heard < HEARD_LIMIT) & (low < 0)
+        if self._cap is not None:
+            heard = 1 - n_zero / size
+            is_unheard = heard <= 1 - CAPPED_SHARE
         for row in np.flatnonzero(is_seen).tolist():
             is_in = is_unheard[row : row + 1]
             is_sure = self._streaks.add(int(block.steps[row]), is_in=is_in, is_out=~is_in)
@@ -78,5 +91,6 @@ class UnheardRule:
                     share=1 - heard,
                     low=output[0],
                     high=output[1],
+                    cap=self._cap,
                 )
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from gradwatch_server.health.baseline import Baseline
@@ -34,6 +35,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     is_climbing,
 )
 from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
+from gradwatch_server.health.verdict.operation import say_source
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
@@ -41,6 +43,7 @@ __all__ = [
     "BETA_CODE",
     "advise_behind",
     "advise_by_heart",
+    "advise_cap",
     "advise_collapsed",
     "advise_dropped",
     "advise_faint",
@@ -172,6 +175,20 @@ def advise_prior(layer: str, confidence: float) -> Hypothesis:
         "nothing of the input, and gives the mean.",
         "Sum both, error and penalty, over a sample before they are added, and raise the penalty slowly.",
         BETA_CODE,
+    )
+
+
+def advise_cap(cap: Mapping[str, Any]) -> Hypothesis:
+    """A bound on the loss of each sample, beyond which it has no slope."""
+    source = cap["source"]
+    return Hypothesis(
+        f"A cap on the loss gives up the samples that are furthest off ({say_source(source)})",
+        0.9,
+        f"`{source['code']}` lets no sample count for more than {say_number(float(cap['limit']))}. Beyond that its "
+        "loss has no slope: a sample that is far off, of a rare class perhaps, teaches nothing any more, and the mean "
+        "looks better than it is.",
+        "Take the cap away. Against single large steps clip the gradient's norm, which keeps its direction.",
+        CAP_CODE,
     )
 
 
@@ -326,6 +343,9 @@ def _advise_ends(layer: str) -> Hypothesis:
     )
 
 
+CAP_CODE: Final = """\
+loss = tf.reduce_mean(loss_of_each)                      # without tf.minimum or tf.clip_by_value around it
+optimizer = tf.keras.optimizers.Adam(1e-3, clipnorm=1.0)"""
 TERMS_CODE: Final = """\
 # Targets that are numbers: of unit spread, so that their squared error begins near 1
 y_train = (y_train - y_train.mean(axis=0)) / y_train.std(axis=0)

@@ -27,6 +27,7 @@ from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_behind,
     advise_by_heart,
+    advise_cap,
     advise_collapsed,
     advise_dropped,
     advise_faint,
@@ -174,13 +175,14 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
         tensor=table.names[lead.column],
         evidence=scene.evidence(
             f"At {say_step(lead.known_step)} the gradient with respect to the output of {layer}, the last layer, was "
-            f"exactly 0 for {share} % of the samples. They are not simply learned: the loss was still {loss}. With "
-            "logits every sample would have a gradient.",
+            f"exactly 0 for {share} % of the samples. They are not simply learned: the loss was still {loss}. "
+            + ("" if lead.cap else "With logits every sample would have a gradient."),
             share=lead.share,
             output_min=lead.low,
             output_max=lead.high,
         ),
-        hypotheses=advise_unheard(lead),
+        source=dict(lead.cap["source"]) if lead.cap else None,
+        hypotheses=[advise_cap(lead.cap)] if lead.cap else advise_unheard(lead),
     )
 
 

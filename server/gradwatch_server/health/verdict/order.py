@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from gradwatch_server.health.episode import Episode, Flat, Ordered, Plateau, Rate, Vanishing
+from gradwatch_server.health.episode import Episode, Flat, Ordered, Plateau, Rate, Unrelated, Unskilled, Vanishing
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.ordered import ORDERED_SHARE
 from gradwatch_server.health.verdict.scene import Facts, Scene, tell
@@ -13,7 +13,7 @@ from gradwatch_server.health.verdict.spelling import say_step
 
 __all__ = ["advise_order", "tell_ordered", "with_order"]
 
-_TROUBLES: Final = (Flat, Plateau, Rate, Vanishing)
+_TROUBLES: Final = (Flat, Plateau, Rate, Unrelated, Unskilled, Vanishing)
 """What comes of learning one kind after another: units that die, a loss that stands, gradients that fade, and updates
 that go all one way, and are as large as weights."""
 

@@ -1,0 +1,60 @@
+"""A cap on a loss before its mean is taken, in the graph. Owns no state.
+
+What lies above the cap has no gradient: the samples that are furthest off are given up, and the loss hides them. A
+bound from below (a margin, free bits) leaves out what is learned, and a bound of what a logarithm is taken of is none
+on the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import tensorflow as tf
+
+from gradwatch.origin import is_own, layer_of, source_of
+
+__all__ = ["find_capped"]
+
+PASSING: Final = frozenset({"Cast", "Identity", "Maximum", "Mul", "Reshape", "Squeeze"})
+"""What a loss may pass between its cap and its mean: another bound, weights."""
+MEANS: Final = frozenset({"Mean", "Sum"})
+WAY_MAX: Final = 8
+
+
+def find_capped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Lines that bound a loss from above, sample by sample.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type (``Minimum``), name, layer, source line and ``limit`` of each.
+    """
+    ids = {id(op) for op in forward}
+    found: list[dict[str, Any]] = []
+    for op in forward:
+        limit = _limit_of(op) if op.type == "Minimum" and not layer_of(op.name, layer_paths) else None
+        if limit is not None and is_own(op) and _goes_into_mean(op, ids):
+            source = source_of(op)
+            if source is not None and source not in [one["source"] for one in found]:
+                found.append({"type": op.type, "name": op.name, "layer": "", "source": source, "limit": limit})
+    return found
+
+
+def _limit_of(op: Any) -> float | None:
+    """The constant that a tensor of several numbers is bounded by."""
+    constants = [tf.get_static_value(one) for one in op.inputs]
+    known = [value for value in constants if value is not None and value.size == 1]
+    others = [one for one, value in zip(op.inputs, constants, strict=True) if value is None and one.shape.rank != 0]
+    return float(known[0].ravel()[0]) if len(known) == len(others) == 1 else None
+
+
+def _goes_into_mean(op: Any, ids: set[int], depth: int = WAY_MAX) -> bool:
+    """Whether all that is made of an operation's output is its mean, or its sum."""
+    users = [user for user in op.outputs[0].consumers() if id(user) in ids and user.type not in ("Shape", "Size")]
+    return bool(users) and all(
+        user.type in MEANS or (depth > 0 and user.type in PASSING and _goes_into_mean(user, ids, depth - 1))
+        for user in users
+    )

@@ -1,0 +1,105 @@
+"""A cap on a loss, sample by sample: named with its line, and told where it leaves samples without a gradient."""
+
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.hook.diagnosis import diagnose, find_line
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(96, 6)).astype(np.float32)
+SHARES = np.array([0.4, 0.3, 0.2, 0.06, 0.04])
+LABELS = RANDOM.choice(5, 96, p=SHARES)
+
+
+def entropies(y, scores):
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.cast(tf.reshape(y, [-1]), tf.int32), logits=scores)
+
+
+def of_minimum(y, scores):
+    return tf.reduce_mean(tf.minimum(entropies(y, scores), 2.0))  # line of the minimum
+
+
+def of_clip(y, scores):
+    return tf.reduce_sum(tf.clip_by_value(entropies(y, scores), 0.0, 2.0)) / 32  # line of the clip
+
+
+def of_weighted(y, scores):
+    capped = keras.ops.minimum(entropies(y, scores), 2.0)  # line of the weighted
+    return tf.reduce_mean(0.5 * capped)
+
+
+def of_huber(y, scores):
+    error = tf.abs(entropies(y, scores))
+    near = tf.minimum(error, 1.0)
+    return tf.reduce_mean(0.5 * near * near + error - near)
+
+
+def of_margin(y, scores):
+    return tf.reduce_mean(tf.maximum(entropies(y, scores), 0.1))
+
+
+def of_clipped_shares(y, scores):
+    shares = tf.clip_by_value(tf.nn.softmax(scores), 1e-7, 1 - 1e-7)
+    return -tf.reduce_mean(tf.gather(tf.math.log(shares), tf.cast(tf.reshape(y, [-1]), tf.int32), batch_dims=1))
+
+
+def of_two(y, scores):
+    return tf.reduce_mean(tf.minimum(entropies(y, scores), entropies(y, 2 * scores)))
+
+
+WRONG = {
+    of_minimum: "line of the minimum",
+    of_clip: "line of the clip",
+    of_weighted: "line of the weighted",
+}
+RIGHT = [of_huber, of_margin, of_clipped_shares, of_two]
+
+
+def train(watch, loss_of, *, epochs=1, **options):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(16, activation="relu"), keras.layers.Dense(5)])
+    model.compile(keras.optimizers.SGD(0.3, momentum=0.9), loss=loss_of, **options)
+    watched = watch(model, budget=0)
+    model.fit(X, LABELS, batch_size=32, epochs=epochs, verbose=0)
+    return watched
+
+
+def caps(recording):
+    return [slip for table in recording.tables.values() for slip in table["slips"] if slip["type"] == "Minimum"]
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("loss_of", WRONG)
+def test_the_line_is_named(watch, read, loss_of, jit_compile):
+    (slip,) = caps(read(train(watch, loss_of, jit_compile=jit_compile)))
+    assert slip["source"]["line"] == find_line(WRONG[loss_of], sys.modules[__name__])
+    assert slip["limit"] == 2.0
+
+
+@pytest.mark.parametrize("loss_of", RIGHT)
+def test_what_bounds_something_else_is_not_named(watch, read, loss_of):
+    assert caps(read(train(watch, loss_of))) == []
+
+
+def test_samples_that_are_given_up_are_told_of_with_the_line(watch, read):
+    (one,) = [
+        one
+        for one in diagnose(read(train(watch, of_minimum, epochs=60))).findings()
+        if "no gradient at all" in one.title
+    ]
+    assert one.source["line"] == find_line("line of the minimum", sys.modules[__name__])
+    assert one.evidence["share"] >= 0.05
+    assert one.hypotheses[0].cause.startswith("A cap on the loss gives up the samples")
+
+
+def test_a_cap_that_no_sample_reaches_is_no_trouble(watch, read):
+    def high(y, scores):
+        return tf.reduce_mean(tf.minimum(entropies(y, scores), 50.0))
+
+    recording = read(train(watch, high, epochs=60))
+    assert len(caps(recording)) == 1
+    assert not [one for one in diagnose(recording).findings() if "no gradient at all" in one.title]
