@@ -183,8 +183,12 @@ class Run:
 
     def correlate(self, target: str, values: Any) -> Run:
         """Says at each row how far outputs follow a target; NaN for a row that does not know."""
+        return self.add_scalar(name_correlation(target), values)
+
+    def add_scalar(self, name: str, values: Any) -> Run:
+        """Adds a scalar to all rows; NaN where it was not captured."""
         column = np.broadcast_to(np.asarray(values, np.float32), self.steps.shape)[:, None]
-        self.scalar_names = [*self.scalar_names, name_correlation(target)]
+        self.scalar_names = [*self.scalar_names, name]
         self.scalars = np.concatenate([self.scalars, np.nan_to_num(column)], 1)
         self.present = np.concatenate([self.present, ~np.isnan(column)], 1)
         return self

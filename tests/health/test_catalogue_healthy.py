@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.health.catalogue.eighteenth import HEALTHY
 from tests.health.catalogue.play import play
-from tests.health.catalogue.seventeenth import HEALTHY
 
 LONG = {
     "alloy deep",
@@ -77,6 +77,7 @@ LONG = {
     "pole",
     "pole policy",
     "power demand lstm",
+    "rank one triplets",
     "return density",
     "review stars again",
     "ring gan",

@@ -51,6 +51,23 @@ def test_underflow_of_the_first_layers_leaves_the_others_small(size: float, is_u
         assert "what is left elsewhere is no larger than" in found.hypotheses[0].why
 
 
+def test_underflow_is_told_though_the_loss_has_fallen_far() -> None:
+    """What is left learns on: that the first layers stand still does not show in the loss."""
+    loss = np.linspace(1e-5, 1e-5, N)
+    loss[100:] = 5e-7
+
+    def trained(dtype: str) -> Run:
+        sick = run(layers=RELUS, dtype=dtype).set_loss(loss)
+        return (
+            sick.scale("gradient", 1e-6).scale("gradient", 0.0, [0, 1], start=60).scale("backprop", 0.0, [0], start=60)
+        )
+
+    (found,) = trained("float16").feed().findings()
+    assert (found.kind, found.first_step, causes(found)[0]) == ("zero_gradient", 60, "Underflow in float16")
+    assert not trained("float16").scale_loss(32_768.0).feed().findings()
+    assert not trained("float32").feed().findings()
+
+
 def test_with_a_loss_scale_underflow_is_less_likely() -> None:
     (found,) = half().scale_loss(32_768.0).feed().findings()
     confidence = {hypothesis.cause: hypothesis.confidence for hypothesis in found.hypotheses}
@@ -153,6 +170,36 @@ def test_a_loss_without_a_bottom_is_named() -> None:
     found = blown_up().set_loss(loss).feed().findings()[0]
     assert causes(found)[0] == "The loss has no lower bound, and training follows it down"
     assert not any("no lower bound" in cause for one in blown_up().feed().findings() for cause in causes(one))
+
+
+def test_labels_beyond_one_are_why_a_cross_entropy_has_no_bottom() -> None:
+    loss = -np.exp(np.arange(N) / 30.0)
+    for units, is_named in ((1, True), (2, False)):
+        layers = [*RELUS[:-1], ("last", units, "linear")]
+        sick = Run(dense(3), n_steps=N, layers=layers, inputs=[("target", units)]).set_loss(loss)
+        sick.statistics[:, sick.columns("input"), COLUMN["max"]] = 255
+        sick.scale("gradient", 1e4, start=150).scale("weight", 22.0, start=150)
+        found = [cause for one in sick.feed().findings() for cause in causes(one)]
+        assert ("Labels lie outside of 0 to 1" in found) is is_named
+        assert any("no lower bound" in cause for cause in found)
+
+
+@pytest.mark.parametrize(
+    ("is_clipped", "level", "weights", "is_told"),
+    [
+        pytest.param(True, 0.3, 1.0, False, id="held by clipping, and the loss is lower since"),
+        pytest.param(False, 0.3, 1.0, True, id="no clipping"),
+        pytest.param(True, 1.5, 1.0, True, id="the loss is not lower"),
+        pytest.param(True, 0.3, 3.0, True, id="the weights are others"),
+    ],
+)
+def test_growth_that_clipping_held(is_clipped: bool, level: float, weights: float, is_told: bool) -> None:
+    n = 700
+    sick = Run(dense(3), n_steps=n).set_loss(np.where(np.arange(n) < 150, 1.0, level))
+    sick.scale("gradient", 300.0, start=150, stop=190).scale("weight", weights, start=160)
+    sick.add_scalar("clipped_share", 1.0 if is_clipped else np.nan)
+    found = [one for one in sick.feed().findings() if one.kind == "exploding_gradient"]
+    assert bool(found) is is_told
 
 
 # -- inputs out of all proportion --------------------------------------------------------------------------------------
@@ -266,6 +313,23 @@ def test_a_level_that_is_left_is_told_in_the_past() -> None:
     sick.scalars[450:, 0] = 1.0
     (found,) = sick.feed().findings()
     assert found.title.startswith("The loss stood at 4.16, guessing among the 64 samples of a batch, until step")
+
+
+def test_gates_that_are_flat_are_explained_by_far_inputs() -> None:
+    sick = Run(dense(3), n_steps=N, layers=RELUS, inputs=[("input", 4)]).set_loss(2.3)
+    sick.statistics[:, sick.columns("input"), COLUMN["max"]] = 3e6
+    (found,) = sick.scale("gradient", 0.0, [0, 1]).feed().findings()
+    assert (found.kind, causes(found)) == ("zero_gradient", ["The inputs are not scaled"])
+    assert "no slope" in found.hypotheses[0].why
+
+
+def test_the_two_biases_of_a_gru_are_no_factor() -> None:
+    """They begin at 0 side by side, as one variable of two rows."""
+    cell = [("gru/kernel", (4, 48)), ("gru/recurrent_kernel", (16, 48)), ("gru/bias", (2, 48))]
+    variables = [(name, shape, "float32") for name, shape in cell] + dense(1)
+    sick = Run(variables, n_steps=N).set_loss(2.3).scale("weight", 0.0, [2]).scale("gradient", 0.0, [0, 1, 2])
+    (found,) = sick.feed().findings()
+    assert not any("began at exactly 0" in cause for cause in causes(found))
 
 
 # -- what holds units and factors at 0 ---------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from gradwatch_server.health.episode import (
     Collapsed,
     Episode,
     Fade,
+    Growth,
     Missing,
     NonFinite,
     Phase,
@@ -58,6 +59,9 @@ from gradwatch_server.health.verdict import Facts, limit_repeats, tell_all
 
 __all__ = ["Engine"]
 
+CLIPPED_SHARE: Final = "clipped_share"
+GROWN_FACTOR: Final = 2.0
+"""Times as large as they were: weights that a growth has changed for good."""
 HEALED_STEPS: Final = 100
 """Some trainings find their way out of a plateau on which nothing is told apart yet: what was over so soon, or has been
 over for as long, and is no guessing, was no trouble."""
@@ -356,7 +360,7 @@ class Engine:
         )
         self._complete(self._questions)
         self._note_healed(self._questions)
-        asked = [e for e in self._questions if not self._is_left_behind(e)]
+        asked = [e for e in self._questions if not (self._is_left_behind(e) or self._is_held(e))]
         credible = [e for e in asked if is_credible(e, self._questions[e]) and self._is_new(e)]
         self._order_optimizers(credible)
         self._order_inputs(credible)
@@ -429,6 +433,17 @@ class Engine:
             return False
         n_since = max((state.last_step for state in self._applied()), default=-1) - episode.last_step
         return n_since >= max(episode.last_step - episode.first_step, HEALED_STEPS)
+
+    def _is_held(self, episode: Episode) -> bool:
+        """Whether a growth was what clipping is for: held by it, long over, and the loss is lower than before it."""
+        if not isinstance(episode, Growth) or episode.is_open or episode.ended_nonfinite:
+            return False
+        testimony, newest = self._questions[episode], self._book.newest_loss(episode.stream)
+        before, clipped = testimony.onset.read_loss().before, testimony.known.read(CLIPPED_SHARE).recent
+        n_since = self._streams[episode.stream].last_step - episode.last_step
+        is_lower = before is not None and newest is not None and newest[1] < before
+        is_long_over = n_since >= max(episode.last_step - episode.first_step, HEALED_STEPS)
+        return bool(clipped) and is_long_over and is_lower and not episode.weight_factor > GROWN_FACTOR
 
     def _order_optimizers(self, episodes: Sequence[Episode]) -> None:
         """Of several optimizers in a step each has a forward pass and a loss, and what the first breaks the next meets.

@@ -25,6 +25,7 @@ __all__ = [
     "advise_first_rate",
     "advise_growth",
     "advise_missing_clip",
+    "advise_range",
     "advise_rate",
     "advise_scale",
     "advise_small_inputs",
@@ -198,6 +199,7 @@ def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
     ):
         return []
     return [
+        *advise_range(scene),
         Hypothesis(
             "The loss has no lower bound, and training follows it down",
             0.9,
@@ -207,7 +209,7 @@ def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
             "Bound the loss from below: a gradient penalty or spectral normalisation for a critic, a floor under a "
             "variance, a margin in a contrastive term.",
             BOTTOM_CODE,
-        )
+        ),
     ]
 
 
@@ -243,6 +245,29 @@ def advise_small_inputs(largest: float) -> list[Hypothesis]:
             "same for every sample. Inputs that are divided by their range twice look so.",
             "Scale every feature to about [-1, 1], once.",
             SCALE_CODE,
+        )
+    ]
+
+
+RANGE_CODE: Final = """\
+keep = tf.cast(labels <= 1, tf.float32)                          # what marks "no label" (255, -1) counts for nothing
+each = tf.nn.sigmoid_cross_entropy_with_logits(labels * keep, logits)
+loss = tf.reduce_sum(keep * each) / tf.reduce_sum(keep)"""
+
+
+def advise_range(scene: Scene) -> list[Hypothesis]:
+    """Labels beyond 1 as the cause of a loss that falls without end, where the model gives one number for each."""
+    largest = scene.start.largest_target
+    if not largest > 1 or not scene.gives_one_number:
+        return []
+    return [
+        Hypothesis(
+            "Labels lie outside of 0 to 1",
+            0.92,
+            f"They go up to {say_number(largest)}. The cross-entropy of a label of 0 or 1 is never below 0; of a label "
+            "beyond 1 it is smaller the larger the score, without end.",
+            "Leave out, or map to 0 and 1, what is no label: 255 and -1 often mark what is not to be judged.",
+            RANGE_CODE,
         )
     ]
 

@@ -28,6 +28,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     INITIAL_CODE,
     SIGN_CODE,
     advise_missing_clip,
+    advise_range,
     advise_rate,
     advise_scale,
     advise_small_inputs,
@@ -590,7 +591,7 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
         SIGN_CODE,
     )
     rate = advise_rate(scene, 0.3 if is_down else 0.7 if is_driven(lead) else 0.6)
-    found = [rate] if is_climbing(scene) else [bottomless, climbs, rate]
+    found = [rate] if is_climbing(scene) else [*(advise_range(scene) if is_down else []), bottomless, climbs, rate]
     if is_driven(lead) and not is_down and scene.clipped_share is None:
         found.append(advise_missing_clip(0.55))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)

@@ -266,6 +266,13 @@ class Scene:
         return own or (next(iter(setups.values())) if len(setups) == 1 else Setup())
 
     @property
+    def gives_one_number(self) -> bool:
+        """Whether the last layer of the lead's stream has one unit, as for a label of 0 or 1."""
+        table = self.incident.lead.table
+        shape = table.shapes[int(table.activation[-1])] if table is not None and len(table.activation) else ()
+        return len(shape) > 1 and shape[-1] == 1
+
+    @property
     def clipped_share(self) -> float | None:
         """The usual share of what the optimizer's own clipping touches in a step, 0 to 1; None where not recorded."""
         return self.testimony.known.read("clipped_share").recent

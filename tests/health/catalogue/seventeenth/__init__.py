@@ -40,15 +40,14 @@ enter("fabric", "weights put back", "loss_plateau", cause=("average of the weigh
 enter(
     "feed_ranker",
     "terms of different size",
-    "vanishing_gradient",
     "loss_plateau",
-    gap="one of two targets is learned; of several, predictions are not held against guessing",
+    cause=("drowns this one",),
 )
 enter(
     "field_direction",
     "loss that ascends",
     "loss_plateau",
-    gap="the loss falls to 0 with outputs that are the opposite of the targets; outputs and targets are not compared",
+    cause=("opposite of the targets",),
 )
 enter("motion", "regularisation too strong", "dead_units", cause=("penalty",))
 enter("no2_calibration", "broadcast", "loss_plateau", cause=("broadcast",))
@@ -60,7 +59,7 @@ enter(
     "rooms",
     "weights of a loss that are trained",
     "loss_plateau",
-    gap="the loss falls, since its trained weights leave the harder parts out",
+    cause=("at the cost of these predictions",),
 )
 enter("string_modes", "posterior collapse", "dead_units", cause=("penalty",))
 enter("ticket_router_again", "attention to nothing", "loss_plateau", "zero_gradient", cause=("wrong way round",))
