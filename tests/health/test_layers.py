@@ -688,3 +688,18 @@ def test_the_zeros_of_a_jacobian_are_no_clips() -> None:
     n_elements = sick.statistics[:, column, COLUMN["n_elements"]]
     sick.statistics[:, column, COLUMN["n_zero"]] = n_elements - n_elements.max() * 1e-3
     assert not sick.feed().findings()
+
+
+@pytest.mark.parametrize(
+    ("share", "n_steps", "is_told"),
+    [
+        pytest.param(0.6, 300, False, id="over for longer than it lasted"),
+        pytest.param(0.6, 170, True, id="just over"),
+        pytest.param(0.95, 300, True, id="hardly a unit was left"),
+    ],
+)
+def test_units_that_were_dead_for_a_while(share: float, n_steps: int, is_told: bool) -> None:
+    sick = run(n_steps=n_steps).set_loss(2.3).flatten([1], share, start=20, stop=100)
+    titles = [one.title for one in sick.feed().findings() if one.kind == "dead_units"]
+    assert bool(titles) is is_told
+    assert all(" from step 20 to step " in title for title in titles)

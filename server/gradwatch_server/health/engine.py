@@ -30,6 +30,7 @@ from gradwatch_server.health.episode import (
     Collapsed,
     Episode,
     Fade,
+    Flat,
     Growth,
     Missing,
     NonFinite,
@@ -43,7 +44,7 @@ from gradwatch_server.health.episode import (
     Zero,
 )
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
-from gradwatch_server.health.incident import assemble
+from gradwatch_server.health.incident import BLOCKING_SHARE, assemble
 from gradwatch_server.health.input_column import InputColumns
 from gradwatch_server.health.nonfinite import NonFiniteScalarRule
 from gradwatch_server.health.operation import Account, find_account
@@ -428,8 +429,12 @@ class Engine:
                 episode.has_healed = not is_stuck and (n_steps < HEALED_STEPS or n_since >= HEALED_STEPS)
 
     def _is_left_behind(self, episode: Episode) -> bool:
-        """Whether guessing is over, and has been for as long as it lasted: some tasks begin with a plateau."""
-        if not isinstance(episode, (Plateau, Unrelated, Unskilled)) or episode.is_open:
+        """Whether guessing is over, and has been for as long as it lasted: some tasks begin with a plateau.
+
+        The same is true of units that were idle for a while, if others were left.
+        """
+        is_idle = isinstance(episode, Flat) and episode.share < BLOCKING_SHARE
+        if not (is_idle or isinstance(episode, (Plateau, Unrelated, Unskilled))) or episode.is_open:
             return False
         n_since = max((state.last_step for state in self._applied()), default=-1) - episode.last_step
         return n_since >= max(episode.last_step - episode.first_step, HEALED_STEPS)
