@@ -152,11 +152,40 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
             "Bound the argument of the operation from below, before it.",
             STEEP_CODE,
         ),
+        *_advise_recurrence(lead, scene),
         *_advise_clip(lead, scene),
         *advise_scale(scene, 0.6 if lead.first_step < EARLY_STEPS else 0.3),
         _advise_start(lead, scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+LOOPS: Final = frozenset({"StatelessWhile", "While"})
+"""What a recurrence over time is in a graph."""
+RECURRENCE_CODE: Final = """\
+x = tf.keras.layers.LSTM(64)(x)          # with its own tanh: a state that is a relu's has no upper end
+optimizer = tf.keras.optimizers.Adam(1e-3, clipnorm=1.0)
+recurrent_initializer="orthogonal"       # of a cell of one's own: a kernel that neither stretches nor shrinks"""
+
+
+def _advise_recurrence(lead: Growth, scene: Scene) -> list[Hypothesis]:
+    """A recurrence along which state and gradient grow, where the model has one."""
+    table, culprit = lead.table, scene.culprit
+    if table is None or not table.count_gates(table.kernels):
+        return []
+    is_named = culprit is not None and culprit.type in LOOPS
+    where = f" of `{culprit.layer}`" if culprit is not None and is_named and culprit.layer else ""
+    return [
+        Hypothesis(
+            f"State and gradient grow along the recurrence{where}",
+            0.75 if is_named else 0.5,
+            "A recurrent layer hands its state, and on the way back the gradient, from step to step of the sequence. "
+            "Where each step makes it a little larger and nothing ends it (a relu in place of tanh, a recurrent kernel "
+            "that stretches), a hundred steps make it astronomical: it jumps within a few updates.",
+            "Use tanh within the recurrence, clip the gradient's norm, and start its kernel orthogonal.",
+            RECURRENCE_CODE,
+        )
+    ]
 
 
 def is_climbing(scene: Scene) -> bool:

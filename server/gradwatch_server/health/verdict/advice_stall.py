@@ -237,6 +237,7 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     found = [
         *advise_columns(scene),
         *advise_target_spread(lead.guess),
+        *advise_sequences(lead.n_gates),
         *([] if scene.facts.has_own_targets else [_broadcast(0.75 if is_of_ranks else 0.2, differ)]),
         advise_labels("the mean of its targets", 0.2 if is_of_ranks else 0.45),
         *advise_steps(scene),

@@ -26,13 +26,7 @@ enter("images_rays", "0 * infinity", "nonfinite_activation", operations=("Mul",)
 enter("lab_imputation", "0 / 0", "nonfinite_loss", operations=("RealDiv",), code="tf.reduce_sum(target")
 enter("leverage", "log of a negative", "nonfinite_loss", operations=("Log1p",), code="tf.math.log1p(pnl)")
 enter("passage_search", "exp overflow", "nonfinite_loss", operations=("Sum",), code="tf.reduce_sum(sim")
-enter(
-    "physics_bearing",
-    "exploding gradient",
-    "exploding_gradient",
-    cause=("recurrence",),
-    gap="told of the operation that is called and of the gradient that nothing limits, not of the recurrence's relu",
-)
+enter("physics_bearing", "exploding gradient", "exploding_gradient", cause=("along the recurrence",))
 enter("physics_pipes", "power of a negative", "nonfinite_activation", operations=("Pow",), code="tf.pow(dh")
 enter(
     "rec_social", "attention to nothing", "nonfinite_activation", operations=("RealDiv",), code="weight / tf.reduce_sum"
@@ -43,13 +37,7 @@ enter("ticket_attention", "log(0)", "nonfinite_loss", operations=("Log",), code=
 enter("wakeword", "NaN in the weights", "nonfinite_weight", layer="batch_normalization")
 
 enter("added_views", "labels that say nothing", "loss_plateau", cause=("do not belong to the inputs",))
-enter(
-    "charge",
-    "vanishing over a sequence",
-    "loss_plateau",
-    cause=("sequence",),
-    gap="the gradient within a loop over time is not seen, and a cell of the user's own does not say what it forgets",
-)
+enter("charge", "vanishing over a sequence", "loss_plateau", cause=("sequence",))
 enter("chunk_reader", "disconnected", "missing_gradient", cause=("without a gradient",))
 enter("dayahead", "broadcast", "loss_plateau", cause=("broadcast",), code="e = y - q")
 enter("diagnosis_codes", "wrong output for the targets", "loss_plateau", cause=("softmax where a sigmoid",))
