@@ -36,6 +36,7 @@ class Block:
             takes it off the gradients.
         is_scaled: ``[n]`` whether the run scales its loss.
         operations: ``[n, n_operations, 6]`` float32, NaN where not captured.
+        learning_rate: ``[n]`` float64, NaN where it was not captured.
         loss: ``[n]`` float64, the stream's own loss, NaN where it has none or it was not captured.
         is_loss_finite: ``[n]`` False where a loss in the row is NaN or infinite.
         clipped_norm: ``[n]`` float64, the gradients' norm after the optimizer's clipping, NaN where it has none.
@@ -56,6 +57,7 @@ class Block:
     loss_scale: Float
     is_scaled: Bool
     operations: npt.NDArray[np.float32]
+    learning_rate: Float
     loss: Float
     is_loss_finite: Bool
     clipped_norm: Float

@@ -14,6 +14,7 @@ from gradwatch_server.health.episode import (
     ByHeart,
     Collapsed,
     Cut,
+    Decayed,
     Episode,
     Fade,
     Flat,
@@ -128,7 +129,7 @@ def _is_still_to_learn(testimony: Testimony, share: float) -> bool:
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, share)
 
 
-def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
+def _is_undone_credible(_: Undone | Decayed, testimony: Testimony) -> bool:
     return _is_still_to_learn(testimony, SPARE_SHARE)
 
 
@@ -259,6 +260,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Unreachable: _is_unreachable_credible,
     Unskilled: _is_unskilled_credible,
     Squashed: _has_work_left,
+    Decayed: _is_undone_credible,
     Relapse: _is_judged,
     Unrelated: _is_judged,
     Behind: _is_judged,

@@ -25,6 +25,7 @@ __all__ = [
     "ByHeart",
     "Collapsed",
     "Cut",
+    "Decayed",
     "Dropped",
     "Episode",
     "Fade",
@@ -788,6 +789,19 @@ class Ordered(Episode):
 
     share: float = 0.0
     n_samples: float = 0.0
+
+
+@dataclass(eq=False)
+class Decayed(Episode):
+    """A learning rate that has come down to next to nothing long before the end.
+
+    Attributes:
+        highest: the highest rate by then.
+        rate: the newest.
+    """
+
+    highest: float = float("nan")
+    rate: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -14,6 +14,7 @@ from gradwatch_server.health.episode import (
     ByHeart,
     Collapsed,
     Cut,
+    Decayed,
     Dropped,
     Episode,
     Fade,
@@ -107,7 +108,7 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 _CAUSES_OF_GUESSING: Final = (
     Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable,
     Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse,
-    Plateau, Squashed, Forgetting, Misset,
+    Plateau, Squashed, Forgetting, Misset, Decayed,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -124,6 +125,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
     Mismatch: (Zero,),
     SharedTarget: (Misshaped,),
+    Decayed: (Still,),
     Ordered: (Forgetting, Rate, Flat, Vanishing, Plateau, Unskilled, Unrelated),
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
@@ -134,7 +136,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Plateau: (
         Rate, Steep, Untaught, Misshaped, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still,
         Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed, Forgetting,
-        Misset,
+        Misset, Decayed,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
@@ -144,7 +146,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 _PRECEDENCE: Final = (
     Misset, Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable,
     Squashed, Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped,
-    Starved, Still, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind, ByHeart, Outdated, Leaked, Ordered, Trend,
+    Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind, ByHeart, Outdated, Leaked,
+    Ordered, Trend,
 )  # fmt: skip
 
 

@@ -12,9 +12,11 @@ import numpy.typing as npt
 from gradwatch.protocol import find_correlated, is_loss
 from gradwatch_server.health.alike import AlikeRule
 from gradwatch_server.health.block import Block
+from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.collapse import CollapseRule
 from gradwatch_server.health.correlation import CorrelationRule
 from gradwatch_server.health.cut import CutRule
+from gradwatch_server.health.decayed import DecayedRule
 from gradwatch_server.health.dropped import DroppedRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
 from gradwatch_server.health.exploding import ExplodingRule
@@ -210,6 +212,7 @@ class Stream:
             loss_scale=np.where(is_scaled, scale, 1.0),
             is_scaled=is_scaled,
             operations=rows.operations,
+            learning_rate=self._read(rows, LEARNING_RATE),
             loss=self._read_loss(rows),
             is_loss_finite=np.asarray(~is_loss_broken.any(axis=1)),
             clipped_norm=self._read(rows, CLIPPED_NORM),
@@ -290,6 +293,7 @@ def _make_rules(
         OutdatedRule(number),
         LeakedRule(number, table),
         OrderedRule(number, table),
+        DecayedRule(number),
         DroppedRule(number, table),
         MismatchRule(number, table, operations),
         *known,

@@ -12,6 +12,7 @@ from gradwatch_server.health.episode import (
     ByHeart,
     Collapsed,
     Cut,
+    Decayed,
     Dropped,
     Episode,
     Fade,
@@ -59,6 +60,7 @@ from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_levelled, advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
 from gradwatch_server.health.verdict.correlation import tell_unrelated
+from gradwatch_server.health.verdict.decayed import tell_decayed
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.leaked import tell_leaked
@@ -235,6 +237,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Outdated: tell_outdated,
     Leaked: tell_leaked,
     Ordered: tell_ordered,
+    Decayed: tell_decayed,
     Misset: tell_misset,
     Alike: tell_alike,
     Trend: tell_forecast,

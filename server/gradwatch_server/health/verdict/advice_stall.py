@@ -36,6 +36,7 @@ __all__ = [
     "advise_crossing",
     "advise_cut",
     "advise_flat",
+    "advise_gone_rate",
     "advise_labels",
     "advise_levelled",
     "advise_mean",
@@ -465,7 +466,7 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         return [_advise_zero_rate(lead)]
     began = scene.testimony.known.read(LEARNING_RATE).initial
     if rate is not None and began is not None and rate < GONE_SHARE * began:
-        return [_advise_gone_rate(lead, began, rate)]
+        return [advise_gone_rate(lead.first_step, lead.gradient_norm, began, rate)]
     output = Hypothesis(
         "The loss hardly depends on the weights: the last activation is flat where it stands",
         0.8 if is_flat else 0.1,
@@ -745,14 +746,15 @@ def _advise_zero_rate(lead: Still) -> Hypothesis:
     )
 
 
-def _advise_gone_rate(lead: Still, began: float, rate: float) -> Hypothesis:
+def advise_gone_rate(n_steps: int, norm: float | None, began: float, rate: float) -> Hypothesis:
+    """A schedule that ends too early: after so many steps, at so much of what it began with; norm: the gradient's."""
+    is_left = "" if norm is None else f", and the gradient's norm is still about {say_number(norm)}"
     return Hypothesis(
         f"The learning rate's schedule has taken it away: from about {say_number(began)} down to {say_number(rate)}",
         0.95,
-        f"It was that low after {say_count(lead.first_step, 'step')}, and the gradient's norm is still about "
-        f"{say_number(lead.gradient_norm)}: there is something to learn. A higher rate at the start only delays "
-        "it. `decay_steps` and the like count steps, one for each batch; a schedule that is given epochs there ends "
-        "hundreds of times too early.",
+        f"It was that low after {say_count(n_steps, 'step')}{is_left}: there is something to learn. A higher rate at "
+        "the start only delays it. `decay_steps` and the like count steps, one for each batch; a schedule that is "
+        "given epochs there ends hundreds of times too early.",
         "Count the schedule's decay in steps, such as the steps of an epoch, and let it end above 0.",
         DECAY_CODE,
     )

@@ -1,0 +1,66 @@
+"""A learning rate that is next to nothing for most of a training, while the loss has not come down."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health import Finding
+from tests.health.streams import Run, dense
+
+N = 900
+STEPS = np.arange(N)
+
+
+def trained(rate: np.ndarray, *, loss: float = 1.9) -> list[Finding]:
+    """A run whose loss goes from 2.3 to some level, with its learning rate at each step."""
+    run = Run(dense(2), n_steps=len(rate))
+    run.scalars[:, 1] = rate
+    level = np.maximum(2.3 - (2.3 - loss) * np.arange(len(rate)) / 100, loss)
+    return run.set_loss(level).feed().findings()
+
+
+def cosine(decay_steps: int, alpha: float = 1e-3) -> np.ndarray:
+    done = np.minimum(STEPS, decay_steps) / decay_steps
+    return 3e-3 * ((1 - alpha) * 0.5 * (1 + np.cos(np.pi * done)) + alpha)
+
+
+def test_a_schedule_that_was_given_epochs_for_steps() -> None:
+    (found,) = trained(cosine(14))
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 14)
+    assert found.title == "The learning rate has been below 1% of its highest since step 14"
+    assert found.evidence["highest"] == pytest.approx(3e-3)
+    assert found.evidence["rate"] == pytest.approx(3e-6, rel=0.01)
+    assert found.hypotheses[0].cause == (
+        "The learning rate's schedule has taken it away: from about 0.003 down to 3e-06"
+    )
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        pytest.param(cosine(N), id="ends low"),
+        pytest.param(cosine(N // 2), id="low for as long as it was not"),
+        pytest.param(np.where(STEPS < 450, 0.1, np.where(STEPS < 675, 0.01, 0.001)), id="steps"),
+        pytest.param(1e-6 + 1e-3 * np.minimum(STEPS / 800, 1), id="warm-up"),
+        pytest.param(np.full(N, 1e-5), id="low from the start"),
+        pytest.param(np.where(STEPS < 14, 3e-3, 1e-4), id="a thirtieth"),
+        pytest.param(np.full(N, np.nan), id="not known"),
+    ],
+)
+def test_a_rate_that_is_well(rate: np.ndarray) -> None:
+    assert not trained(rate)
+
+
+def test_a_loss_that_has_come_down_needs_no_rate() -> None:
+    assert not trained(cosine(14), loss=0.4)
+
+
+def test_a_rate_that_comes_back() -> None:
+    (found,) = trained(np.where((STEPS < 14) | (STEPS > 600), 3e-3, 3e-6))
+    assert found.title == "The learning rate was below 1% of its highest from step 14 to step 600"
+
+
+def test_a_loss_that_stands_because_of_it_is_folded() -> None:
+    (found,) = trained(cosine(14), loss=2.3)
+    assert found.title.startswith("The learning rate has been below 1%")
