@@ -56,7 +56,7 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
 
     Returns:
         A float32 scalar, -1 to 1; 0 where the outputs are alike, NaN where the targets are, where anything is not
-        finite, and where the two are not comparable.
+        finite, and where the two are not comparable or not as many.
     """
     sizes = _sizes(target, output)
     if sizes is None:
@@ -69,9 +69,11 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
         outputs = tf.nn.softmax(outputs)
     else:
         targets = tf.cast(tf.reshape(target, [-1, n_columns])[:n_rows], tf.float64)
-    (t, of_t, t_varies), (o, of_o, o_varies) = (_deviations(one[:, :COLUMNS_MAX]) for one in (targets, outputs))
+    n_targets, n_outputs = tf.shape(targets)[0], tf.shape(outputs)[0]  # a batch may hold fewer of the one
+    n_both = tf.minimum(n_targets, n_outputs)
+    (t, of_t, t_varies), (o, of_o, o_varies) = (_deviations(one[:n_both, :COLUMNS_MAX]) for one in (targets, outputs))
     found = tf.reduce_sum(t * o) / tf.sqrt(of_t * of_o)
-    is_known = t_varies & tf.math.is_finite(of_o)
+    is_known = t_varies & tf.math.is_finite(of_o) & (n_targets == n_outputs)
     return tf.cast(tf.where(is_known, tf.where(o_varies, found, 0.0), _NAN), tf.float32)
 
 
@@ -108,10 +110,9 @@ def _sizes(target: Tensor, output: Tensor) -> tuple[int, bool] | None:
         if is_label:
             return of_output[-1], True
     n_outputs, n_targets = (tf.TensorShape(shape[1:]).num_elements() for shape in (of_output, of_target))
-    is_alike = rank == goal and target.shape[1:].is_compatible_with(output.shape[1:])
-    if n_outputs is None or not (is_alike or n_outputs == n_targets == 1):
-        return None
-    return (n_outputs, False) if n_outputs == (n_targets or n_outputs) else None
+    is_alike = rank == goal and of_target[1:] == of_output[1:]
+    is_fit = target.shape[:1].is_compatible_with(output.shape[:1]) and (is_alike or n_outputs == n_targets == 1)
+    return (n_outputs, False) if n_outputs is not None and is_fit else None
 
 
 def _deviations(columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.eighteenth import BROKEN
+from tests.health.catalogue.nineteenth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
 
 LONG = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.eighteenth import HEALTHY
+from tests.health.catalogue.nineteenth import HEALTHY
 from tests.health.catalogue.play import play
 
 LONG = {

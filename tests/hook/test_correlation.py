@@ -98,7 +98,15 @@ def test_of_a_wide_target_the_first_columns_are_looked_at():
 
 @pytest.mark.parametrize(
     ("target", "output"),
-    [((8, 3), (8, 4)), ((8,), (8, 4)), ((8, 4, 3), (8, 3)), ((), (8, 1)), ((8, 2), ())],
+    [
+        ((8, 3), (8, 4)),
+        ((8,), (8, 4)),
+        ((8, 4, 3), (8, 3)),
+        ((), (8, 1)),
+        ((8, 2), ()),
+        ((8, 3), (9, 3)),
+        ((8,), (4, 1)),
+    ],
     ids=str,
 )
 def test_what_has_no_number_for_each_is_not_compared(target, output):
@@ -274,3 +282,30 @@ def test_what_a_loss_makes_of_each_alone_is_passed_by(watch, read):
     expected = reference(y, model(X).numpy())
     step(tf.constant(X), tf.constant(y))
     assert told(read(watched))["target"] == pytest.approx([expected], abs=1e-5)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("of_labels", [False, True], ids=["numbers", "labels"])
+def test_batches_that_turn_out_to_be_of_two_sizes_tell_nothing(of_labels, jit_compile):
+    """Which is known only when the step runs: it must not end the training."""
+    specs = [tf.TensorSpec([None], tf.int64), tf.TensorSpec([None, 5])]
+    if not of_labels:
+        specs = [tf.TensorSpec([None, 3]), tf.TensorSpec([None, 3])]
+    run = tf.function(correlate, jit_compile=jit_compile, input_signature=specs)
+    pair = (LABELS, SCORES) if of_labels else (VALUES, noisy(VALUES))
+    target, output = (tf.constant(one) for one in pair)
+    assert np.isfinite(run(target, output))
+    assert np.isnan(run(target[:30], output))
+    assert np.isnan(run(target, output[:7]))
+
+
+def test_a_width_that_is_not_known_is_not_compared():
+    seen = []
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, 3])])
+    def run(target, output):
+        seen.append(is_comparable(target, output))
+        return correlate(target, output)
+
+    assert np.isnan(run(tf.zeros([4, 5]), tf.zeros([4, 3])))
+    assert seen == [False]
