@@ -81,8 +81,8 @@ Int64 = npt.NDArray[np.int64]
 
 def is_loss(name: str) -> bool:
     """Whether a scalar is a loss of training, by its name: ``loss``, ``d_loss``, ``loss/critic``, not ``val_loss``."""
-    words = re.split(r"[^a-z]+", name.lower())
-    return "loss" in words and not {"val", "validation", "test", "scale", "correlation"} & set(words)
+    words = set(re.split(r"[^a-z]+", name.lower()))
+    return "loss" in words and not {"val", "validation", "test", "scale"} & words and find_correlated(name) is None
 
 
 def name_correlation(target: str) -> str:
