@@ -7,19 +7,22 @@ on the loss.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Final
 
 import tensorflow as tf
 
 from gradwatch.origin import is_own, layer_of, source_of
 
-__all__ = ["find_capped"]
+__all__ = ["SHAPES", "find_capped", "goes_into"]
 
 PASSING: Final = frozenset({"Cast", "Identity", "Maximum", "Mul", "Reshape", "Squeeze"})
 """What a loss may pass between its cap and its mean: another bound, weights."""
 MEANS: Final = frozenset({"Mean", "Sum"})
+SHAPES: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
+"""What asks for a shape depends on no number."""
 WAY_MAX: Final = 8
+"""Operations between one and what it goes into."""
 
 
 def find_capped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -36,7 +39,7 @@ def find_capped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
     found: list[dict[str, Any]] = []
     for op in forward:
         limit = _limit_of(op) if op.type == "Minimum" and not layer_of(op.name, layer_paths) else None
-        if limit is not None and is_own(op) and _goes_into_mean(op, ids):
+        if limit is not None and is_own(op) and goes_into(op, ids, MEANS, through=PASSING):
             source = source_of(op)
             if source is not None and source not in [one["source"] for one in found]:
                 found.append({"type": op.type, "name": op.name, "layer": "", "source": source, "limit": limit})
@@ -51,10 +54,19 @@ def _limit_of(op: Any) -> float | None:
     return float(known[0].ravel()[0]) if len(known) == len(others) == 1 else None
 
 
-def _goes_into_mean(op: Any, ids: set[int], depth: int = WAY_MAX) -> bool:
-    """Whether all that is made of an operation's output is its mean, or its sum."""
-    users = [user for user in op.outputs[0].consumers() if id(user) in ids and user.type not in ("Shape", "Size")]
+def goes_into(op: Any, forward: Set[int], ends: Set[str], *, through: Set[str], depth: int = WAY_MAX) -> bool:
+    """Whether all that is made of an operation's output goes into operations of some types.
+
+    Args:
+        op: the operation.
+        forward: the ids of the operations that are looked at.
+        ends: the types that it is to go into.
+        through: the types that may stand between.
+        depth: how many of these at the most.
+    """
+    users = [user for user in op.outputs[0].consumers() if id(user) in forward and user.type not in SHAPES]
     return bool(users) and all(
-        user.type in MEANS or (depth > 0 and user.type in PASSING and _goes_into_mean(user, ids, depth - 1))
+        user.type in ends
+        or (depth > 0 and user.type in through and goes_into(user, forward, ends, through=through, depth=depth - 1))
         for user in users
     )

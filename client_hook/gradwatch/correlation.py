@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
-__all__ = ["Pair", "correlate", "is_comparable", "is_compared"]
+__all__ = ["Pair", "correlate", "find_deviations", "is_comparable", "is_compared"]
 
 COLUMNS_MAX: Final = 4_096
 """Numbers of a sample that are looked at."""
@@ -71,7 +71,9 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
         targets = tf.cast(tf.reshape(target, [-1, n_columns])[:n_rows], tf.float64)
     n_targets, n_outputs = tf.shape(targets)[0], tf.shape(outputs)[0]  # a batch may hold fewer of the one
     n_both = tf.minimum(n_targets, n_outputs)
-    (t, of_t, t_varies), (o, of_o, o_varies) = (_deviations(one[:n_both, :COLUMNS_MAX]) for one in (targets, outputs))
+    (t, of_t, t_varies), (o, of_o, o_varies) = (
+        find_deviations(one[:n_both, :COLUMNS_MAX]) for one in (targets, outputs)
+    )
     found = tf.reduce_sum(t * o) / tf.sqrt(of_t * of_o)
     is_known = t_varies & tf.math.is_finite(of_o) & (n_targets == n_outputs)
     return tf.cast(tf.where(is_known, tf.where(o_varies, found, 0.0), _NAN), tf.float32)
@@ -115,9 +117,14 @@ def _sizes(target: Tensor, output: Tensor) -> tuple[int, bool] | None:
     return (n_outputs, False) if n_outputs is not None and is_fit else None
 
 
-def _deviations(columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Columns less their means, the sum of all their squares, and whether that is finite and more than rounding."""
+def find_deviations(columns: Tensor, axis: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Columns less their means, the sums of their squares, and whether these are finite and more than rounding.
+
+    Args:
+        columns: float64 ``[n, n_columns]``.
+        axis: 0 for a sum of each column, ``[n_columns]``; None for one of all of them.
+    """
     deviations = columns - tf.reduce_mean(columns, axis=0)
-    square_sum = tf.reduce_sum(tf.square(deviations))
-    varies = tf.math.is_finite(square_sum) & (square_sum > ROUNDING * tf.reduce_sum(tf.square(columns)))
-    return deviations, square_sum, varies
+    square_sums = tf.reduce_sum(tf.square(deviations), axis=axis)
+    is_more = square_sums > ROUNDING * tf.reduce_sum(tf.square(columns), axis=axis)
+    return deviations, square_sums, tf.math.is_finite(square_sums) & is_more

@@ -203,17 +203,20 @@ class Intake:
     def _pairs(self, entries: Sequence[Entry], notes: Sequence[_Note]) -> list[Pair]:
         """The targets among some entries of which an output is known, with it."""
         graphs = enclosing_graphs()
+
+        def is_here(output: Tensor | None) -> bool:
+            is_ours = tf.executing_eagerly() or any(getattr(output, "graph", None) is graph for graph in graphs)
+            return output is not None and is_ours
+
         known = {id(note.tensor()): note.output() for note in notes if note.output is not None}
-        given = [] if tf.executing_eagerly() else [output for hold in self._outputs if (output := hold()) is not None]
+        given = [] if tf.executing_eagerly() else [output for hold in self._outputs if is_here(output := hold())]
         pairs: list[Pair] = []
         for name, values in ((one.tap.tensor, one.values) for one in entries if one.tap.tensor.startswith(TARGET)):
-            output = known.get(id(values))
-            if output is None:
-                fit = [one for one in given if is_comparable(values, one) and is_compared(values, one)]
-                output = fit[0] if len(fit) == 1 else None
-            is_here = tf.executing_eagerly() or any(getattr(output, "graph", None) is graph for graph in graphs)
-            if output is not None and is_here and is_comparable(values, output):
-                pairs.append(Pair(name, values, output))
+            told = known.get(id(values))
+            fit = [one for one in given if is_compared(values, one)] if told is None else [told]
+            fit = [one for one in fit if is_here(one) and is_comparable(values, one)]
+            if len(fit) == 1:
+                pairs.append(Pair(name, values, fit[0]))
         return pairs[:PAIRS_MAX]
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
-from gradwatch.correlation import Pair
+from gradwatch.correlation import Pair, find_deviations
 from gradwatch.protocol import LEAKED_PLACES
 
 __all__ = ["Compared", "find_leaked"]
@@ -20,8 +20,6 @@ SAMPLES_MIN: Final = 8
 """Of fewer samples a column may fit by chance."""
 UNEXPLAINED: Final = 1e-8
 """Of a target's variance, what a column of float32 that is the target in other units leaves at the most."""
-ROUNDING: Final = 1e-12
-"""Of the sum of squares of a column, what its deviations from the mean are at the least if it is not constant."""
 COMPARED_MAX: Final = 4
 """Inputs, and targets, that are looked at."""
 _NAN: Final = float("nan")
@@ -107,18 +105,10 @@ def _place(columns: Tensor, target: Tensor) -> Tensor:
     n, n_targets = tf.shape(columns)[0], tf.shape(target)[0]
     n_both = tf.minimum(n, n_targets)
     x, y = columns[:n_both], target[:n_both, None]
-    (x, of_x, x_varies), (y, of_y, y_varies) = _deviations(x), _deviations(y)
+    (x, of_x, x_varies), (y, of_y, y_varies) = (find_deviations(one, axis=0) for one in (x, y))
     # Explained by the column: (x . y)^2 of |x|^2 |y|^2.
     is_same = tf.square(tf.reduce_sum(x * y, axis=0)) >= (1 - UNEXPLAINED) * of_x * of_y
     is_same &= x_varies
     place = tf.reduce_sum(tf.cast(tf.cumsum(tf.cast(is_same, tf.int32)) == 0, tf.float32)) + 1
     place = tf.where(tf.reduce_any(is_same), place, 0.0)
     return tf.where((n == n_targets) & (n >= SAMPLES_MIN) & y_varies[0], place, _NAN)
-
-
-def _deviations(columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Columns less their means, the sums of their squares, and whether these are finite and more than rounding."""
-    deviations = columns - tf.reduce_mean(columns, axis=0)
-    square_sums = tf.reduce_sum(tf.square(deviations), axis=0)
-    varies = tf.math.is_finite(square_sums) & (square_sums > ROUNDING * tf.reduce_sum(tf.square(columns), axis=0))
-    return deviations, square_sums, varies

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.capped import find_capped
+from gradwatch.capped import SHAPES, find_capped, goes_into
 from gradwatch.detached import find_detached
 from gradwatch.mask import find_inverted
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
@@ -269,15 +269,14 @@ def find_slips(
         user's own operations, outside of layers, that make ``[n, n, *axes]`` of ``[n, 1, *axes]`` and ``[n, *axes]``,
         and these further axes, which there may be none of. Those of which the column was made by adding an axis there
         and then are left out: that is how one asks for all pairs. Where nothing else asks for them either, and more
-        than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer,
-        source line and both shapes of the user's own, or of a `Reshape` of theirs, that give a tensor the same axes in
-        another order; the batch's axis is -1. Other slips: as `mask.find_inverted`, `detached.find_detached` and
-        `capped.find_capped` tell.
+        than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer, source line and both shapes of the
+        user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
+        -1. Other slips: as `mask.find_inverted`, `detached.find_detached` and `capped.find_capped` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
     return {
-        "broadcasts": _broadcasts_in(forward, way, layer_paths),
+        "broadcasts": _broadcasts_in(forward, layer_paths),
         "reshapes": _reshapes_in(forward, layer_paths),
         "slips": [
             *find_inverted(forward, layer_paths),
@@ -287,16 +286,17 @@ def find_slips(
     }
 
 
-def _broadcasts_in(forward: Sequence[Any], way: Mapping[int, Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+def _broadcasts_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    ids = {id(op) for op in forward}
     found: list[dict[str, Any]] = []
     for op in filter(_crosses, forward):
         source = None if layer_of(op.name, layer_paths) else source_of(op)
         if source is not None and source not in [one["source"] for one in found]:
             vector, column = _by_rank(op)
             is_asked = _made_by(vector) is _made_by(column) or not _is_plain_column(column, layer_paths)
-            unasked = {} if is_asked or _is_averaged(op, way) else {"unasked": True}
-            axes = {"axes": vector.shape.as_list()[1:]}
-            found.append({"type": op.type, "name": op.name, "source": source, **axes, **unasked})
+            unasked = {} if is_asked or _is_averaged(op, ids) else {"unasked": True}
+            axes = vector.shape.as_list()[1:]
+            found.append({"type": op.type, "name": op.name, "source": source, "axes": axes, **unasked})
     return found[:SLIPS_MAX]
 
 
@@ -351,13 +351,12 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
     return any(_is_plain_column(one, layer_paths, depth - 1) for one in columns)
 
 
-def _is_averaged(op: Any, way: Mapping[int, Any], depth: int = 8) -> bool:
+_SUMS: Final = frozenset({"Add", "AddV2", "Identity", "Neg", "Sub"})
+
+
+def _is_averaged(op: Any, forward: Set[int]) -> bool:
     """Whether a sum of a column and a vector goes into a mean at once: that is the sum of both means."""
-    if op.type not in ("Add", "AddV2", "Sub", "Neg", "Identity") or not depth:
-        return False
-    users = [one for one in op.outputs[0].consumers() if id(one) in way and not _is_gradient(one)]
-    users = [one for one in users if one.type not in _SHAPES]
-    return bool(users) and all(one.type == "Mean" or _is_averaged(one, way, depth - 1) for one in users)
+    return op.type in _SUMS and goes_into(op, forward, {"Mean"}, through=_SUMS)
 
 
 def _turns(op: Any) -> bool:
@@ -402,7 +401,7 @@ def find_cuts(handles: Set[int], loss: Tensor | None, layer_paths: Sequence[str]
     for op in sorted(_find_all([], loss).values(), key=_place) if handles else []:
         reads = op.type in _READS and find_handle(op.inputs[0]) in handles
         is_reached = reads or any(id(source) in depends for source in _sources(op))
-        if not is_reached or op.type in _SHAPES:
+        if not is_reached or op.type in SHAPES:
             continue
         if not _cuts(op):
             depends.add(id(op))
@@ -414,8 +413,6 @@ def find_cuts(handles: Set[int], loss: Tensor | None, layer_paths: Sequence[str]
 
 
 _READS: Final = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
-_SHAPES: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
-"""What asks for a shape depends on no number."""
 
 
 def _cuts(op: Any) -> bool:
@@ -430,11 +427,10 @@ def _crosses(op: Any) -> bool:
     """
     if op.type not in _ELEMENTWISE or any(one.shape.rank is None for one in op.inputs):
         return False
-    vector, column = (one.shape.as_list() for one in _by_rank(op))
-    is_pair = len(vector) >= 1 and column[1:] == [1, *vector[1:]]
-    if not is_pair or None in vector[1:] or vector[0] != column[0] or vector[0] == 1:
+    vector, column = _by_rank(op)
+    (n, *axes), of_column = vector.shape.as_list() or [1], column.shape.as_list()
+    if n == 1 or None in axes or of_column != [n, 1, *axes]:
         return False
-    column = _by_rank(op)[1]
     made_by = column.op
     while made_by.type in ("Cast", "Identity"):
         made_by = made_by.inputs[0].op

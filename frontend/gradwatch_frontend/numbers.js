@@ -25,7 +25,7 @@ const HAS_RATIO = new Set(["gradient", "weight", "update"]);
 export const LOSS = "loss";
 const VALIDATION_LOSS = "val_loss";
 const LEARNING_RATE = /^(learning_rate|lr)\b/;
-const CORRELATION = "target_correlation";
+export const CORRELATION = "target_correlation";
 /** Of more targets than this the others' lines would hide one another. */
 const CORRELATIONS_MOST = 4;
 

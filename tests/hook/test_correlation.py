@@ -6,7 +6,8 @@ import pytest
 import tensorflow as tf
 
 from gradwatch.correlation import COLUMNS_MAX, correlate, is_comparable
-from gradwatch.protocol import find_correlated, name_correlation
+from gradwatch.protocol import find_correlated, is_loss, name_correlation
+from tests.hook.ways import WAYS, by_loop
 
 RANDOM = np.random.default_rng(0)
 
@@ -123,6 +124,8 @@ def test_a_scalar_s_name_and_its_target_s():
     for target in ("target", "target/rating", "target (2)"):
         assert find_correlated(name_correlation(target)) == target
     assert find_correlated("loss") is None
+    assert is_loss("correlation_loss")
+    assert not is_loss(name_correlation("target/loss"))
 
 
 X = RANDOM.normal(size=(96, 6)).astype(np.float32)
@@ -134,44 +137,11 @@ def one_head():
     return keras.Sequential([keras.Input((6,)), keras.layers.Dense(8, activation="tanh"), keras.layers.Dense(1)])
 
 
-def by_fit(watch, **options):
-    model = one_head()
-    model.compile(keras.optimizers.SGD(0.05), "mse", **options)
-    watched = watch(model, budget=0)
-    model.fit(X, Y, batch_size=32, epochs=2, shuffle=False, verbose=0)
-    return watched
-
-
 def by_hand(y, output):
     return tf.reduce_mean(tf.square(tf.cast(y, tf.float32)[:, 0] - tf.squeeze(output, axis=1)))
 
 
-def by_loop(watch, *, is_eager=False, loss_of=None):
-    model, optimizer = one_head(), keras.optimizers.SGD(0.05)
-    loss_of = loss_of or keras.losses.MeanSquaredError()
-    watched = watch(model, optimizer, budget=0)
-
-    def step(x, y):
-        with tf.GradientTape() as tape:
-            loss = loss_of(y, model(x))
-        optimizer.apply(tape.gradient(loss, model.trainable_weights), model.trainable_weights)
-        return loss
-
-    run = step if is_eager else tf.function(step)
-    for x_batch, y_batch in tf.data.Dataset.from_tensor_slices((X, Y)).batch(32).repeat(2):
-        run(x_batch, y_batch)
-    return watched
-
-
-WAYS = {
-    "fit": by_fit,
-    "jit": lambda watch: by_fit(watch, jit_compile=True),
-    "steps per execution": lambda watch: by_fit(watch, steps_per_execution=3),
-    "fit eagerly": lambda watch: by_fit(watch, run_eagerly=True),
-    "loop": by_loop,
-    "eager loop": lambda watch: by_loop(watch, is_eager=True),
-    "loop with a loss by hand": lambda watch: by_loop(watch, loss_of=by_hand),
-}
+BY_HAND = {"loop with a loss by hand": lambda *given: by_loop(*given, loss_of=by_hand)}
 
 
 def told(recording):
@@ -183,9 +153,9 @@ def told(recording):
     return {target: values[:, i] for i, name in enumerate(table["scalars"]) if (target := find_correlated(name))}
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("way", [*WAYS.values(), *BY_HAND.values()], ids=[*WAYS, *BY_HAND])
 def test_it_is_told_of_each_step_in_every_way_to_train(watch, read, way):
-    recording = read(way(watch))
+    recording = read(way(watch, one_head(), keras.optimizers.SGD(0.05), X, Y, 2))
     model, expected = one_head(), []
     model.compile(keras.optimizers.SGD(0.05), "mse")
     for start in (0, 32, 64) * 2:

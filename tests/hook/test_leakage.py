@@ -8,6 +8,7 @@ import tensorflow as tf
 from gradwatch.leakage import Compared, find_leaked
 from gradwatch.protocol import LEAKED_PLACES
 from tests.hook.diagnosis import diagnose
+from tests.hook.ways import WAYS
 
 N = 32
 RANDOM = np.random.default_rng(0)
@@ -84,39 +85,8 @@ def small_model(x):
     return keras.Sequential([keras.Input(x.shape[1:], dtype=x.dtype.name), *first, keras.layers.Dense(1)])
 
 
-def by_fit(watch, x, y, **options):
-    model = small_model(x)
-    model.compile(keras.optimizers.Adam(0.05), "mse", **options)
-    watched = watch(model, budget=0)
-    model.fit(x, y, batch_size=32, epochs=12, verbose=0)
-    return watched
-
-
-def by_loop(watch, x, y, *, is_eager=False):
-    model, optimizer = small_model(x), keras.optimizers.Adam(0.05)
-    loss_of = keras.losses.MeanSquaredError()
-    watched = watch(model, optimizer, budget=0)
-
-    def step(x, y):
-        with tf.GradientTape() as tape:
-            loss = loss_of(y[:, None], model(x))
-        optimizer.apply(tape.gradient(loss, model.trainable_weights), model.trainable_weights)
-        return loss
-
-    run = step if is_eager else tf.function(step)
-    for x_batch, y_batch in tf.data.Dataset.from_tensor_slices((x, y)).batch(32).repeat(12):
-        run(x_batch, y_batch)
-    return watched
-
-
-WAYS = {
-    "fit": by_fit,
-    "jit": lambda watch, x, y: by_fit(watch, x, y, jit_compile=True),
-    "steps per execution": lambda watch, x, y: by_fit(watch, x, y, steps_per_execution=5),
-    "fit eagerly": lambda watch, x, y: by_fit(watch, x, y, run_eagerly=True),
-    "loop": by_loop,
-    "eager loop": lambda watch, x, y: by_loop(watch, x, y, is_eager=True),
-}
+def train(way, watch, x, y):
+    return way(watch, small_model(x), keras.optimizers.Adam(0.05), x, y, 12)
 
 
 def leaked(recording):
@@ -129,7 +99,7 @@ def leaked(recording):
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_column_that_is_the_target_is_told(watch, read, way):
-    recording = read(way(watch, X, X[:, 2]))
+    recording = read(train(way, watch, X, X[:, 2]))
     assert set(leaked(recording)) == {3.0}
     (one,) = [one for one in diagnose(recording).findings() if "column 2 of the input" in one.title]
     assert one.hypotheses[0].cause.startswith("The target is among what")
@@ -137,14 +107,14 @@ def test_a_column_that_is_the_target_is_told(watch, read, way):
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_the_last_of_a_sequence_is_told(watch, read, way):
-    recording = read(way(watch, TOKENS, TOKENS[:, -1].astype(np.float32)))
+    recording = read(train(way, watch, TOKENS, TOKENS[:, -1].astype(np.float32)))
     assert set(leaked(recording)) == {-1.0}
     assert any("last step" in one.title for one in diagnose(recording).findings())
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_what_is_computed_of_columns_is_no_leak(watch, read, way):
-    recording = read(way(watch, X, X[:, 2] + 0.1 * X[:, 3]))
+    recording = read(train(way, watch, X, X[:, 2] + 0.1 * X[:, 3]))
     assert set(leaked(recording)) == {0.0}
     assert not diagnose(recording).findings()
 

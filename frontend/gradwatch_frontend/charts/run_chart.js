@@ -6,6 +6,7 @@
 import { findEdges, findCaptured, findMedian, findSpans, holdLane, holdRow } from "../columns.js";
 import { h } from "../dom.js";
 import { formatCount, formatNumber, formatShare, formatState, formatStep, formatStepRange, shortenPath } from "../format.js";
+import { CORRELATION } from "../numbers.js";
 import { findStep } from "../series.js";
 import { Plot, escapeMarkup, findTrace, stackRows } from "./plot.js";
 import { chooseLabels, colorRow, moveBorder } from "./scale.js";
@@ -363,7 +364,7 @@ export function build(specification, width, numbers, zoomed, placed) {
   const { rate, correlations } = numbers;
   stackRows(layout, {
     heatmap: height, learning_rate: rate === null ? 0 : 26, findings: tracks * layout.meta.track_height_px,
-    ...(correlations.length === 0 ? { correlation: 0 } : {}),
+    ...(correlations.length === 0 && { correlation: 0 }),
   });
   const inner = innerWidth(layout, width);
   layout.xaxis.range = [numbers.range[0] - 0.5, numbers.range[1] - 0.5];
@@ -439,7 +440,7 @@ function fillCorrelations(specification, { correlations }) {
 }
 
 /** @param {Series} series of a target's correlation */
-const nameTarget = ({ tensor }) => tensor.replace(/^target_correlation[/ ]?/, "");
+const nameTarget = ({ tensor }) => tensor.slice(CORRELATION.length).replace(/^[/ ]/, "");
 
 /**
  * @param {Series} series

@@ -13,6 +13,7 @@ from gradwatch.protocol import is_loss
 from gradwatch_server.health.series import Question, Reading, Series
 
 __all__ = [
+    "CLIPPED_SHARE",
     "GRADIENT_NORM",
     "KERNEL_NORM",
     "LEARNING_RATE",
@@ -27,6 +28,8 @@ __all__ = [
 LOGGED: Final = -1
 """The stream number of scalars that the user logs."""
 
+CLIPPED_SHARE: Final = "clipped_share"
+"""The scalar of what share of its elements, or of the step, the optimizer's own clipping touches."""
 GRADIENT_NORM: Final = "gradient_norm"
 """The scalar that the hook's reader makes of the gradients' norms."""
 LEARNING_RATE: Final = "learning_rate"

@@ -19,14 +19,12 @@ import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Phase, Unrelated
+from gradwatch_server.health.skill import FINAL_STEPS, WINDOW_ROWS, WINDOW_STEPS
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import are_labels
 
-__all__ = ["CorrelationRule"]
+__all__ = ["RELATED", "CorrelationRule"]
 
-WINDOW_ROWS: Final = 30
-WINDOW_STEPS: Final = 100
-"""Captured rows, and steps, whose mean is one look: of one batch of n the standard error is about 1 / sqrt(n)."""
 UNRELATED: Final = 0.1
 """Outputs whose correlation with their targets was never more than this explain less than a hundredth of them."""
 RELATED: Final = 0.5
@@ -41,8 +39,6 @@ OPPOSITE_WINDOWS: Final = 2
 LOST: Final = 0.1
 """By how much a correlation must fall, while the loss falls too: what is trained is something else then."""
 LOST_WINDOWS: Final = 3
-FINAL_STEPS: Final = 200
-"""Of a run that has ended: one that is shorter may have been about to begin."""
 
 
 @dataclass
@@ -51,6 +47,7 @@ class _Target:
 
     name: str
     column: int
+    is_integer: bool
     last: float = math.nan
     largest: float = 0.0
     n_windows: int = 0
@@ -79,13 +76,17 @@ class CorrelationRule:
         columns = {table.names[column]: column for column in table.entering("target")}
         # With weights of their own, samples may be asked for less than nothing: what a policy is to avoid.
         is_judged = table.replica is None and not table.entering("sample_weight")
-        self._targets = [_Target(name, columns.get(name, -1)) for name in targets] if is_judged else []
+        self._targets = [self._begin(name, columns.get(name, -1)) for name in targets] if is_judged else []
         self._first_step = self._last_step = self._window_step = -1
         self._sums, self._loss = np.zeros(len(self._targets)), 0.0
         self._n_rows = 0
         self._n_known = np.zeros(len(self._targets), np.int64)
         self._final: list[Unrelated] = []
         self.episodes: list[Unrelated] = []
+
+    def _begin(self, name: str, column: int) -> _Target:
+        """What is known of a target before the first row; column: -1 if it is not looked at itself."""
+        return _Target(name, column, is_integer=column >= 0 and "int" in self._table.dtypes[column])
 
     def feed(self, block: Block) -> None:
         """Takes rows; those that say nothing of it are passed by."""
@@ -118,9 +119,9 @@ class CorrelationRule:
 
     def _look_at_targets(self, block: Block) -> None:
         names = [COLUMN[name] for name in ("min", "max", "mean", "std")]
-        for target in self._targets:
+        for target in (one for one in self._targets if one.column >= 0):
             found = block.statistics[:, target.column, names].astype(np.float64)
-            found = found[np.isfinite(found).all(axis=1)] if target.column >= 0 else found[:0]
+            found = found[np.isfinite(found).all(axis=1)]
             if len(found):
                 low, high, mean, std = found.T
                 target.highest = max(target.highest, float(high.max()))
@@ -155,10 +156,9 @@ class CorrelationRule:
             known.closed_step = step if is_over else None
             known.last_step, known.correlation = (known.last_step if is_over else step), target.last
         elif target.n_opposite >= OPPOSITE_WINDOWS and self._is_of_numbers(target):
-            self._open(target, target.opposite_step, step)
+            self._open(target, target.opposite_step, step, is_opposite=True)
         elif target.n_lost >= LOST_WINDOWS:
-            for episode in self._open(target, target.lost_step, step):
-                episode.best = target.best
+            self._open(target, target.lost_step, step, best=target.best)
         elif self._is_unrelated(target):
             n_needed = HEAD_WINDOWS if self._others(target)[0] >= RELATED else LIVE_WINDOWS
             if target.n_windows >= n_needed:
@@ -173,23 +173,24 @@ class CorrelationRule:
     def _is_of_numbers(self, target: _Target) -> bool:
         """Whether several real numbers are asked for."""
         shape = self._table.shapes[target.column] if target.column >= 0 else ()
-        is_integer = target.column >= 0 and "int" in self._table.dtypes[target.column]
-        return math.prod(shape[1:]) > 1 and not is_integer and not target.is_label
+        return math.prod(shape[1:]) > 1 and not target.is_integer and not target.is_label
 
     def _is_unrelated(self, target: _Target) -> bool:
         if not target.largest < UNRELATED:
             return False
-        is_integer = target.column >= 0 and "int" in self._table.dtypes[target.column]
         # Labels beside outputs that are no scores, as those of a triplet loss, have not as many classes.
         widths = {self._table.shapes[column][-1] for column in self._table.activation if self._table.shapes[column]}
-        return not is_integer or target.highest <= 1 or target.highest + 1 in widths
+        return not target.is_integer or target.highest <= 1 or target.highest + 1 in widths
 
     def _others(self, target: _Target) -> tuple[float, str]:
         """The best of the other targets' newest correlations, and whose it is; NaN where there is none."""
         known = [(one.last, one.name) for one in self._targets if one is not target and one.n_windows]
         return max(known, default=(math.nan, ""))
 
-    def _open(self, target: _Target, first_step: int, step: int) -> list[Unrelated]:
+    def _open(
+        self, target: _Target, first_step: int, step: int, *, is_opposite: bool = False, best: float = math.nan
+    ) -> list[Unrelated]:
+        """Opens an episode, if it is the target's first; gives what it opened."""
         if any(one.target == target.name for one in self.episodes):
             return []
         correlation, other = self._others(target)
@@ -205,6 +206,8 @@ class CorrelationRule:
             correlation=target.last,
             other=other,
             correlation_of_other=correlation,
+            is_opposite=is_opposite,
+            best=best,
             n_targets=len(self._targets),
         )
         self.episodes.append(episode)

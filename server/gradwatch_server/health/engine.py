@@ -14,6 +14,7 @@ from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, is_loss
 from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.behind import BehindRule
 from gradwatch_server.health.book import (
+    CLIPPED_SHARE,
     GRADIENT_NORM,
     KERNEL_NORM,
     LOGGED,
@@ -60,7 +61,6 @@ from gradwatch_server.health.verdict import Facts, limit_repeats, tell_all
 
 __all__ = ["Engine"]
 
-CLIPPED_SHARE: Final = "clipped_share"
 GROWN_FACTOR: Final = 2.0
 """Times as large as they were: weights that a growth has changed for good."""
 HEALED_STEPS: Final = 100
@@ -436,8 +436,7 @@ class Engine:
         is_idle = isinstance(episode, Flat) and episode.share < BLOCKING_SHARE
         if not (is_idle or isinstance(episode, (Plateau, Unrelated, Unskilled))) or episode.is_open:
             return False
-        n_since = max((state.last_step for state in self._applied()), default=-1) - episode.last_step
-        return n_since >= max(episode.last_step - episode.first_step, HEALED_STEPS)
+        return _is_long_over(episode, max((state.last_step for state in self._applied()), default=-1))
 
     def _is_held(self, episode: Episode) -> bool:
         """Whether a growth was what clipping is for: held by it, long over, and the loss is lower than before it."""
@@ -445,10 +444,9 @@ class Engine:
             return False
         testimony, newest = self._questions[episode], self._book.newest_loss(episode.stream)
         before, clipped = testimony.onset.read_loss().before, testimony.known.read(CLIPPED_SHARE).recent
-        n_since = self._streams[episode.stream].last_step - episode.last_step
         is_lower = before is not None and newest is not None and newest[1] < before
-        is_long_over = n_since >= max(episode.last_step - episode.first_step, HEALED_STEPS)
-        return bool(clipped) and is_long_over and is_lower and not episode.weight_factor > GROWN_FACTOR
+        is_over = _is_long_over(episode, self._streams[episode.stream].last_step)
+        return bool(clipped) and is_over and is_lower and not episode.weight_factor > GROWN_FACTOR
 
     def _order_optimizers(self, episodes: Sequence[Episode]) -> None:
         """Of several optimizers in a step each has a forward pass and a loss, and what the first breaks the next meets.
@@ -502,6 +500,11 @@ class Engine:
         names = [episode.table.names[column] for column in episode.table.input]
         known = (self._columns.get((episode.stream, name)) for name in names)
         return any(columns is not None and columns.is_new(episode.first_step) for columns in known)
+
+
+def _is_long_over(episode: Episode, last_step: int) -> bool:
+    """Whether by some step a trouble has been over for as long as it lasted."""
+    return last_step - episode.last_step >= max(episode.last_step - episode.first_step, HEALED_STEPS)
 
 
 def _leave_out_trained(episode: Missing | Zero, applied: Sequence[Stream]) -> None:

@@ -754,6 +754,7 @@ class Unrelated(Episode):
         correlation: of outputs and targets, of late.
         other: the target that was followed best by then, empty where there is no other.
         correlation_of_other: its correlation, NaN where there is no other.
+        is_opposite: whether outputs run against it.
         best: what the correlation was once, where it fell while the loss fell too; NaN where it is something else.
         n_targets: how many targets are known.
         is_judged: whether the model is the only one that is trained.
@@ -763,14 +764,10 @@ class Unrelated(Episode):
     correlation: float = float("nan")
     other: str = ""
     correlation_of_other: float = float("nan")
+    is_opposite: bool = False
     best: float = float("nan")
     n_targets: int = 1
     is_judged: bool = False
-
-    @property
-    def is_opposite(self) -> bool:
-        """Whether they run against it."""
-        return self.correlation < -0.25
 
     @property
     def is_lost(self) -> bool:

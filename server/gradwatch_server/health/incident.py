@@ -53,6 +53,7 @@ from gradwatch_server.health.episode import (
     Vanishing,
     Zero,
 )
+from gradwatch_server.health.ordered import COMES_OF_ORDER
 from gradwatch_server.health.runaway import is_driven
 
 __all__ = ["BLOCKING_SHARE", "Incident", "assemble"]
@@ -126,7 +127,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Mismatch: (Zero,),
     SharedTarget: (Misshaped,),
     Decayed: (Still,),
-    Ordered: (Forgetting, Rate, Flat, Vanishing, Plateau, Unskilled, Unrelated),
+    Ordered: (Forgetting, *COMES_OF_ORDER),
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),

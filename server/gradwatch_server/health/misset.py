@@ -8,19 +8,19 @@ from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Misset, Phase
 from gradwatch_server.health.setup import Setup
 
-__all__ = ["MissetRule", "are_betas_swapped"]
+__all__ = ["MissetRule", "find_swapped_betas"]
 
 CONFIRM_ROWS: Final = 50
 """Rows: what is run a few times is a trial."""
 
 
-def are_betas_swapped(setup: Setup) -> bool:
-    """Whether an optimizer forgets a gradient's size long before its direction.
+def find_swapped_betas(setup: Setup) -> tuple[float, float] | None:
+    """The betas of an optimizer that forgets a gradient's size long before its direction; None where it does not.
 
     Adam needs beta_1 < sqrt(beta_2) to settle (Reddi, Kale and Kumar, "On the convergence of Adam and beyond", 2018).
     """
     first, second = setup.number("beta_1"), setup.number("beta_2")
-    return first is not None and second is not None and first * first > second
+    return (first, second) if first is not None and second is not None and first * first > second else None
 
 
 class MissetRule:
@@ -33,16 +33,14 @@ class MissetRule:
 
     def __init__(self, stream: int, setup: Setup) -> None:
         self._stream = stream
-        self._is_so = are_betas_swapped(setup)
+        self._is_so = find_swapped_betas(setup) is not None
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misset] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows."""
-        if not self._is_so or not len(block.steps):
-            return
-        for step in block.steps.tolist():
+        for step in block.steps.tolist() if self._is_so else ():
             self._first_step = step if self._n_rows == 0 else self._first_step
             self._n_rows += 1
             if not self.episodes and self._n_rows >= CONFIRM_ROWS:

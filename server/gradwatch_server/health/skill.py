@@ -24,7 +24,7 @@ from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Unskilled
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import are_labels, find_target
 
-__all__ = ["SkillRule"]
+__all__ = ["FINAL_STEPS", "WINDOW_ROWS", "WINDOW_STEPS", "SkillRule"]
 
 WINDOW_ROWS: Final = 30
 WINDOW_STEPS: Final = 100

@@ -60,15 +60,15 @@ class UnheardRule:
         """Takes rows; one in which the last layer was not looked at changes nothing."""
         if self._signal < 0:
             return
-        units = (self._table.shapes[self._output] or (1,))[-1] or 1
         size, n_zero = block.statistics[:, self._signal, [COLUMN["n_elements"], COLUMN["n_zero"]]].astype(np.float64).T
         low, high = block.statistics[:, self._output, [COLUMN["min"], COLUMN["max"]]].T
-        heard = (size - n_zero) / (size / units)
-        is_seen = np.isfinite(heard) & np.isfinite(low)
-        is_unheard = (heard < HEARD_LIMIT) & (low < 0)
+        heard = 1 - n_zero / size
         if self._cap is not None:
-            heard = 1 - n_zero / size
             is_unheard = heard <= 1 - CAPPED_SHARE
+        else:
+            heard *= self._table.shapes[self._output][1]
+            is_unheard = (heard < HEARD_LIMIT) & (low < 0)
+        is_seen = np.isfinite(heard) & np.isfinite(low)
         for row in np.flatnonzero(is_seen).tolist():
             is_in = is_unheard[row : row + 1]
             is_sure = self._streaks.add(int(block.steps[row]), is_in=is_in, is_out=~is_in)

@@ -144,9 +144,8 @@ def _with_sign(finding: Finding, scene: Scene) -> Finding:
 def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     """A finding with the causes that lie elsewhere than where it shows."""
     lead, causes = scene.incident.lead, list(finding.hypotheses)
-    if (
-        isinstance(lead, (Plateau, Unrelated, Unskilled)) and len(scene.facts.setups) == 1
-    ):  # another may be given it later
+    is_alone = len(scene.facts.setups) == 1  # or else another may be given later what this one is not
+    if is_alone and isinstance(lead, (Plateau, Unrelated, Unskilled)):
         causes += advise_untrained(scene.setup.untrained)
     if isinstance(lead, (Collapsed, Plateau, Unrelated, Unskilled)):
         causes += advise_untracked(scene.setup.untracked)

@@ -25,7 +25,7 @@ from gradwatch_server.health.episode import (
 )
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
-from gradwatch_server.health.misset import are_betas_swapped
+from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
@@ -189,9 +189,10 @@ def _adadelta(scene: Scene) -> list[Hypothesis]:
 
 def advise_betas(scene: Scene) -> list[Hypothesis]:
     """An optimizer that forgets a gradient's size before its direction."""
-    if not are_betas_swapped(scene.setup):
+    betas = find_swapped_betas(scene.setup)
+    if betas is None:
         return []
-    first, second = scene.setup.number("beta_1") or 0.0, scene.setup.number("beta_2") or 0.0
+    first, second = betas
     return [
         Hypothesis(
             "`beta_1` and `beta_2` look swapped",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gradwatch_server.health.correlation import RELATED
 from gradwatch_server.health.episode import Unrelated
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_labels, advise_steps
@@ -14,8 +15,6 @@ __all__ = ["tell_unrelated"]
 
 FALLEN_SHARE: Final = 0.7
 """Of its start: a loss that has come down to this has found something to lower."""
-RELATED: Final = 0.5
-"""A correlation of another target from which on it is learned."""
 SIGN_CODE: Final = """\
 # A loss must be lowest where the outputs are the targets:
 y = tf.cast(y[:64], tf.float32)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from gradwatch_server.health.episode import Misset
 from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.verdict.advice_settings import advise_betas
 from gradwatch_server.health.verdict.scene import Scene, tell
 
@@ -12,7 +15,7 @@ __all__ = ["tell_misset"]
 
 def tell_misset(lead: Misset, scene: Scene) -> Finding:
     """The finding of settings that are known from the first step on."""
-    first, second = scene.setup.number("beta_1"), scene.setup.number("beta_2")
+    first, second = find_swapped_betas(scene.setup) or (math.nan, math.nan)
     name = scene.setup.optimizer_class or "the optimizer"
     return tell(
         lead,

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from gradwatch_server.health.episode import Episode, Flat, Ordered, Plateau, Rate, Unrelated, Unskilled, Vanishing
+from gradwatch_server.health.episode import Episode, Ordered, Rate
 from gradwatch_server.health.finding import Finding, Hypothesis
-from gradwatch_server.health.ordered import ORDERED_SHARE
+from gradwatch_server.health.ordered import COMES_OF_ORDER, ORDERED_SHARE
 from gradwatch_server.health.verdict.scene import Facts, Scene, tell
 from gradwatch_server.health.verdict.spelling import say_step
 
 __all__ = ["advise_order", "tell_ordered", "with_order"]
-
-_TROUBLES: Final = (Flat, Plateau, Rate, Unrelated, Unskilled, Vanishing)
-"""What comes of learning one kind after another: units that die, a loss that stands, gradients that fade, and updates
-that go all one way, and are as large as weights."""
 
 _CODE: Final = """\
 # Arrays: fit shuffles them by itself, unless shuffle=False
@@ -47,7 +43,7 @@ def tell_ordered(lead: Ordered, scene: Scene) -> Finding:
 def with_order(finding: Finding, lead: Episode, facts: Facts) -> Finding:
     """A finding with the order of the data among its causes, where they come in one."""
     order = facts.orders.get(max(lead.stream, 0))
-    if order is None or not isinstance(lead, _TROUBLES):
+    if order is None or not isinstance(lead, COMES_OF_ORDER):
         return finding
     share, n_samples, is_label = order.read()
     if not share > ORDERED_SHARE or (isinstance(lead, Rate) and not is_label):

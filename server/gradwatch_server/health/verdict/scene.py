@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gradwatch_server.health.book import LEARNING_RATE, UPDATE_RATIO, WEIGHTS_FINITE, Testimony
+from gradwatch_server.health.book import CLIPPED_SHARE, LEARNING_RATE, UPDATE_RATIO, WEIGHTS_FINITE, Testimony
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
@@ -276,7 +276,7 @@ class Scene:
     @property
     def clipped_share(self) -> float | None:
         """The usual share of what the optimizer's own clipping touches in a step, 0 to 1; None where not recorded."""
-        return self.testimony.known.read("clipped_share").recent
+        return self.testimony.known.read(CLIPPED_SHARE).recent
 
     @property
     def has_states(self) -> bool:
