@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from gradwatch.memo import GraphMemo
 from gradwatch.probe import Clock
 from gradwatch.tap import Tap, Taps
 from gradwatch.target import walk
+from gradwatch.within import FUNCTIONS, Function
 
 __all__ = ["LayerProbe"]
 
@@ -97,7 +99,7 @@ class LayerProbe:
         for tap, output in outputs:
             if _graph_of(output) is not graph:
                 continue
-            found.append((tap._replace(activation=None), output))
+            found.append((replace(tap, activation=None), output))
             # Keras' losses look behind a softmax or sigmoid: the output itself then has no gradient.
             scores = getattr(output, "_keras_logits", None)
             if scores is not None and tap.activation is not None and _graph_of(scores) is graph:
@@ -113,6 +115,20 @@ class LayerProbe:
                 if gradient is not None and tap.tensor not in seen:
                     seen.add(tap.tensor)
                     self._add(tap, statistic.dense_values(gradient))
+
+    def look_within(self, find: Callable[[frozenset[int]], Iterable[Function]]) -> None:
+        """Looks at what the user's own code takes functions of: ``find`` gives it, but for what layers give, by id."""
+        if "activation" not in self._kinds or tf.executing_eagerly():
+            return
+        graph = _graph()
+        outputs = [output for _, ref in self._outputs if (output := ref()) is not None]
+        for one in find(frozenset(map(id, outputs))):
+            if _graph_of(one.output) is graph:
+                name = self._taps.name("activation", f"{one.layer}/{one.name}", CALLS_MAX)
+                if name is not None:
+                    shape = tuple(one.output.shape.as_list()) if one.output.shape.rank is not None else ()
+                    given = name, one.layer, shape, one.output.dtype.name, one.name
+                    self._add(Tap("activation", *given, is_within=True, source=one.source), one.output)
 
     def forget(self) -> None:
         """The step is applied: outputs seen before it have had their gradients."""
@@ -137,10 +153,10 @@ class LayerProbe:
             self._left_out = weakref.ref(tensor)
             return
         shape = tuple(tensor.shape.as_list()) if tensor.shape.rank is not None else ()
-        tap = Tap("activation", name, path, shape, tensor.dtype.name, _activation_of(layer))
+        tap = Tap("activation", name, path, shape, tensor.dtype.name, _activation_of(layer, tensor))
         self._add(tap, tensor)
         if len(self._outputs) < OUTPUTS_MAX:
-            self._outputs.append((tap._replace(kind="backprop"), weakref.ref(tensor)))
+            self._outputs.append((replace(tap, kind="backprop"), weakref.ref(tensor)))
             if tf.executing_eagerly() and bool(self._is_due_now("backprop")):
                 self._held.append(tensor)  # nobody else may need it until the tape is asked for gradients
 
@@ -173,10 +189,11 @@ def _graph_of(tensor: Tensor) -> Any:
     return tensor.graph if tf.is_symbolic_tensor(tensor) else _EAGERLY
 
 
-def _activation_of(layer: Any) -> str | None:
-    """The name of the function that makes a layer's output, where it is known to."""
+def _activation_of(layer: Any, output: Tensor) -> str | None:
+    """The name of the function that makes a layer's output, where it is known to; in a graph that tells."""
     if isinstance(layer, keras.layers.ReLU):
         return None if layer.negative_slope or layer.threshold < 0 else "relu"
     if hasattr(layer, "recurrent_activation"):  # the function within the loop, not of what comes out
         return None
-    return getattr(getattr(layer, "activation", None), "__name__", None)
+    function = FUNCTIONS.get(output.op.type) if tf.is_symbolic_tensor(output) else None
+    return function or getattr(getattr(layer, "activation", None), "__name__", None)

@@ -30,6 +30,7 @@ __all__ = [
     "Operation",
     "describe_operations",
     "find_cuts",
+    "find_learned",
     "find_operations",
     "find_slips",
     "measure",
@@ -396,20 +397,26 @@ def find_cuts(handles: Set[int], loss: Tensor | None, layer_paths: Sequence[str]
         Type, name, layer and source line of each operation without a gradient that is the first on such a way, at most
         `CUTS_MAX` in the order in which they run.
     """
-    depends: set[int] = set()
     found: list[dict[str, Any]] = []
-    for op in sorted(_find_all([], loss).values(), key=_place) if handles else []:
-        reads = op.type in _READS and find_handle(op.inputs[0]) in handles
-        is_reached = reads or any(id(source) in depends for source in _sources(op))
-        if not is_reached or op.type in SHAPES:
-            continue
-        if not _cuts(op):
-            depends.add(id(op))
-            continue
+    for op in filter(_cuts, find_learned(handles, loss)):
         layer, source = layer_of(op.name, layer_paths), source_of(op)
         if (layer, source) not in [(one["layer"], one["source"]) for one in found]:
             found.append({"type": op.type, "name": op.name, "layer": layer, "source": source})
     return found[:CUTS_MAX]
+
+
+def find_learned(handles: Set[int], loss: Tensor | None) -> Iterator[Any]:
+    """The operations that a loss and some variables, by their handles, have between them, in the order they run in.
+
+    Behind one that no gradient passes, which is among them, none are.
+    """
+    depends: set[int] = set()
+    for op in sorted(_find_all([], loss).values(), key=_place) if handles else []:
+        reads = op.type in _READS and find_handle(op.inputs[0]) in handles
+        if op.type not in SHAPES and (reads or any(id(source) in depends for source in _sources(op))):
+            if not _cuts(op):
+                depends.add(id(op))
+            yield op
 
 
 _READS: Final = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})

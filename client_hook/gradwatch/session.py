@@ -55,6 +55,7 @@ from gradwatch.operation import (
     Operation,
     describe_operations,
     find_cuts,
+    find_learned,
     find_operations,
     find_slips,
 )
@@ -85,6 +86,7 @@ from gradwatch.target import (
     untracked_variables,
 )
 from gradwatch.traced import Traced, find_traced
+from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 
 __all__ = ["Watch", "watch"]
@@ -555,13 +557,14 @@ class Watch:
             _build(optimizer, variables)
             scalars = self._step_scalars(optimizer, variables)
             taken = self._tapes.take(variables)
+            loss = taken.loss if scalars.loss is None else scalars.loss
+            self._layers.look_within(partial(self._find_functions, variables, loss))
             tapped_taps, tapped = self._taps.take()
             self._layers.forget()
             entered = Entered()
             if self._captures_inputs:
                 entered = self._intake.take(gradients, scalars.loss, variables)
             taps = [*(entry.tap for entry in entered.entries), *tapped_taps]
-            loss = taken.loss if scalars.loss is None else scalars.loss
             stream = self._stream(
                 optimizer,
                 variables,
@@ -827,6 +830,16 @@ class Watch:
         except Exception as error:  # the boundary
             self._fail("looking for slips in the step", error)
             return {}
+
+    def _find_functions(self, variables: Sequence[Any], loss: Any, tapped: Set[int]) -> list[Function]:
+        """The activation functions that the user's own code calls in the step being traced."""
+        try:
+            handles = {int(resource_of(one).handle._id) for one in variables}
+            learned = find_learned(handles, loss if tf.is_symbolic_tensor(loss) else None)
+            return find_functions(list(learned), layer_paths(self._models), tapped)
+        except Exception as error:  # the boundary
+            self._fail("looking for functions in the step", error)
+            return []
 
     def _traced(self) -> list[Traced]:
         """The numbers of Python's that the step being traced goes on with; eagerly each step takes them anew."""

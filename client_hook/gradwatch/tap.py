@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
@@ -44,7 +45,8 @@ ORDER: Final = ("input", "activation", "backprop")
 Tensor = Any  # tensorflow ships no types
 
 
-class Tap(NamedTuple):
+@dataclass(frozen=True)
+class Tap:
     """One tensor of the table.
 
     Attributes:
@@ -55,6 +57,8 @@ class Tap(NamedTuple):
         dtype: its dtype's name.
         activation: the name of the layer's function, where known; of a ``backprop`` the function behind which it is
             taken, with respect to what enters it, None where it is with respect to the output.
+        is_within: whether it is no layer's output, but what the user's own code takes that function of within a layer.
+        source: file, line and code of that call, None where it is not known.
     """
 
     kind: str
@@ -63,18 +67,22 @@ class Tap(NamedTuple):
     shape: tuple[int | None, ...]
     dtype: str
     activation: str | None = None
+    is_within: bool = False
+    source: Message | None = field(default=None, compare=False)
 
     @property
     def output(self) -> statistic.LayerOutput:
         """What is to be known of a layer's tensor."""
         is_output = self.kind == "activation"
-        return statistic.LayerOutput(self.activation if is_output else None, has_samples=is_output)
+        has_samples = is_output and not self.is_within
+        return statistic.LayerOutput(self.activation if is_output else None, has_samples=has_samples)
 
     def to_message(self) -> Message:
         """The entry in a ``tensors`` message."""
         n_elements = 1
         for dimension in self.shape:
             n_elements *= dimension or 0
+        within = {"within": True, "source": self.source} if self.is_within else {}
         return {
             "kind": self.kind,
             "tensor": self.tensor,
@@ -84,6 +92,7 @@ class Tap(NamedTuple):
             "dtype": self.dtype,
             "n_elements": n_elements,
             "activation": self.activation,
+            **within,
         }
 
 
@@ -159,11 +168,18 @@ class Taps:
         found: list[Tapped | Waiting] = []
         for place in reversed(places):
             kept = {tap: row for _, tap, row in self._rows.pop(place, ())}
+            if any(tap.is_within for tap in kept):  # they were looked for after the others had come
+                kept = dict(sorted(kept.items(), key=lambda item: _made_at(item[1])))
             self._names.pop(place, None)
             taps += [tap for tap in kept if tap not in taps]
             found += _measure(kept, is_here=place == places[0])
         forward = {tap.tensor: i for i, tap in reversed(list(enumerate(taps)))}  # where each name came first
         return sorted(taps, key=lambda tap: (ORDER.index(tap.kind), forward[tap.tensor])), found
+
+
+def _made_at(row: Tensor | _Kept) -> int:
+    """Where a graph makes a tensor: it numbers its operations in the order in which they are called for."""
+    return int((row.tensor if isinstance(row, _Kept) else row).op._id)
 
 
 def _measure(kept: dict[Tap, Tensor | _Kept], *, is_here: bool) -> list[Tapped | Waiting]:
@@ -241,7 +257,7 @@ def find_handle(tensor: Tensor) -> int | None:
 
 def unique_taps(taps: Iterable[Tap], taken: Set[tuple[str, str]], suffix: str) -> list[Tap]:
     """Taps under names that no other stream has: ``suffix`` is added where ``taken`` has (kind, tensor) already."""
-    return [tap._replace(tensor=f"{tap.tensor} @{suffix}") if (tap.kind, tap.tensor) in taken else tap for tap in taps]
+    return [replace(tap, tensor=f"{tap.tensor} @{suffix}") if (tap.kind, tap.tensor) in taken else tap for tap in taps]
 
 
 def is_visible(tensor: Tensor | None) -> bool:

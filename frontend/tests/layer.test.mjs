@@ -27,6 +27,7 @@ test("within its layer a tensor has a short name", () => {
   assert.equal(nameWithin("block/dense/kernel", variable("kernel")), "kernel");
   assert.equal(nameWithin("block/dense", output), "output");
   assert.equal(nameWithin("block/dense (2)", tensor("block/dense (2)", ["activation"])), "output (2)");
+  assert.equal(nameWithin("block/dense/sigmoid (2)", tensor("block/dense/sigmoid (2)", ["activation"])), "sigmoid (2) within");
   assert.equal(nameWithin("input/age", tensor("input/age", ["input"], "")), "input/age");
 });
 

@@ -108,28 +108,6 @@ class Hello(_Message):
     worker: Worker
 
 
-class Tensor(_Message):
-    """One watched tensor of a stream."""
-
-    kind: Kind
-    tensor: Name
-    layer: Annotated[str, StringConstraints(max_length=1000)]
-    variable: Annotated[str, StringConstraints(max_length=1000)] | None = None
-    shape: list[int | None]
-    dtype: Name
-    n_elements: Annotated[int, Field(ge=0)] | None
-    activation: Name | None = None
-    replica: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    left_out: bool = False
-
-
-class NamedOperation(_Message):
-    """An operation of the graph."""
-
-    type: Name
-    name: Name
-
-
 class Excerpt(_Message):
     """Lines of the user's program, as they stand in the file."""
 
@@ -144,6 +122,30 @@ class SourceLine(_Message):
     line: Annotated[int, Field(ge=0)] | None
     code: Annotated[str, StringConstraints(max_length=4096)] | None
     excerpt: Excerpt | None = None
+
+
+class Tensor(_Message):
+    """One watched tensor of a stream."""
+
+    kind: Kind
+    tensor: Name
+    layer: Annotated[str, StringConstraints(max_length=1000)]
+    variable: Annotated[str, StringConstraints(max_length=1000)] | None = None
+    shape: list[int | None]
+    dtype: Name
+    n_elements: Annotated[int, Field(ge=0)] | None
+    activation: Name | None = None
+    replica: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    left_out: bool = False
+    within: bool = False
+    source: SourceLine | None = None
+
+
+class NamedOperation(_Message):
+    """An operation of the graph."""
+
+    type: Name
+    name: Name
 
 
 class OperationInput(_Message):

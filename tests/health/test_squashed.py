@@ -78,3 +78,83 @@ def test_a_real_one(std: str, is_told: bool, tmp_path: Path) -> None:
     path.write_text(SCRIPT.replace("STD", std))
     kinds = [found.kind for found in play(script(path)).findings]
     assert kinds == (["saturated_activation"] if is_told else [])
+
+
+ATTENTION = """
+import keras, numpy as np, tensorflow as tf
+import gradwatch
+
+random = np.random.default_rng(0)
+x = random.normal(size=(640, 10, 16)).astype("float32")
+y = x[np.arange(640), x[:, :, 0].argmax(1), 1] * 2
+
+class Attend(keras.layers.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.query, self.key, self.value = (keras.layers.Dense(width) for _ in range(3))
+
+    def call(self, x):
+        scores = tf.matmul(self.query(x), self.key(x), transpose_b=True)
+        return tf.matmul(tf.nn.softmax(scores * SCALE), self.value(x))
+
+given = keras.Input((10, 16))
+h = keras.layers.LayerNormalization()(keras.layers.Dense(64)(given))
+h = keras.layers.GlobalAveragePooling1D()(h + Attend(64)(h))
+model = keras.Model(given, keras.layers.Dense(1)(h))
+gradwatch.watch(model)
+model.compile(keras.optimizers.Adam(1e-3), "mse")
+model.fit(x, y, batch_size=32, epochs=8, verbose=0)
+"""
+
+
+@pytest.mark.parametrize(("scale", "is_told"), [("8.0", True), ("0.125", False)])
+def test_an_attention_by_hand(scale: str, is_told: bool, tmp_path: Path) -> None:
+    """Its softmax is no layer's output: scores that are far apart from the start give it 0 and 1 alone."""
+    path = tmp_path / "attend.py"
+    path.write_text(ATTENTION.replace("SCALE", scale))
+    findings = [found for found in play(script(path)).findings if found.kind == "saturated_activation"]
+    assert len(findings) == is_told
+    for found in findings:
+        assert found.first_step == 0
+        assert found.title.startswith("The output of the softmax in attend (attend.py:")
+        assert found.source is not None
+        assert "tf.nn.softmax" in found.source["code"]
+        assert found.hypotheses[0].cause == "What enters the softmax is too large"
+        assert "sqrt" in found.hypotheses[0].code
+
+
+DEAD = """
+import keras, numpy as np, tensorflow as tf
+import gradwatch
+
+random = np.random.default_rng(0)
+x = random.normal(size=(640, 16)).astype("float32")
+y = (x @ random.normal(size=(16, 4))).argmax(1)
+
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__(name="net")
+        low = keras.initializers.Constant(BIAS)
+        self.first, self.last = keras.layers.Dense(32, bias_initializer=low), keras.layers.Dense(4)
+
+    def call(self, x):
+        h = self.first(x)
+        return self.last(tf.nn.relu(h))
+
+model = Net()
+gradwatch.watch(model)
+model.compile(keras.optimizers.SGD(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+model.fit(x, y, batch_size=32, epochs=8, verbose=0)
+"""
+
+
+@pytest.mark.parametrize(("bias", "is_told"), [("-9.0", True), ("0.0", False)])
+def test_a_relu_that_is_called_by_hand(bias: str, is_told: bool, tmp_path: Path) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(DEAD.replace("BIAS", bias))
+    findings = play(script(path)).findings
+    assert [found.kind for found in findings] == (["dead_units"] if is_told else [])
+    for found in findings:
+        assert found.title == "Every unit of the relu in net is dead from the first step on"
+        assert found.source is not None
+        assert found.source["code"] == "return self.last(tf.nn.relu(h))"

@@ -255,13 +255,13 @@ class Faint(Episode):
 
 @dataclass(eq=False)
 class Squashed(Episode):
-    """Hidden layers that gave hardly anything but -1 and 1 from the first rows on.
+    """Hidden layers, or functions in them, that gave hardly anything but their two ends from the first rows on.
 
     Attributes:
-        columns: column of the layer's output -> the step since when.
+        columns: column of the output -> the step since when.
         column: the one nearest to the input.
-        square: the mean square of its output, at `known_step`.
-        gain: the root of its inputs' number times the standard deviation of its kernel.
+        square: how near it comes to giving nothing else, at `known_step`: 1 for that, of a tanh its mean square.
+        gain: the root of its inputs' number times the standard deviation of its kernel, NaN for functions in layers.
     """
 
     columns: dict[int, int] = field(default_factory=dict)

@@ -114,7 +114,7 @@ _CAUSES_OF_GUESSING: Final = (
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
     Trend: (Steep, Trend),
-    Flat: (Unreachable, Summed, Runaway),
+    Flat: (Squashed, Unreachable, Summed, Runaway),
     Faint: (Flat, Zero, Summed),
     Squashed: (Flat, Unreachable),
     Collapsed: (

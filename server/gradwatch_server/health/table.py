@@ -38,6 +38,8 @@ class TensorTable:
         weight: columns of the weights.
         update: columns of the updates.
         activation: columns of the layers' outputs, in order of depth.
+        within: columns of what the user's own code takes activation functions of within layers, in order of depth.
+        sources: ``[n_tensors]`` file, line and code of the user's own that made a tensor, None if unknown.
         backprop: columns of the gradients with respect to them.
         input: columns of what enters the step.
         kernels: positions of gradients of rank 2 or more (kernels, embeddings) that the optimizer is given, but for the
@@ -62,6 +64,8 @@ class TensorTable:
     weight: Index
     update: Index
     activation: Index
+    within: Index
+    sources: tuple[dict[str, Any] | None, ...]
     backprop: Index
     input: Index
     kernels: Index
@@ -78,7 +82,10 @@ class TensorTable:
         kinds = tuple(str(tensor["kind"]) for tensor in tensors)
         shapes = tuple(tuple(int(size or 0) for size in tensor.get("shape") or ()) for tensor in tensors)
         layers = tuple(str(tensor.get("layer") or "") for tensor in tensors)
+        is_within = np.array([bool(tensor.get("within")) for tensor in tensors], bool)
         columns = {kind: _columns(kinds, kind) for kind in _KINDS}
+        of_functions = columns["activation"]
+        columns["activation"] = of_functions[~is_within[of_functions]]
         gradient = columns["gradient"]
         bias_of = _biases(layers, shapes, gradient)
         is_left_out = np.array([bool(tensors[column].get("left_out")) for column in gradient], bool)
@@ -93,6 +100,8 @@ class TensorTable:
             functions=tuple(tensor.get("activation") for tensor in tensors),
             replica=next((tensor.get("replica") for tensor in tensors), None),
             **columns,
+            within=of_functions[is_within[of_functions]],
+            sources=tuple(tensor.get("source") for tensor in tensors),
             kernels=np.setdiff1d(np.flatnonzero(is_kernel), bias_of),
             weight_of=_partners(names, gradient, columns["weight"]),
             update_of=_partners(names, gradient, columns["update"]),
@@ -211,6 +220,11 @@ class TensorTable:
     def layer_of_gradient(self, position: int) -> str:
         """The layer of the variable at a gradient position; its own path where the table names no layer."""
         return self.layer_of(int(self.gradient[position]))
+
+    def say_output(self, column: int) -> str:
+        """What a layer gives, for people: its path; of a function within it ``the tanh in PATH``."""
+        layer = self.layer_of(column)
+        return f"the {self.functions[column]} in {layer}" if column in self.within else layer
 
     def layer_of(self, column: int) -> str:
         """The layer of a tensor; its own name where the table names no layer."""

@@ -44,7 +44,7 @@ Bool = npt.NDArray[np.bool_]
 
 
 class FlatRule:
-    """Watches the layers' outputs of one stream.
+    """Watches the layers' outputs of one stream, and the functions that the user's own code calls within them.
 
     Args:
         stream: the stream's number.
@@ -54,7 +54,8 @@ class FlatRule:
 
     def __init__(self, stream: int, table: TensorTable, *, is_dead: bool) -> None:
         self._stream, self._table, self._is_dead = stream, table, is_dead
-        chosen = [c for c in table.activation if table.functions[c] and is_dying(table.functions[c]) == is_dead]
+        outputs = np.union1d(table.activation, table.within)
+        chosen = [c for c in outputs if table.functions[c] and is_dying(table.functions[c]) == is_dead]
         self._columns = np.array(chosen, np.int64)
         n = len(chosen)
         self._n_units = np.array([max((table.shapes[c] or (1,))[-1], 1) for c in chosen], np.float64)

@@ -235,15 +235,17 @@ export function listRows(family, picked) {
 }
 
 /**
- * A tensor's name within its layer: `kernel`, or `output` for what the layer returns.
+ * A tensor's name within its layer: `kernel`, `output` for what the layer returns, `sigmoid within` for what its code takes
+ * a function of.
  * @param {string} tensor
  * @param {Tensor | undefined} info
  * @returns {string}
  */
 export function nameWithin(tensor, info) {
   const layer = info?.layer ?? "";
-  if (layer !== "" && tensor.startsWith(`${layer}/`)) return tensor.slice(layer.length + 1);
-  if (layer !== "" && tensor.startsWith(layer) && info?.kinds.includes("activation")) return `output${tensor.slice(layer.length)}`;
+  const isOutput = info?.kinds.includes("activation");
+  if (layer !== "" && tensor.startsWith(`${layer}/`)) return `${tensor.slice(layer.length + 1)}${isOutput ? " within" : ""}`;
+  if (layer !== "" && tensor.startsWith(layer) && isOutput) return `output${tensor.slice(layer.length)}`;
   return tensor;
 }
 

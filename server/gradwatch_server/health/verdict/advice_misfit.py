@@ -194,7 +194,10 @@ def advise_cap(cap: Mapping[str, Any]) -> Hypothesis:
 
 
 def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:
-    """Causes of a tanh that gives hardly anything but its ends from the first step on."""
+    """Causes of a function that gives hardly anything but its ends from the first step on."""
+    table = scene.incident.lead.table
+    if table is not None and lead.column in table.within:
+        return _advise_large(table.functions[lead.column] or "", scene)
     found = [
         Hypothesis(
             "The weights start too large for the depth",
@@ -207,6 +210,38 @@ def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:
         )
     ]
     return [*found, *advise_scale(scene, 0.5)]
+
+
+TEMPERATURE_CODE: Final = """\
+gate = tf.sigmoid(scores / temperature)                 # a temperature near 1; without one at first
+scores = tf.keras.layers.LayerNormalization()(scores)   # or scores of about 1, whatever comes in"""
+ATTENTION_CODE: Final = """\
+width = tf.cast(tf.shape(query)[-1], query.dtype)
+scores = tf.matmul(query, key, transpose_b=True) / tf.sqrt(width)    # about 1, however wide they are
+weights = tf.nn.softmax(scores)                                      # no temperature far below 1"""
+
+
+def _advise_large(function: str, scene: Scene) -> list[Hypothesis]:
+    """Why what enters a function in the user's own code is large from the first step on."""
+    is_softmax = function == "softmax"
+    because = (
+        "Products of two vectors grow with their width, and are divided by its root for that; a temperature far "
+        "below 1 multiplies them."
+        if is_softmax
+        else "A temperature far below 1, a factor before it, or weights that start large multiply it."
+    )
+    return [
+        *advise_scale(scene, 0.85),
+        Hypothesis(
+            f"What enters the {function} is too large",
+            0.8,
+            f"Numbers of about 1 are usual at the start, and leave a {function} between its ends. {because}",
+            "Divide the scores by the root of their width, and keep a temperature near 1."
+            if is_softmax
+            else f"Take out what multiplies the input of the {function}, or normalise it.",
+            ATTENTION_CODE if is_softmax else TEMPERATURE_CODE,
+        ),
+    ]
 
 
 def advise_shrunk(scene: Scene) -> list[Hypothesis]:

@@ -40,6 +40,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_unheard,
     advise_unreachable,
 )
+from gradwatch_server.health.verdict.operation import say_source
 from gradwatch_server.health.verdict.order import advise_order
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
@@ -240,23 +241,30 @@ def tell_starved(lead: Starved, scene: Scene) -> Finding:
 
 
 def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
-    """The finding of hidden layers that give hardly anything but the two ends of a tanh."""
+    """The finding of hidden layers, or functions in them, that give hardly anything but their two ends."""
     table = table_of(lead)
-    layer, others = table.layer_of(lead.column), say_more_layers(len(lead.columns) - 1)
+    function, source = table.functions[lead.column] or "tanh", table.sources[lead.column]
+    is_within = lead.column in table.within
+    others = len(lead.columns) - 1
+    what = f"{table.say_output(lead.column)}{f' ({say_source(source)})' if source else ''}"
+    more = f" (and {others} more like it)" if is_within and others else say_more_layers(others)
+    ends = "-1 and 1" if function == "tanh" else "0 and 1"
+    measured = "The mean square" if function == "tanh" else "On a scale on which 1 is nothing else, the output"
     until = "" if lead.is_open else f" until {say_step(lead.closed_step or lead.last_step)}"
     return tell(
         lead,
         scene,
-        title=f"The output of {layer}{others} {'is' if lead.is_open else 'was'} hardly anything but -1 and 1, "
+        title=f"The output of {what}{more} {'is' if lead.is_open else 'was'} hardly anything but {ends}, "
         f"from the first step on{until}",
-        layer=layer,
+        layer=table.layer_of(lead.column),
         tensor=table.names[lead.column],
+        source=source,
         evidence=scene.evidence(
-            f"The mean square of what {layer} gives was {say_number(lead.square)}, where 1 would be nothing but -1 and "
-            "1. There a tanh has next to no slope: what comes back to the layers before it is small or wild, and "
-            "they hardly learn.",
+            f"{measured} of {table.say_output(lead.column)} was {say_number(lead.square)}, where 1 would be nothing "
+            f"but {ends}. There a {function} has next to no slope: what comes back to the layers before it is small or "
+            "wild, and they hardly learn.",
             square=lead.square,
-            gain=lead.gain,
+            gain=None if is_within else lead.gain,
             layers=[table.layer_of(column) for column in sorted(lead.columns)][:NAMES_LIMIT],
             n_layers=len(lead.columns),
         ),

@@ -49,10 +49,11 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
     """The finding of units whose output stands still over whole batches."""
     table = table_of(lead)
     layer, n_layers = table.layer_of(lead.column), len(lead.columns)
+    output, source = table.say_output(lead.column), table.sources[lead.column]
     word = "dead" if lead.is_dead else "saturated"
     is_all = lead.share >= ALL_SHARE
     subject = (
-        f"{'Every unit' if is_all else f'{lead.share:.0%} of the units'} of {layer}{say_more_layers(n_layers - 1)}"
+        f"{'Every unit' if is_all else f'{lead.share:.0%} of the units'} of {output}{say_more_layers(n_layers - 1)}"
     )
     verb = "is" if is_all else "are"
     if not lead.is_open:
@@ -63,8 +64,8 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
         "0 for every sample of the batch" if lead.is_dead else "at the end of its range for every sample of the batch"
     )
     summary = (
-        f"Since {say_step(lead.first_step)} the output of {say_number(100 * lead.share)} % of the units of {layer} has "
-        f"been {what}"
+        f"Since {say_step(lead.first_step)} the output of {say_number(100 * lead.share)} % of the units of {output} "
+        f"has been {what}"
     )
     if not lead.is_first_row:
         summary += f", after {say_number(100 * max(lead.share_before, 0.0))} % at first"
@@ -77,6 +78,7 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
         title=f"{subject} {verb} {word} {since}",
         layer=layer,
         tensor=table.names[lead.column],
+        source=source,
         evidence=scene.evidence(
             summary,
             share=lead.share,

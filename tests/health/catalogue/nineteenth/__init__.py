@@ -29,10 +29,7 @@ enter("phrases", "labels that say nothing", "loss_plateau", cause=("do not belon
 enter("rating", "disconnected", "missing_gradient", cause=("Round",), code="tf.round(")
 enter("sparse_spectra", "dying ReLU", "zero_gradient", cause=("Units that died",))
 enter(
-    "telematics",
-    "saturation",
-    "saturated_activation",
-    gap="what a layer of the user's own does within itself is not looked at, and the loss comes down by half",
+    "telematics", "saturation", "saturated_activation", cause=("What enters the sigmoid is too large",), code="/ self"
 )
 enter("tempo", "learning rate that falls to 0", "loss_plateau", cause=("schedule has taken it away",))
 
