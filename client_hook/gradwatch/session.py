@@ -705,6 +705,7 @@ class Watch:
         with self._lock:
             if key not in self._stream_of:
                 found, names, is_left_out = self._with_left_out(variables, left_out)
+                followed = _followed(key, self._stream_of)
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
                 stream = Stream(
@@ -723,11 +724,11 @@ class Watch:
                     cadence=self._cadence,
                     skips_nonfinite=skips,
                     slots=find_slots(optimizer, found) if "slot" in self._settings.capture else (),
-                    states=self._states(variables, running_states),
-                    untaught=self._states(variables, partial(self._find_untaught, found)),
+                    states=self._states(variables, running_states, followed),
+                    untaught=self._states(variables, partial(self._find_untaught, found), followed),
                     sums=sums,
                     traced=traced,
-                    follows=_followed(key, self._stream_of),
+                    follows=followed,
                 )
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
             if not tf.executing_eagerly():
@@ -770,11 +771,16 @@ class Watch:
         given |= {id(one) for stream in self._streams for one in stream.variables}
         return [name for name, variable in found.items() if id(variable) not in given]
 
-    def _states(self, variables: Sequence[Any], find: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-        """What layers keep beside what is trained, each in one stream only; of replicas, each has its own, so none."""
+    def _states(
+        self, variables: Sequence[Any], find: Callable[..., dict[str, Any]], followed: Stream | None
+    ) -> dict[str, Any]:
+        """What layers keep beside what is trained, each in one stream only, or in that which follows it.
+
+        Of replicas each has its own, so none is told.
+        """
         if tf.distribute.in_cross_replica_context() or tf.distribute.get_strategy().num_replicas_in_sync > 1:
             return {}
-        taken = {path for stream in self._streams for path in stream.states}
+        taken = {path for stream in self._streams if stream is not followed for path in stream.states}
         return {path: variable for path, variable in find(self._owners(variables)).items() if path not in taken}
 
     def _find_untaught(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:

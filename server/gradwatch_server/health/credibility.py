@@ -73,6 +73,9 @@ ENTROPY_SHARE: Final = 0.95
 """Of the cross-entropy of guessing: a loss below it knows more."""
 SAME_NORM: Final = 0.7
 """Of its first norm: a gradient that has become no smaller."""
+NATS: Final = 1.0
+"""By how much a loss that began below 0 must have fallen, beside its own size, to have learned: a likelihood of e times
+as much for each sample. A similarity, from -1 to 1, never falls so far."""
 DONE_LOSS: Final = 1e-6
 """A loss this small has nothing left to learn: its gradients may well be zero."""
 
@@ -282,4 +285,6 @@ def _has_learned(
 ) -> bool:
     if initial is None or recent is None or not math.isfinite(recent):
         return False
-    return abs(recent) < done or (initial > 0 and recent < share * initial)
+    if initial <= 0:  # the log of a density, which has no end to come near to
+        return recent <= initial - max(-initial, NATS)
+    return abs(recent) < done or recent < share * initial

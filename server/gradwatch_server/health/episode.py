@@ -729,6 +729,7 @@ class Unskilled(Episode):
         entropy: the cross-entropy of guessing, NaN of a squared error.
         is_worse: whether they are worse than guessing.
         is_final: whether these are the last rows of a run that has ended.
+        is_hardly: whether they are a little better, which they were not before the samples came again.
         n_gates: of the model's first recurrent layer, 0 where it has none.
         is_judged: whether the model is the only one that is trained: in a game a player may well guess.
     """
@@ -741,6 +742,7 @@ class Unskilled(Episode):
     entropy: float = float("nan")
     is_worse: bool = False
     is_final: bool = False
+    is_hardly: bool = False
     n_gates: int = 0
     is_judged: bool = False
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gradwatch_server.health.book import LOGGED
+from gradwatch_server.health.correlation import RELATED
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
@@ -144,6 +145,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Behind: (*_CAUSES_OF_GUESSING, Unskilled),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
+_OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, Runaway, Overclipped, Misset)
+"""What befalls a whole model: where another head is learned well it explains none that is not."""
 _PRECEDENCE: Final = (
     Misset, Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable,
     Squashed, Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped,
@@ -199,6 +202,8 @@ def _precedence(episode: Episode, others: Sequence[Episode]) -> float:
 
 def _explains(cause: Episode, episode: Episode) -> bool:
     if not isinstance(cause, _CAUSES.get(type(episode), ())) or _is_of_another_kind(cause, episode):
+        return False
+    if isinstance(cause, _OF_THE_WHOLE) and isinstance(episode, Unrelated) and episode.correlation_of_other >= RELATED:
         return False
     if isinstance(cause, Steep) and isinstance(episode, Cut):
         return True

@@ -45,6 +45,11 @@ WORSE_FACTOR: Final = 1.1
 """Times that distance: farther than guesses that scatter."""
 FALLING_SHARE: Final = 0.9
 """Of the window before: a mean below it is on its way."""
+HARDLY_SHARE: Final = 0.93
+"""Of a run that has ended, and in whose first window outputs did not follow their targets at all: what little came
+later, as the same samples came again, is learned by heart. What can be learned in part is so from fresh ones too."""
+FRESH_CORRELATION: Final = 0.03
+"""Below it outputs do not follow: twice what chance gives for the samples of a window, 4,000 or so."""
 KIND_SHARE: Final = 0.9
 """Of a window's rows that must be of one kind."""
 SURE: Final = 0.9
@@ -73,6 +78,7 @@ class _Window:
     n_sure: int = 0
     distance: float = 0.0
     square: float = 0.0
+    correlation: float = 0.0
     asked: float = 0.0
     asked_square: float = 0.0
 
@@ -123,6 +129,8 @@ class SkillRule:
         """All, and those in succession up to now that are no better than guessing, and worse."""
         self._level_step = self._worse_step = -1
         self._has_learned = False
+        self._fresh = math.nan
+        """The mean correlation of outputs and targets in the first window."""
         self._current: Unskilled | None = None
         self._final: Unskilled | None = None
         self.episodes: list[Unskilled] = []
@@ -159,6 +167,7 @@ class SkillRule:
             window.n_sure += bool(largest[row] >= SURE)
             window.distance += distance[row]
             window.square += square[row]
+            window.correlation += float(block.correlations[row, 0]) if block.correlations.shape[1] == 1 else math.nan
             window.asked += asked[row]
             window.asked_square += asked_square[row]
             self._last_step = step
@@ -208,21 +217,24 @@ class SkillRule:
         """Judges a run that has ended by what there is: there is nothing more to wait for."""
         rest = self._window if self._window is not None and self._window.n_rows >= WINDOW_ROWS else None
         newest = rest or self._last
-        if newest is None or self.episodes or self._has_learned or not self._n_level:
+        if newest is None or self.episodes or self._has_learned:
             return
         score = self._score(newest)
         before = self._before if rest is not None else self._earlier
         is_sure = GUESS_SHARE <= score <= WORSE_FACTOR or (score > WORSE_FACTOR and newest.is_scaled)
-        is_sure &= not (score < SETTLED_SHARE and score < before)
-        if is_sure and self._last_step - self._first_step >= FINAL_STEPS - 1:
-            self._final = self._open(self._level_step, self._last_step, newest)
-            self._final.is_final = True
+        is_sure &= self._n_level > 0 and not (score < SETTLED_SHARE and score < before)
+        is_hardly = not is_sure and HARDLY_SHARE <= score < 1 and abs(self._fresh) < FRESH_CORRELATION
+        if (is_sure or is_hardly) and self._last_step - self._first_step >= FINAL_STEPS - 1:
+            first_step = self._first_step if is_hardly else self._level_step
+            self._final = self._open(first_step, self._last_step, newest)
+            self._final.is_final, self._final.is_hardly = True, is_hardly
 
     def _look(self, step: int, window: _Window) -> None:
         score = self._score(window)
         is_level, is_falling = score >= GUESS_SHARE, score < FALLING_SHARE * self._before
         is_worse = score > WORSE_FACTOR and window.is_scaled and not is_falling
         self._earlier, self._before = self._before, score
+        self._fresh = window.correlation / window.n_rows if self._n_windows == 0 else self._fresh
         self._n_windows += 1
         self._has_learned |= score < LEARNED_SHARE
         self._level_step = window.first_step if self._n_level == 0 else self._level_step

@@ -42,12 +42,13 @@ Float = npt.NDArray[np.float64]
 
 
 class SquashedRule:
-    """Watches hidden layers of one stream, with kernels of their own, that may end in a tanh; or functions in layers.
+    """Watches hidden layers of one stream, with kernels of their own, that may end in a tanh; or functions without.
 
     Args:
         stream: the stream's number.
         table: its tensor table.
-        is_within: whether it watches what the user's own code takes functions of within layers.
+        is_within: whether it watches what the user's own code takes functions of within layers, and hidden layers that
+            give a function of what other layers made.
     """
 
     def __init__(self, stream: int, table: TensorTable, *, is_within: bool) -> None:
@@ -65,12 +66,13 @@ class SquashedRule:
     def _choose(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The columns of outputs, and of the weights that decide how large they are at first; of functions none."""
         table = self._table
-        if self._is_within:
-            found = [c for c in table.within.tolist() if table.functions[c] in _ENDED]
-            return np.array(found, np.int64), np.zeros(0, np.int64)
         kernels = {table.layer_of_gradient(position): position for position in table.whole_kernels.tolist()}
-        hidden = [c for c in table.activation[:-1].tolist() if table.functions[c] in (None, "tanh")]
-        columns = [c for c in hidden if table.layer_of(c) in kernels]
+        hidden = table.activation[:-1].tolist()
+        if self._is_within:
+            without = [c for c in hidden if table.layer_of(c) not in kernels]
+            found = [c for c in [*table.within.tolist(), *without] if table.functions[c] in _ENDED]
+            return np.array(sorted(found), np.int64), np.zeros(0, np.int64)
+        columns = [c for c in hidden if table.functions[c] in (None, "tanh") and table.layer_of(c) in kernels]
         positions = [kernels[table.layer_of(column)] for column in columns]
         return np.array(columns, np.int64), table.weight_of[np.array(positions, np.int64)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -195,9 +196,8 @@ def advise_cap(cap: Mapping[str, Any]) -> Hypothesis:
 
 def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:
     """Causes of a function that gives hardly anything but its ends from the first step on."""
-    table = scene.incident.lead.table
-    if table is not None and lead.column in table.within:
-        return _advise_large(table.functions[lead.column] or "", scene)
+    if lead.table is not None and math.isnan(lead.gain):
+        return _advise_large(lead.table.functions[lead.column] or "", scene)
     found = [
         Hypothesis(
             "The weights start too large for the depth",
@@ -269,6 +269,11 @@ def _is_in_attention(layer: str, scene: Scene) -> bool:
     return bool(attention) and table is not None and parts <= set(table.layers)
 
 
+LEVEL_SHARE: Final = 0.9
+GUESS_RATIO: Final = 10 * USUAL_RATIO
+"""Steps of that size are a suspect where what was a guess at first is one again, and nothing but."""
+
+
 def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer that gives the same for every sample."""
     faint = next((member for member in scene.incident.members if isinstance(member, Faint)), None)
@@ -288,10 +293,13 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     is_sequence = table is not None and table.is_recurrent(layer)
     # A loss with targets holds samples apart; where the layer also reads a sequence, its end is the likelier cause.
     is_asked = is_sequence and table is not None and bool(table.entering("target"))
+    # And where something is asked for and the loss is hardly below its start, no term of it has got what it wants.
+    has_targets = table is not None and bool(table.entering("target"))
+    is_guess = has_targets and is_lower and (loss.recent or 0.0) > LEVEL_SHARE * (loss.initial or 0.0)
     found = [
         Hypothesis(
             "The outputs collapse: nothing in the loss holds different samples apart",
-            0.1 if is_asked else 0.7 if is_lower and not is_game else 0.4,
+            0.1 if is_asked else 0.3 if is_guess else 0.7 if is_lower and not is_game else 0.4,
             f"{went}A loss that only draws pairs together is smallest when everything is the same point: two views of "
             "a sample agree, and so does everything else.",
             "Let one side learn only (`tf.stop_gradient` on the other, and a predictor before the first), add pairs "
@@ -332,7 +340,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
                 VARIETY_CODE,
             )
         )
-    if ratio is not None and ratio > HIGH_RATIO:
+    if ratio is not None and ratio > (GUESS_RATIO if is_guess else HIGH_RATIO):
         found.append(advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.5))
     if lead.is_at_ends:
         found.append(_advise_ends(layer))

@@ -264,7 +264,7 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
             f"but {ends}. There a {function} has next to no slope: what comes back to the layers before it is small or "
             "wild, and they hardly learn.",
             square=lead.square,
-            gain=None if is_within else lead.gain,
+            gain=None if math.isnan(lead.gain) else lead.gain,
             layers=[table.layer_of(column) for column in sorted(lead.columns)][:NAMES_LIMIT],
             n_layers=len(lead.columns),
         ),

@@ -43,7 +43,7 @@ def tell_unskilled(lead: Unskilled, scene: Scene) -> Finding:
     layer = table.layer_of(lead.column)
     guesses = _say_guesses(lead)
     n_steps = lead.last_step - lead.first_step + 1
-    word = "worse than" if lead.is_worse else "no better than"
+    word = "worse than" if lead.is_worse else "hardly better than" if lead.is_hardly else "no better than"
     since = f"after {n_steps:,} steps" if lead.is_open else f"until {say_step(lead.closed_step or lead.last_step)}"
     title = f"The predictions {'are' if lead.is_open else 'were'} {word} {guesses} {since}"
     return tell(
@@ -77,11 +77,12 @@ def _summarise(lead: Unskilled, layer: str, guesses: str) -> str:
             f"The mean squared error of what {layer} gives was {number} of late, without the penalties that a loss may "
             f"have beside it; {guesses} has {guess}, the variance of the targets. It is read off the gradient."
         )
+    fresh = " At first, while the samples were new, it did not follow the labels at all." if lead.is_hardly else ""
     wrong = "being sure of a wrong class every time 2" if lead.farthest > 1 else "being sure and wrong every time 1"
     return (
         f"The Brier score of what {layer} predicts was {number} of late: the mean squared distance of the "
         f"probabilities from the labels, read off the gradient. Where {guesses} has {guess}, being sure "
-        f"and right has 0, and {wrong}."
+        f"and right has 0, and {wrong}.{fresh}"
     )
 
 
