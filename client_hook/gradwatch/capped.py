@@ -7,7 +7,7 @@ on the loss.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any, Final
 
 import tensorflow as tf
@@ -33,12 +33,13 @@ def find_capped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
         layer_paths: the Keras paths of the watched models' layers.
 
     Returns:
-        Type (``Minimum``), name, layer, source line and ``limit`` of each.
+        Type (``Minimum``, or ``SelectV2`` for a choice that does the same), name, layer, source line and ``limit``.
     """
     ids = {id(op) for op in forward}
     found: list[dict[str, Any]] = []
     for op in forward:
-        limit = _limit_of(op) if op.type == "Minimum" and not layer_of(op.name, layer_paths) else None
+        find_limit = _FINDING.get(op.type)
+        limit = find_limit(op) if find_limit is not None and not layer_of(op.name, layer_paths) else None
         if limit is not None and is_own(op) and goes_into(op, ids, MEANS, through=PASSING):
             source = source_of(op)
             if source is not None and source not in [one["source"] for one in found]:
@@ -52,6 +53,27 @@ def _limit_of(op: Any) -> float | None:
     known = [value for value in constants if value is not None and value.size == 1]
     others = [one for one, value in zip(op.inputs, constants, strict=True) if value is None and one.shape.rank != 0]
     return float(known[0].ravel()[0]) if len(known) == len(others) == 1 else None
+
+
+def _limit_of_choice(op: Any) -> float | None:
+    """The constant beyond which `tf.where` puts a constant in a tensor's place."""
+    condition, kept, other = op.inputs
+    if condition.op.type not in _BELOW | _ABOVE:
+        return None
+    kept, other = (kept, other) if condition.op.type in _BELOW else (other, kept)
+    compared, limit = condition.op.inputs
+    value = tf.get_static_value(limit)
+    is_cap = value is not None and value.size == 1 and kept is compared and tf.get_static_value(other) is not None
+    return float(value.ravel()[0]) if is_cap and compared.shape.rank != 0 else None
+
+
+_BELOW: Final = frozenset({"Less", "LessEqual"})
+_ABOVE: Final = frozenset({"Greater", "GreaterEqual"})
+_FINDING: Final[dict[str, Callable[[Any], float | None]]] = {
+    "Minimum": _limit_of,
+    "Select": _limit_of_choice,
+    "SelectV2": _limit_of_choice,
+}
 
 
 def goes_into(op: Any, forward: Set[int], ends: Set[str], *, through: Set[str], depth: int = WAY_MAX) -> bool:

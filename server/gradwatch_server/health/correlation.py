@@ -117,6 +117,11 @@ class CorrelationRule:
             if target.n_windows and abs(rest) < UNRELATED and self._is_unrelated(target):
                 self._final += self._open(target, self._first_step, self._last_step)
 
+    @property
+    def follows(self) -> bool:
+        """Whether outputs follow one of the targets closely, of late."""
+        return any(target.last >= RELATED for target in self._targets)
+
     def _look_at_targets(self, block: Block) -> None:
         names = [COLUMN[name] for name in ("min", "max", "mean", "std")]
         for target in (one for one in self._targets if one.column >= 0):
@@ -141,7 +146,8 @@ class CorrelationRule:
             target.opposite_step = self._window_step if target.n_opposite == 0 else target.opposite_step
             target.n_opposite = target.n_opposite + 1 if mean <= OPPOSITE else 0
             target.lost_step = self._window_step if target.n_lost == 0 else target.lost_step
-            is_lost = mean <= target.best - LOST and loss <= target.best_loss
+            # A distance runs against labels of "the same", and does so more and more: that is no loss.
+            is_lost = target.best >= LOST and mean <= target.best - LOST and loss <= target.best_loss
             target.n_lost = target.n_lost + 1 if is_lost else 0
             if mean > target.best:
                 target.best, target.best_loss = mean, loss

@@ -17,6 +17,7 @@ from gradwatch_server.health.episode import (
     Decayed,
     Episode,
     Fade,
+    Faint,
     Flat,
     Mismatch,
     MismatchKind,
@@ -73,6 +74,10 @@ ENTROPY_SHARE: Final = 0.95
 """Of the cross-entropy of guessing: a loss below it knows more."""
 SAME_NORM: Final = 0.7
 """Of its first norm: a gradient that has become no smaller."""
+USUAL_SPREAD: Final = 0.05
+"""A layer's output with this standard deviation has not faded, whatever it was before."""
+NEAR_GUESS: Final = 0.7
+"""Of the cross-entropy of guessing."""
 NATS: Final = 1.0
 """By how much a loss that began below 0 must have fallen, beside its own size, to have learned: a likelihood of e times
 as much for each sample. A similarity, from -1 to 1, never falls so far."""
@@ -95,6 +100,14 @@ def _is_vanishing_credible(episode: Vanishing, testimony: Testimony) -> bool:
     if episode.is_mild:
         return _has_not_fallen(testimony.known.read_loss())
     return _has_work_left(episode, testimony)
+
+
+def _is_faint_credible(episode: Faint, testimony: Testimony) -> bool:
+    # What began far too large and came down to a usual size is well, unless the model has hardly learned since.
+    if episode.is_of_weights or episode.after < USUAL_SPREAD:
+        return True
+    loss = testimony.known.read_loss().recent
+    return loss is not None and loss > NEAR_GUESS * episode.guess
 
 
 def _is_zero_credible(episode: Zero, testimony: Testimony) -> bool:
@@ -254,6 +267,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Alike: _has_work_left,
     Collapsed: _is_collapse_credible,
     Zero: _is_zero_credible,
+    Faint: _is_faint_credible,
     Flat: _is_flat_credible,
     Rate: _is_rate_credible,
     Fade: _is_fade_credible,

@@ -31,6 +31,7 @@ from gradwatch_server.health.episode import (
     Collapsed,
     Episode,
     Fade,
+    Faint,
     Flat,
     Growth,
     Missing,
@@ -383,7 +384,7 @@ class Engine:
                 episode.is_game = is_game
             elif isinstance(episode, (Missing, Zero)):
                 _leave_out_trained(episode, applied)
-            elif isinstance(episode, Rate) and is_of_classes:
+            elif isinstance(episode, (Faint, Rate)) and is_of_classes:
                 episode.guess = math.log(n_classes)
             elif isinstance(episode, Relapse):
                 has_scale = len(applied) == 1 and (applied[0].order.is_of_labels or applied[0].stale.is_long)
@@ -416,7 +417,11 @@ class Engine:
                 episode.softmax = find_lone_softmax(applied[0].operations)
                 if episode.is_early:
                     ratio = testimony.known.read(UPDATE_RATIO, applied[0].number).recent
-                    compare_level(episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio)
+                    # An error of another kind may be as large as a variance by chance.
+                    variance = math.nan if applied[0].correlation.follows else applied[0].targets.variance
+                    compare_level(
+                        episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio, variance=variance
+                    )
 
     def _note_healed(self, questions: Mapping[Episode, Testimony]) -> None:
         """Says of layers that told nothing apart for a short while whether that did any harm."""

@@ -243,6 +243,7 @@ class Faint(Episode):
         after: that at `known_step`.
         weight_factor: the norm of its kernels now over that in the first row, NaN where not read.
         is_of_weights: whether it is the kernels that shrank; the output may hold a bias still.
+        guess: the loss of guessing among the model's classes, NaN where it has none.
     """
 
     columns: dict[int, int] = field(default_factory=dict)
@@ -251,6 +252,7 @@ class Faint(Episode):
     after: float = float("nan")
     weight_factor: float = float("nan")
     is_of_weights: bool = False
+    guess: float = float("nan")
 
 
 @dataclass(eq=False)
@@ -805,7 +807,17 @@ class Decayed(Episode):
 
 @dataclass(eq=False)
 class Misset(Episode):
-    """Settings of an optimizer that undo one another."""
+    """Settings of an optimizer that undo one another, or what it was given to do.
+
+    Attributes:
+        epsilon: one that is far above the gradients, NaN where that is not the trouble.
+        gradient: the root mean square of the kernel's gradient that has the largest.
+        ratio: update norm / weight norm of the median kernel.
+    """
+
+    epsilon: float = float("nan")
+    gradient: float = float("nan")
+    ratio: float = float("nan")
 
 
 class MismatchKind(Enum):
@@ -838,8 +850,8 @@ class Mismatch(Episode):
     high: float = float("nan")
 
 
-CAP: Final = "Minimum"
-"""The type of a slip that bounds a loss from above, sample by sample."""
+CAP: Final = "limit"
+"""What a slip has that bounds a loss from above, sample by sample."""
 MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 """Operations that a mask is made by."""
 

@@ -35,7 +35,7 @@ class MisshapedRule:
         crossings = [one for one in setup.broadcasts if one.get("unasked")]
         self._waiting: list[tuple[Mapping[str, Any], int]] = [
             *((one, 0) for one in crossings[:1]),
-            *((one, DOUBT_STEPS) for one in (*setup.reshapes[:1], *setup.slips) if one.get("type") != CAP),
+            *((one, DOUBT_STEPS) for one in (*setup.reshapes[:1], *setup.slips) if CAP not in one),
         ]
         """Slips that are not told yet, and after how many steps they are."""
         self._n_rows = 0

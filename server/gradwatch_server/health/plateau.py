@@ -231,7 +231,9 @@ def count_classes(tables: Sequence[TensorTable]) -> int:
     return 2 if width == 1 else width
 
 
-def compare_level(episode: Plateau, n_samples: int, n_classes: int, targets: TargetSpread, ratio: float | None) -> None:
+def compare_level(
+    episode: Plateau, n_samples: int, n_classes: int, targets: TargetSpread, ratio: float | None, *, variance: float
+) -> None:
     """Says what the level of an early episode is that of, if of anything.
 
     Args:
@@ -240,8 +242,8 @@ def compare_level(episode: Plateau, n_samples: int, n_classes: int, targets: Tar
         n_classes: that the model tells apart; 0 where that is not known.
         targets: the stream's.
         ratio: of updates to weights; None where that is not known.
+        variance: of the targets, NaN where outputs follow these.
     """
-    variance = targets.variance
     is_moving = ratio is not None and ratio >= MOVING_RATIO
     episode.is_of_mean = is_moving and abs(episode.mean - variance) <= VARIANCE_TOLERANCE * variance
     square = targets.mean_square

@@ -64,6 +64,7 @@ class Start:
         kernel_norm: the norm of all kernels when they were first read and finite; NaN while they were not.
         shrunk: the least variance of any layer's output over that of the first layer's, or over 1 where that is less:
             what was far out of scale may well shrink; NaN while not looked at.
+        grown: the largest variance of any layer's output over that of the first layer's, or over 1 where that is less.
         mute: the layer behind which nothing was left of the sample, in the first rows; None for none.
         levelled: the first layer that gave rounding errors alone, where the one before it did not, and that one; None
             for none.
@@ -79,6 +80,7 @@ class Start:
     n_samples: int = 0
     kernel_norm: float = float("nan")
     shrunk: float = float("nan")
+    grown: float = float("nan")
     mute: Mute | None = None
     levelled: tuple[str, str] | None = None
     has_lone_norm: bool = False
@@ -113,6 +115,7 @@ class Start:
         )
         is_seen = (variance > 0) & np.isfinite(variance)
         self.shrunk = float(variance[is_seen].min() / min(variance[is_seen][0], 1.0))
+        self.grown = float(variance[is_seen].max() / max(variance[is_seen][0], 1.0))
         place = int(np.argmax(distance))
         self.ratio = float(variance[place + 1] / variance[place])
         self.layer, self.previous = table.names[columns[place + 1]], table.names[columns[place]]

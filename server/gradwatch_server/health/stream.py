@@ -137,7 +137,7 @@ class Stream:
         of_setup = (
             UntaughtRule(number, table, setup),
             MisshapedRule(number, setup),
-            MissetRule(number, setup),
+            MissetRule(number, table, setup),
             UnheardRule(number, table, setup),
         )
         known = (self.skill, self.correlation, self.shared_target, *of_setup)

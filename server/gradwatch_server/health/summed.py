@@ -187,7 +187,8 @@ def _slows_down(norms: Float) -> bool:
     quarter = WINDOW_ROWS // 4
     parts = norms[:FIRST_ROWS], norms[3 * quarter // 2 : 5 * quarter // 2], norms[-quarter:]
     first, middle, last = (max(float(np.median(part)), 1e-300) for part in parts)
-    return LATE_GROWTH <= (last / middle) ** 2 <= middle / first
+    growth = last / middle
+    return LATE_GROWTH <= growth * growth <= middle / first  # a power of floats, unlike a product, may not overflow
 
 
 def _median_ratios(means: Float) -> tuple[float, float]:

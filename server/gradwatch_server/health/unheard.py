@@ -41,7 +41,7 @@ class UnheardRule:
 
     def __init__(self, stream: int, table: TensorTable, setup: Setup) -> None:
         self._stream, self._table = stream, table
-        self._cap = next((slip for slip in setup.slips if slip.get("type") == CAP), None)
+        self._cap = next((slip for slip in setup.slips if CAP in slip), None)
         self._output, self._signal = table.linear_output if self._is_of_classes(table) else (-1, -1)
         if self._cap is not None and len(table.activation) and len(table.backprop):
             self._output, self._signal = int(table.activation[-1]), int(table.backprop[-1])

@@ -24,6 +24,7 @@ __all__ = [
     "advise_climb",
     "advise_first_rate",
     "advise_growth",
+    "advise_large_start",
     "advise_missing_clip",
     "advise_range",
     "advise_rate",
@@ -66,6 +67,10 @@ log = tf.math.log(tf.maximum(x, 1e-3))
 norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-6)
 ratio = a / (tf.abs(b) + 1e-3)"""
 
+SCHEDULE_CODE: Final = """\
+n_steps = n_epochs * steps_per_epoch
+schedule = tf.keras.optimizers.schedules.PolynomialDecay(1e-3, decay_steps=n_steps, end_learning_rate=0.0)
+rate = max(rate_at(step), 0.0)                          # of your own: never below 0"""
 INITIAL_CODE: Final = """\
 # Variance-keeping starts: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
 tf.keras.layers.Dense(256, activation="relu", kernel_initializer="he_normal")
@@ -93,8 +98,18 @@ sigma = tf.nn.softplus(raw) + 1e-3"""
 
 
 def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
-    """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one."""
-    ratio = scene.update_ratio
+    """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one; or below 0."""
+    ratio, rate = scene.update_ratio, scene.learning_rate
+    if rate is not None and rate < 0:
+        return Hypothesis(
+            "The learning rate is below 0",
+            0.97,
+            f"It is {say_number(rate)}: each step goes up the gradient, where the loss grows, and the faster the "
+            "further it gets. A schedule that falls by the same amount in each step goes on through 0 where it has "
+            "no end.",
+            "Let the schedule know how many steps there are, and end it at 0 or above.",
+            SCHEDULE_CODE,
+        )
     if ratio is None:
         why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
     else:
@@ -356,6 +371,33 @@ def advise_small_start(scene: Scene) -> list[Hypothesis]:
             INITIAL_CODE,
         )
     ]
+
+
+def advise_large_start(scene: Scene) -> list[Hypothesis]:
+    """Numbers that grow from layer to layer, where the outputs of the first row show it."""
+    grown = scene.start.grown
+    if not grown > GROWN_VARIANCE:
+        return []
+    return [
+        Hypothesis(
+            "The numbers grow from layer to layer: nothing normalises them",
+            0.86,
+            f"In the first rows the standard deviation of the outputs grew to {say_number(grown**0.5)} times that of "
+            "the first layer on the way through the layers. The first steps are spent on making the last ones small "
+            "again, or throw the weights away.",
+            "Normalise between the layers (BatchNormalization, LayerNormalization), or start each residual branch "
+            "near 0.",
+            NORMAL_CODE,
+        )
+    ]
+
+
+NORMAL_CODE: Final = """\
+x = tf.keras.layers.BatchNormalization()(x)             # before each activation, or after each block
+# or a branch that begins with nothing: its last layer, or its scale, starts at 0
+tf.keras.layers.Conv1D(width, 3, padding="same", kernel_initializer="zeros")"""
+GROWN_VARIANCE: Final = 1e3
+"""Of the last layers' outputs over the first's: with a start that keeps the variance it is about 1."""
 
 
 def say_variance(start: Start) -> str:

@@ -28,6 +28,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     FAR_INPUT,
     INITIAL_CODE,
     SIGN_CODE,
+    advise_large_start,
     advise_missing_clip,
     advise_range,
     advise_rate,
@@ -148,7 +149,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer's output that shrank to next to nothing."""
     is_shrunk, ratio = lead.weight_factor < SHRUNK, scene.update_ratio
     is_thrown, is_far = ratio is not None and ratio > HIGH_RATIO, scene.start.largest_input > FAR_INPUT
-    small = advise_small_inputs(scene.start.largest_input)
+    small = [*advise_small_inputs(scene.start.largest_input), *advise_large_start(scene)]
     found = [
         Hypothesis(
             "Regularisation or weight decay outweighs the loss",
@@ -347,7 +348,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
     found += advise_scale(scene, 0.75 if scene.start.largest_input > FAR_INPUT else 0.35, effect)
     found += advise_small_inputs(scene.start.largest_input)
-    found += advise_small_start(scene)
+    found += [*advise_small_start(scene), *advise_large_start(scene)]
     if is_sequence:
         found.append(
             Hypothesis(

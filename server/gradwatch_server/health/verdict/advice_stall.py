@@ -18,6 +18,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     LARGE_INPUT,
     SCALE_CODE,
     TARGET_CODE,
+    advise_large_start,
     advise_rate,
     advise_small_inputs,
     advise_small_start,
@@ -116,7 +117,7 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     if lead.is_dead and function in {"softmax", ""}:
         found.append(_logits(is_last=function == ""))
     found.append(_start(lead))
-    found += advise_small_start(scene)
+    found += [*advise_small_start(scene), *advise_large_start(scene)]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 

@@ -3,20 +3,64 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from gradwatch_server.health.episode import Misset
-from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.verdict.advice_settings import advise_betas
 from gradwatch_server.health.verdict.scene import Scene, tell
+from gradwatch_server.health.verdict.spelling import say_number
 
 __all__ = ["tell_misset"]
+
+
+EPSILON_CODE: Final = """\
+optimizer = tf.keras.optimizers.Adam(1e-3)              # its own epsilon is 1e-7
+# gradients of 1e-6 and less come of a loss in odd units: targets of about 1 give gradients of a usual size
+targets = (targets - targets.mean()) / targets.std()"""
+
+
+def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
+    """An epsilon beside which the gradients are nothing."""
+    epsilon, gradient, ratio = map(say_number, (lead.epsilon, lead.gradient, lead.ratio))
+    times = say_number(lead.epsilon / lead.gradient)
+    why = (
+        f"{name} divides each gradient by its own usual size plus epsilon, so that its steps are about as large as the "
+        f"learning rate says. Here epsilon, {epsilon}, is {times} times the largest gradient: it is all that is "
+        "divided by, and the steps are as much smaller than meant."
+    )
+    return tell(
+        lead,
+        scene,
+        title=f"The epsilon of {name}, {epsilon}, is {times} times the gradients: its steps are next to nothing",
+        evidence=scene.evidence(
+            f"No kernel's gradient has been larger than {gradient} (root mean square). The median update was {ratio} "
+            f"of its weights, where about {USUAL_RATIO:g} is usual.",
+            epsilon=lead.epsilon,
+            gradient=lead.gradient,
+            ratio=lead.ratio,
+        ),
+        hypotheses=[
+            Hypothesis(
+                f"The epsilon of {name} is far above the gradients",
+                0.95,
+                why,
+                f"Leave `epsilon` out ({name}'s own is 1e-7), or scale targets and loss so that gradients are larger.",
+                EPSILON_CODE,
+            )
+        ],
+        subject="settings",
+    )
 
 
 def tell_misset(lead: Misset, scene: Scene) -> Finding:
     """The finding of settings that are known from the first step on."""
     first, second = find_swapped_betas(scene.setup) or (math.nan, math.nan)
     name = scene.setup.optimizer_class or "the optimizer"
+    if not math.isnan(lead.epsilon):
+        return _tell_epsilon(lead, scene, name)
     return tell(
         lead,
         scene,
