@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.nineteenth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
+from tests.health.catalogue.twentieth import BROKEN
 
 LONG = {
     "accelerometer activity",
