@@ -162,3 +162,35 @@ def test_a_kernel_that_shrank_to_nothing_is_why() -> None:
     sick.scale("weight", np.where(np.arange(N) < 20, 1.0, 1e-3), [2])
     (found,) = sick.feed().findings()
     assert found.hypotheses[0].cause.startswith("Regularisation or weight decay")
+
+
+@pytest.mark.parametrize(("end", "is_told"), [(-4.0, False), (-1.5, True)])
+def test_the_log_of_a_density_that_fell_far_below_0(end: float, is_told: bool) -> None:
+    """A spread that is given beside a mean is nearly all of the output, and the same for every sample."""
+    sick = run(inputs=[("input", 8), ("target", 1)]).draw_together([1, 2], TOGETHER)
+    kinds = [found.kind for found in sick.set_loss(np.where(np.arange(N) < 25, -1.0, end)).feed().findings()]
+    assert kinds == (["dead_units"] if is_told else [])
+
+
+@pytest.mark.parametrize(("factor", "is_large"), [(100.0, True), (3.0, False)])
+def test_numbers_that_grow_through_the_layers_come_first(factor: float, is_large: bool) -> None:
+    sick = run().draw_together([1, 2], TOGETHER)
+    sick.statistics[0, sick.columns("activation", [0]), COLUMN["std"]] = 1.0
+    sick.statistics[0, sick.columns("activation", [2]), COLUMN["std"]] = factor
+    causes = [hypothesis.cause for hypothesis in sick.feed().findings()[0].hypotheses]
+    assert (causes[0] == "The numbers grow from layer to layer: nothing normalises them") == is_large
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_told"),
+    [
+        pytest.param(500.0, 0.4, False, id="from far too large to a usual size"),
+        pytest.param(1.0, 1e-3, True, id="to nothing"),
+    ],
+)
+def test_outputs_that_shrank(before: float, after: float, is_told: bool) -> None:
+    sick = run()
+    column = sick.columns("activation", [1])[0]
+    sick.statistics[:, column, COLUMN["std"]] = np.where(np.arange(N) < 8, before, after)
+    told = [found for found in sick.feed().findings() if " has shrunk to " in found.title]
+    assert len(told) == is_told

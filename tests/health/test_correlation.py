@@ -109,7 +109,20 @@ def late(step: int) -> np.ndarray:
     return np.where(np.arange(N) < step, 0.0, 0.6)
 
 
+def test_units_that_died_explain_no_single_head():
+    """They are told of beside it, and do not take its place."""
+    run = record({"target/a": np.zeros(N), "target/b": LEARNED}, falls_to=1.5)
+    column = run.columns("activation", [0])[0]
+    n_elements = run.statistics[:, column, COLUMN["n_elements"]]
+    run.statistics[:, column, COLUMN["n_saturated"]] = np.where(np.arange(N) < 20, 0.0, 0.7) * n_elements
+    run.statistics[:, column, COLUMN["n_zero"]] = run.statistics[:, column, COLUMN["n_saturated"]]
+    titles = [one.title for one in found(run)]
+    assert any(title.startswith("70% of the units of dense_0 are dead") for title in titles)
+    assert any(title.startswith("The outputs do not follow the target a") for title in titles)
+
+
 WELL = {
+    "a distance that runs against 'the same' more and more": record({"target": np.linspace(-0.5, -0.9, N)}, units=1),
     "learned": record({"target": LEARNED}),
     "a little is learned, of what is mostly noise": record({"target": 0.15}),
     "begins late": record({"target": late(1_900)}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tests.health.streams import Run, dense
@@ -31,3 +32,38 @@ def test_a_loss_that_stands_because_of_it_is_folded() -> None:
     run.set_loss(2.3)
     (found,) = run.feed().findings()
     assert "look swapped" in found.title
+
+
+FAR = {"class": "Adam", "epsilon": 0.1}
+
+
+def small(*, settings: dict[str, object] = FAR, gradient: float = 0.1, update: float = 0.01) -> Run:
+    """Kernels of 64 by 64 numbers whose gradients have a root mean square of 0.0047, times ``gradient``."""
+    return Run(dense(2), settings=settings).scale("gradient", gradient).scale("update", update)
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("every", [1, 8])
+def test_an_epsilon_far_above_the_gradients(batch: int, every: int) -> None:
+    run = small()
+    (found,) = run.thin(every).feed(batch=batch).findings()
+    assert (found.kind, found.severity) == ("loss_plateau", "warning")
+    assert found.title.startswith("The epsilon of Adam, 0.1, is ")
+    kernels = run.statistics[:, run.columns("gradient", [0, 2]), 0].astype(np.float64) / 64
+    assert found.evidence["gradient"] <= kernels.max() * (1 + 1e-6)
+    assert found.evidence["ratio"] < 1e-4
+    assert found.hypotheses[0].cause == "The epsilon of Adam is far above the gradients"
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        pytest.param(small(update=1.0), id="a rate that makes up for it"),
+        pytest.param(small(settings={"class": "Adam", "epsilon": 1e-7}, gradient=1e-9), id="the usual one"),
+        pytest.param(small(settings={"class": "SGD", "epsilon": 0.1}), id="an optimizer that has none"),
+        pytest.param(small(gradient=1.0), id="gradients that are not far below"),
+        pytest.param(small().scale("gradient", 100.0, start=30), id="gradients that grow soon"),
+    ],
+)
+def test_an_epsilon_that_does_no_harm(healthy: Run) -> None:
+    assert not [one for one in healthy.feed().findings() if "epsilon" in one.title]

@@ -804,3 +804,10 @@ def test_some_in_the_middle_are_left_out_by_a_router() -> None:
     sick = run(layers=RELUS).scale("gradient", 0.0, [2, 3], start=20).scale("backprop", 0.0, [1], start=20)
     (found,) = sick.feed().findings()
     assert causes(found)[0] == "Nothing reads what dense_1 gives"
+
+
+@pytest.mark.parametrize(("correlation", "is_told"), [(0.0, True), (0.9, False)])
+def test_an_error_that_is_as_large_as_a_variance_by_chance(correlation: float, is_told: bool) -> None:
+    """What follows the targets does not give their mean: the loss is an error of another kind."""
+    findings = mean_guesser(std=3.0).correlate("target", correlation).feed().findings()
+    assert any("variance of the targets" in one.title for one in findings) == is_told

@@ -9,7 +9,7 @@ import pytest
 
 from gradwatch_server.health import Engine, Finding
 from tests.health.recorder import measure
-from tests.health.streams import Run, dense
+from tests.health.streams import COLUMN, Run, dense
 
 BATCH = 32
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -248,3 +248,36 @@ def test_a_penalty_that_is_most_of_the_loss() -> None:
     assert found.hypotheses[0].cause == "Regularisation outweighs the error"
     assert found.hypotheses[0].why.startswith("Of the loss, 29.7 at first and 2")
     assert "the error of the predictions is about 1.61." in found.hypotheses[0].why
+
+
+@pytest.mark.parametrize(
+    ("correlation", "skill", "is_told"),
+    [
+        pytest.param(np.where(np.arange(600) < 150, 0.0, 0.2), 0.12, True, id="nothing of new samples, a little later"),
+        pytest.param(0.15, 0.12, False, id="a little from the start on: more cannot be learned"),
+        pytest.param(np.where(np.arange(600) < 150, 0.0, 0.4), 0.8, False, id="enough later"),
+        pytest.param(np.nan, 0.12, False, id="not known"),
+    ],
+)
+def test_what_is_hardly_better_than_guessing(correlation: object, skill: float, is_told: bool) -> None:
+    """At the end; what fresh samples did not teach is learned by heart."""
+
+    def make(step: int) -> Batch:
+        return of_classes(5, 0.05, 0.0 if step < 150 else skill)(step)
+
+    run = record(make, n_steps=600).set_loss(np.linspace(1.9, 1.7, 600)).correlate("target", correlation)
+    findings = finished(run.feed())
+    told = [one for one in findings if "hardly better than guessing among 5 classes" in one.title]
+    assert len(told) == is_told
+    for one in told:
+        assert one.hypotheses[0].cause.startswith("The labels do not belong to the inputs")
+        assert 0.93 * 0.8 <= one.evidence["distance"] < 0.97 * 0.8
+
+
+@pytest.mark.parametrize(("loss", "is_told"), [(1.5, True), (0.5, False)])
+def test_outputs_that_came_down_to_a_usual_size_are_told_of_where_little_is_learned(loss: float, is_told: bool) -> None:
+    run = record(of_classes(5, 0.05, 0.9), n_steps=300).set_loss(loss)
+    column = run.columns("activation", [0])[0]
+    run.statistics[:, column, COLUMN["std"]] = np.where(np.arange(300) < 8, 500.0, 0.4)
+    told = [found for found in run.feed().findings() if " has shrunk to " in found.title]
+    assert len(told) == is_told

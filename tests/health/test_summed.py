@@ -125,3 +125,9 @@ def test_a_gradient_that_no_batch_can_give() -> None:
 )
 def test_what_a_batch_can_give(healthy: Run) -> None:
     assert not told(healthy.feed())
+
+
+def test_gradients_that_were_0_and_are_not_any_more() -> None:
+    """Their growth is beyond any float."""
+    norms = np.where(ROWS < 250, 0.0, 1.0)
+    assert not told(run(batches(0.0) * norms[:, None], norms).feed())

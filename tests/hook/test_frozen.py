@@ -258,3 +258,33 @@ def test_a_copy_of_what_is_trained_is_not_sent(watch, read):
 
     step(tf.constant(X[:64, :, 0]))
     assert frozen(read(watched)) == {}
+
+
+def test_what_a_second_optimizer_of_the_same_variables_is_not_given_is_told_of(watch, read):
+    """A second stage: layers are thawed after their weights were to be listed, so that it trains the head alone."""
+    base = keras.Sequential([keras.Input((6,)), keras.layers.Dense(16), keras.layers.Dense(8)], name="base")
+    head = keras.layers.Dense(1, name="head")
+    model = keras.Sequential([keras.Input((6,)), base, head])
+    watched = watch(model)
+
+    def stage(weights, n_steps):
+        optimizer = keras.optimizers.SGD(1e-5)
+
+        @tf.function
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(model(x) - y))
+            optimizer.apply(tape.gradient(loss, weights), weights)
+
+        for _ in range(n_steps):
+            step(tf.constant(X[:64, :, 0]), tf.constant(Y[:64, None], tf.float32))
+
+    base.trainable = False
+    weights = model.trainable_weights
+    stage(weights, 5)
+    base.trainable = True
+    stage(weights, 130)
+    recording = read(watched)
+    first, second = recording.tables.values()
+    assert [sum("frozen" in one for one in table["tensors"]) for table in (first, second)] == [2, 2]
+    assert any(one.title.startswith("No optimizer is given base/") for one in diagnose(recording).findings())

@@ -6,6 +6,7 @@ import io
 import itertools
 import os
 import runpy
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -125,6 +126,7 @@ def script(path: Path, output: TextIO | None = None) -> Training:
         with (
             mock.patch.object(gradwatch, "watch", watch),
             mock.patch.dict(os.environ, {"SEED": str(seed)}),
+            mock.patch.object(sys, "argv", [str(path)]),
             redirect_stdout(output or io.StringIO()),
         ):
             runpy.run_path(str(path), run_name="__main__")
