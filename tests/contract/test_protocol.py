@@ -65,7 +65,28 @@ STATISTICS = np.arange(48, dtype=np.float32).reshape(2, 2, 12)
 STATISTICS[1, 0, :5] = np.nan
 STEPS, TIMES = np.array([0, 1]), np.array([1.79e9, 1.79e9 + 0.025])
 
+WITHIN = {
+    "kind": "activation",
+    "tensor": "mlp/gate/sigmoid",
+    "layer": "mlp/gate",
+    "variable": "",
+    "shape": [None, 3],
+    "dtype": "float32",
+    "n_elements": 0,
+    "activation": "sigmoid",
+    "within": True,
+    "source": {"file": "train.py", "line": 9, "code": "gate = tf.sigmoid(x / temperature)"},
+}
+
 MESSAGES: dict[str, dict[str, Any]] = {
+    "tensors_within": {
+        "type": "tensors",
+        "seq": 0,
+        "stream": 1,
+        "optimizer": "sgd",
+        "tensors": [TENSORS[0], WITHIN],
+        "scalars": ["loss"],
+    },
     "hello": {
         "type": "hello",
         "protocol": PROTOCOL_VERSION,
