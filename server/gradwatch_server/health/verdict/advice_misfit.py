@@ -300,7 +300,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     found = [
         Hypothesis(
             "The outputs collapse: nothing in the loss holds different samples apart",
-            0.1 if is_asked else 0.3 if is_guess else 0.7 if is_lower and not is_game else 0.4,
+            0.1 if is_asked else 0.25 if is_guess else 0.7 if is_lower and not is_game else 0.4,
             f"{went}A loss that only draws pairs together is smallest when everything is the same point: two views of "
             "a sample agree, and so does everything else.",
             "Let one side learn only (`tf.stop_gradient` on the other, and a predictor before the first), add pairs "
@@ -309,7 +309,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         ),
         Hypothesis(
             "A penalty outweighs what tells samples apart",
-            0.1 if is_asked else (0.3 if (loss.initial or 0.0) > 0 else 0.1) if is_lower else 0.45,
+            0.1 if is_asked else (0.35 if (loss.initial or 0.0) > 0 else 0.1) if is_lower else 0.45,
             f"A penalty takes what {layer} makes of the input, and leaves what it gives for any input (its biases). In "
             "a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told nothing of "
             "the input, and gives the mean of all samples.",
