@@ -126,8 +126,7 @@ class LayerProbe:
             if _graph_of(one.output) is graph:
                 name = self._taps.name("activation", f"{one.layer}/{one.name}", CALLS_MAX)
                 if name is not None:
-                    shape = tuple(one.output.shape.as_list()) if one.output.shape.rank is not None else ()
-                    given = name, one.layer, shape, one.output.dtype.name, one.name
+                    given = name, one.layer, _shape_of(one.output), one.output.dtype.name, one.name
                     self._add(Tap("activation", *given, is_within=True, source=one.source), one.output)
 
     def forget(self) -> None:
@@ -152,8 +151,7 @@ class LayerProbe:
         if name is None:
             self._left_out = weakref.ref(tensor)
             return
-        shape = tuple(tensor.shape.as_list()) if tensor.shape.rank is not None else ()
-        tap = Tap("activation", name, path, shape, tensor.dtype.name, _activation_of(layer, tensor))
+        tap = Tap("activation", name, path, _shape_of(tensor), tensor.dtype.name, _activation_of(layer, tensor))
         self._add(tap, tensor)
         if len(self._outputs) < OUTPUTS_MAX:
             self._outputs.append((replace(tap, kind="backprop"), weakref.ref(tensor)))
@@ -187,6 +185,10 @@ def _graph() -> Any:
 
 def _graph_of(tensor: Tensor) -> Any:
     return tensor.graph if tf.is_symbolic_tensor(tensor) else _EAGERLY
+
+
+def _shape_of(tensor: Tensor) -> tuple[int | None, ...]:
+    return tuple(tensor.shape.as_list()) if tensor.shape.rank is not None else ()
 
 
 def _activation_of(layer: Any, output: Tensor) -> str | None:

@@ -21,6 +21,7 @@ from gradwatch_server.health.episode import (
     Flat,
     Mismatch,
     MismatchKind,
+    Misset,
     Misshaped,
     Missing,
     Overclipped,
@@ -198,8 +199,17 @@ def _is_collapse_credible(episode: Collapsed, testimony: Testimony) -> bool:
 
 def _is_overclipped_credible(_: Overclipped, testimony: Testimony) -> bool:
     # Adam and its like make the same steps of a gradient of any size.
+    return _has_not_fallen(testimony.known.read_loss()) and _are_updates_small(testimony)
+
+
+def _is_misset_credible(episode: Misset, testimony: Testimony) -> bool:
+    # A rate may make up for a large epsilon; nothing makes up for swapped betas.
+    return math.isnan(episode.epsilon) or _are_updates_small(testimony)
+
+
+def _are_updates_small(testimony: Testimony) -> bool:
     ratio = testimony.known.read(UPDATE_RATIO).recent
-    return _has_not_fallen(testimony.known.read_loss()) and ratio is not None and ratio < SMALL_RATIO
+    return ratio is not None and ratio < SMALL_RATIO
 
 
 def _is_unreachable_credible(episode: Unreachable, testimony: Testimony) -> bool:
@@ -274,6 +284,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Missing: _is_missing_credible,
     Plateau: _is_plateau_credible,
     Overclipped: _is_overclipped_credible,
+    Misset: _is_misset_credible,
     Unreachable: _is_unreachable_credible,
     Unskilled: _is_unskilled_credible,
     Squashed: _has_work_left,

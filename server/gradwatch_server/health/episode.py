@@ -812,12 +812,10 @@ class Misset(Episode):
     Attributes:
         epsilon: one that is far above the gradients, NaN where that is not the trouble.
         gradient: the root mean square of the kernel's gradient that has the largest.
-        ratio: update norm / weight norm of the median kernel.
     """
 
     epsilon: float = float("nan")
     gradient: float = float("nan")
-    ratio: float = float("nan")
 
 
 class MismatchKind(Enum):

@@ -53,6 +53,7 @@ class SquashedRule:
 
     def __init__(self, stream: int, table: TensorTable, *, is_within: bool) -> None:
         self._stream, self._table, self._is_within = stream, table, is_within
+        self._n_min = 1 if is_within else LAYERS_MIN
         self._columns, self._weights = self._choose()
         shapes = (table.shapes[int(column)] for column in self._weights)
         self._n_inputs = np.array([math.prod(shape[:-1]) for shape in shapes], np.float64)
@@ -78,8 +79,7 @@ class SquashedRule:
 
     def feed(self, block: Block) -> None:
         """Takes rows; one in which no layer was looked at changes nothing."""
-        n_min = 1 if self._is_within else LAYERS_MIN
-        if len(self._columns) < n_min or (self._n_rows > 0 and not self._streaks.is_any):
+        if len(self._columns) < self._n_min or (self._n_rows > 0 and not self._streaks.is_any):
             return
         low, square = self._measure(block)
         gain = self._measure_gain(block)
@@ -90,7 +90,7 @@ class SquashedRule:
             is_in &= self._is_within | (self._gain >= GAIN_LIMIT)
             is_in &= (self._streaks.n_rows > 0) | (self._n_rows == 1)  # later it is what training made of it
             self._square = np.where(np.isfinite(square[row]), square[row], self._square)
-            self._step(int(block.steps[row]), is_in, np.isfinite(low[row]) & ~is_in, n_min)
+            self._step(int(block.steps[row]), is_in, np.isfinite(low[row]) & ~is_in)
 
     def _measure(self, block: Block) -> tuple[Float, Float]:
         """The least element of each output in each row, and how near the output is to its ends alone: 1 for that."""
@@ -113,9 +113,9 @@ class SquashedRule:
         weight, size = block.statistics[:, self._weights][:, :, names].astype(np.float64).transpose(2, 0, 1)
         return np.asarray(weight / np.sqrt(np.maximum(size, 1.0)) * np.sqrt(self._n_inputs))
 
-    def _step(self, step: int, is_in: npt.NDArray[np.bool_], is_out: npt.NDArray[np.bool_], n_min: int) -> None:
+    def _step(self, step: int, is_in: npt.NDArray[np.bool_], is_out: npt.NDArray[np.bool_]) -> None:
         is_sure = self._streaks.add(step, is_in=is_in, is_out=is_out)
-        if self._streaks.follow(step) or is_sure.sum() < n_min:
+        if self._streaks.follow(step) or is_sure.sum() < self._n_min:
             return
         places = np.flatnonzero(is_sure)
         first = int(places[0])

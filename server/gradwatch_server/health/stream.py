@@ -19,6 +19,7 @@ from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.decayed import DecayedRule
 from gradwatch_server.health.dropped import DroppedRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
+from gradwatch_server.health.epsilon import EpsilonRule
 from gradwatch_server.health.exploding import ExplodingRule
 from gradwatch_server.health.fade import FadeRule
 from gradwatch_server.health.faint import FaintRule
@@ -137,7 +138,8 @@ class Stream:
         of_setup = (
             UntaughtRule(number, table, setup),
             MisshapedRule(number, setup),
-            MissetRule(number, table, setup),
+            MissetRule(number, setup),
+            EpsilonRule(number, table, setup),
             UnheardRule(number, table, setup),
         )
         known = (self.skill, self.correlation, self.shared_target, *of_setup)

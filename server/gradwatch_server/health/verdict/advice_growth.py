@@ -38,6 +38,8 @@ __all__ = [
 
 EARLY_STEPS: Final = 20
 """What grows before this step may have been in the start."""
+GROWN_VARIANCE: Final = 1e3
+"""Of the last layers' outputs over the first's: with a start that keeps the variance it is about 1."""
 SHRUNK_VARIANCE: Final = 1e-8
 """Of the first layer's output: a factor of ten thousand lost on the way, where float32 keeps seven digits of a sum."""
 VARIANCE_RATIO: Final = 10.0
@@ -71,11 +73,17 @@ SCHEDULE_CODE: Final = """\
 n_steps = n_epochs * steps_per_epoch
 schedule = tf.keras.optimizers.schedules.PolynomialDecay(1e-3, decay_steps=n_steps, end_learning_rate=0.0)
 rate = max(rate_at(step), 0.0)                          # of your own: never below 0"""
+
 INITIAL_CODE: Final = """\
 # Variance-keeping starts: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
 tf.keras.layers.Dense(256, activation="relu", kernel_initializer="he_normal")
 tf.keras.layers.Dense(256, activation="tanh", kernel_initializer="glorot_uniform")
 tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")"""
+
+NORMAL_CODE: Final = """\
+x = tf.keras.layers.BatchNormalization()(x)             # before each activation, or after each block
+# or a branch that begins with nothing: its last layer, or its scale, starts at 0
+tf.keras.layers.Conv1D(width, 3, padding="same", kernel_initializer="zeros")"""
 
 SIGN_CODE: Final = """\
 loss = -tf.reduce_mean(log_likelihood)                           # minimised: a likelihood or a reward needs the minus
@@ -390,14 +398,6 @@ def advise_large_start(scene: Scene) -> list[Hypothesis]:
             NORMAL_CODE,
         )
     ]
-
-
-NORMAL_CODE: Final = """\
-x = tf.keras.layers.BatchNormalization()(x)             # before each activation, or after each block
-# or a branch that begins with nothing: its last layer, or its scale, starts at 0
-tf.keras.layers.Conv1D(width, 3, padding="same", kernel_initializer="zeros")"""
-GROWN_VARIANCE: Final = 1e3
-"""Of the last layers' outputs over the first's: with a start that keeps the variance it is about 1."""
 
 
 def say_variance(start: Start) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from gradwatch_server.health.book import UPDATE_RATIO
 from gradwatch_server.health.episode import Misset
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
@@ -24,7 +25,8 @@ targets = (targets - targets.mean()) / targets.std()"""
 
 def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
     """An epsilon beside which the gradients are nothing."""
-    epsilon, gradient, ratio = map(say_number, (lead.epsilon, lead.gradient, lead.ratio))
+    ratio = scene.testimony.known.read(UPDATE_RATIO).recent
+    epsilon, gradient, moved = map(say_number, (lead.epsilon, lead.gradient, ratio or 0.0))
     times = say_number(lead.epsilon / lead.gradient)
     why = (
         f"{name} divides each gradient by its own usual size plus epsilon, so that its steps are about as large as the "
@@ -36,11 +38,11 @@ def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
         scene,
         title=f"The epsilon of {name}, {epsilon}, is {times} times the gradients: its steps are next to nothing",
         evidence=scene.evidence(
-            f"No kernel's gradient has been larger than {gradient} (root mean square). The median update was {ratio} "
+            f"No kernel's gradient has been larger than {gradient} (root mean square). The median update was {moved} "
             f"of its weights, where about {USUAL_RATIO:g} is usual.",
             epsilon=lead.epsilon,
             gradient=lead.gradient,
-            ratio=lead.ratio,
+            ratio=ratio,
         ),
         hypotheses=[
             Hypothesis(
