@@ -69,7 +69,7 @@ def test_one_of_several_targets():
     )
     assert one.tensor == "target/open"
     assert one.evidence["correlation_of_other"] == pytest.approx(0.8, abs=0.02)
-    assert '"open": 1.0, "seconds": open_loss / seconds_loss' in one.hypotheses[0].code
+    assert '"open": 1.0, "seconds": ratio' in one.hypotheses[0].code
 
 
 def test_beside_a_target_that_is_learned_it_is_told_sooner():

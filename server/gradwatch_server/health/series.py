@@ -36,6 +36,8 @@ class Reading:
         highest: the highest of the last `RECENT_VALUES` finite values before that step, or None.
         recent: the median of the last `RECENT_VALUES` finite values up to that step, or None.
         initial: the median of the series' first `RECENT_VALUES` finite values up to that step, or None.
+        negative_since: the step of the first of the values below 0 that lead up to that step, or None if the newest is
+            not below 0.
     """
 
     value: float | None = None
@@ -44,6 +46,7 @@ class Reading:
     highest: float | None = None
     recent: float | None = None
     initial: float | None = None
+    negative_since: int | None = None
 
     @property
     def newest(self) -> float | None:
@@ -120,7 +123,14 @@ class Series:
             highest=max(self._last_finite_values(start), default=None),
             recent=_median(self._last_finite_values(end)),
             initial=_median([v for s, v in zip(self._first_steps, self._first_values, strict=True) if s <= step]),
+            negative_since=self._find_negative(end),
         )
+
+    def _find_negative(self, end: int) -> int | None:
+        if not end or not self._values[end - 1] < 0:
+            return None
+        others = np.flatnonzero(~(self._values[:end] < 0))
+        return int(self._steps[others[-1] + 1 if len(others) else 0])
 
     def _append(self, steps: Int64, values: Float64) -> None:
         if self._n + len(steps) > 2 * CAPACITY:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.episode import Growth, Rate
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_number
+from gradwatch_server.health.verdict.spelling import say_number, say_step
 
 __all__ = [
     "BOTTOM_CODE",
@@ -58,7 +59,8 @@ BOTTOMLESS_FACTOR: Final = 10.0
 SCALE_CODE: Final = """\
 # Bring every feature to about [-1, 1] before the first layer:
 normalise = tf.keras.layers.Normalization()
-normalise.adapt(x_train)                                # or divide by the largest: 255 for images"""
+normalise.adapt(x_train)                                # of several inputs: the one that is named here
+# or divide by the largest: 255 for images; counts by their sum, or take their logarithm"""
 
 CLIP_CODE: Final = """\
 optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)"""
@@ -70,9 +72,10 @@ norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-6)
 ratio = a / (tf.abs(b) + 1e-3)"""
 
 SCHEDULE_CODE: Final = """\
-n_steps = n_epochs * steps_per_epoch
+n_steps = n_epochs * steps_per_epoch                    # of the whole training, counted in batches
 schedule = tf.keras.optimizers.schedules.PolynomialDecay(1e-3, decay_steps=n_steps, end_learning_rate=0.0)
-rate = max(rate_at(step), 0.0)                          # of your own: never below 0"""
+# or at the end of a schedule of your own, which is computed as a tensor:
+rate = tf.maximum(rate, 0.0)"""
 
 INITIAL_CODE: Final = """\
 # Variance-keeping starts: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
@@ -109,15 +112,7 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
     """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one; or below 0."""
     ratio, rate = scene.update_ratio, scene.learning_rate
     if rate is not None and rate < 0:
-        return Hypothesis(
-            "The learning rate is below 0",
-            0.97,
-            f"It is {say_number(rate)}: each step goes up the gradient, where the loss grows, and the faster the "
-            "further it gets. A schedule that falls by the same amount in each step goes on through 0 where it has "
-            "no end.",
-            "Let the schedule know how many steps there are, and end it at 0 or above.",
-            SCHEDULE_CODE,
-        )
+        return _advise_negative_rate(scene, rate)
     if ratio is None:
         why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
     else:
@@ -137,6 +132,20 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
         why,
         _say_better_rate(scene) + " Warm it up over the first steps, and clip the global norm.",
         _rate_code(scene),
+    )
+
+
+def _advise_negative_rate(scene: Scene, rate: float) -> Hypothesis:
+    since = scene.testimony.onset.read(LEARNING_RATE).negative_since
+    crossed = "" if since is None else f" It has been below 0 since {say_step(since)}."
+    return Hypothesis(
+        "The learning rate is below 0",
+        0.97,
+        f"It is {say_number(rate)}: each step goes up the gradient, where the loss grows, and the faster the further "
+        f"it gets.{crossed} A schedule that falls by the same amount in each step goes on through 0 where training "
+        "goes on for longer than it was made for.",
+        "Make the schedule for as many steps as there are, and let it end at 0 or above.",
+        SCHEDULE_CODE,
     )
 
 
@@ -265,6 +274,11 @@ def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
     ]
 
 
+def say_input(name: str) -> str:
+    """An input by its name; one that is known by its place alone is no word of the script's."""
+    return f"input {name} of its inputs, counted from 0," if name.isdigit() else f"`{name}`"
+
+
 STEPS_WITH_INPUT: Final = "The gradient of the first kernel is in proportion to them, and so are its steps."
 
 
@@ -273,7 +287,7 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
     largest, name = scene.start.largest_input, scene.start.widest_input
     if not largest > LARGE_INPUT:
         return []
-    where = f" in `{name}`" if name else ""
+    where = f" in {say_input(name)}" if name else ""
     return [
         Hypothesis(
             "The inputs are not scaled",
@@ -391,8 +405,8 @@ def advise_large_start(scene: Scene) -> list[Hypothesis]:
             "The numbers grow from layer to layer: nothing normalises them",
             0.86,
             f"In the first rows the standard deviation of the outputs grew to {say_number(grown**0.5)} times that of "
-            "the first layer on the way through the layers. The first steps are spent on making the last ones small "
-            "again, or throw the weights away.",
+            "the first layer on the way through the layers. Numbers of that size make a large loss, and the first "
+            "steps are spent on making them small again: what was seen to shrink is what had grown.",
             "Normalise between the layers (BatchNormalization, LayerNormalization), or start each residual branch "
             "near 0.",
             NORMAL_CODE,

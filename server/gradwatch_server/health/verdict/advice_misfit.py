@@ -61,6 +61,8 @@ __all__ = [
     "advise_unreachable",
 ]
 
+GUESS: Final = 0.4
+"""Confidence below which a cause is none that anything shows."""
 SHRUNK: Final = 0.1
 """A norm of the weights below this part of its start: they were made small, and with them the output."""
 
@@ -165,6 +167,8 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         *(advise_scale(scene, 0.9) if is_far else []),
         *small,
     ]
+    is_seen = is_shrunk or is_thrown or is_far or bool(small)
+    found = [one for one in found if one.confidence >= GUESS or not is_seen]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
@@ -214,8 +218,10 @@ def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:
 
 
 TEMPERATURE_CODE: Final = """\
-gate = tf.sigmoid(scores / temperature)                 # a temperature near 1; without one at first
-scores = tf.keras.layers.LayerNormalization()(scores)   # or scores of about 1, whatever comes in"""
+gate = tf.{function}(scores / temperature)                # a temperature near 1, as a rule none at all
+# or, in place of the layer's own line, scores of about 1 whatever comes in:
+self.normalise = tf.keras.layers.LayerNormalization()     # in __init__
+gate = tf.{function}(self.normalise(scores))              # in call"""
 ATTENTION_CODE: Final = """\
 width = tf.cast(tf.shape(query)[-1], query.dtype)
 scores = tf.matmul(query, key, transpose_b=True) / tf.sqrt(width)    # about 1, however wide they are
@@ -229,7 +235,8 @@ def _advise_large(function: str, scene: Scene) -> list[Hypothesis]:
         "Products of two vectors grow with their width, and are divided by its root for that; a temperature far "
         "below 1 multiplies them."
         if is_softmax
-        else "A temperature far below 1, a factor before it, or weights that start large multiply it."
+        else "A temperature far below 1, a factor before it, weights that start large, or a sum over many numbers "
+        "where a mean is meant makes it larger."
     )
     return [
         *advise_scale(scene, 0.85),
@@ -239,8 +246,8 @@ def _advise_large(function: str, scene: Scene) -> list[Hypothesis]:
             f"Numbers of about 1 are usual at the start, and leave a {function} between its ends. {because}",
             "Divide the scores by the root of their width, and keep a temperature near 1."
             if is_softmax
-            else f"Take out what multiplies the input of the {function}, or normalise it.",
-            ATTENTION_CODE if is_softmax else TEMPERATURE_CODE,
+            else f"Take out what makes the input of the {function} large, or normalise it.",
+            ATTENTION_CODE if is_softmax else TEMPERATURE_CODE.format(function=function),
         ),
     ]
 
@@ -615,7 +622,7 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
     is_down = lead.level < 0
     bottomless = Hypothesis(
         "The loss has no lower bound, and training follows it down",
-        0.9 if is_down or is_game else 0.2,
+        0.9,
         f"It went from {say_number(lead.start)} to {say_number(lead.level)}. "
         + (
             "Between two models that play against each other nothing but a constraint keeps the scores in bounds: "
@@ -635,7 +642,11 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
         SIGN_CODE,
     )
     rate = advise_rate(scene, 0.3 if is_down else 0.7 if is_driven(lead) else 0.6)
-    found = [rate] if is_climbing(scene) else [*(advise_range(scene) if is_down else []), bottomless, climbs, rate]
+    learning_rate = scene.learning_rate
+    if is_climbing(scene) or (learning_rate is not None and learning_rate < 0):
+        found = [rate]
+    else:
+        found = [*(advise_range(scene) if is_down else []), *([bottomless] if is_down or is_game else []), climbs, rate]
     if is_driven(lead) and not is_down and scene.clipped_share is None:
         found.append(advise_missing_clip(0.55))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)

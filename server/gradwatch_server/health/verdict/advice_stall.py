@@ -87,10 +87,11 @@ output = tf.keras.layers.Dense(1, bias_initializer=prior)                   # wh
 
 LEARN_CODE: Final = """\
 # Can a fresh copy learn 10 samples by heart? If not, the fault is in the model or the loss, not in the data.
+few_inputs, few_targets = inputs[:10], targets[:10]     # as they enter training
 fresh = tf.keras.models.clone_model(model)
-fresh.compile(optimizer="adam", loss=model.loss)
-fresh.fit(x[:10], y[:10], epochs=500, verbose=0)
-print(fresh.evaluate(x[:10], y[:10]))"""
+fresh.compile(optimizer="adam", loss=model.loss)        # the loss of your own step, where you have one
+fresh.fit(few_inputs, few_targets, epochs=500, verbose=0)
+print(fresh.evaluate(few_inputs, few_targets))"""
 
 
 def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
@@ -352,9 +353,10 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
         "The labels do not belong to the inputs, or carry nothing that the model can learn",
         confidence,
         f"A model that cannot tell anything from its inputs settles at {settles_at}. Shuffling inputs and labels "
-        "separately, a wrong column, a `reshape` where axes should have been transposed, or an input that is constant "
-        "do that.",
-        "Look at a few samples with their labels as they enter `fit`, and try to overfit ten of them.",
+        "separately, rows that are dropped, sorted or cut off in one of them and not in the other, a wrong column, a "
+        "`reshape` where axes should have been transposed, or an input that is constant do that.",
+        "Look at a few samples with their labels as they enter training, the last ones too, and try to overfit ten of "
+        "them.",
         LEARN_CODE,
     )
 

@@ -73,7 +73,7 @@ missing = [v.path for v, g in zip(model.trainable_variables, gradients) if g is 
 layer.trainable = False                            # if the layer is meant to stay as it is, say so"""
 
 UNTRAINED_CODE: Final = """\
-variables = model.trainable_variables                     # of all parts, and after the first call has built them
+variables = model.trainable_variables                     # read here: after `trainable = True`, and once all are built
 gradients = tape.gradient(loss, variables)
 optimizer.apply_gradients(zip(gradients, variables))"""
 
@@ -240,8 +240,10 @@ def advise_untrained(names: Sequence[str], confidence: float = 0.7) -> list[Hypo
             confidence,
             f"{n} of the model {are} given to no optimizer: {list_names(list(names))}. What they hold is what they "
             "were made with, and the rest of the model has to do with that. Meant to be frozen, they would have "
-            "`trainable = False`, and these have not.",
-            "Give the optimizer all of `model.trainable_variables`, and ask the tape for the gradients of all of them.",
+            "`trainable = False`, and these have not. A list of `trainable_variables` that was read before they were "
+            "thawed, or before a first call had built them, stays without them.",
+            "Read `model.trainable_variables` after the last change of `trainable`, just before the step or in it, and "
+            "give all of them to the tape and the optimizer.",
             UNTRAINED_CODE,
         )
     ]

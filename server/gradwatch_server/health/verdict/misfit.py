@@ -249,7 +249,12 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
     what = f"{table.say_output(lead.column)}{f' ({say_source(source)})' if source else ''}"
     more = f" (and {others} more like it)" if is_within and others else say_more_layers(others)
     ends = "-1 and 1" if function == "tanh" else "0 and 1"
-    measured = "The mean square" if function == "tanh" else "On a scale on which 1 is nothing else, the output"
+    measured = (
+        f"The mean square of {table.say_output(lead.column)} was {say_number(lead.square)}; it would be 1 if there "
+        f"were nothing but {ends}."
+        if function == "tanh"
+        else f"What {table.say_output(lead.column)} gave was {lead.square:.1%} of the way to nothing but {ends}."
+    )
     until = "" if lead.is_open else f" until {say_step(lead.closed_step or lead.last_step)}"
     return tell(
         lead,
@@ -260,9 +265,8 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
         tensor=table.names[lead.column],
         source=source,
         evidence=scene.evidence(
-            f"{measured} of {table.say_output(lead.column)} was {say_number(lead.square)}, where 1 would be nothing "
-            f"but {ends}. There a {function} has next to no slope: what comes back to the layers before it is small or "
-            "wild, and they hardly learn.",
+            f"{measured}{_say_lines(lead)} There a {function} has next to no slope: what comes back to the layers "
+            "before it is small or wild, and they hardly learn.",
             square=lead.square,
             gain=None if math.isnan(lead.gain) else lead.gain,
             layers=[table.layer_of(column) for column in sorted(lead.columns)][:NAMES_LIMIT],
@@ -270,6 +274,15 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
         ),
         hypotheses=advise_squashed(lead, scene),
     )
+
+
+def _say_lines(lead: Squashed) -> str:
+    """The other lines of the user's own code of which it is so."""
+    table = table_of(lead)
+    named = dict.fromkeys(say_source(source) for c in sorted(lead.columns) if (source := table.sources[c]) is not None)
+    own = table.sources[lead.column]
+    others = [line for line in named if own is None or line != say_source(own)]
+    return f" It is so in {list_names(others)} as well." if others else ""
 
 
 def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:

@@ -18,15 +18,20 @@ __all__ = ["tell_misset"]
 
 
 EPSILON_CODE: Final = """\
-optimizer = tf.keras.optimizers.Adam(1e-3)              # its own epsilon is 1e-7
-# gradients of 1e-6 and less come of a loss in odd units: targets of about 1 give gradients of a usual size
+optimizer = tf.keras.optimizers.{name}({rate:g})                # its own epsilon is 1e-7
+# only where the epsilon is meant: targets of about 1 give gradients of a usual size
 targets = (targets - targets.mean()) / targets.std()"""
+
+
+NO_MOVE: Final = 1e-9
+"""Of itself: what a float32 weight does not even notice."""
 
 
 def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
     """An epsilon beside which the gradients are nothing."""
     ratio = scene.testimony.known.read(UPDATE_RATIO).recent
-    epsilon, gradient, moved = map(say_number, (lead.epsilon, lead.gradient, ratio or 0.0))
+    epsilon, gradient = say_number(lead.epsilon), say_number(lead.gradient)
+    moved = "less than 1e-9" if ratio is None or ratio < NO_MOVE else say_number(ratio)
     times = say_number(lead.epsilon / lead.gradient)
     why = (
         f"{name} divides each gradient by its own usual size plus epsilon, so that its steps are about as large as the "
@@ -38,8 +43,8 @@ def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
         scene,
         title=f"The epsilon of {name}, {epsilon}, is {times} times the gradients: its steps are next to nothing",
         evidence=scene.evidence(
-            f"No kernel's gradient has been larger than {gradient} (root mean square). The median update was {moved} "
-            f"of its weights, where about {USUAL_RATIO:g} is usual.",
+            f"No kernel's gradient has been larger than {gradient} (root mean square). A step has moved "
+            f"its kernels by {moved} of themselves (median), where about {USUAL_RATIO:g} is usual.",
             epsilon=lead.epsilon,
             gradient=lead.gradient,
             ratio=ratio,
@@ -49,8 +54,9 @@ def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
                 f"The epsilon of {name} is far above the gradients",
                 0.95,
                 why,
-                f"Leave `epsilon` out ({name}'s own is 1e-7), or scale targets and loss so that gradients are larger.",
-                EPSILON_CODE,
+                f"Leave `epsilon` out ({name}'s own is 1e-7): that is enough. If it is meant, scale targets and loss "
+                "so that the gradients are larger than it.",
+                EPSILON_CODE.format(name=name, rate=scene.learning_rate or 1e-3),
             )
         ],
         subject="settings",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from gradwatch_server.health.book import GRADIENT_NORM
@@ -329,8 +330,9 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     is_left = bool(set(lead.variables) & {*scene.setup.untrained, *scene.setup.untracked})
     title = f"{names} {are} frozen as made: no training has ever moved a bias there"
     if is_left:
-        names = list_names(list(lead.variables))
-        title = f"No optimizer is given {names}: {'it is' if len(lead.variables) == 1 else 'they are'} as first made"
+        left = _find_left(lead, scene.setup.untrained) or lead.variables
+        names = list_names(list(left))
+        title = f"No optimizer is given {names}: {'it is' if len(left) == 1 else 'they are'} as first made"
     if lead.closed_step is not None:
         how = "given to no optimizer" if is_left else "frozen as made"
         title = f"{names} {were} {how} until {say_step(lead.closed_step)}"
@@ -369,8 +371,14 @@ def _advise_left(lead: Untaught, scene: Scene) -> list[Hypothesis]:
     """Causes of variables that no optimizer is given."""
     own = set(lead.variables)
     untracked = [name for name in scene.setup.untracked if name in own]
-    untrained = [name for name in scene.setup.untrained if name in own]
-    return [*advise_untracked(untracked, 0.95), *advise_untrained(untrained, 0.9)]
+    return [*advise_untracked(untracked, 0.95), *advise_untrained(_find_left(lead, scene.setup.untrained), 0.9)]
+
+
+def _find_left(lead: Untaught, names: Sequence[str]) -> list[str]:
+    """Those of these variables that stand in layers of which a weight is known to be as it was made."""
+    if not set(lead.variables) & set(names):
+        return []
+    return [name for name in names if name.rpartition("/")[0] in lead.layers]
 
 
 def tell_alike(lead: Alike, scene: Scene) -> Finding:
