@@ -23,7 +23,7 @@ from gradwatch_server.health.skill import FINAL_STEPS, WINDOW_ROWS, WINDOW_STEPS
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import are_labels
 
-__all__ = ["RELATED", "CorrelationRule"]
+__all__ = ["RELATED", "UNRELATED", "CorrelationRule"]
 
 UNRELATED: Final = 0.1
 """Outputs whose correlation with their targets was never more than this explain less than a hundredth of them."""
@@ -36,6 +36,9 @@ LIVE_WINDOWS: Final = 20
 HEAD_WINDOWS: Final = 5
 """Where another head has begun long ago."""
 OPPOSITE_WINDOWS: Final = 2
+DROWNED_RATIO: Final = 20.0
+"""Between the loss's gradients with respect to what two heads give: what they have in common learns for one of them.
+Of targets of about 1 it is below 10."""
 LOST: Final = 0.1
 """By how much a correlation must fall, while the loss falls too: what is trained is something else then."""
 LOST_WINDOWS: Final = 3
@@ -57,6 +60,8 @@ class _Target:
     best_loss: float = math.nan
     n_lost: int = 0
     lost_step: int = -1
+    least_ratio: float = math.inf
+    """How many times as large as its own the gradient with respect to another head's output was in every window."""
     highest: float = -math.inf
     """Of the targets themselves."""
     is_label: bool = True
@@ -78,7 +83,9 @@ class CorrelationRule:
         is_judged = table.replica is None and not table.entering("sample_weight")
         self._targets = [self._begin(name, columns.get(name, -1)) for name in targets] if is_judged else []
         self._first_step = self._last_step = self._window_step = -1
+        self._heads = np.array([_find_head(table, name) for name in targets], np.int64)
         self._sums, self._loss = np.zeros(len(self._targets)), 0.0
+        self._signals = np.zeros(len(self._targets))
         self._n_rows = 0
         self._n_known = np.zeros(len(self._targets), np.int64)
         self._final: list[Unrelated] = []
@@ -102,6 +109,8 @@ class CorrelationRule:
             self._window_step = step if not self._n_known.any() else self._window_step
             self._last_step = step
             self._sums += np.nan_to_num(found)
+            if len(self._targets) > 1:
+                self._signals += self._measure_signals(block, row)
             self._n_known += ~np.isnan(found)
             self._n_rows, self._loss = self._n_rows + 1, self._loss + float(block.loss[row])
             if self._n_known.max() >= WINDOW_ROWS and step - self._window_step >= WINDOW_STEPS - 1:
@@ -114,7 +123,8 @@ class CorrelationRule:
         means = self._means()
         for place, target in enumerate(self._targets):
             rest = 0.0 if math.isnan(means[place]) else float(means[place])
-            if target.n_windows and abs(rest) < UNRELATED and self._is_unrelated(target):
+            is_unrelated = abs(rest) < UNRELATED and self._is_unrelated(target)
+            if target.n_windows and (is_unrelated or self._is_drowned(target)):
                 self._final += self._open(target, self._first_step, self._last_step)
 
     @property
@@ -132,15 +142,23 @@ class CorrelationRule:
                 target.highest = max(target.highest, float(high.max()))
                 target.is_label &= bool(are_labels(low, high, mean, std).all())
 
+    def _measure_signals(self, block: Block, row: int) -> npt.NDArray[np.float64]:
+        """The root mean square of the loss's gradient with respect to what each target's head gives."""
+        norm, n = block.statistics[row][self._heads][:, [COLUMN["norm"], COLUMN["n_elements"]]].astype(np.float64).T
+        return np.where(self._heads >= 0, norm / np.sqrt(np.maximum(n, 1.0)), np.nan)
+
     def _means(self) -> npt.NDArray[np.float64]:
         """Of the window that is open, NaN where too few rows told."""
         return np.where(self._n_known >= WINDOW_ROWS, self._sums / np.maximum(self._n_known, 1), np.nan)
 
     def _close_window(self, step: int) -> None:
         means, loss = self._means(), self._loss / self._n_rows
-        for target, mean in zip(self._targets, means.tolist(), strict=True):
+        for place, (target, mean) in enumerate(zip(self._targets, means.tolist(), strict=True)):
             if math.isnan(mean):
                 continue
+            others = np.delete(self._signals, place)
+            ratio = float(others.max(initial=0.0) / self._signals[place]) if self._signals[place] > 0 else 0.0
+            target.least_ratio = min(target.least_ratio, 0.0 if math.isnan(ratio) else ratio)
             target.last, target.largest = mean, max(target.largest, abs(mean))
             target.n_windows += 1
             target.opposite_step = self._window_step if target.n_opposite == 0 else target.opposite_step
@@ -154,6 +172,7 @@ class CorrelationRule:
         for target in self._targets:
             self._judge(target, step)
         self._sums[:], self._n_known[:], self._n_rows, self._loss = 0, 0, 0, 0.0
+        self._signals[:] = 0
 
     def _judge(self, target: _Target, step: int) -> None:
         known = next((one for one in self.episodes if one.target == target.name and one.is_open), None)
@@ -169,11 +188,15 @@ class CorrelationRule:
             n_needed = HEAD_WINDOWS if self._others(target)[0] >= RELATED else LIVE_WINDOWS
             if target.n_windows >= n_needed:
                 self._open(target, self._first_step, step)
+        elif self._is_drowned(target) and target.n_windows >= HEAD_WINDOWS:
+            self._open(target, self._first_step, step)
 
     @staticmethod
     def _is_over(known: Unrelated, target: _Target) -> bool:
         if known.is_lost:
             return target.n_lost == 0
+        if not math.isnan(known.ratio):
+            return target.last >= RELATED
         return target.last > OPPOSITE if known.is_opposite else target.largest >= UNRELATED
 
     def _is_of_numbers(self, target: _Target) -> bool:
@@ -182,8 +205,14 @@ class CorrelationRule:
         return math.prod(shape[1:]) > 1 and not target.is_integer and not target.is_label
 
     def _is_unrelated(self, target: _Target) -> bool:
-        if not target.largest < UNRELATED:
-            return False
+        return target.largest < UNRELATED and self._is_scored(target)
+
+    def _is_drowned(self, target: _Target) -> bool:
+        """Whether hardly anything of the loss is its own, and another head has learned meanwhile."""
+        is_behind = target.last < RELATED <= self._others(target)[0]
+        return is_behind and target.least_ratio >= DROWNED_RATIO and self._is_scored(target)
+
+    def _is_scored(self, target: _Target) -> bool:
         # Labels beside outputs that are no scores, as those of a triplet loss, have not as many classes.
         widths = {self._table.shapes[column][-1] for column in self._table.activation if self._table.shapes[column]}
         return not target.is_integer or target.highest <= 1 or target.highest + 1 in widths
@@ -214,7 +243,14 @@ class CorrelationRule:
             correlation_of_other=correlation,
             is_opposite=is_opposite,
             best=best,
+            ratio=target.least_ratio if self._is_drowned(target) else math.nan,
             n_targets=len(self._targets),
         )
         self.episodes.append(episode)
         return [episode]
+
+
+def _find_head(table: TensorTable, target: str) -> int:
+    """The column of the gradient with respect to what the layer gives that has the name of the target, or -1."""
+    key = target.partition("/")[2]
+    return next((c for c in table.backprop.tolist() if key and table.layers[c].rpartition("/")[2] == key), -1)

@@ -760,6 +760,8 @@ class Unrelated(Episode):
         correlation_of_other: its correlation, NaN where there is no other.
         is_opposite: whether outputs run against it.
         best: what the correlation was once, where it fell while the loss fell too; NaN where it is something else.
+        ratio: how many times as large as its own the gradient with respect to another head's output was all the while;
+            NaN where no such thing is known.
         n_targets: how many targets are known.
         is_judged: whether the model is the only one that is trained.
     """
@@ -770,6 +772,7 @@ class Unrelated(Episode):
     correlation_of_other: float = float("nan")
     is_opposite: bool = False
     best: float = float("nan")
+    ratio: float = float("nan")
     n_targets: int = 1
     is_judged: bool = False
 

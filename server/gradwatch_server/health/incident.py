@@ -237,7 +237,7 @@ def _is_of_units(cause: Flat, episode: Episode) -> bool:
     if isinstance(episode, Faint):  # what shrinks before theirs did is not their doing
         return episode.columns.get(episode.column, 0) >= episode.columns.get(cause.column, 0)
     # Units that are left could tell samples apart.
-    return not isinstance(episode, Collapsed) or cause.share >= BLOCKING_SHARE
+    return not isinstance(episode, (Collapsed, Plateau, Unrelated, Unskilled)) or cause.share >= BLOCKING_SHARE
 
 
 def _is_before(lead: Episode, episode: Episode) -> bool:

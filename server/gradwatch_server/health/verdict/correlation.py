@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
-from gradwatch_server.health.correlation import RELATED
+from gradwatch_server.health.correlation import RELATED, UNRELATED
 from gradwatch_server.health.episode import Unrelated
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_labels, advise_steps
@@ -40,9 +41,10 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
         hypotheses = [_advise_price()]
     elif of_other >= RELATED:
         title = (
-            f"The outputs do not follow {name} (correlation {number}), and do follow {_say_target(lead, lead.other)}"
+            f"The outputs {'hardly' if lead.correlation >= UNRELATED else 'do not'} follow {name} (correlation "
+            f"{number}), and do follow {_say_target(lead, lead.other)}"
         )
-        hypotheses = [_advise_weights(lead), advise_labels("the mean of that target", 0.45)]
+        hypotheses = [_advise_weights(lead), *_advise_other_labels(lead)]
     else:
         title = f"The outputs do not follow {name}: their correlation is {number}"
         causes = [*_advise_parts(scene), *advise_columns(scene), *advise_steps(scene)]
@@ -60,6 +62,7 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
             correlation=lead.correlation,
             correlation_of_other=of_other if lead.other else None,
             best=lead.best if lead.is_lost else None,
+            ratio=None if math.isnan(lead.ratio) else lead.ratio,
         ),
         hypotheses=hypotheses,
         subject=f"outputs for {name}",
@@ -101,15 +104,25 @@ def _advise_price() -> Hypothesis:
 
 def _advise_weights(lead: Unrelated) -> Hypothesis:
     name, other = _key(lead.target), _key(lead.other)
+    seen = (
+        ""
+        if math.isnan(lead.ratio)
+        else f"The loss's gradient with respect to what another head gives has been at least {say_number(lead.ratio)} "
+        f"times as large as that of {name} all the while. "
+    )
     return Hypothesis(
         "Another part of the loss drowns this one",
-        0.6,
-        f"{other} was learned meanwhile (correlation {say_number(lead.correlation_of_other)}). Where the parts of a "
-        "loss differ by orders of magnitude, the steps serve the largest alone: what the layers in common learn is of "
-        "no use to the others. A head that is meant to learn nothing, as an adversary's, looks the same.",
+        0.6 if math.isnan(lead.ratio) else 0.9,
+        f"{other} was learned meanwhile (correlation {say_number(lead.correlation_of_other)}). {seen}Where the parts "
+        "of a loss differ by orders of magnitude, the steps serve the largest alone: what the layers in common learn "
+        "is of no use to the others. A head that is meant to learn nothing, as an adversary's, looks the same.",
         "Scale the targets, or weigh the losses, so that all parts are about as large; then see whether this falls.",
         WEIGHTS_CODE.format(name=name, other=other),
     )
+
+
+def _advise_other_labels(lead: Unrelated) -> list[Hypothesis]:
+    return [] if lead.correlation >= UNRELATED else [advise_labels("the mean of that target", 0.45)]
 
 
 def _advise_parts(scene: Scene) -> list[Hypothesis]:
