@@ -72,6 +72,24 @@ def test_one_of_several_targets():
     assert '"open": 1.0, "seconds": ratio' in one.hypotheses[0].code
 
 
+@pytest.mark.parametrize("batch", [1, N])
+@pytest.mark.parametrize(("ratio", "n_findings"), [(50.0, 1), (10.0, 0)])
+def test_a_head_whose_gradient_is_next_to_nothing_beside_another_ones(ratio: float, n_findings: int, batch: int):
+    layers = [("dense_0", 64, "relu"), ("power", 1, "linear"), ("fault", 1, "linear")]
+    run = Run(dense(2), n_steps=N, layers=layers, inputs=[("target/power", 1), ("target/fault", 1)])
+    power, fault = run.columns("backprop")[-2:]
+    for column, norm in ((power, ratio), (fault, 1.0)):
+        run.statistics[:, column, COLUMN["norm"]] = norm * np.sqrt(run.statistics[:, column, COLUMN["n_elements"]])
+    run.correlate("target/power", LEARNED)
+    run.correlate("target/fault", np.full(N, 0.3))
+    findings = found(run.set_loss(np.linspace(2.0, 0.2, N)), batch=batch)
+    assert len(findings) == n_findings
+    for one in findings:
+        assert one.title.startswith("The outputs hardly follow the target fault (correlation 0.3)")
+        assert one.evidence["ratio"] == pytest.approx(ratio, rel=1e-3)
+        assert one.hypotheses[0].cause == "Another part of the loss drowns this one"
+
+
 def test_beside_a_target_that_is_learned_it_is_told_sooner():
     first = {}
     for name, targets in {
