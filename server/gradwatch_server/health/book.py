@@ -55,11 +55,20 @@ class StepQuestion:
 
         What the user logged belongs to no stream: where only one has such a scalar, that one is meant.
         """
+        question = self._find(name, stream)
+        return question.reading if question is not None else Reading()
+
+    def negative_since(self, name: str) -> int | None:
+        """The step since when one scalar has been below 0; None if it is not, or not there."""
+        question = self._find(name, None)
+        return question.negative_since() if question is not None else None
+
+    def _find(self, name: str, stream: int | None) -> Question | None:
         question = self.questions.get((self.stream if stream is None else stream, name))
         if question is None and stream is None and self.stream == LOGGED:
             others = [other for (_, known), other in self.questions.items() if known == name]
             question = others[0] if len(others) == 1 else None
-        return question.reading if question is not None else Reading()
+        return question
 
     def read_loss(self) -> Reading:
         """The loss: the stream's own, else the logged ``loss``, else another; with any loss's non-finite value."""

@@ -83,7 +83,8 @@ class CorrelationRule:
         is_judged = table.replica is None and not table.entering("sample_weight")
         self._targets = [self._begin(name, columns.get(name, -1)) for name in targets] if is_judged else []
         self._first_step = self._last_step = self._window_step = -1
-        self._heads = np.array([_find_head(table, name) for name in targets], np.int64)
+        heads = [_find_head(table, target.name) for target in self._targets]
+        self._heads = np.array(heads if len(heads) > 1 and min(heads) >= 0 else [], np.int64)
         self._sums, self._loss = np.zeros(len(self._targets)), 0.0
         self._signals = np.zeros(len(self._targets))
         self._n_rows = 0
@@ -109,7 +110,7 @@ class CorrelationRule:
             self._window_step = step if not self._n_known.any() else self._window_step
             self._last_step = step
             self._sums += np.nan_to_num(found)
-            if len(self._targets) > 1:
+            if len(self._heads):
                 self._signals += self._measure_signals(block, row)
             self._n_known += ~np.isnan(found)
             self._n_rows, self._loss = self._n_rows + 1, self._loss + float(block.loss[row])
@@ -145,7 +146,7 @@ class CorrelationRule:
     def _measure_signals(self, block: Block, row: int) -> npt.NDArray[np.float64]:
         """The root mean square of the loss's gradient with respect to what each target's head gives."""
         norm, n = block.statistics[row][self._heads][:, [COLUMN["norm"], COLUMN["n_elements"]]].astype(np.float64).T
-        return np.where(self._heads >= 0, norm / np.sqrt(np.maximum(n, 1.0)), np.nan)
+        return np.asarray(norm / np.sqrt(np.maximum(n, 1.0)))
 
     def _means(self) -> npt.NDArray[np.float64]:
         """Of the window that is open, NaN where too few rows told."""
@@ -195,9 +196,9 @@ class CorrelationRule:
     def _is_over(known: Unrelated, target: _Target) -> bool:
         if known.is_lost:
             return target.n_lost == 0
-        if not math.isnan(known.ratio):
-            return target.last >= RELATED
-        return target.last > OPPOSITE if known.is_opposite else target.largest >= UNRELATED
+        if known.is_opposite:
+            return target.last > OPPOSITE
+        return target.last >= RELATED if not math.isnan(known.ratio) else target.largest >= UNRELATED
 
     def _is_of_numbers(self, target: _Target) -> bool:
         """Whether several real numbers are asked for."""

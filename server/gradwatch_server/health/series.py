@@ -36,8 +36,6 @@ class Reading:
         highest: the highest of the last `RECENT_VALUES` finite values before that step, or None.
         recent: the median of the last `RECENT_VALUES` finite values up to that step, or None.
         initial: the median of the series' first `RECENT_VALUES` finite values up to that step, or None.
-        negative_since: the step of the first of the values below 0 that lead up to that step, or None if the newest is
-            not below 0.
     """
 
     value: float | None = None
@@ -46,7 +44,6 @@ class Reading:
     highest: float | None = None
     recent: float | None = None
     initial: float | None = None
-    negative_since: int | None = None
 
     @property
     def newest(self) -> float | None:
@@ -67,6 +64,10 @@ class Question:
     def reading(self) -> Reading:
         """The final answer, or the one that the data so far allow."""
         return self._answer if self._answer is not None else self._series.read(self.step)
+
+    def negative_since(self) -> int | None:
+        """The step of the first of the values below 0 that lead up to the step, as far as the series remembers."""
+        return self._series.negative_since(self.step)
 
     def settle(self) -> None:
         """Keeps the answer: the series has passed the step."""
@@ -123,10 +124,11 @@ class Series:
             highest=max(self._last_finite_values(start), default=None),
             recent=_median(self._last_finite_values(end)),
             initial=_median([v for s, v in zip(self._first_steps, self._first_values, strict=True) if s <= step]),
-            negative_since=self._find_negative(end),
         )
 
-    def _find_negative(self, end: int) -> int | None:
+    def negative_since(self, step: int) -> int | None:
+        """The step of the first of the values below 0 that lead up to a step; None if the newest is not below 0."""
+        end = int(np.searchsorted(self._steps[: self._n], step, side="right"))
         if not end or not self._values[end - 1] < 0:
             return None
         others = np.flatnonzero(~(self._values[:end] < 0))

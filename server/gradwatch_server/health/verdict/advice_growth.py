@@ -34,6 +34,7 @@ __all__ = [
     "advise_small_start",
     "better_rate",
     "is_climbing",
+    "is_rate_negative",
     "say_variance",
 ]
 
@@ -110,9 +111,9 @@ sigma = tf.nn.softplus(raw) + 1e-3"""
 
 def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
     """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one; or below 0."""
-    ratio, rate = scene.update_ratio, scene.learning_rate
-    if rate is not None and rate < 0:
-        return _advise_negative_rate(scene, rate)
+    if is_rate_negative(scene):
+        return _advise_negative_rate(scene)
+    ratio = scene.update_ratio
     if ratio is None:
         why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
     else:
@@ -135,15 +136,20 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
     )
 
 
-def _advise_negative_rate(scene: Scene, rate: float) -> Hypothesis:
-    since = scene.testimony.onset.read(LEARNING_RATE).negative_since
+def is_rate_negative(scene: Scene) -> bool:
+    """Whether the learning rate was below 0 at the lead's step."""
+    return scene.learning_rate is not None and scene.learning_rate < 0
+
+
+def _advise_negative_rate(scene: Scene) -> Hypothesis:
+    since = scene.testimony.onset.negative_since(LEARNING_RATE)
     crossed = "" if since is None else f" It has been below 0 since {say_step(since)}."
     return Hypothesis(
         "The learning rate is below 0",
         0.97,
-        f"It is {say_number(rate)}: each step goes up the gradient, where the loss grows, and the faster the further "
-        f"it gets.{crossed} A schedule that falls by the same amount in each step goes on through 0 where training "
-        "goes on for longer than it was made for.",
+        f"It is {say_number(scene.learning_rate or 0.0)}: each step goes up the gradient, where the loss grows, and "
+        f"the faster the further it gets.{crossed} A schedule that falls by the same amount in each step goes on "
+        "through 0 where training goes on for longer than it was made for.",
         "Make the schedule for as many steps as there are, and let it end at 0 or above.",
         SCHEDULE_CODE,
     )
@@ -274,7 +280,7 @@ def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
     ]
 
 
-def say_input(name: str) -> str:
+def _say_input(name: str) -> str:
     """An input by its name; one that is known by its place alone is no word of the script's."""
     return f"input {name} of its inputs, counted from 0," if name.isdigit() else f"`{name}`"
 
@@ -287,7 +293,7 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
     largest, name = scene.start.largest_input, scene.start.widest_input
     if not largest > LARGE_INPUT:
         return []
-    where = f" in {say_input(name)}" if name else ""
+    where = f" in {_say_input(name)}" if name else ""
     return [
         Hypothesis(
             "The inputs are not scaled",

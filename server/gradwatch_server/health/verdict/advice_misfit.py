@@ -36,6 +36,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     advise_small_inputs,
     advise_small_start,
     is_climbing,
+    is_rate_negative,
 )
 from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
 from gradwatch_server.health.verdict.operation import say_source
@@ -61,8 +62,6 @@ __all__ = [
     "advise_unreachable",
 ]
 
-GUESS: Final = 0.4
-"""Confidence below which a cause is none that anything shows."""
 SHRUNK: Final = 0.1
 """A norm of the weights below this part of its start: they were made small, and with them the output."""
 
@@ -151,25 +150,23 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer's output that shrank to next to nothing."""
     is_shrunk, ratio = lead.weight_factor < SHRUNK, scene.update_ratio
     is_thrown, is_far = ratio is not None and ratio > HIGH_RATIO, scene.start.largest_input > FAR_INPUT
-    small = [*advise_small_inputs(scene.start.largest_input), *advise_large_start(scene)]
-    found = [
-        Hypothesis(
-            "Regularisation or weight decay outweighs the loss",
-            0.9 if is_shrunk else 0.2,
-            f"The norm of the kernels of {layer} is {say_number(lead.weight_factor)} of what it was at first."
-            if is_shrunk
-            else "A penalty on all weights shrinks every layer alike.",
-            "Lower the penalty until it is a small part of the loss.",
-            DECAY_CODE,
-        ),
-        advise_prior(layer, 0.3 if is_shrunk or is_thrown or is_far or small else 0.8),
+    decay = Hypothesis(
+        "Regularisation or weight decay outweighs the loss",
+        0.9 if is_shrunk else 0.2,
+        f"The norm of the kernels of {layer} is {say_number(lead.weight_factor)} of what it was at first."
+        if is_shrunk
+        else "A penalty on all weights shrinks every layer alike.",
+        "Lower the penalty until it is a small part of the loss.",
+        DECAY_CODE,
+    )
+    seen = [
+        *([decay] if is_shrunk else []),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
         *(advise_scale(scene, 0.9) if is_far else []),
-        *small,
+        *advise_small_inputs(scene.start.largest_input),
+        *advise_large_start(scene),
     ]
-    is_seen = is_shrunk or is_thrown or is_far or bool(small)
-    found = [one for one in found if one.confidence >= GUESS or not is_seen]
-    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+    return sorted(seen, key=lambda hypothesis: -hypothesis.confidence) or [advise_prior(layer, 0.8), decay]
 
 
 def advise_prior(layer: str, confidence: float) -> Hypothesis:
@@ -642,8 +639,7 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
         SIGN_CODE,
     )
     rate = advise_rate(scene, 0.3 if is_down else 0.7 if is_driven(lead) else 0.6)
-    learning_rate = scene.learning_rate
-    if is_climbing(scene) or (learning_rate is not None and learning_rate < 0):
+    if is_climbing(scene) or is_rate_negative(scene):
         found = [rate]
     else:
         found = [*(advise_range(scene) if is_down else []), *([bottomless] if is_down or is_game else []), climbs, rate]

@@ -278,11 +278,10 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
 
 def _say_lines(lead: Squashed) -> str:
     """The other lines of the user's own code of which it is so."""
-    table = table_of(lead)
-    named = dict.fromkeys(say_source(source) for c in sorted(lead.columns) if (source := table.sources[c]) is not None)
-    own = table.sources[lead.column]
-    others = [line for line in named if own is None or line != say_source(own)]
-    return f" It is so in {list_names(others)} as well." if others else ""
+    sources = table_of(lead).sources
+    others = [source for c in sorted(lead.columns) if (source := sources[c]) not in (None, sources[lead.column])]
+    lines = list(dict.fromkeys(map(say_source, others)))
+    return f" It is so in {list_names(lines)} as well." if lines else ""
 
 
 def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
