@@ -294,7 +294,8 @@ def _broadcasts_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
         source = None if layer_of(op.name, layer_paths) else source_of(op)
         if source is not None and source not in [one["source"] for one in found]:
             vector, column = _by_rank(op)
-            is_asked = _made_by(vector) is _made_by(column) or not _is_plain_column(column, layer_paths)
+            is_plain = _is_plain_column(column, layer_paths) or _is_weighed_sum(op, vector, column)
+            is_asked = _made_by(vector) is _made_by(column) or not is_plain
             unasked = {} if is_asked or _is_averaged(op, ids) else {"unasked": True}
             axes = vector.shape.as_list()[1:]
             found.append({"type": op.type, "name": op.name, "source": source, "axes": axes, **unasked})
@@ -338,18 +339,29 @@ _UNARY: Final = frozenset(
 def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12) -> bool:
     """Whether a column ``[n, 1, ...]`` is one as it comes from a layer, from the data or out of a wider table.
 
-    Not where it was made one in the step by a `Reshape`, or by a sum that keeps its axis, as in distances of all.
+    What is picked from each row of a table, as the score of an action, is one. Not where it was made one in the step
+    by a `Reshape`, or by a sum that keeps its axis, as in distances of all.
     """
     op = column.op
     if layer_of(op.name, layer_paths) or op.type in ("Placeholder", "Split", "SplitV"):
         return True
     if op.type == "StridedSlice":
         return bool(op.get_attr("new_axis_mask") == 0)
+    if op.type == "GatherV2":
+        return bool(op.get_attr("batch_dims") > 0)
     if op.type not in _UNARY | _ELEMENTWISE or not depth:
         return False
     columns = [one for one in op.inputs if one.shape.rank == column.shape.rank]
     # An axis that is added to fit a column asks for no pairs: `prediction - y[:, None]`.
     return any(_is_plain_column(one, layer_paths, depth - 1) for one in columns)
+
+
+def _is_weighed_sum(op: Any, vector: Tensor, column: Tensor) -> bool:
+    """Whether the sums over each row are multiplied by data, or by what no gradient passes, as an advantage is.
+
+    These are weights of rows. Distances of all pairs and cosines have a sum on either side.
+    """
+    return op.type == "Mul" and column.op.type == "Sum" and vector.op.type in ("Placeholder", "StopGradient")
 
 
 _SUMS: Final = frozenset({"Add", "AddV2", "Identity", "Neg", "Sub"})

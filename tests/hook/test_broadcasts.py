@@ -26,6 +26,18 @@ def of_product(y, predicted):
     return -tf.reduce_mean(tf.cast(predicted, tf.float32) * advantage)  # line of the product
 
 
+def of_picked(y, predicted):
+    scores = tf.nn.log_softmax(tf.concat([predicted, -predicted], 1))
+    actions = tf.cast(y > 0, tf.int32)
+    return -tf.reduce_mean(tf.gather(scores, actions[:, None], axis=1, batch_dims=1) * y)  # line of the action
+
+
+def of_one_hot(y, predicted):
+    scores = tf.nn.log_softmax(tf.concat([predicted, -predicted], 1))
+    chosen = tf.reduce_sum(tf.one_hot(tf.cast(y > 0, tf.int32), 2) * scores, 1, keepdims=True)
+    return -tf.reduce_mean(chosen * tf.stop_gradient(y - 1))  # line of the choice
+
+
 def of_squeezed(y, predicted):
     return tf.reduce_mean(tf.square(tf.squeeze(predicted, 1) - y))
 
@@ -85,7 +97,21 @@ def of_differences(y, predicted):
     return tf.reduce_mean(tf.square(points[:, None] - points)) + 0 * tf.reduce_sum(y)
 
 
-WRONG = {of_error: "line of the difference", of_squares: "line of the square", of_product: "line of the product"}
+def of_cosines(y, predicted):
+    points = tf.concat([predicted, y[:, None]], 1)
+    lengths = tf.stop_gradient(tf.norm(points, axis=1)) + 1
+    return tf.reduce_mean(
+        tf.matmul(points, points, transpose_b=True) / (tf.norm(points, axis=1, keepdims=True) * lengths)
+    )
+
+
+WRONG = {
+    of_error: "line of the difference",
+    of_squares: "line of the square",
+    of_product: "line of the product",
+    of_picked: "line of the action",
+    of_one_hot: "line of the choice",
+}
 RIGHT = [of_squeezed, of_columns, of_pairs, of_levels]
 
 
@@ -166,7 +192,7 @@ def test_nothing_asks_for_all_pairs(watch, read, train, loss_of):
 
 
 @pytest.mark.parametrize("train", [TRAININGS["loop of any size"], fit])
-@pytest.mark.parametrize("loss_of", [of_distances, of_reshaped, of_two_terms])
+@pytest.mark.parametrize("loss_of", [of_cosines, of_distances, of_reshaped, of_two_terms])
 def test_all_pairs_are_asked_for_or_do_no_harm(watch, read, train, loss_of):
     recording = read(train(watch, loss_of))
     assert lines(recording) != []

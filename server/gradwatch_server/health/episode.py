@@ -24,6 +24,7 @@ __all__ = [
     "Behind",
     "ByHeart",
     "Collapsed",
+    "Contrary",
     "Cut",
     "Decayed",
     "Dropped",
@@ -780,6 +781,23 @@ class Unrelated(Episode):
     def is_lost(self) -> bool:
         """Whether they followed it better before."""
         return not math.isnan(self.best)
+
+
+@dataclass(eq=False)
+class Contrary(Episode):
+    """Class weights that let the rare label count for less than the common one.
+
+    Attributes:
+        label: the rare one, 0 or 1.
+        share: of all labels, how many it is.
+        weight: what it is weighed by.
+        other_weight: what the other is.
+    """
+
+    label: int = 0
+    share: float = 0.0
+    weight: float = float("nan")
+    other_weight: float = float("nan")
 
 
 @dataclass(eq=False)

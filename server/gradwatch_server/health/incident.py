@@ -14,6 +14,7 @@ from gradwatch_server.health.episode import (
     Behind,
     ByHeart,
     Collapsed,
+    Contrary,
     Cut,
     Decayed,
     Dropped,
@@ -108,9 +109,9 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 
 
 _CAUSES_OF_GUESSING: Final = (
-    Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget, Unreachable,
-    Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still, Runaway, Relapse,
-    Plateau, Squashed, Forgetting, Misset, Decayed,
+    Rate, Missing, Standing, Untaught, Misshaped, Contrary, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget,
+    Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still,
+    Runaway, Relapse, Plateau, Squashed, Forgetting, Misset, Decayed,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -136,9 +137,9 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Runaway: (Misset, Rate, Flat, Runaway, Summed),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
-        Rate, Steep, Untaught, Misshaped, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade, Zero, Still,
-        Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed, Squashed, Forgetting,
-        Misset, Decayed,
+        Rate, Steep, Untaught, Misshaped, Contrary, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade,
+        Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed,
+        Squashed, Forgetting, Misset, Decayed,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
@@ -148,10 +149,10 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 _OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, Runaway, Overclipped, Misset)
 """What befalls a whole model: where another head is learned well it explains none that is not."""
 _PRECEDENCE: Final = (
-    Misset, Rate, Missing, Standing, Untaught, Misshaped, Dropped, Undone, Summed, Steep, SharedTarget, Unreachable,
-    Squashed, Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing, Overclipped,
-    Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind, ByHeart, Outdated, Leaked,
-    Ordered, Trend,
+    Misset, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Dropped, Undone, Summed, Steep, SharedTarget,
+    Unreachable, Squashed, Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing,
+    Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind, ByHeart, Outdated,
+    Leaked, Ordered, Trend,
 )  # fmt: skip
 
 

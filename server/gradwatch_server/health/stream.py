@@ -14,6 +14,7 @@ from gradwatch_server.health.alike import AlikeRule
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.collapse import CollapseRule
+from gradwatch_server.health.contrary import ContraryRule
 from gradwatch_server.health.correlation import CorrelationRule
 from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.decayed import DecayedRule
@@ -296,6 +297,7 @@ def _make_rules(
         OutdatedRule(number),
         LeakedRule(number, table),
         OrderedRule(number, table),
+        ContraryRule(number, table),
         DecayedRule(number),
         DroppedRule(number, table),
         MismatchRule(number, table, operations),

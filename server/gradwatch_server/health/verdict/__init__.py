@@ -11,6 +11,7 @@ from gradwatch_server.health.episode import (
     Behind,
     ByHeart,
     Collapsed,
+    Contrary,
     Cut,
     Decayed,
     Dropped,
@@ -59,6 +60,7 @@ from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_s
 from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_levelled, advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
+from gradwatch_server.health.verdict.contrary import tell_contrary
 from gradwatch_server.health.verdict.correlation import tell_unrelated
 from gradwatch_server.health.verdict.decayed import tell_decayed
 from gradwatch_server.health.verdict.forecast import tell_forecast
@@ -236,6 +238,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Outdated: tell_outdated,
     Leaked: tell_leaked,
     Ordered: tell_ordered,
+    Contrary: tell_contrary,
     Decayed: tell_decayed,
     Misset: tell_misset,
     Alike: tell_alike,
