@@ -3,7 +3,7 @@
 Keras' own training hands them over when it computes the loss. In another loop the watched model's call tells its
 inputs, and a loss of Keras its targets; in a graph the walk back from the gradients ends at what was given to the
 function or taken off an iterator, whoever uses it. What depends on a weight has not entered, it was made here.
-Integers are always finite: of them only targets (labels) are measured, for what they say of the batch.
+Integers are always finite: indices and labels are measured for what they say of the batch.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 
     Attributes:
         tap: its entry in the tensor table.
-        values: its values, dense; of a target they may be integers.
+        values: its values, dense; they may be integers.
         has_rows: whether its columns and rows are measured: its first axis is the batch, and it is floating. Not so
             where a sparse tensor's values stand for it.
     """
@@ -186,7 +186,7 @@ class Intake:
             found = self._find_in_graph(notes, roots if loss is None else [*roots, loss])
         whole = [(role, leaf) for role, _, leaf in found if isinstance(leaf, tf.Tensor)]
         inputs, targets = ([leaf for one, leaf in whole if one == role] for role in (INPUT, TARGET))
-        entries = _name(one for one in found if one[0] != INPUT or _parts(one[2])[0].dtype.is_floating)
+        entries = _name(found)
         return Entered(entries, Compared(inputs, targets, self._pairs(entries, notes)))
 
     def _add(self, notes: Iterable[_Note]) -> None:

@@ -784,9 +784,12 @@ class Watch:
         return {path: variable for path, variable in find(self._owners(variables)).items() if path not in taken}
 
     def _find_untaught(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:
-        """Weights of layers that no optimizer moves, and nothing else has moved."""
+        """Weights of layers that no optimizer moves, and nothing else has moved; of models that this step reads."""
         try:
-            return frozen_as_made(models) | left_as_made(models, [*variables, *self._kept], captured_handles())
+            read = captured_handles()
+            others = [one for one in self._models if one not in models and not trainable_variables(one)]
+            frozen = [one for one in others if any(variable.value.handle._id in read for variable in one.variables)]
+            return frozen_as_made([*models, *frozen]) | left_as_made(models, [*variables, *self._kept], read)
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for what nothing trains", error)
             return {}

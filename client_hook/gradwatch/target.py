@@ -37,7 +37,8 @@ def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Sorts what was given to `gradwatch.watch` into models and optimizers, of Keras 3 or of Keras 2 (``tf_keras``).
 
     Raises:
-        TargetError: none given, another type, or a model with nothing to train.
+        TargetError: none given, another type, or models of which none has anything to train. One of several may be
+            frozen for the moment, as a discriminator is while its generator learns.
         ConfigurationError: Keras runs on another backend than TensorFlow.
     """
     expected = "a Keras model or optimizer, e.g. gradwatch.watch(model)"
@@ -51,13 +52,12 @@ def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     for target in targets:
         if not any(target is known for known in (*models, *optimizers)):
             raise TargetError("watch()", _shown(target), expected)
-    for model in models:
-        if _is_whole(model) and not model.trainable_variables:
-            raise TargetError(
-                "watch()",
-                f"model {model.name!r} without trainable weights",
-                "a model with something to train; is every layer frozen (layer.trainable = False)?",
-            )
+    if not optimizers and all(_is_whole(model) and not model.trainable_variables for model in models):
+        raise TargetError(
+            "watch()",
+            f"model {models[0].name!r} without trainable weights",
+            "a model with something to train; is every layer frozen (layer.trainable = False)?",
+        )
     return models, optimizers
 
 

@@ -34,6 +34,23 @@ def classify(watch, encoder, *, n_samples=64, **options):
     return watched
 
 
+def play_against(watch, *, is_thawed, n_rounds=120):
+    """A game of Keras' own steps, in which the other's model is frozen for its turn, and only perhaps thawed again."""
+    generator = keras.Sequential([keras.Input((4,)), keras.layers.Dense(6)])
+    judge = keras.Sequential([keras.Input((6,)), keras.layers.Dense(8), keras.layers.Dense(1)], name="judge")
+    judge.compile(keras.optimizers.Adam(1e-3), "mse", jit_compile=False)
+    judge.trainable = False
+    both = keras.Sequential([generator, judge])
+    both.compile(keras.optimizers.Adam(1e-3), "mse", jit_compile=False)
+    watched = watch(generator, judge, budget=0)
+    for _ in range(n_rounds):
+        judge.trainable = is_thawed
+        judge.train_on_batch(X[:32, 0, :1].repeat(6, 1), np.ones((32, 1), np.float32))
+        judge.trainable = False
+        both.train_on_batch(X[:32, 0], np.ones((32, 1), np.float32))
+    return watched
+
+
 FRESH = {
     "dense": (lambda: [keras.layers.Dense(7)], {"dense/bias": (7,)}),
     "convolution": (lambda: [keras.layers.Conv1D(6, 3, activation="relu")], {"conv1d/bias": (6,)}),
@@ -288,3 +305,17 @@ def test_what_a_second_optimizer_of_the_same_variables_is_not_given_is_told_of(w
     first, second = recording.tables.values()
     assert [sum("frozen" in one for one in table["tensors"]) for table in (first, second)] == [2, 2]
     assert any(one.title.startswith("No optimizer is given base/") for one in diagnose(recording).findings())
+
+
+@pytest.mark.filterwarnings("ignore:The model does not have any trainable weights")
+def test_a_judge_that_is_frozen_for_the_others_turn_and_never_thawed(watch, read):
+    found = diagnose(read(play_against(watch, is_thawed=False)))
+    (kind, title) = next((one.kind, one.title) for one in found.findings() if "as made" in one.title)
+    assert kind == "missing_gradient"
+    assert "dense" in title
+
+
+def test_a_judge_that_is_thawed_for_its_own_turn(watch, read):
+    assert not [
+        one.title for one in diagnose(read(play_against(watch, is_thawed=True))).findings() if "as made" in one.title
+    ]

@@ -145,18 +145,19 @@ def test_several_inputs_without_a_name(watch, read):
     assert_entered(watched, read(watched), {"input/0": parts(X), "input/1": parts(Y), "target": parts(Y)})
 
 
-def test_whole_numbers_are_left_alone_but_for_targets(watch, read):
+def test_whole_numbers_have_no_columns(watch, read):
     tokens = keras.Input((6,), dtype="int64")
     model = keras.Sequential([tokens, keras.layers.Embedding(40, 4), keras.layers.Flatten(), dense(3, "last")])
     model.compile("adam", LOSS, jit_compile=False)
     watched = watch(model)
     random = np.random.default_rng(0)
-    labels = random.integers(0, 3, 32)
-    fit(model, random.integers(0, 40, (32, 6)), labels)
+    words, labels = random.integers(0, 40, (32, 6)), random.integers(0, 3, 32)
+    fit(model, words, labels)
     recording = read(watched)
-    assert recording.tensors("input") == ["target"]
-    found = recording.statistics("input", "target")
-    assert_block_equal(found, [row(labels[start : start + BATCH].astype(np.float64)) for start in (0, BATCH)])
+    assert recording.tensors("input") == ["input", "target"]
+    for name, values in (("input", words), ("target", labels)):
+        found = recording.statistics("input", name)
+        assert_block_equal(found, [row(values[start : start + BATCH].astype(np.float64)) for start in (0, BATCH)])
     assert recording.columns == []
     assert columns_of(watched, "input") == {}
 

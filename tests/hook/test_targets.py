@@ -88,6 +88,18 @@ def test_model_with_nothing_to_train(collectors):
     assert nothing_watched()
 
 
+def test_one_of_several_models_may_be_frozen_for_the_moment(watch, read):
+    generator, discriminator = training.sequential(), training.sequential()
+    discriminator.trainable = False
+    watched = watch(generator, discriminator)
+    discriminator.trainable = True
+    discriminator.compile("sgd", "mse", jit_compile=False)
+    discriminator.train_on_batch(
+        *(tf.zeros([2, *shape[1:]]) for shape in (discriminator.input_shape, discriminator.output_shape))
+    )
+    assert len(read(watched).tensors("gradient")) == len(discriminator.trainable_variables)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [{"every": 0}, {"url": "nonsense"}, {"on_nonfinite": "explode"}, {"capture": "everything"}, {"token": "é"}],

@@ -152,8 +152,8 @@ def _is_undone_credible(_: Undone | Decayed, testimony: Testimony) -> bool:
 
 def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
     # What is random on purpose, a reservoir or random features, is learned from at once; and it is not said to be
-    # trainable, as a variable is that Keras does not know.
-    return _is_still_to_learn(testimony, SPARE_SHARE if episode.is_unknown else UNTAUGHT_SHARE)
+    # trainable, as a variable is that Keras does not know. To please a judge that was taught nothing is no success.
+    return episode.is_judge or _is_still_to_learn(testimony, SPARE_SHARE if episode.is_unknown else UNTAUGHT_SHARE)
 
 
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:

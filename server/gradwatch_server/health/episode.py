@@ -671,11 +671,13 @@ class Untaught(Episode):
         layers: their paths.
         variables: the names of the weights that tell.
         is_unknown: whether Keras knows none of them, although they are said to be trainable.
+        is_judge: whether they stand behind all that is trained, and the loss is what they make of its output.
     """
 
     layers: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     is_unknown: bool = False
+    is_judge: bool = False
 
 
 @dataclass(eq=False)

@@ -14,6 +14,7 @@ from gradwatch_server.health.alike import AlikeRule
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.collapse import CollapseRule
+from gradwatch_server.health.constant import ConstantInputs
 from gradwatch_server.health.contrary import ContraryRule
 from gradwatch_server.health.correlation import CorrelationRule
 from gradwatch_server.health.cut import CutRule
@@ -130,6 +131,7 @@ class Stream:
         self.start: Start = earlier.start if earlier is not None else Start()
         self.targets = TargetSpread(table)
         self.order = TargetOrder(table)
+        self.constants = ConstantInputs(table)
         self.stale = Stale(table)
         self.operation_rule = OperationRule(number, operations)
         self.skill = SkillRule(number, table)
@@ -176,6 +178,7 @@ class Stream:
         self.start.feed(block)
         self.targets.feed(block)
         self.order.feed(block)
+        self.constants.feed(block)
         self.stale.feed(block)
         self._outliers.feed(block)
 

@@ -195,8 +195,14 @@ class TensorTable:
         return np.setdiff1d(self.weight, np.concatenate([self.weight_of, self.frozen]))
 
     def entering(self, role: str) -> list[int]:
-        """The columns of what enters the step as ``input``, ``target`` or ``sample_weight``."""
-        return [int(column) for column in self.input if self.names[column].partition("/")[0] == role]
+        """The columns of what enters the step as ``input``, ``index``, ``target`` or ``sample_weight``.
+
+        An input of whole numbers is an index: a word, a code, a type.
+        """
+        is_index = role == "index"
+        given = "input" if is_index else role
+        found = [int(column) for column in self.input if self.names[column].partition("/")[0] == given]
+        return [c for c in found if ("int" in self.dtypes[c]) == is_index] if given == "input" else found
 
     @property
     def prepared(self) -> list[int]:

@@ -61,7 +61,7 @@ class TargetSpread:
 
     def __init__(self, table: TensorTable) -> None:
         self._target, self._output = find_target(table)
-        inputs = [column for column in table.entering("input") if "int" not in table.dtypes[column]]
+        inputs = table.entering("input")
         self.is_of_input = not table.entering("target") and len(inputs) == 1
         if self.is_of_input:
             self._target = inputs[0]

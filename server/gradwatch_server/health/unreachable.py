@@ -121,6 +121,6 @@ def _find_generated(table: TensorTable) -> tuple[int, int]:
         if math.isinf(high) or not is_called_once or not any(column > output for column in again):
             continue
         for column in table.entering("input"):
-            if table.shapes[column][1:] == table.shapes[output][1:] and "int" not in table.dtypes[column]:
+            if table.shapes[column][1:] == table.shapes[output][1:]:
                 return column, output
     return -1, -1

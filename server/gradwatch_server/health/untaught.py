@@ -20,6 +20,8 @@ from gradwatch_server.health.table import TensorTable
 
 __all__ = ["UntaughtRule"]
 
+JUDGE_LAYERS: Final = 2  # from the first of them on
+"""One alone may be a projection that is meant."""
 _SAME: Final = [COLUMN[name] for name in ("norm", "min", "max")]
 """What differs once a weight has moved."""
 
@@ -37,6 +39,7 @@ class UntaughtRule:
         self._stream, self._table = stream, table
         self._is_so = len(table.frozen) > 0
         self._is_unknown = all(table.names[int(column)] in setup.untracked for column in table.frozen)
+        self._is_judge = _is_judge(table)
         self._made: npt.NDArray[np.float32] | None = None
         self._n_rows = 0
         self._first_step = -1
@@ -77,5 +80,16 @@ class UntaughtRule:
                     layers=tuple(dict.fromkeys(self._table.layer_of(int(column)) for column in self._table.frozen)),
                     variables=tuple(self._table.names[int(column)] for column in self._table.frozen),
                     is_unknown=self._is_unknown,
+                    is_judge=self._is_judge,
                 )
             )
+
+
+def _is_judge(table: TensorTable) -> bool:
+    """Whether layers that nothing taught stand behind all that is trained, so that the loss is what they make of it."""
+    layers = {table.layer_of(int(column)) for column in table.frozen}
+    places = [place for place, column in enumerate(table.activation) if table.layer_of(int(column)) in layers]
+    trained = [place for place, column in enumerate(table.activation) if table.holds_kernel(int(column))]
+    are_heard = {table.layer_of(int(column)) for column in table.backprop} >= layers
+    n_behind = len(table.activation) - min(places, default=len(table.activation))
+    return bool(trained) and n_behind >= JUDGE_LAYERS and min(places) > max(trained) and are_heard

@@ -60,6 +60,7 @@ from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_s
 from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_levelled, advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
+from gradwatch_server.health.verdict.constant import with_constant
 from gradwatch_server.health.verdict.contrary import tell_contrary
 from gradwatch_server.health.verdict.correlation import tell_unrelated
 from gradwatch_server.health.verdict.decayed import tell_decayed
@@ -132,7 +133,7 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
     finding = _with_elsewhere(_with_sign(teller(lead, scene), scene), scene)
-    return with_order(_without_idle_causes(finding), lead, facts)
+    return with_constant(with_order(_without_idle_causes(finding), lead, facts), lead, facts)
 
 
 def _with_sign(finding: Finding, scene: Scene) -> Finding:

@@ -552,8 +552,19 @@ encoder.set_weights(pretrained.get_weights())                  # or encoder.load
 encoder.trainable = False"""
 
 
-def advise_untaught(*, is_left: bool) -> list[Hypothesis]:
-    """Causes of layers that hold what they were made with: frozen, or given to no optimizer (``is_left``)."""
+JUDGE_CODE: Final = """\
+# In each round, before the step of each: a model is trained if it is not frozen when its step runs
+discriminator.trainable = True
+discriminator.train_on_batch(images, is_real)
+discriminator.trainable = False
+gan.train_on_batch(noise, tf.ones([len(noise), 1]))"""
+
+
+def advise_untaught(*, is_left: bool, is_judge: bool) -> list[Hypothesis]:
+    """Causes of layers that hold what they were made with: frozen, or given to no optimizer (``is_left``).
+
+    Where they judge what the others give (``is_judge``), they were to be taught in turn with these.
+    """
     meant = Hypothesis(
         "Random features that are meant",
         0.05 if is_left else 0.15,
@@ -563,6 +574,20 @@ def advise_untaught(*, is_left: bool) -> list[Hypothesis]:
     )
     if is_left:
         return [meant]
+    if is_judge:
+        return [
+            Hypothesis(
+                "A discriminator that was frozen for the generator's step is never thawed for its own",
+                0.8,
+                "`trainable = False` holds for a model wherever it is used, and for good: Keras 3 does not remember "
+                "what it was at `compile`. Its own step trains nothing then, and the loss that falls is the opinion of "
+                "a model that was never taught.",
+                "Thaw it before its own step and freeze it again after it, or give each model its own optimizer and "
+                "its own variables in one loop. See whether a bias of it moves.",
+                JUDGE_CODE,
+            ),
+            meant,
+        ]
     return [
         Hypothesis(
             "The pretrained weights never came into the layers that are frozen",

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from gradwatch_server.health.book import CLIPPED_SHARE, LEARNING_RATE, UPDATE_RATIO, WEIGHTS_FINITE, Testimony
+from gradwatch_server.health.constant import ConstantInputs
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
@@ -99,6 +100,7 @@ class Facts:
         newest_loss: step and value of the newest loss, given a stream.
         starts: how each stream began.
         orders: whether the targets of each stream come in order.
+        constants: which inputs of each stream never change.
         stales: for how long the gradient of each stream has been the same.
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
         has_operations: whether single operations are looked at at all: not in steps that run eagerly.
@@ -119,6 +121,7 @@ class Facts:
     newest_loss: Callable[[int], tuple[int, float] | None]
     starts: Mapping[int, Start]
     orders: Mapping[int, TargetOrder]
+    constants: Mapping[int, ConstantInputs]
     stales: Mapping[int, Stale]
     warnings: dict[Trend, str]
     has_operations: bool

@@ -346,7 +346,7 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
             layers=list(lead.layers[:NAMES_LIMIT]),
             n_layers=len(lead.layers),
         ),
-        hypotheses=[*_advise_left(lead, scene), *advise_untaught(is_left=is_left)],
+        hypotheses=[*_advise_left(lead, scene), *advise_untaught(is_left=is_left, is_judge=lead.is_judge)],
         subject=first,
     )
 
