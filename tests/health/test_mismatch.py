@@ -24,6 +24,8 @@ def data(task: str) -> tuple[np.ndarray, np.ndarray]:
         return x, score.argmax(-1)
     if task == "one-hot":
         return x, np.eye(4, dtype="float32")[score.argmax(-1)]
+    if task == "from 1":
+        return x, np.eye(5, dtype="float32")[score.argmax(-1) + 1][:, :4]
     if task == "labels":  # two of a sample, on the average
         return x, (score > 0).astype("float32")
     return x, (score[:, :1] > 0).astype("float32")
@@ -150,6 +152,14 @@ def of_each_by_hand(y: Any, p: Any) -> Any:
         pytest.param(
             "labels", lambda: dense(4, "softmax"), of_each_by_hand, "softmax of many",
             "A sample has several labels, and what out gives", id="several labels, by hand",
+        ),
+        pytest.param(
+            "from 1", lambda: dense(4, "softmax"), ONE_HOT(), "no label", "Many samples have no label at all",
+            id="classes from 1",
+        ),
+        pytest.param(
+            "from 1", lambda: dense(4), of_scores_and_one_hot, "no label", "Many samples have no label at all",
+            id="classes from 1, scores",
         ),
     ],
 )  # fmt: skip

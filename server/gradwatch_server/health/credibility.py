@@ -57,6 +57,9 @@ BY_HEART_SHARE: Final = 0.5
 """Of its start: a training loss that has come down to this or lower has learned something."""
 BEST_SHARE: Final = 0.97
 """Of where training began: a validation loss that was never lower knows nothing."""
+RANKED_ROWS: Final = 100
+RANKED_SHARE: Final = 0.8
+"""Of its start, what a loss of several labels is at the most by then where they are ranked."""
 SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
 UNTAUGHT_SHARE: Final = 0.75
@@ -167,7 +170,10 @@ def _is_unheard_credible(_: Unheard | Mismatch, testimony: Testimony) -> bool:
 
 
 def _is_mismatch_credible(episode: Mismatch, testimony: Testimony) -> bool:
-    # Scores may lie between 0 and 1 in time, and be learned as what they are taken for.
+    # Scores may lie between 0 and 1 in time, and be learned as what they are taken for. Where several labels are only
+    # to be ranked, p - y leads there too.
+    if episode.kind is MismatchKind.MANY_LABELS:
+        return episode.n_rows >= RANKED_ROWS and _is_still_to_learn(testimony, RANKED_SHARE)
     return episode.kind is not MismatchKind.SCORES or _is_unheard_credible(episode, testimony)
 
 

@@ -850,6 +850,8 @@ class MismatchKind(Enum):
     SOFTMAX_OVER_BATCH = "softmax over batch"
     SCORES = "scores"
     SOFTMAX_OF_MANY = "softmax of many"
+    MANY_LABELS = "many labels"
+    NO_LABEL = "no label"
 
 
 @dataclass(eq=False)

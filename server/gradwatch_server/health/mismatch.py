@@ -1,11 +1,12 @@
-"""The rule for a last layer that does not fit its loss: a softmax twice, none, of one unit, of many labels, of a batch.
+"""The rule for a last layer that does not fit its loss: a softmax twice, none, of one unit, of many labels or of none.
 
 That a softmax goes into a loss that takes one is written in the graph. A sigmoid that does is known by its gradient:
 (sigmoid(p) - y) / n of a p between 0 and 1 lies in two narrow ranges, and a loss that takes p for what it is never
 stays in them. Scores that are taken for probabilities are lifted to a bound before their logarithm, in every batch, as
 far as they lie below it. A softmax over one unit is 1, whatever comes in, and one over the batch adds up to 1 over the
 samples. A sample with several labels, each of which the loss takes by itself (it has a log(1 - p)), asks for numbers
-that add up to more than 1.
+that add up to more than 1. A cross-entropy that takes the softmax itself has the gradient p - y, which is right where
+the labels y of a sample add up to 1: of several, and of none, it pushes all scores one way for ever.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Mismatch, MismatchKind, Phase
-from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
+from gradwatch_server.health.operation_table import ENTROPIES, OPERATION_COLUMN, Operation
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import are_labels
@@ -35,6 +36,8 @@ BOUND_LIMIT: Final = 1e-3
 """A bound below a logarithm that keeps probabilities from 0 is no larger."""
 LABELS_MIN: Final = 1.25
 """Labels of a sample, on the average, from which on it has several: smoothing adds none."""
+LABELS_MAX: Final = 0.95
+"""And up to which many samples have none."""
 REACH_LIMIT: Final = 12.0
 """From the least score to the largest: a softmax or sigmoid of such scores comes down to no bound (e^-12 is 6e-6)."""
 
@@ -56,6 +59,7 @@ class MismatchRule:
         self._output = int(table.activation[-1]) if len(table.activation) else -1
         shape = table.shapes[self._output] if self._output >= 0 else ()
         self._n_units = shape[1] if len(shape) == 2 else 0
+        self._n_classes = shape[-1] if shape else 0
         self._function = table.functions[self._output] if self._output >= 0 else None
         self._signal = table.find_backprop(self._output)
         own = [one for one in operations if not one.is_gradient]
@@ -71,6 +75,10 @@ class MismatchRule:
             if not one.layer
         )
         self._targets = table.entering("target")
+        self._is_weighed = bool(table.entering("sample_weight"))
+        is_open = self._function in (None, "linear", "softmax")
+        self._is_of_softmax = is_open and any(one.type == ENTROPIES[0] for one in own)
+        self._is_of_each = self._function == "softmax" and self._is_by_element and not self._is_of_softmax
         self._streaks: dict[MismatchKind, Streaks[Mismatch]] = {kind: Streaks(1) for kind in MismatchKind}
 
     @property
@@ -93,20 +101,29 @@ class MismatchRule:
             low, high, size = self._read(block, self._signal, "min", "max", "n_elements")
             is_in = _is_of_sigmoid(low * size) & _is_of_sigmoid(high * size)
             self._step(block, MismatchKind.SIGMOID_TWICE, np.isfinite(low), is_in)
-        elif self._function == "softmax" and self._is_by_element and len(self._targets) == 1:
+        elif self._is_of_each and len(self._targets) == 1:
             self._look_at_labels(block)
         else:
             if self._logarithm is not None and self._has_labels(block):
                 self._look_at_scores(block, self._logarithm)
+            if self._is_of_softmax and len(self._targets) == 1:
+                self._look_at_labels(block)
             if self._n_units > 1 and self._function in (None, "linear", "softmax"):
                 self._look_at_sums(block)
 
     def _look_at_labels(self, block: Block) -> None:
-        """Whether the targets are labels, several of a sample, where all that is given for it adds up to 1."""
+        """Whether the targets are labels, several of a sample or none, where all that is given for it adds up to 1."""
         low, high, mean, std, size = self._read(block, self._targets[0], "min", "max", "mean", "std", "n_elements")
         (given,) = self._read(block, self._output, "n_elements")
-        is_in = are_labels(low, high, mean, std) & (size == given) & (mean * self._n_units >= LABELS_MIN)
-        self._step(block, MismatchKind.SOFTMAX_OF_MANY, np.isfinite(mean) & np.isfinite(given), np.asarray(is_in))
+        is_seen = np.isfinite(mean) & np.isfinite(given)
+        n_labels = np.where(are_labels(low, high, mean, std) & (size == given), mean * self._n_classes, np.nan)
+        are_many, are_few = n_labels >= LABELS_MIN, n_labels <= LABELS_MAX
+        if not self._is_of_softmax:
+            self._step(block, MismatchKind.SOFTMAX_OF_MANY, is_seen, are_many)
+            return
+        self._step(block, MismatchKind.MANY_LABELS, is_seen, are_many)
+        if not self._is_weighed:  # a sample that counts for nothing needs no label
+            self._step(block, MismatchKind.NO_LABEL, is_seen, are_few)
 
     def _look_at_sums(self, block: Block) -> None:
         """Whether what is given adds up to 1 over the samples of a batch, and not over the units."""

@@ -26,6 +26,14 @@ output = tf.keras.layers.Dense(1, activation="sigmoid")(x)                  # on
 loss = tf.keras.losses.BinaryCrossentropy()"""
 MANY_CODE: Final = """\
 tf.keras.layers.Dense(n_labels, activation="sigmoid")                       # each label by itself"""
+LABELS_CODE: Final = """\
+output = tf.keras.layers.Dense(n_labels, activation="sigmoid")(x)           # each label by itself
+loss = tf.keras.losses.BinaryCrossentropy()
+# or a share of each, with the softmax and the loss as they are:
+y = y / tf.reduce_sum(y, axis=-1, keepdims=True)"""
+FEW_CODE: Final = """\
+y = tf.one_hot(labels - 1, {n_classes})                                           # classes 1 to {n_classes}
+assert (tf.reduce_sum(y, axis=-1).numpy() == 1).all()"""
 AXIS_CODE: Final = """\
 probabilities = tf.nn.softmax(scores, axis=-1)                              # over the classes of each sample
 output = tf.keras.layers.Dense(n_classes, activation="softmax")(x)          # the same"""
@@ -54,6 +62,10 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         told = _tell_softmax_over_batch(layer)
     elif lead.kind is MismatchKind.SOFTMAX_OF_MANY:
         told = _tell_softmax_of_many(layer)
+    elif lead.kind is MismatchKind.MANY_LABELS:
+        told = _tell_many_labels(layer)
+    elif lead.kind is MismatchKind.NO_LABEL:
+        told = _tell_no_label(n_classes)
     else:
         told = _tell_scores(lead, layer, n_classes)
     title, summary, hypothesis = told
@@ -178,6 +190,43 @@ def _tell_softmax_of_many(layer: str) -> tuple[str, str, Hypothesis]:
             "behind the softmax, so that the loss may fall all the same; what the model predicts is shared out.)",
             "Use a sigmoid, which asks for each label by itself. The loss may stay.",
             MANY_CODE,
+        ),
+    )
+
+
+def _tell_many_labels(layer: str) -> tuple[str, str, Hypothesis]:
+    return (
+        f"A sample has several labels, and the loss shares one out: a softmax over what {layer} gives",
+        (
+            "The targets are labels of 0 and 1, several of a sample, and the loss is a softmax cross-entropy. "
+            "TensorFlow takes p - y for its gradient, which is right where the labels of a sample add up to 1."
+        ),
+        Hypothesis(
+            "A softmax cross-entropy where each label is to be told by itself",
+            0.95,
+            "With several labels p - y never comes to an end: all scores of a sample are pushed up, step after step, "
+            "and the weights grow without bound. And no two labels can both have a probability above 0.5.",
+            "Use a sigmoid and a binary cross-entropy, which ask for each label by itself. Where a share of each is "
+            "meant, divide the labels of a sample by their sum.",
+            LABELS_CODE,
+        ),
+    )
+
+
+def _tell_no_label(n_classes: int) -> tuple[str, str, Hypothesis]:
+    return (
+        "Many samples have no label at all: their targets are 0 throughout",
+        (
+            f"The targets are labels of 0 and 1 for {n_classes:,} classes, and in a batch there are fewer labels than "
+            "samples: some have none. The loss takes a softmax, and expects one label of each."
+        ),
+        Hypothesis(
+            "One-hot labels of classes that are counted from 1, or of classes that are not among them",
+            0.9,
+            f"`tf.one_hot` makes zeros of any class outside of 0 to {n_classes - 1}, without a word. Such a sample "
+            "tells the model nothing of its class, and its gradient pushes all scores down.",
+            "Count classes from 0, or raise the depth; and see that each row of the targets adds up to 1.",
+            FEW_CODE.format(n_classes=n_classes),
         ),
     )
 
