@@ -752,7 +752,18 @@ class Watch:
             "untrained": self._untrained(variables, names),
             "untracked": self._untracked(variables),
             "settings": {key: value for key, value in settings.items() if 0 < len(str(value)) <= 200},
+            "broken": self._broken(variables, names),
         }
+
+    def _broken(self, variables: Sequence[Any], names: Sequence[str]) -> list[str] | None:
+        """Names of those that hold a NaN or an Inf before they are trained; None where that is not known."""
+        try:
+            with tf.init_scope():
+                values = [resource_of(variable).read_value() for variable in variables]
+                finite = [bool(tf.reduce_all(tf.math.is_finite(value))) for value in values]
+        except Exception:  # one that is not made yet, or of a type that is always finite
+            return None
+        return [name for name, is_finite in zip(names, finite, strict=True) if not is_finite]
 
     def _untrained(self, variables: Sequence[Any], names: Sequence[str]) -> list[str]:
         """Names of what the models that train these variables could train too, and no stream has."""

@@ -218,6 +218,7 @@ class Tensors(_Logged):
     statistics: Annotated[list[Name], Field(max_length=100)] = list(protocol.FIRST_STATISTICS)
     untrained: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] = []
     untracked: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] = []
+    broken: Annotated[list[Name], Field(max_length=TENSOR_LIMIT)] | None = None
     settings: Annotated[dict[Name, bool | int | float | Name], Field(max_length=100)] = {}
     broadcasts: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     cuts: Annotated[list[dict[str, Any]], Field(max_length=100)] = []

@@ -112,6 +112,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "statistics": list(protocol.STATISTICS),
         "untrained": ["head/kernel"],
         "untracked": ["mixer/w"],
+        "broken": ["embedding/embeddings"],
         "settings": {"class": "Adam", "learning_rate": 0.001, "use_ema": False, "ema_overwrite_frequency": 100},
         "broadcasts": [{"type": "Sub", "name": "sub", "source": {"file": "train.py", "line": 5, "code": "d = a - b"}}],
         "cuts": [{"type": "Round", "name": "Round", "layer": "encoder", "source": None}],

@@ -72,6 +72,8 @@ class Run:
     input_columns: list[dict[str, Any]] = field(default_factory=list)
     untrained: tuple[str, ...] = ()
     """Names of variables that the model could train too."""
+    broken: tuple[str, ...] | None = None
+    """Names of variables that were not finite before training; None: not known."""
     untracked: tuple[str, ...] = ()
     """Names of variables that its layers hold unknown to Keras."""
     settings: dict[str, Any] = field(default_factory=dict)

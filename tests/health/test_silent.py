@@ -251,6 +251,17 @@ def test_weights_broken_at_the_first_row(dtype: str, is_given: bool) -> None:
     assert causes(found)[0].startswith("The weights were broken before" if is_given else "The optimizer turned")
 
 
+@pytest.mark.parametrize(("broken", "is_given"), [(None, True), (("dense_0/kernel",), True), ((), False)])
+def test_weights_that_are_known_to_have_been_whole_before(broken: tuple[str, ...] | None, is_given: bool) -> None:
+    sick = Run(dense(4), n_steps=60, broken=broken).set_loss(2.3)
+    for kind in ("update", "weight"):
+        sick.break_(kind, [0], start=0, n=64)
+    (found,) = sick.feed().findings()
+    assert (found.kind, found.first_step) == ("nonfinite_weight", 0)
+    assert causes(found)[0].startswith("The weights were broken before" if is_given else "The optimizer turned")
+    assert ("no batch has asked for" in found.hypotheses[0].why) != is_given
+
+
 # -- a loss that guesses among the samples of a batch ------------------------------------------------------------------
 
 

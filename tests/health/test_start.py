@@ -73,3 +73,14 @@ def fading_causes(first: list[tuple[str, tuple[int, ...], str]], largest: float 
     run.scale("gradient", 1e-7, [0, 1, 2, 3, 4, 5])
     (finding,) = [one for one in run.feed().findings() if one.kind == "vanishing_gradient"]
     return [hypothesis.cause for hypothesis in finding.hypotheses]
+
+
+@pytest.mark.parametrize(("size", "is_named"), [(1e10, False), (1e26, True)])
+def test_a_first_loss_that_is_infinite_of_outputs_that_are_too_large_to_square(size: float, is_named: bool) -> None:
+    run = Run(dense(3), n_steps=20, layers=[(f"dense_{i}", 64, None) for i in range(3)]).set_loss(np.inf)
+    column = run.columns("activation", [1])[0]
+    run.statistics[:, column, [COLUMN["min"], COLUMN["max"]]] = [-size, size / 2]
+    (found,) = run.feed().findings()
+    assert (found.kind, found.first_step) == ("nonfinite_loss", 0)
+    assert ("dense_1 gave 1e+26" in found.title) == is_named
+    assert found.hypotheses[0].cause.startswith("Numbers grow to 1e+26") == is_named

@@ -117,3 +117,18 @@ class Shy(keras.optimizers.SGD):
 
 def test_an_optimizer_that_does_not_tell_has_a_class_alone(watch, read):
     assert settings(read(fit(watch, Shy(0.1)))) == [{"class": "Shy"}]
+
+
+@pytest.mark.parametrize("options", [{}, {"run_eagerly": True}, {"jit_compile": True}], ids=["graph", "eager", "jit"])
+@pytest.mark.parametrize("is_broken", [True, False])
+def test_weights_that_are_broken_before_training_are_named(watch, read, options, is_broken):
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="first"), keras.layers.Dense(1)])
+    if is_broken:
+        kernel, bias = model.layers[0].get_weights()
+        kernel[1, 2] = np.nan
+        model.layers[0].set_weights([kernel, bias])
+    model.compile(optimizer="sgd", loss="mse", **options)
+    watched = watch(model)
+    model.fit(X, Y, epochs=1, verbose=0)
+    (table,) = read(watched).tables.values()
+    assert [name.split("/", 1)[1] for name in table["broken"]] == (["first/kernel"] if is_broken else [])

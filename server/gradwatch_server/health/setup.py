@@ -17,6 +17,7 @@ class Setup(NamedTuple):
     Attributes:
         untrained: names of what its models could train, and no optimizer had been given by then.
         untracked: names of what their layers hold unknown to Keras, which therefore nobody trains.
+        broken: names of variables that were not finite before they were trained; None where that is not known.
         settings: what the optimizer was made with, by Keras' names, and its ``class``.
         broadcasts: type, name and source of operations on the way to the loss that combine ``[n, 1]`` and ``[n]``;
             ``unasked`` where nothing in the step asks for all pairs.
@@ -31,6 +32,7 @@ class Setup(NamedTuple):
 
     untrained: Sequence[str] = ()
     untracked: Sequence[str] = ()
+    broken: Sequence[str] | None = None
     settings: Mapping[str, bool | int | float | str] = NOTHING
     broadcasts: Sequence[Mapping[str, Any]] = ()
     cuts: Sequence[Mapping[str, Any]] = ()

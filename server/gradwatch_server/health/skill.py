@@ -54,6 +54,8 @@ KIND_SHARE: Final = 0.9
 """Of a window's rows that must be of one kind."""
 SURE: Final = 0.9
 """How near one over the number of samples the largest gradient is where a prediction is sure and wrong."""
+SURE_SLACK: Final = 0.01
+"""By how much rounding to half precision moves a probability."""
 SUM_LIMIT: Final = 1e-3
 """What rounding leaves of a sum over all gradients of a softmax, at the most."""
 SQUARE_TOLERANCE: Final = 0.01
@@ -152,7 +154,10 @@ class SkillRule:
         is_alike, is_opposite = self._compare(block, mean * size / 2, asked)
         is_square = is_alike | is_opposite
         is_entropy = (largest <= 1 + SUM_LIMIT) & ~is_square
-        is_entropy &= is_label if self._n_units == 1 else np.abs(mean * size) <= SUM_LIMIT
+        if self._n_units == 1:
+            is_entropy &= is_label & self._are_probable(block, low * n_samples, high * n_samples)
+        else:
+            is_entropy &= np.abs(mean * size) <= SUM_LIMIT
         is_climb = is_opposite | (is_entropy & (block.loss < 0))
         for row in np.flatnonzero(np.isfinite(norm) & block.is_sound & (size > 0)).tolist():
             step = int(block.steps[row])
@@ -174,6 +179,17 @@ class SkillRule:
             if window.n_rows >= WINDOW_ROWS and step - window.first_step >= WINDOW_STEPS - 1:
                 self._last, self._window = window, None
                 self._look(step, window)
+
+    def _are_probable(self, block: Block, low: Float, high: Float) -> Bool:
+        """``[n]`` whether outputs allow for these ends of p - y, or of y - p: from the least p - 1 to the largest p.
+
+        A margin loss has -1, 0 and 1 whatever comes out.
+        """
+        ends = block.statistics[:, self._output, [COLUMN["min"], COLUMN["max"]]].astype(np.float64)
+        if self._table.functions[self._output] in (None, "linear"):
+            ends = 1 / (1 + np.exp(-np.clip(ends, -50, 50)))
+        least, largest = ends[:, 0] - 1 - SURE_SLACK, ends[:, 1] + SURE_SLACK
+        return np.asarray(((low >= least) & (high <= largest)) | ((-high >= least) & (-low <= largest)))
 
     def _read_targets(self, block: Block, size: Float) -> tuple[Float, Float, Bool]:
         """``[n]`` each: the mean of the targets and their mean square, and whether they are labels of 0 and 1.

@@ -16,7 +16,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import largest_input, largest_target, widest_input
 
-__all__ = ["Mute", "Start", "read_kernels"]
+__all__ = ["Beyond", "Mute", "Start", "read_kernels"]
 
 SAME_DISTANCE: Final = 1e-6
 """Mean cosine distance between samples of which rounding makes the most."""
@@ -26,6 +26,8 @@ FELT: Final = 0.01
 """The least and, by its inverse, the largest root mean square of a layer that is neither faint nor out of scale."""
 SAMPLES_MIN: Final = 4
 """Samples in a batch, to be called all alike."""
+SQUARE_MAX: Final = 1.8e19
+"""The square of anything beyond is infinite in float32."""
 MUTE_ROWS: Final = 2
 """Rows in which it must be so: what begins at 0 may leave it with the first step."""
 _BOUNDED = frozenset({"softmax", "sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
@@ -48,6 +50,20 @@ class Mute(NamedTuple):
     is_state: bool
 
 
+class Beyond(NamedTuple):
+    """A layer whose output was too large for its square.
+
+    Attributes:
+        layer: the layer.
+        largest: the largest |value| that it gave.
+        is_recurrent: whether it is the last state of a recurrent layer.
+    """
+
+    layer: str
+    largest: float
+    is_recurrent: bool
+
+
 @dataclass
 class Start:
     """What the first rows say.
@@ -68,6 +84,7 @@ class Start:
         mute: the layer behind which nothing was left of the sample, in the first rows; None for none.
         levelled: the first layer that gave rounding errors alone, where the one before it did not, and that one; None
             for none.
+        beyond: the first layer whose output, of finite numbers, has an infinite square; None for none.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
     """
 
@@ -83,6 +100,7 @@ class Start:
     grown: float = float("nan")
     mute: Mute | None = None
     levelled: tuple[str, str] | None = None
+    beyond: Beyond | None = None
     has_lone_norm: bool = False
     _n_looked: int = 0
 
@@ -126,6 +144,7 @@ class Start:
             self._compare(block, row, table)
             self.has_lone_norm = _has_lone_norm(block, row, table)
             self.levelled = _find_levelled(block, row, table)
+            self.beyond = _find_beyond(block, row, table)
         found = self._find_mute(block, row, table)
         self.mute = found if self._n_looked == 0 or found == self.mute else None
         self._n_looked += 1
@@ -155,6 +174,14 @@ def _find_levelled(block: Block, row: int, table: TensorTable) -> tuple[str, str
     is_so = (reach[1:] > 0) & (reach[1:] <= ROUNDING * reach[:-1]) & (reach[:-1] >= FELT) & (reach[:-1] <= 1 / FELT)
     for place in np.flatnonzero(is_so)[:1].tolist():
         return table.layer_of(int(columns[place + 1])), table.layer_of(int(columns[place]))
+    return None
+
+
+def _find_beyond(block: Block, row: int, table: TensorTable) -> Beyond | None:
+    ends = np.abs(block.statistics[row, table.activation][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
+    for place in np.flatnonzero((ends > SQUARE_MAX).any(axis=1))[:1].tolist():
+        layer = table.layer_of(int(table.activation[place]))
+        return Beyond(layer, float(ends[place].max()), table.is_recurrent(layer))
     return None
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "FAR_INPUT",
     "INITIAL_CODE",
     "LARGE_INPUT",
+    "RECURRENCE_CODE",
     "SCALE_CODE",
     "SIGN_CODE",
     "TARGET_CODE",

@@ -10,7 +10,8 @@ from gradwatch_server.health.entry import Entry
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
-from gradwatch_server.health.verdict.advice_growth import advise_rate
+from gradwatch_server.health.start import Beyond
+from gradwatch_server.health.verdict.advice_growth import INITIAL_CODE, RECURRENCE_CODE, advise_rate
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
@@ -20,6 +21,7 @@ __all__ = [
     "LOG_CAUSE",
     "RESTORE_CODE",
     "SUPERSEDED",
+    "advise_beyond",
     "advise_gradient",
     "advise_loss",
     "advise_state",
@@ -145,25 +147,87 @@ def advise_loss(lead: NonFinite, scene: Scene, *, is_beside: bool) -> list[Hypot
     return _weigh(found, scene) + from_rate(scene)
 
 
-def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool) -> list[Hypothesis]:
-    """Causes of non-finite weights or updates after finite gradients; ``is_given``: when first looked at."""
-    found = [
-        Hypothesis(
-            "The optimizer turned a finite gradient into a non-finite update",
-            0.8 if _is_half(lead) else 0.15 if is_given else 0.5,
+OPTIMIZER_CODE = """\
+# The number that keeps the divisor from 0 stands outside of the root, or within it:
+update = learning_rate * gradient / (tf.sqrt(accumulator) + 1e-7)
+# of Keras' own: tf.keras.optimizers.Adam(1e-3, epsilon=1e-7)"""
+
+
+def _broken_update(lead: NonFinite, *, is_given: bool, is_partial: bool, is_known: bool) -> Hypothesis:
+    cause = "The optimizer turned a finite gradient into a non-finite update"
+    if _is_half(lead):
+        return Hypothesis(
+            cause,
+            0.8,
             "Every gradient was finite, so the NaN arose between gradient and weight: in the optimizer's own state, "
             "or in its division by the root of the second moment plus epsilon. In float16 an epsilon below 6e-8 is "
             "0, and 0 / 0 is NaN.",
             "Keep variables and optimizer state in float32; raise epsilon; go on from a checkpoint of before, since "
             "the state is spoiled.",
             HALF_OPTIMIZER_CODE,
-        ),
+        )
+    where = (
+        " Only a part of the elements is broken, such as the rows of a table that no batch has asked for: their "
+        "gradient has been 0 all along."
+        if is_partial
+        else ""
+    )
+    return Hypothesis(
+        cause,
+        0.15 if is_given else 0.85 if is_known else 0.5,
+        "Every gradient was finite, so the NaN arose between gradient and weight: in the optimizer's own state, or in "
+        "its division by the root of the squares it has added up. Without an epsilon that is 0 / 0 where the gradient "
+        f"was always 0.{where}",
+        "Add an epsilon to the divisor; begin anew or from a checkpoint of before, since the state is spoiled.",
+        OPTIMIZER_CODE,
+    )
+
+
+def advise_beyond(beyond: Beyond) -> list[Hypothesis]:
+    """Causes of a first loss that is infinite of outputs that are finite, and too large for their square."""
+    size = say_number(beyond.largest)
+    if beyond.is_recurrent:
+        return [
+            Hypothesis(
+                f"The state grows along the recurrence of {beyond.layer}, to {size}",
+                0.92,
+                "A recurrent layer hands its state from step to step of the sequence. Where each step makes it a "
+                "little larger and nothing ends it (a relu in place of tanh, a recurrent kernel that starts too "
+                "large), a hundred steps make it astronomical. Clipping the gradient comes too late.",
+                "Use tanh within the recurrence, or LSTM or GRU, and start the recurrent kernel orthogonal.",
+                RECURRENCE_CODE,
+            )
+        ]
+    return [
+        Hypothesis(
+            f"Numbers grow to {size} on their way to the output of {beyond.layer}",
+            0.9,
+            "They are finite, and their square is not: so is any squared error. Weights that start too large multiply "
+            "what they are given layer by layer; inputs that are not scaled begin too large.",
+            "Start the weights as Keras does (Glorot, He), and scale the inputs to about 1.",
+            INITIAL_CODE,
+        )
+    ]
+
+
+def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool, is_partial: bool) -> list[Hypothesis]:
+    """Causes of non-finite weights or updates after finite gradients.
+
+    Args:
+        lead: the incident's first episode.
+        scene: what is known around it.
+        is_given: whether they were so when they were first looked at.
+        is_partial: whether it is only a part of the elements.
+    """
+    is_known = lead.is_first_row and scene.setup.broken is not None and not is_given
+    found = [
+        _broken_update(lead, is_given=is_given, is_partial=is_partial, is_known=is_known),
         _broken_rate(scene.learning_rate),
         Hypothesis(
             "The weights were broken before training began: a checkpoint, a table of vectors or an initialiser"
             if is_given
             else "The weights were set from outside: a constraint, an assignment or a checkpoint",
-            0.9 if is_given else 0.6 if lead.is_first_row else 0.25,
+            0.9 if is_given else 0.15 if is_known else 0.6 if lead.is_first_row else 0.25,
             "They were not finite when they were first looked at, and every gradient was. A loaded table with a row of "
             "NaN does no harm until a batch asks for that row."
             if is_given

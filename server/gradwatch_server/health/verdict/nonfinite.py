@@ -11,7 +11,13 @@ from gradwatch_server.health.entry import Entry, locate
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.verdict.advice_nonfinite import advise_gradient, advise_loss, advise_state, advise_weight
+from gradwatch_server.health.verdict.advice_nonfinite import (
+    advise_beyond,
+    advise_gradient,
+    advise_loss,
+    advise_state,
+    advise_weight,
+)
 from gradwatch_server.health.verdict.advice_operation import advise_masked_too_late, advise_operation
 from gradwatch_server.health.verdict.breakage import doubt, make_finding, say_counts, say_value, say_word
 from gradwatch_server.health.verdict.loss_scale import tell_loss_scale
@@ -62,6 +68,10 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
     if is_beside:
         summary += "; no gradient has been NaN or infinite since"
     hypotheses = advise_loss(lead, scene, is_beside=is_beside)
+    beyond = scene.start.beyond if lead.is_first_row and math.isinf(lead.value) else None
+    if beyond is not None:
+        title += f": {beyond.layer} gave {say_number(beyond.largest)}"
+        hypotheses = advise_beyond(beyond) + doubt(hypotheses)
     # What breaks in the backward pass only is no cause of a loss.
     culprit = scene.culprit if scene.culprit is not None and not scene.culprit.is_gradient else None
     if culprit is not None and scene.account is not None:
@@ -76,7 +86,7 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
         summary + ".",
         hypotheses=hypotheses,
         culprit=culprit,
-        layer=culprit.layer if culprit is not None else None,
+        layer=culprit.layer if culprit is not None else beyond.layer if beyond is not None else None,
         subject=lead.name,
         reaches_gradients=reached,
     )
@@ -173,7 +183,7 @@ def _tell_weight(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
         "nonfinite_weight",
         title,
         summary + ".",
-        hypotheses=advise_weight(lead, scene, is_given=given is not None),
+        hypotheses=advise_weight(lead, scene, is_given=given is not None, is_partial=bool(shares.min() < 1)),
         layer=layer,
         tensor=tensor,
         share=float(shares.min()),
@@ -213,8 +223,11 @@ def _tell_state(lead: NonFinite, table: TensorTable, scene: Scene, broken: npt.N
 def _given(lead: NonFinite, scene: Scene) -> NonFinite | None:
     """The weights, where they and their update are broken at the first row: NaN less NaN is no doing of an update.
 
-    In float16 an optimizer can break a weight in its first step (its epsilon is 0 there), and so can a broken rate.
+    Not where they are known to have been whole before. In float16 an optimizer can break a weight in its first step
+    (its epsilon is 0 there), and so can a broken rate.
     """
+    if scene.setup.broken is not None and not scene.setup.broken:
+        return None
     weights = next((e for e in scene.broken(Phase.WEIGHT) if e.first_step == lead.first_step), None)
     if weights is None or not (lead.is_first_row and weights.is_first_row) or weights.table is not lead.table:
         return None
