@@ -466,6 +466,21 @@ def test_targets_that_the_outputs_do_not_come_to(batch: int) -> None:
     assert not sick.set_loss(1.3 * sick.scalars[:, 0]).feed().findings(), "another level says nothing"
 
 
+@pytest.mark.parametrize(("given", "is_told"), [(0.5, True), (20.0, False)])
+def test_an_absolute_error_of_targets_that_the_outputs_do_not_come_to(given: float, is_told: bool) -> None:
+    """The loss is the mean size of the targets, and the outputs are near 0, or not."""
+    sick = mean_guesser(mean=30.0, std=3.0)
+    output = sick.columns("activation", [3])[0]
+    sick.statistics[:, output, COLUMN["mean"]] = sick.statistics[:, output, COLUMN["std"]] = given
+    found = sick.set_loss(30.0 * (1 + 0.01 * np.random.default_rng(3).standard_normal(600))).feed().findings()
+    assert bool(found) == is_told
+    if is_told:
+        assert found[0].title.endswith("in 600 steps: the outputs are still near 0, and the targets far from it")
+        assert found[0].evidence["guess"] == pytest.approx(30.0, rel=0.01)
+        assert found[0].evidence["is_target_size"]
+        assert causes(found[0])[0] == "The targets are not scaled"
+
+
 def test_targets_around_0_are_no_reason_to_stay_there() -> None:
     (found,) = mean_guesser(std=3.0).feed().findings()
     assert "is_target_square" not in found.evidence
@@ -718,6 +733,15 @@ def test_a_loss_that_climbs_while_the_weights_grow(batch: int, every: int) -> No
 def test_a_loss_that_climbs_while_the_weights_do_not_grow_may_be_a_players() -> None:
     assert not climbing(1.5).feed().findings()
     assert not climbing(20.0, loss=2.5).feed().findings(), "nor are weights that grow a climb"
+
+
+@pytest.mark.parametrize(
+    ("loss", "inputs", "is_told"), [(12.0, "target", True), (8.0, "target", False), (12.0, "x", False)]
+)
+def test_a_loss_of_targets_that_climbs_far_is_no_players(loss: float, inputs: str, is_told: bool) -> None:
+    sick = Run(dense(4), n_steps=N, inputs=[("input", 8), (inputs, 1)])
+    sick.set_loss(climbing(1.5, loss=loss).scalars[:, 0])
+    assert [one.title.partition(":")[0] for one in sick.feed().findings()] == ["The loss has run away"] * is_told
 
 
 def test_a_climb_that_is_over_is_told_in_the_past() -> None:

@@ -60,6 +60,8 @@ BEST_SHARE: Final = 0.97
 RANKED_ROWS: Final = 100
 RANKED_SHARE: Final = 0.8
 """Of its start, what a loss of several labels is at the most by then where they are ranked."""
+ALONE_FACTOR: Final = 10.0
+"""Times its start, or 1 where that is smaller: a loss that climbs."""
 SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
 UNTAUGHT_SHARE: Final = 0.75
@@ -237,7 +239,7 @@ def _is_plateau_credible(episode: Plateau, _: Testimony) -> bool:
     if not episode.has_labels:
         return False
     # What is level early is a guess only at a level that is known for one.
-    if episode.is_of_mean or episode.is_of_zero or not episode.is_early:
+    if episode.is_of_mean or episode.is_of_zero or episode.is_of_size or not episode.is_early:
         return True
     return episode.is_from_start and abs(episode.level - episode.guess) <= LEVEL_TOLERANCE * episode.guess
 
@@ -252,9 +254,11 @@ def _is_summed_credible(episode: Summed, testimony: Testimony) -> bool:
 
 
 def _is_runaway_credible(episode: Runaway, _: Testimony) -> bool:
-    # A few times its start is what one player's loss may well be; that its kernels grow so is another matter.
+    # A few times its start is what one player's loss may well be; that its kernels grow so is another matter, and ten
+    # times is what one that has targets to come to never is.
     if not episode.is_far:
-        return is_driven(episode)
+        is_high = episode.is_alone and episode.level >= ALONE_FACTOR * max(abs(episode.start), 1.0)
+        return is_driven(episode) or is_high
     # The log of a density may fall far below 0 and be well; what drives it has a gradient that grows with it.
     return episode.level > 0 or episode.gradient_factor >= GROWN_FACTOR
 

@@ -400,6 +400,7 @@ class Engine:
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]
                 episode.gradient_factor = max(factors, default=math.nan)
+                episode.is_alone = len(applied) == 1 and bool(applied[0].table.entering("target"))
                 own = [state for state in applied if episode.stream in (LOGGED, state.number)]
                 norms_now = [testimony.known.read(KERNEL_NORM, state.number).newest or 0.0 for state in own]
                 before = math.hypot(*(state.start.kernel_norm for state in own))

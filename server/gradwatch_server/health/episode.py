@@ -421,6 +421,7 @@ class Runaway(Episode):
         gradient_factor: the global gradient norm when it was known over that at the start, the largest of the streams.
         weight_factor: the norm of all kernels then over that at the start.
         is_far: whether it went so far that nothing else need be asked.
+        is_alone: whether one optimizer trains the model on targets: it is no player's.
     """
 
     name: str = ""
@@ -430,6 +431,7 @@ class Runaway(Episode):
     gradient_factor: float = float("nan")
     weight_factor: float = float("nan")
     is_far: bool = False
+    is_alone: bool = False
 
 
 @dataclass(eq=False)
@@ -587,6 +589,7 @@ class Plateau(Episode):
         mean: its mean, to be laid beside a variance.
         is_of_mean: whether ``guess`` is the variance of the targets, the squared error of their mean.
         is_of_zero: whether ``guess`` is the mean square of the targets, the squared error of giving 0.
+        is_of_size: whether it is the mean |value| of the targets, the absolute error of giving 0.
         variance: of the targets, where that is so.
         is_of_input: whether the targets are the input, which the model is to give back.
         is_other_rank: whether targets and outputs have another number of dimensions.
@@ -608,6 +611,7 @@ class Plateau(Episode):
     mean: float = float("nan")
     is_of_mean: bool = False
     is_of_zero: bool = False
+    is_of_size: bool = False
     variance: float = float("nan")
     is_of_input: bool = False
     is_other_rank: bool = False

@@ -249,11 +249,14 @@ def compare_level(
     square = targets.mean_square
     is_far = variance < FAR_SHARE * square and not targets.is_of_input
     episode.is_of_zero = is_moving and is_far and abs(episode.mean - square) <= VARIANCE_TOLERANCE * square
+    size = targets.mean_size
+    episode.is_of_size = is_moving and abs(episode.mean - size) <= VARIANCE_TOLERANCE * size
     episode.is_other_rank, episode.is_of_input = targets.is_other_rank, targets.is_of_input
     if episode.is_of_mean:
         episode.n_classes, episode.guess = 0, variance
-    elif episode.is_of_zero:
-        episode.n_classes, episode.guess, episode.variance = 0, square, variance
+    elif episode.is_of_zero or episode.is_of_size:
+        guess, left = (square, variance) if episode.is_of_zero else (size, square - size**2)
+        episode.n_classes, episode.guess, episode.variance = 0, guess, left
     elif episode.is_from_start and n_samples > 1 and not _is_like(n_samples, n_classes):
         episode.n_classes, episode.guess = n_samples, math.log(n_samples)
 

@@ -17,6 +17,8 @@ ROWS_MIN: Final = 8
 """Captured rows from which on the variance over all of them is known."""
 GIVEN_SHARE: Final = 0.1
 """Of the variance of the input that a model is to give back: one that has learned anything gives more."""
+NEAR_SHARE: Final = 0.04
+"""Of the targets' mean square, that of outputs that are still near 0: a fifth of them in size."""
 TWO_VALUES: Final = 1e-3
 """Labels of 0 and 1 have a variance of p (1 - p), to this share: what is learned of them is no mean."""
 
@@ -65,7 +67,9 @@ class TargetSpread:
         self.is_of_input = not table.entering("target") and len(inputs) == 1
         if self.is_of_input:
             self._target = inputs[0]
-        self._given = math.nan
+        self._given = self._given_square = math.nan
+        """The variance and the mean square of the outputs in the last row that tells them."""
+        self._low, self._high = math.inf, -math.inf
         shapes = [table.shapes[column] for column in (self._target, self._output) if column >= 0]
         self.is_other_rank = len(shapes) == 2 and len(shapes[0]) != len(shapes[1])
         self._n_rows = 0
@@ -87,8 +91,10 @@ class TargetSpread:
         if not len(found):
             return
         low, high, mean, std, _ = found.T
-        given = block.statistics[:, self._output, COLUMN["std"]].astype(np.float64)
-        self._given = float(given[np.isfinite(given)][-1]) ** 2 if np.isfinite(given).any() else self._given
+        given = block.statistics[:, self._output, [COLUMN["std"], COLUMN["mean"]]].astype(np.float64)
+        for spread, middle in given[np.isfinite(given).all(axis=1)][-1:].tolist():
+            self._given, self._given_square = spread**2, spread**2 + middle**2
+        self._low, self._high = min(self._low, float(low.min())), max(self._high, float(high.max()))
         self._n_rows += len(found)
         self._mean += float(mean.sum())
         self._square += float((np.square(std) + np.square(mean)).sum())
@@ -105,6 +111,13 @@ class TargetSpread:
     def mean_square(self) -> float:
         """The mean square of all targets together; NaN where it is not known."""
         return self._square / self._n_rows if self._n_rows >= ROWS_MIN else math.nan
+
+    @property
+    def mean_size(self) -> float:
+        """The mean |value| of all targets, where they lie to one side of 0 and the outputs near it; NaN elsewhere."""
+        is_near = self._given_square <= NEAR_SHARE * self.mean_square
+        is_aside = self._low > 0 or self._high < 0
+        return abs(self._mean / self._n_rows) if is_near and is_aside and not self.is_of_input else math.nan
 
     @property
     def variance(self) -> float:

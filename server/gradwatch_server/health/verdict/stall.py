@@ -105,7 +105,7 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
     )
     if lead.is_of_mean:
         return _tell_mean(lead, scene, name)
-    if lead.is_of_zero:
+    if lead.is_of_zero or lead.is_of_size:
         return _tell_zero_output(lead, scene, name)
     if lead.is_from_start:
         among = f"the {lead.n_classes:,} samples of a batch"
@@ -172,23 +172,28 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
 
 
 def _tell_zero_output(lead: Plateau, scene: Scene, name: str) -> Finding:
-    """The finding of a squared error that stays at what giving 0 gives."""
+    """The finding of a squared or absolute error that stays at what giving 0 gives."""
     level = say_number(lead.mean)
-    middle, spread = math.sqrt(max(lead.guess - lead.variance, 0.0)), math.sqrt(lead.variance)
+    middle = lead.guess if lead.is_of_size else math.sqrt(max(lead.guess - lead.variance, 0.0))
+    spread = math.sqrt(lead.variance)
+    size, error, left = "mean square", "squared", lead.variance
+    if lead.is_of_size:
+        size, error, left = "mean size", "absolute", spread
     title = _say_level(lead, name, "the outputs are still near 0, and the targets far from it")
     if not lead.is_open:
         title = (
             f"{name} stood at {level} until {say_step(lead.last_step)}: the outputs were near 0, and the targets not"
         )
     evidence = scene.evidence(
-        f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average. The mean "
-        f"square of the targets is {say_number(lead.guess)}: a model that gives 0 for every input has just that "
-        f"squared error. Their mean is {say_number(middle)} away from 0, their standard deviation "
-        f"{say_number(spread)}; giving the mean alone would leave {say_number(lead.variance)}.",
+        f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average. The "
+        f"{size} of the targets is {say_number(lead.guess)}: a model that gives 0 for every input has just that "
+        f"{error} error. Their mean is {say_number(middle)} away from 0, their standard deviation "
+        f"{say_number(spread)}; giving the mean alone would leave "
+        f"{'less than ' if lead.is_of_size else ''}{say_number(left)}.",
         level=lead.mean,
         spread=lead.spread,
         guess=lead.guess,
-        is_target_square=True,
+        **{"is_target_size" if lead.is_of_size else "is_target_square": True},
         is_final=lead.is_final,
     )
     return tell(
