@@ -262,6 +262,33 @@ def test_weights_that_are_known_to_have_been_whole_before(broken: tuple[str, ...
     assert ("no batch has asked for" in found.hypotheses[0].why) != is_given
 
 
+# -- kernels that a penalty shrinks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("noise", "is_told"), [(0.0, True), (0.5, False)])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_kernels_whose_gradient_is_nothing_but_themselves(noise: float, is_told: bool, batch: int) -> None:
+    """They shrink to a twentieth: what a penalty does where its gradient is all there is, and learning may do too."""
+    n = 400
+    layers = [(f"dense_{i}", 64, None) for i in range(4)]
+    sick = Run(dense(4), n_steps=n, layers=layers).set_loss(2.3 - np.arange(n) / n)
+    share = np.maximum(np.exp(-np.arange(n) / 60.0), 0.05)
+    random = np.random.default_rng(4)
+    for place in (2, 4):
+        weight, gradient = (int(sick.columns(kind, [place])[0]) for kind in ("weight", "gradient"))
+        numbers = {"std": 0.06, "mean": 0.004, "min": -0.31, "max": 0.18, "norm": 3.9}
+        for name, value in numbers.items():
+            sick.statistics[:, weight, COLUMN[name]] = value * share
+            sick.statistics[:, gradient, COLUMN[name]] = 0.2 * value * share * np.exp(noise * random.standard_normal(n))
+    found = [one for one in sick.feed(batch=batch).findings() if "kernel" in one.title]
+    assert [one.title.partition(" has ")[0] for one in found] == [
+        "The kernel of dense_1 (and of 1 more layer)"
+    ] * is_told
+    if is_told:
+        assert causes(found[0])[0] == "Regularisation or weight decay outweighs the loss"
+        assert "times 0.2: so is that of an L2 penalty with the factor 0.1" in found[0].hypotheses[0].why
+
+
 # -- a loss that guesses among the samples of a batch ------------------------------------------------------------------
 
 

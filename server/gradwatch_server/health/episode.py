@@ -244,6 +244,7 @@ class Faint(Episode):
         after: that at `known_step`.
         weight_factor: the norm of its kernels now over that in the first row, NaN where not read.
         is_of_weights: whether it is the kernels that shrank; the output may hold a bias still.
+        multiple: of the largest kernel, what its gradient is; NaN where it is none, or is not known.
         guess: the loss of guessing among the model's classes, NaN where it has none.
     """
 
@@ -253,6 +254,7 @@ class Faint(Episode):
     after: float = float("nan")
     weight_factor: float = float("nan")
     is_of_weights: bool = False
+    multiple: float = float("nan")
     guess: float = float("nan")
 
 

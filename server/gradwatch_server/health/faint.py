@@ -1,7 +1,9 @@
 """The rule for layers whose output shrinks to next to nothing of what it was: what stands behind is told nothing.
 
 A penalty that outweighs the data does that, on the output itself (a posterior that collapses) or on the weights. A
-layer that fades on purpose is rare, and the last one may well come to rest near 0: it is not judged.
+layer that fades on purpose is rare, and the last one may well come to rest near 0: it is not judged. Where a penalty on
+the squares of weights is all that their gradient knows, it is a multiple of the weights themselves: least, largest and
+mean are the same multiple as the spread, and in the next row too.
 """
 
 from __future__ import annotations
@@ -25,6 +27,14 @@ FAINT_FACTOR: Final = 0.03
 """Of its past. Weight decay and learning change a layer's output by a few times, not thirtyfold."""
 SHRUNK_FACTOR: Final = 1e-2
 """Of the kernels' norm in the first row."""
+PENALISED_FACTOR: Final = 0.1
+"""The same where the gradient is a multiple of the weights: data that are learned from hold against a penalty."""
+MULTIPLE_SLACK: Final = 0.05
+"""By how much of the largest weight a multiple of the weights may differ from the gradient, on the average."""
+MEMORY_ROWS: Final = 10.0
+"""Of that average."""
+KERNEL_MIN: Final = 32
+"""Elements of a kernel whose least, largest, mean and spread are not alike by chance."""
 
 Float = npt.NDArray[np.float64]
 
@@ -44,19 +54,19 @@ class FaintRule:
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._before = np.full(n, np.nan)
         self._streaks: Streaks[Faint] = Streaks(n)
-        layers = [table.layer_of_gradient(position) for position in range(len(table.gradient))]
         self._may_die = np.array([is_dying(table.functions[column]) for column in self._columns], bool)
-        kernels = [
-            [
-                int(table.weight_of[p])
-                for p in table.kernels
-                if table.weight_of[p] >= 0 and layers[p] == table.layers[column]
-            ]
-            for column in self._columns
-        ]
+        kernels = [_find_kernels(table, int(column)) for column in self._columns]
         self._has_kernel = np.array([bool(own) for own in kernels], bool)
         self._kernels = np.array([column for own in kernels for column in own], np.int64)
         self._starts = np.cumsum(np.array([0, *(len(own) for own in kernels if own)], np.int64))[:-1]
+        gradients = {int(table.weight_of[p]): int(table.gradient[p]) for p in table.kernels.tolist()}
+        pairs = [max(own, key=lambda column: table.n_elements[column], default=-1) for own in kernels]
+        self._largest = np.array(pairs, np.int64)
+        """Of each layer the largest kernel, and its gradient; -1 for none that is large enough."""
+        self._largest[[c < 0 or table.n_elements[c] < KERNEL_MIN for c in pairs]] = -1
+        self._gradients = np.array([gradients.get(column, -1) for column in self._largest.tolist()], np.int64)
+        self._multiple = np.full(n, np.nan)
+        self._slack = np.full(n, np.inf)  # until it is known
         self._first_weight = np.full(n, np.nan)
         self._weight = np.full(n, np.nan)
         self.episodes = self._streaks.episodes
@@ -71,16 +81,44 @@ class FaintRule:
             return
         weights = self._read_weights(block, rows)
         is_settled = not np.isnan(self._before).any()
-        is_low = np.asarray(self._is_low(spread[rows], weights).any(axis=1), bool)
+        is_low = np.asarray(self._may_be_low(spread[rows], weights).any(axis=1), bool)
         for row, weight, is_any in zip(rows.tolist(), weights, is_low.tolist(), strict=True):
             if is_any or not is_settled or self._streaks.current is not None or self._streaks.is_any:
                 self._weight = weight
+                self._compare(block, row)
                 self._step(block, row, spread[row])
         self._weight = weights[-1]
 
+    def _may_be_low(self, spread: Float, weight: Float) -> npt.NDArray[np.bool_]:
+        is_faint = (spread > 0) & (spread < FAINT_FACTOR * self._before)
+        return np.asarray(is_faint | (np.isfinite(spread) & (weight < PENALISED_FACTOR * self._first_weight)))
+
     def _is_low(self, spread: Float, weight: Float) -> npt.NDArray[np.bool_]:
         is_faint = (spread > 0) & (spread < FAINT_FACTOR * self._before)
-        return np.asarray(is_faint | (np.isfinite(spread) & (weight < SHRUNK_FACTOR * self._first_weight)))
+        factor = np.where(self._slack <= MULTIPLE_SLACK, PENALISED_FACTOR, SHRUNK_FACTOR)
+        return np.asarray(is_faint | (np.isfinite(spread) & (weight < factor * self._first_weight)))
+
+    def _compare(self, block: Block, row: int) -> None:
+        """Takes note of what multiple of a layer's largest kernel its gradient is, and by how much it is not.
+
+        Only of kernels that have shrunk that far.
+        """
+        places = np.flatnonzero((self._largest >= 0) & (self._weight < PENALISED_FACTOR * self._first_weight))
+        if not len(places):
+            return
+        names = [COLUMN[name] for name in ("std", "mean", "min", "max")]
+        gradient = block.statistics[row, self._gradients[places]][:, names].astype(np.float64)
+        weight = block.statistics[row, self._largest[places]][:, names].astype(np.float64)
+        is_seen = np.isfinite(gradient).all(axis=1) & np.isfinite(weight).all(axis=1) & (weight[:, 0] > 0)
+        places, gradient, weight = places[is_seen], gradient[is_seen], weight[is_seen]
+        multiple = gradient[:, 0] / weight[:, 0]
+        apart = np.abs(gradient - multiple[:, None] * weight).max(axis=1)
+        scale = np.maximum(multiple * np.abs(weight).max(axis=1), 1e-300)
+        # What is drawn alike has ends alike; but it is not the same multiple from row to row.
+        change = np.abs(multiple / self._multiple[places] - 1)
+        slack, known = np.minimum(np.fmax(apart / scale, change), 1.0), self._slack[places]
+        self._slack[places] = np.where(np.isinf(known), slack, known + (slack - known) / MEMORY_ROWS)
+        self._multiple[places] = multiple
 
     def _step(self, block: Block, row: int, spread: Float) -> None:
         step = int(block.steps[row])
@@ -132,6 +170,23 @@ class FaintRule:
                 before=float(self._before[first]),
                 after=float(spread[first]),
                 weight_factor=float(self._weight[first] / known) if known > 0 else float("nan"),
-                is_of_weights=bool(known > 0 and self._weight[first] < SHRUNK_FACTOR * known),
+                is_of_weights=bool(known > 0 and self._weight[first] < PENALISED_FACTOR * known),
+                multiple=float(self._multiple[first]) if self._slack[first] <= MULTIPLE_SLACK else float("nan"),
             )
         )
+
+
+def _find_kernels(table: TensorTable, column: int) -> list[int]:
+    """The columns of the kernels of an output's layer, or of the cell that the layer repeats."""
+    layer = table.layers[column]
+    others = {table.layers[other] for other in table.activation} - {layer}
+    has_layers = any(other.startswith(f"{layer}/") for other in others)
+    found = [
+        int(table.weight_of[position])
+        for position in table.kernels
+        if table.weight_of[position] >= 0
+        and (own := table.layer_of_gradient(position)).startswith(layer)
+        and (own == layer or (own.startswith(f"{layer}/") and not has_layers))
+    ]
+    # A GRU has two biases, side by side.
+    return [one for one in found if len(found) != 3 or table.shapes[one][0] != 2]

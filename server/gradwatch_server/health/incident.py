@@ -134,7 +134,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
     Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
-    Runaway: (Misset, Rate, Flat, Runaway, Summed),
+    Runaway: (Misset, Rate, Flat, Mismatch, Runaway, Summed),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
         Rate, Steep, Untaught, Misshaped, Contrary, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade,

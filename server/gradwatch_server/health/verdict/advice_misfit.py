@@ -154,9 +154,10 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         "Regularisation or weight decay outweighs the loss",
         0.9 if is_shrunk else 0.2,
         f"The norm of the kernels of {layer} is {say_number(lead.weight_factor)} of what it was at first."
+        + _say_multiple(lead)
         if is_shrunk
         else "A penalty on all weights shrinks every layer alike.",
-        "Lower the penalty until it is a small part of the loss.",
+        "Lower the penalty, by orders of magnitude, until it is a small part of the loss.",
         DECAY_CODE,
     )
     seen = [
@@ -167,6 +168,15 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         *advise_large_start(scene),
     ]
     return sorted(seen, key=lambda hypothesis: -hypothesis.confidence) or [advise_prior(layer, 0.8), decay]
+
+
+def _say_multiple(lead: Faint) -> str:
+    if math.isnan(lead.multiple):
+        return ""
+    return (
+        f" The gradient of the largest is that kernel itself, times {say_number(lead.multiple)}: so is that of an L2 "
+        f"penalty with the factor {say_number(lead.multiple / 2)}, and of the error next to nothing is left in it."
+    )
 
 
 def advise_prior(layer: str, confidence: float) -> Hypothesis:
