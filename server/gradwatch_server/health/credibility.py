@@ -166,9 +166,10 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.is_crossing else SPARE_SHARE)
 
 
-def _is_unheard_credible(_: Unheard | Mismatch, testimony: Testimony) -> bool:
-    # A loss that has come to its end has nothing more to say of most samples.
-    return _is_still_to_learn(testimony, UNHEARD_SHARE)
+def _is_unheard_credible(episode: Unheard | Mismatch, testimony: Testimony) -> bool:
+    # A loss that has come to its end has nothing more to say of most samples; one of padding comes there at once.
+    is_inverted = isinstance(episode, Unheard) and episode.is_inverted
+    return is_inverted or _is_still_to_learn(testimony, UNHEARD_SHARE)
 
 
 def _is_mismatch_credible(episode: Mismatch, testimony: Testimony) -> bool:

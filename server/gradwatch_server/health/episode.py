@@ -936,6 +936,7 @@ class Unheard(Episode):
         low: the smallest number that the last layer gave then.
         high: and the largest.
         cap: the slip that bounds the loss, None where it is another trouble.
+        is_inverted: whether they are places, and just those whose label is not 0.
     """
 
     column: int = -1
@@ -943,6 +944,7 @@ class Unheard(Episode):
     low: float = float("nan")
     high: float = float("nan")
     cap: Mapping[str, Any] | None = None
+    is_inverted: bool = False
 
 
 @dataclass(eq=False)

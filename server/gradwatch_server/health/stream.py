@@ -27,6 +27,7 @@ from gradwatch_server.health.fade import FadeRule
 from gradwatch_server.health.faint import FaintRule
 from gradwatch_server.health.forecast import ForecastRule
 from gradwatch_server.health.forgetting import ForgettingRule
+from gradwatch_server.health.inverted import InvertedRule
 from gradwatch_server.health.leaked import LeakedRule
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.mismatch import MismatchRule
@@ -301,6 +302,7 @@ def _make_rules(
         LeakedRule(number, table),
         OrderedRule(number, table),
         ContraryRule(number, table),
+        InvertedRule(number, table),
         DecayedRule(number),
         DroppedRule(number, table),
         MismatchRule(number, table, operations),

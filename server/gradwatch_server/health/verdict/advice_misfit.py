@@ -51,6 +51,7 @@ __all__ = [
     "advise_collapsed",
     "advise_dropped",
     "advise_faint",
+    "advise_inverted",
     "advise_overclipped",
     "advise_prior",
     "advise_runaway",
@@ -428,6 +429,25 @@ def advise_unheard(lead: Unheard) -> list[Hypothesis]:
             "Look at the sample weights that the loss is given.",
             "print(sample_weight.min(), (sample_weight == 0).mean())   # the share that is left out",
         ),
+    ]
+
+
+INVERTED_CODE: Final = """\
+mask = tf.cast(tf.not_equal(labels, 0), losses.dtype)      # true where something is labelled, not where nothing is
+loss = tf.reduce_sum(losses * mask) / tf.maximum(tf.reduce_sum(mask), 1.0)"""
+
+
+def advise_inverted() -> list[Hypothesis]:
+    """Causes of a loss that is taken of what is labelled 0 alone."""
+    return [
+        Hypothesis(
+            "The mask of the loss keeps the padding and leaves the rest out",
+            0.93,
+            "To say that a place is padding is learned in a few steps. The loss falls to almost nothing, and no label "
+            "was ever asked for.",
+            "Turn the mask round: 1 where there is a label, 0 where there is padding.",
+            INVERTED_CODE,
+        )
     ]
 
 

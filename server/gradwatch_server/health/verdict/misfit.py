@@ -31,6 +31,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_collapsed,
     advise_dropped,
     advise_faint,
+    advise_inverted,
     advise_overclipped,
     advise_relapse,
     advise_runaway,
@@ -165,6 +166,8 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
     """The finding of a loss that takes nothing of most samples."""
     table = table_of(lead)
     layer, share = table.layer_of(lead.column), say_number(round(100 * lead.share))
+    if lead.is_inverted:
+        return _tell_inverted(lead, layer, share, scene)
     verb, since = ("get", f"since {say_step(lead.first_step)}") if lead.is_open else ("got", _say_span(lead))
     recent = scene.testimony.known.read_loss().recent
     loss = "not near its end" if recent is None else say_number(recent)
@@ -184,6 +187,25 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
         ),
         source=dict(lead.cap["source"]) if lead.cap else None,
         hypotheses=[advise_cap(lead.cap)] if lead.cap else advise_unheard(lead),
+    )
+
+
+def _tell_inverted(lead: Unheard, layer: str, share: str, scene: Scene) -> Finding:
+    """The finding of a mask that keeps the padding."""
+    since = f"since {say_step(lead.first_step)}" if lead.is_open else _say_span(lead)
+    return tell(
+        lead,
+        scene,
+        title=f"The loss is taken of the places that are labelled 0 alone, {since}: its mask is inverted",
+        layer=layer,
+        tensor=table_of(lead).names[lead.column],
+        evidence=scene.evidence(
+            f"At {say_step(lead.known_step)} the gradient with respect to the output of {layer}, the last layer, was "
+            f"exactly 0 in {share} % of the places. So many labels are other than 0, there and in every other batch "
+            "looked at: what is labelled 0, as padding is, has all of the gradient.",
+            share=lead.share,
+        ),
+        hypotheses=advise_inverted(),
     )
 
 
