@@ -7,9 +7,10 @@ are not reached (what comes out of it is); neither are calls that no tape record
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -21,6 +22,7 @@ from tensorflow.python.eager import record
 from gradwatch import statistic
 from gradwatch.cadence import Cadence
 from gradwatch.memo import GraphMemo
+from gradwatch.origin import source_at
 from gradwatch.probe import Clock
 from gradwatch.tap import Tap, Taps
 from gradwatch.target import walk
@@ -31,6 +33,10 @@ __all__ = ["LayerProbe"]
 RESHAPING: Final = (keras.layers.InputLayer, keras.layers.Flatten, keras.layers.Reshape, keras.layers.Permute)
 """Layers whose output holds the elements of their input."""
 OUTPUTS_MAX: Final = 10_000
+MADE_MAX: Final = 8
+"""Layers of a step that are looked at for being made in it."""
+MADE: Final = "Layer"
+"""The type of such a slip."""
 CALLS_MAX: Final = 16
 """Calls of one layer in a step, the first ones: a network that a solver unrolls is called hundreds of times, and to
 look at each would make its first step minutes long."""
@@ -67,6 +73,7 @@ class LayerProbe:
         self._outputs: list[tuple[Tap, weakref.ref[Any]]] = []
         self._left_out: Callable[[], Any] = lambda: None
         self._held: list[Tensor] = []
+        self._made: list[tuple[Any, dict[str, Any] | None]] = []
         self._due = GraphMemo()
 
     def enter(self, layer: Any) -> Any:
@@ -76,6 +83,8 @@ class LayerProbe:
             self._calls.graph = _graph()
         elif before is not None and isinstance(layer, keras.layers.RNN):
             self._calls.graph = _LOOP
+        elif before is not None and tf.executing_eagerly() and not layer.built and not self._is_watched(layer):
+            self._made = [*self._made, (layer, source_at(_frames()))][:MADE_MAX]
         return before
 
     def leave(self, layer: Any, before: Any, output: Any) -> None:
@@ -115,6 +124,25 @@ class LayerProbe:
                 if gradient is not None and tap.tensor not in seen:
                     seen.add(tap.tensor)
                     self._add(tap, statistic.dense_values(gradient))
+
+    def take_made(self, given: Sequence[Any]) -> list[dict[str, Any]]:
+        """Layers that were first called, eagerly, in this step within a watched model and are no part of it after it.
+
+        What such a layer trains is not kept: the next call makes another. A graph refuses to make it twice.
+
+        Args:
+            given: the variables that the optimizer is given; a layer that has one of them is left out.
+
+        Returns:
+            Of those with weights to train the class, the name and the source line of the call, as ``slips`` have them.
+        """
+        made, self._made = self._made, []
+        known, ids = {id(part) for part in walk(self._models())} if made else set(), set(map(id, given))
+        return [
+            {"type": MADE, "name": layer.name, "layer": None, "source": source, "class": type(layer).__name__}
+            for layer, source in made
+            if layer.trainable_weights and id(layer) not in known and not ids.intersection(map(id, layer.weights))
+        ]
 
     def look_within(self, find: Callable[[frozenset[int]], Iterable[Function]]) -> None:
         """Looks at what the user's own code takes functions of: ``find`` gives it, but for what layers give, by id."""
@@ -172,6 +200,14 @@ class LayerProbe:
 
     def _is_due_now(self, kind: str) -> Tensor:
         return self._cadence.is_due_around(self._clock.step.read_value()) & self._cadence.is_on(kind)
+
+
+def _frames() -> Iterator[tuple[str, int]]:
+    """Files and lines of what is being called, the innermost first."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        yield frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
 
 
 _EAGERLY: Final = object()

@@ -575,6 +575,7 @@ class Watch:
                 compared=entered.compared,
                 left_out=taken.left_out,
                 sums=sums,
+                made=self._layers.take_made(variables),
             )
             told = _with_loss_of_tape(scalars, taken)
             stream.has_loss_of_tape |= told is not scalars
@@ -699,6 +700,7 @@ class Watch:
         compared: Compared,
         left_out: Set[int],
         sums: frozenset[int],
+        made: Sequence[dict[str, Any]],
     ) -> Stream:
         key = (id(optimizer), tuple(id(variable) for variable in variables))
         traced = self._traced()
@@ -713,7 +715,9 @@ class Watch:
                     optimizer=self._label(key, optimizer, variables),
                     variables=found,
                     is_left_out=is_left_out,
-                    setup=self._setup(optimizer, variables, names) | self._graph(variables, found, gradients, loss),
+                    setup=self._setup(optimizer, variables, names)
+                    | {"slips": list(made)}
+                    | self._graph(variables, found, gradients, loss),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,

@@ -883,6 +883,8 @@ CAP: Final = "limit"
 """What a slip has that bounds a loss from above, sample by sample."""
 MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 """Operations that a mask is made by."""
+MADE: Final = "Layer"
+"""The type of a slip that is a layer, made anew in every call."""
 
 
 @dataclass(eq=False)
@@ -904,6 +906,11 @@ class Misshaped(Episode):
     def is_mask(self) -> bool:
         """Whether it is a mask."""
         return self.slip.get("type") in MASKING
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it is a layer that is made anew in every call."""
+        return self.slip.get("type") == MADE
 
     @property
     def is_crossing(self) -> bool:

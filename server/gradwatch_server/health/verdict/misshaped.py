@@ -18,6 +18,13 @@ TURN_CODE: Final = "x = tf.transpose(x, {axes})                      # axes chan
 LAYER_CODE: Final = (
     "tf.keras.layers.Permute({places})                # in place of Reshape({after}); its axes begin at 1"
 )
+MADE_CODE: Final = """\
+def __init__(self):
+    super().__init__()
+    self.hidden = tf.keras.layers.{kind}(...)           # made once, and known to the model
+
+def call(self, inputs):
+    return self.hidden(inputs)"""
 CUT_CODE: Final = """\
 output, state = cell(piece, initial_state=state)      # without tf.stop_gradient(state)"""
 
@@ -42,6 +49,8 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         return _say_crossing(lead)
     if lead.is_reshape:
         return _say_reshape(lead)
+    if lead.is_made:
+        return _say_made(lead)
     return _say_mask(lead) if lead.is_mask else _say_cut(lead)
 
 
@@ -96,6 +105,26 @@ def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             (LAYER_CODE if is_layer else TURN_CODE).format(
                 axes=_axes(before, after), places=_axes(before, after)[1:], after=tuple(after[1:])
             ),
+        ),
+    )
+
+
+def _say_made(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source, kind, name = lead.slip.get("source"), lead.slip["class"], lead.slip["name"]
+    place = f" ({say_source(source)})" if source else ""
+    return (
+        f"A {kind} layer is made anew in every call of the model, and never learns{place}",
+        (
+            f"In the first step {name} was called for the first time, within the model, and it is no part of the model "
+            "after it: no attribute of the model holds it, and no optimizer is given its weights."
+        ),
+        Hypothesis(
+            f"A {kind} layer is made where the model is called{place}",
+            0.95,
+            "Each call makes new, random weights, uses them once and drops them. All that is learned around them is "
+            "learned for weights that will not be there at the next step.",
+            "Make the layer once, in `__init__`, and call it in `call`.",
+            MADE_CODE.format(kind=kind),
         ),
     )
 
