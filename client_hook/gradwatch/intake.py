@@ -180,7 +180,9 @@ class Intake:
         if tf.executing_eagerly():
             notes = [note for note in notes if note.variables is None or note.variables & trained]
             self._keep(lambda note: not any(note is one for one in notes))
-            found = [(note.role, note.path, tensor) for note in notes if (tensor := note.tensor()) is not None]
+            # A graph whose gradients are applied outside of it has noted its own tensors.
+            noted = ((note.role, note.path, tensor) for note in notes if (tensor := note.tensor()) is not None)
+            found = [one for one in noted if not tf.is_symbolic_tensor(_parts(one[2])[0])]
         else:
             roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
             found = self._find_in_graph(notes, roots if loss is None else [*roots, loss])

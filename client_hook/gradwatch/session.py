@@ -541,7 +541,7 @@ class Watch:
         self._ending.is_eager = tf.executing_eagerly()
         self._ending.check()
         try:
-            sums = find_sums(gradients)
+            sums = find_sums(gradients) if self._is_new(optimizer, variables) else frozenset()
             gradients = _as_tensors(gradients)
             replica = find_replica()
         except UnsupportedStrategyError as error:
@@ -738,6 +738,10 @@ class Watch:
             if not tf.executing_eagerly():
                 self._stream_of[key].note_trace(traced)
             return self._stream_of[key]
+
+    def _is_new(self, optimizer: Any, variables: Sequence[Any]) -> bool:
+        """Whether there is no stream yet for these variables of an optimizer."""
+        return (id(optimizer), tuple(id(variable) for variable in variables)) not in self._stream_of
 
     def _with_left_out(self, variables: Sequence[Any], ids: Set[int]) -> tuple[list[Any], list[str], list[bool]]:
         """The variables that are applied with those that are left out, their names, and whether each is left out."""

@@ -7,9 +7,12 @@ from, and that nobody has written another number into them since.
 from __future__ import annotations
 
 import contextlib
+import math
+import weakref
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable
 
@@ -25,17 +28,25 @@ _PASSING: Final = {"Identity", "Cast", "Mul", "RealDiv", "ReadVariableOp", "Resh
 OPS_MAX: Final = 20
 """On that way."""
 
+SAME: Final = 1e-6
+"""By how much of itself a number may differ from a multiple of another, for rounding."""
+
 _assigned: set[int] = set()
 """The handles of variables that were assigned to, or subtracted from, in a function or at once."""
+_added: dict[int, weakref.ref[Any]] = {}
+"""By their handles the variables of floats that were added to, the newest last."""
 
 
 def find_sums(gradients: Sequence[Any]) -> frozenset[int]:
     """The handles of the variables that gradients are read from; none unless all of them are.
 
     Args:
-        gradients: as an optimizer is given them: None, a tensor, or the variable itself.
+        gradients: as an optimizer is given them: None, a tensor, or the variable itself. An eager tensor does not tell
+            where it was read: it is known by its numbers, which are those of a variable that was added to, or all of
+            them in the same ratio.
     """
-    found = [_find_variable(one) for one in gradients if one is not None]
+    known = [one for one in gradients if one is not None]
+    found = _find_by_numbers(known) if _are_eager(known) else [_find_variable(one) for one in known]
     return frozenset() if None in found else frozenset(handle for handle in found if handle is not None)
 
 
@@ -62,7 +73,53 @@ def _around_assign(original: Any, variable: Any, *args: Any, **kwargs: Any) -> A
     return original(variable, *args, **kwargs)
 
 
-_patches: Final = [MethodPatch(name, _around_assign) for name in ("assign", "assign_sub")]
+def _around_add(original: Any, variable: Any, *args: Any, **kwargs: Any) -> Any:
+    with contextlib.suppress(Exception):  # likewise
+        if variable.dtype.is_floating:
+            _added.pop(variable.handle._id, None)
+            _added[variable.handle._id] = weakref.ref(variable)
+    return original(variable, *args, **kwargs)
+
+
+_patches: Final = [
+    *(MethodPatch(name, _around_assign) for name in ("assign", "assign_sub")),
+    MethodPatch("assign_add", _around_add),
+]
+
+
+def _are_eager(gradients: Sequence[Any]) -> bool:
+    is_eager = all(isinstance(one, tf.Tensor) and not tf.is_symbolic_tensor(one) for one in gradients)
+    return bool(gradients) and is_eager and tf.executing_eagerly()
+
+
+def _find_by_numbers(gradients: Sequence[Tensor]) -> list[int | None]:
+    """For each eager gradient the handle of a variable that holds its numbers in the ratio of all; None for none."""
+    added = {handle: one for handle, ref in list(_added.items()) if (one := ref()) is not None}
+    for handle in _added.keys() - added.keys():
+        del _added[handle]
+    ratio = math.nan
+    found: list[int | None] = []
+    for gradient in gradients:
+        same = [(h, one) for h, one in added.items() if one.shape == gradient.shape and one.dtype == gradient.dtype]
+        ratios = ((handle, _ratio_of(one, gradient, ratio)) for handle, one in reversed(same))  # the newest first
+        match = next(((handle, own) for handle, own in ratios if not math.isnan(own)), None)
+        if match is None:
+            return [None]
+        found.append(match[0])
+        ratio = match[1]
+    return found
+
+
+def _ratio_of(variable: Any, gradient: Tensor, ratio: float) -> float:
+    """What a gradient's numbers are to be multiplied by to be a variable's; NaN if by nothing, or not by ``ratio``."""
+    sums, values = (one.numpy().astype(np.float64).ravel() for one in (variable, gradient))
+    place = int(np.argmax(np.abs(sums))) if sums.size else 0
+    if not sums.size or not values[place]:
+        return math.nan
+    own = float(sums[place] / values[place])
+    is_same = np.allclose(own * values, sums, rtol=SAME, atol=SAME * abs(float(sums[place])))
+    is_of_all = math.isnan(ratio) or abs(own - ratio) <= 10 * SAME * abs(ratio)
+    return own if is_same and is_of_all else math.nan
 
 
 def _find_variable(gradient: Any) -> int | None:

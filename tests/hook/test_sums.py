@@ -61,7 +61,7 @@ def kept(sums):
 class Loop:
     """Adds up the gradients of four batches, and applies them."""
 
-    def __init__(self, watch, give, clear, *, is_clear_apart=False, is_jit=False):
+    def __init__(self, watch, give, clear, *, is_clear_apart=False, is_jit=False, is_update_eager=False):
         keras.utils.set_random_seed(0)
         layers = [keras.layers.Dense(8, activation="tanh"), keras.layers.Dense(1)]
         self.model = keras.Sequential([keras.Input((8,)), *layers])
@@ -77,13 +77,13 @@ class Loop:
             for one, gradient in zip(sums, tape.gradient(loss, self.model.trainable_variables), strict=True):
                 one.assign_add(gradient)
 
-        @tf.function(jit_compile=is_jit)
         def update():
             optimizer.apply_gradients(zip(give(sums), self.model.trainable_variables, strict=True))
             if not is_clear_apart:
                 clear(sums)
 
-        self.add, self.update, self.sums = add, update, sums
+        self.add, self.sums = add, sums
+        self.update = update if is_update_eager else tf.function(update, jit_compile=is_jit)
         self.clear = (lambda: clear(sums)) if is_clear_apart else (lambda: None)
 
     def run(self, n_updates):
@@ -115,6 +115,14 @@ def test_what_is_never_cleared_is_told(watch, read, give):
     recording = read(Loop(watch, give, kept).run(30))
     assert cleared(recording) == 0
     assert len(told(recording)) == 1
+
+
+@pytest.mark.parametrize("give", WAYS)
+def test_an_update_that_runs_eagerly(watch, read, give):
+    for clear, expected in ((kept, 0), (cleared_in_place, 1)):
+        recording = read(Loop(watch, give, clear, is_update_eager=True).run(30))
+        assert cleared(recording) == expected
+        assert len(told(recording)) == 1 - expected
 
 
 def test_what_is_cleared_late_is_over(watch, read):
