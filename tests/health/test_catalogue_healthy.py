@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import play
-from tests.health.catalogue.twentyfirst import HEALTHY
+from tests.health.catalogue.twentysecond import HEALTHY
 
 LONG = {
     "alloy deep",
@@ -24,6 +24,7 @@ LONG = {
     "binary keyword",
     "body table",
     "building moe",
+    "card alerts",
     "catalogue two tower",
     "churn dealer embedding",
     "click stream",
@@ -42,6 +43,7 @@ LONG = {
     "dune gan",
     "dungeon door",
     "ecg beats",
+    "ecg beats game",
     "elevator calls",
     "epistasis",
     "fabric resnet",
@@ -95,6 +97,7 @@ LONG = {
     "stamp vae",
     "star spectra",
     "stream chemistry",
+    "street multitask",
     "stroke vae",
     "tiny transformer",
     "very deep",

@@ -125,7 +125,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     ),
     Vanishing: (Squashed, Flat, Faint, Alike, Collapsed, Vanishing, Summed),
     Fade: (Squashed, Unreachable, Flat, Cut, Faint, Collapsed, Fade),
-    Zero: (Flat, Cut, Faint, Fade, Unheard, Summed),
+    Zero: (Flat, Cut, Faint, Fade, Unheard, Unreachable, Summed),
     Mismatch: (Zero,),
     SharedTarget: (Misshaped,),
     Decayed: (Still,),

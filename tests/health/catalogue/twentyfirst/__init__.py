@@ -23,16 +23,10 @@ enter("compressor_station", "terms of different size", "loss_plateau", cause=("d
 enter("crop_plots", "terms of different size", "loss_plateau", cause=("drowns this one",))
 enter("crop_yield_accum", "gradients that are never cleared", "exploding_gradient", cause=("never set back",))
 enter("district_heating", "learning rate that falls to 0", "loss_plateau", cause=("schedule has taken it away",))
-enter("freight_price", "labels that say nothing", "loss_plateau", cause=("input that is constant", "do not belong"))
+enter("freight_price", "an input that never changes", "loss_plateau", cause=("are the same in every sample",))
 enter("hotel_ranking", "unscaled inputs", "loss_plateau", cause=("inputs are not scaled",))
 enter("leaf_disease", "labels that say nothing", "loss_plateau", cause=("do not belong to the inputs",))
-enter(
-    "meter_tamper",
-    "class imbalance",
-    "loss_plateau",
-    cause=("class weight",),
-    gap="the weights that `class_weight` makes are not looked at",
-)
+enter("meter_tamper", "class weights the wrong way round", "loss_plateau", cause=("class weights grow",))
 enter("molecule_solubility", "frozen by mistake", "missing_gradient", cause=("Keras does not know",))
 enter(
     "motor_observer",
