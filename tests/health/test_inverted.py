@@ -8,10 +8,12 @@ from tests.health.streams import COLUMN, Run, dense
 N, SAMPLES, PLACES, UNITS = 80, 16, 20, 5
 
 
-def run_with(heard: str, *, padded: tuple[float, float] = (0.1, 0.4), dtype: str = "int32") -> Run:
+def run_with(
+    heard: str, *, name: str = "target", padded: tuple[float, float] = (0.1, 0.4), dtype: str = "int32"
+) -> Run:
     """A tagger of sequences, of which so large a part is padding, whose loss hears these places."""
     random = np.random.default_rng(0)
-    run = Run(dense(2), n_steps=N, layers=[("out", UNITS, None)], inputs=[("target", PLACES)])
+    run = Run(dense(2), n_steps=N, layers=[("out", UNITS, None)], inputs=[(name, PLACES)])
     signal, target = int(run.columns("backprop", [0])[0]), int(run.columns("input", [0])[0])
     for column in (int(run.columns("activation", [0])[0]), signal):
         run.tensors[column]["shape"] = [None, PLACES, UNITS]
@@ -44,3 +46,9 @@ def test_half_padding_does_not_tell_a_mask_from_its_opposite() -> None:
 
 def test_targets_that_are_no_labels() -> None:
     assert run_with("padding", dtype="float32").feed().findings() == []
+
+
+def test_words_stand_for_labels_that_are_not_known() -> None:
+    (found,) = run_with("padding", name="input").feed().findings()
+    assert "places that are 0 in the input alone" in found.title
+    assert run_with("labels", name="input").feed().findings() == []

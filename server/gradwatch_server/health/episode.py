@@ -944,6 +944,7 @@ class Unheard(Episode):
         high: and the largest.
         cap: the slip that bounds the loss, None where it is another trouble.
         is_inverted: whether they are places, and just those whose label is not 0.
+        is_of_words: whether the words of the input stand for labels that are not known.
     """
 
     column: int = -1
@@ -952,6 +953,7 @@ class Unheard(Episode):
     high: float = float("nan")
     cap: Mapping[str, Any] | None = None
     is_inverted: bool = False
+    is_of_words: bool = False
 
 
 @dataclass(eq=False)

@@ -193,16 +193,17 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
 def _tell_inverted(lead: Unheard, layer: str, share: str, scene: Scene) -> Finding:
     """The finding of a mask that keeps the padding."""
     since = f"since {say_step(lead.first_step)}" if lead.is_open else _say_span(lead)
+    what, padded = ("words of the input", "0 in the input") if lead.is_of_words else ("labels", "labelled 0")
     return tell(
         lead,
         scene,
-        title=f"The loss is taken of the places that are labelled 0 alone, {since}: its mask is inverted",
+        title=f"The loss is taken of the places that are {padded} alone, {since}: its mask is inverted",
         layer=layer,
         tensor=table_of(lead).names[lead.column],
         evidence=scene.evidence(
             f"At {say_step(lead.known_step)} the gradient with respect to the output of {layer}, the last layer, was "
-            f"exactly 0 in {share} % of the places. So many labels are other than 0, there and in every other batch "
-            "looked at: what is labelled 0, as padding is, has all of the gradient.",
+            f"exactly 0 in {share} % of the places. So many {what} are other than 0, there and in every other batch "
+            f"looked at: what is {padded}, as padding is, has all of the gradient.",
             share=lead.share,
         ),
         hypotheses=advise_inverted(),

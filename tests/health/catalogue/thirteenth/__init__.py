@@ -26,12 +26,7 @@ enter(
     "loss_plateau",
     gap="whether a policy is rewarded for what it did shows in its rewards alone, which the hook is not given",
 )
-enter(
-    "address_parser",
-    "inverted mask of the loss",
-    "loss_plateau",
-    gap="padding is learned perfectly, and nothing says that it is padding",
-)
+enter("address_parser", "inverted mask of the loss", "zero_gradient", cause=("keeps the padding",))
 enter(
     "battery_cells",
     "weights put back",
