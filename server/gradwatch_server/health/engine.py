@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, is_loss
+from gradwatch_server.health.allied import AlliedRule
 from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.behind import BehindRule
 from gradwatch_server.health.book import (
@@ -103,6 +104,7 @@ class Engine:
         self._setups: dict[int, Setup] = {}
         self._columns: dict[tuple[int, str], InputColumns] = {}
         self._by_heart = ByHeartRule()
+        self._allied = AlliedRule()
         self._first_losses: dict[tuple[int, str], float] = {}
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
@@ -318,11 +320,13 @@ class Engine:
         return [
             *itertools.chain.from_iterable(scalar),
             *self._by_heart.episodes,
+            *self._allied.episodes,
             *itertools.chain.from_iterable(state.episodes() for state in self._streams.values()),
         ]
 
     def _ask_questions(self) -> None:
         """Asks the scalars about new episodes, while their past is remembered; forgets episodes that were none."""
+        self._allied.compare((number, state.scores) for number, state in self._streams.items())
         episodes = self._episodes()
         self._is_stale |= bool(episodes) or bool(self._questions)
         for episode in episodes:

@@ -21,6 +21,7 @@ __all__ = [
     "RECOVERY_ROWS",
     "WITNESSES",
     "Alike",
+    "Allied",
     "Behind",
     "ByHeart",
     "Collapsed",
@@ -789,6 +790,21 @@ class Unrelated(Episode):
     def is_lost(self) -> bool:
         """Whether they followed it better before."""
         return not math.isnan(self.best)
+
+
+@dataclass(eq=False)
+class Allied(Episode):
+    """A generator that is trained to do what its discriminator is trained for.
+
+    Attributes:
+        layer: the discriminator's last.
+        mean: what it gave for what was generated, on the average of the last rows.
+        is_lowered: whether both lower that.
+    """
+
+    layer: str = ""
+    mean: float = float("nan")
+    is_lowered: bool = False
 
 
 @dataclass(eq=False)

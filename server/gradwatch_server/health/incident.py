@@ -11,6 +11,7 @@ from gradwatch_server.health.book import LOGGED
 from gradwatch_server.health.correlation import RELATED
 from gradwatch_server.health.episode import (
     Alike,
+    Allied,
     Behind,
     ByHeart,
     Collapsed,
@@ -109,9 +110,9 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 
 
 _CAUSES_OF_GUESSING: Final = (
-    Rate, Missing, Standing, Untaught, Misshaped, Contrary, Dropped, Undone, Summed, Mismatch, Steep, SharedTarget,
-    Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped, Starved, Still,
-    Runaway, Relapse, Plateau, Squashed, Forgetting, Misset, Decayed,
+    Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Mismatch, Steep,
+    SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped,
+    Starved, Still, Runaway, Relapse, Plateau, Squashed, Forgetting, Misset, Decayed,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -120,8 +121,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Faint: (Flat, Zero, Summed),
     Squashed: (Flat, Unreachable),
     Collapsed: (
-        Squashed, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero, SharedTarget,
-        Summed,
+        Allied, Squashed, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero,
+        SharedTarget, Summed,
     ),
     Vanishing: (Squashed, Flat, Faint, Alike, Collapsed, Vanishing, Summed),
     Fade: (Squashed, Unreachable, Flat, Cut, Faint, Collapsed, Fade),
@@ -137,8 +138,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Runaway: (Misset, Rate, Flat, Mismatch, Runaway, Summed),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
-        Rate, Steep, Untaught, Misshaped, Contrary, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing, Fade,
-        Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed,
+        Rate, Steep, Untaught, Misshaped, Contrary, Allied, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing,
+        Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed,
         Squashed, Forgetting, Misset, Decayed,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
@@ -149,10 +150,10 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 _OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, Runaway, Overclipped, Misset)
 """What befalls a whole model: where another head is learned well it explains none that is not."""
 _PRECEDENCE: Final = (
-    Misset, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Dropped, Undone, Summed, Steep, SharedTarget,
-    Unreachable, Squashed, Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade, Alike, Vanishing,
-    Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind, ByHeart, Outdated,
-    Leaked, Ordered, Trend,
+    Misset, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
+    SharedTarget, Unreachable, Squashed, Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade,
+    Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind,
+    ByHeart, Outdated, Leaked, Ordered, Trend,
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gradwatch.protocol import find_correlated, is_loss
 from gradwatch_server.health.alike import AlikeRule
+from gradwatch_server.health.allied import Scores
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.collapse import CollapseRule
@@ -133,6 +134,7 @@ class Stream:
         self.targets = TargetSpread(table)
         self.order = TargetOrder(table)
         self.constants = ConstantInputs(table)
+        self.scores = Scores(table)
         self.stale = Stale(table)
         self.operation_rule = OperationRule(number, operations)
         self.skill = SkillRule(number, table)
@@ -180,6 +182,7 @@ class Stream:
         self.targets.feed(block)
         self.order.feed(block)
         self.constants.feed(block)
+        self.scores.feed(block)
         self.stale.feed(block)
         self._outliers.feed(block)
 

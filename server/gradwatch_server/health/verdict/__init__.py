@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.episode import (
     Alike,
+    Allied,
     Behind,
     ByHeart,
     Collapsed,
@@ -60,6 +61,7 @@ from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_s
 from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_levelled, advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
+from gradwatch_server.health.verdict.allied import tell_allied
 from gradwatch_server.health.verdict.constant import with_constant
 from gradwatch_server.health.verdict.contrary import tell_contrary
 from gradwatch_server.health.verdict.correlation import tell_unrelated
@@ -240,6 +242,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Leaked: tell_leaked,
     Ordered: tell_ordered,
     Contrary: tell_contrary,
+    Allied: tell_allied,
     Decayed: tell_decayed,
     Misset: tell_misset,
     Alike: tell_alike,

@@ -14,6 +14,7 @@ from gradwatch_server.health.book import CLIPPED_SHARE, LEARNING_RATE, UPDATE_RA
 from gradwatch_server.health.constant import ConstantInputs
 from gradwatch_server.health.episode import (
     Alike,
+    Allied,
     Behind,
     ByHeart,
     Collapsed,
@@ -494,6 +495,7 @@ def kind_of(episode: Episode) -> str:
         Leaked: "loss_plateau",
         Ordered: "loss_plateau",
         Contrary: "loss_plateau",
+        Allied: "loss_plateau",
         Decayed: "loss_plateau",
         Misset: "loss_plateau",
         Alike: "dead_units",
@@ -567,6 +569,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Unrelated: "outputs that do not follow their targets",
     Ordered: "labels that come in order",
     Contrary: "class weights",
+    Allied: "a game that nobody plays",
     Decayed: "a learning rate that has gone",
     Misset: "settings of the optimizer",
     Starved: "weights that hardly move",

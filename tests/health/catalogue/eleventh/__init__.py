@@ -46,7 +46,7 @@ enter(
     "ring_gan_again",
     "a game that nobody plays",
     "loss_plateau",
-    gap="told is that outputs become alike; that both losses fall to 0 is success everywhere but in a game",
+    cause=("discriminator's labels",),
 )
 enter(
     "signature_pairs_again",

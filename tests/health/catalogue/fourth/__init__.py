@@ -74,8 +74,8 @@ broken("posterior collapse", FOURTH, "dead_units", cause=("penalty on what",))(g
 broken(
     "a game that nobody plays",
     FOURTH,
-    "vanishing_gradient",
-    gap="both losses fall, as they do where two models do not play against each other",
+    "loss_plateau",
+    cause=("discriminator's labels",),
 )(generative.point_generator)
 broken(
     "labels that do not fit",

@@ -1,0 +1,88 @@
+"""A generator that helps its discriminator, by the outputs and the gradients of a layer that both call."""
+
+import numpy as np
+import pytest
+
+from gradwatch_server.health import Engine
+from gradwatch_server.health.finding import Finding
+from tests.health.streams import COLUMN, Run, dense
+
+N, BATCH = 120, 64
+JUDGE = [("judge/kernel", (64, 1), "float32"), ("judge/bias", (1,), "float32")]
+
+
+def give(run: Run, place: int, *, mean: float, gradient: float, std: float = 0.5, n: int = BATCH) -> None:
+    """What one call of the judge gives, and what comes back to it: of one sign, or, for 0, of both."""
+    random = np.random.default_rng(place)
+    low, high = {1: (0.0, 0.01), -1: (-0.01, 0.0), 0: (-0.01, 0.01)}[int(np.sign(gradient))]
+    means = mean + 0.2 * random.standard_normal(N)
+    output, signal = (int(run.columns(kind, [place])[0]) for kind in ("activation", "backprop"))
+    for name, value in {"mean": means, "std": std, "min": mean - 3 * std, "max": mean + 3 * std}.items():
+        run.statistics[:, output, COLUMN[name]] = value
+    for name, value in {"mean": gradient, "std": 0.001, "min": low, "max": high, "norm": 0.05}.items():
+        run.statistics[:, signal, COLUMN[name]] = value
+    run.statistics[:, [output, signal], COLUMN["n_elements"]] = n
+
+
+def play(
+    generated: float, *, real: float = 3.0, fake: float = -3.0, is_together: bool = False, batch: int = 64
+) -> list[Finding]:
+    """A game in which the generator's gradient with respect to the judge's output has a sign.
+
+    Args:
+        generated: that sign.
+        real: what the judge gives for what is real.
+        fake: and for what is generated.
+        is_together: whether the judge's step calls it once, for both.
+        batch: rows that are fed at a time.
+    """
+    calls = ["judge"] if is_together else ["judge", "judge (2)"]
+    judge = Run(JUDGE, n_steps=N, optimizer="judge's", layers=[(name, 1, None) for name in calls])
+    player = Run(dense(2), n_steps=N, stream=1, optimizer="player's", layers=[("judge", 1, None)])
+    for run in (judge, player):
+        for tensor in run.tensors:
+            if tensor["kind"] in ("activation", "backprop"):
+                tensor["layer"] = "judge"
+    if is_together:
+        give(judge, 0, mean=(real + fake) / 2, std=abs(real - fake) / 2, gradient=0.0, n=2 * BATCH)
+    else:
+        give(judge, 0, mean=real, gradient=-0.005)
+        give(judge, 1, mean=fake, gradient=0.005)
+    give(player, 0, mean=fake, gradient=0.005 * generated)
+    engine = Engine()
+    judge.set_loss(1.0).feed(engine, batch)
+    player.set_loss(1.0).feed(engine, batch)
+    return [one for one in engine.findings() if "discriminator" in one.title]
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_both_push_the_same_way(is_together: bool, batch: int) -> None:
+    (found,) = play(1, is_together=is_together, batch=batch)
+    assert (found.kind, found.layer, found.first_step) == ("loss_plateau", "judge", 0)
+    assert "both lower" in found.title
+    assert found.hypotheses[0].cause.startswith("The generator's loss has the discriminator's labels")
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+def test_a_game(is_together: bool) -> None:
+    assert play(-1, is_together=is_together) == []
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+def test_what_the_judge_does_not_tell_apart_says_nothing(is_together: bool) -> None:
+    assert play(1, real=0.1, fake=0.0, is_together=is_together) == []
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+def test_a_gradient_of_both_signs_says_nothing(is_together: bool) -> None:
+    assert play(0, is_together=is_together) == []
+
+
+def test_an_actor_raises_what_its_critic_gives() -> None:
+    """A critic is called once, on as many actions as the actor's: that these are better than most is no alliance."""
+    critic = Run(JUDGE, n_steps=N, optimizer="critic's", layers=[("judge", 1, None)])
+    actor = Run(dense(2), n_steps=N, stream=1, optimizer="actor's", layers=[("judge", 1, None)])
+    give(critic, 0, mean=0.0, std=1.0, gradient=0.0)
+    give(actor, 0, mean=2.0, gradient=-0.005)
+    assert [one for one in actor.feed(critic.feed()).findings() if "discriminator" in one.title] == []
