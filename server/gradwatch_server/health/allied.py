@@ -11,6 +11,7 @@ is success everywhere but in a game.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -27,6 +28,8 @@ WINDOW_ROWS: Final = 30
 """Rows with all of a step's outputs that are taken together; a discriminator learns, and windows are compared."""
 WINDOWS_MIN: Final = 2
 """In succession."""
+WINDOWS_KEPT: Final = 64
+"""Of each stream, until the other has come as far."""
 SIGN_SHARE: Final = 0.9
 """Of a window's rows, those in which the gradient of all samples has one sign."""
 NEAR_SHARE: Final = 1 / 3
@@ -80,12 +83,18 @@ class Scores:
         self._signs = np.zeros(len(self._outputs))
         self._squares = self._n_elements = 0.0
         self._n_rows, self._first_step = 0, -1
-        self.windows: list[Window] = []
+        self.n_windows = 0
+        self._windows: deque[Window] = deque(maxlen=WINDOWS_KEPT)
 
     @property
     def n_calls(self) -> int:
         """How often it is called with a gradient."""
         return len(self._outputs)
+
+    def window(self, number: int) -> Window | None:
+        """One of the windows so far, counted from 0; None if it is kept no more."""
+        place = number - self.n_windows + len(self._windows)
+        return self._windows[place] if 0 <= place < len(self._windows) else None
 
     def feed(self, block: Block) -> None:
         """Takes rows; those in which not all calls were looked at say nothing."""
@@ -111,7 +120,8 @@ class Scores:
         whole = tuple(int(sign) for sign in np.where(is_sure, np.sign(signs), 0))
         spread = math.sqrt(max(self._squares / WINDOW_ROWS - float(means[0]) ** 2, 0.0))
         n_elements = self._n_elements / WINDOW_ROWS
-        self.windows.append(Window(tuple(means.tolist()), whole, spread, n_elements, self._first_step, step))
+        self._windows.append(Window(tuple(means.tolist()), whole, spread, n_elements, self._first_step, step))
+        self.n_windows += 1
         self._means[:], self._signs[:] = 0, 0
         self._squares = self._n_elements = 0.0
         self._n_rows = 0
@@ -148,10 +158,11 @@ class AlliedRule:
                     self._compare(player, other, own, self._pairs.setdefault((judge, player), _Pair()))
 
     def _compare(self, player: int, scores: Scores, judge: Scores, pair: _Pair) -> None:
-        for ours, theirs in list(zip(scores.windows, judge.windows, strict=False))[pair.n_compared :]:
-            pair.n_compared += 1
-            sign = _sign_of_generated(ours, theirs)
-            if sign == 0 or ours.signs[-1] == 0:
+        for number in range(pair.n_compared, min(scores.n_windows, judge.n_windows)):
+            pair.n_compared = number + 1
+            ours, theirs = scores.window(number), judge.window(number)
+            sign = 0 if ours is None or theirs is None else _sign_of_generated(ours, theirs)
+            if ours is None or theirs is None or sign == 0 or ours.signs[-1] == 0:
                 continue
             step = max(ours.last_step, theirs.last_step)
             if sign != ours.signs[-1]:
