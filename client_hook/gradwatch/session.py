@@ -716,7 +716,7 @@ class Watch:
                     variables=found,
                     is_left_out=is_left_out,
                     setup=self._setup(optimizer, variables, names)
-                    | {"slips": list(made)}
+                    | {"broken": self._broken(found, names), "slips": list(made)}
                     | self._graph(variables, found, gradients, loss),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
@@ -760,7 +760,6 @@ class Watch:
             "untrained": self._untrained(variables, names),
             "untracked": self._untracked(variables),
             "settings": {key: value for key, value in settings.items() if 0 < len(str(value)) <= 200},
-            "broken": self._broken(variables, names),
         }
 
     def _broken(self, variables: Sequence[Any], names: Sequence[str]) -> list[str] | None:
