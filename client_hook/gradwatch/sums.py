@@ -114,10 +114,11 @@ def _ratio_of(variable: Any, gradient: Tensor, ratio: float) -> float:
     """What a gradient's numbers are to be multiplied by to be a variable's; NaN if by nothing, or not by ``ratio``."""
     sums, values = (one.numpy().astype(np.float64).ravel() for one in (variable, gradient))
     place = int(np.argmax(np.abs(sums))) if sums.size else 0
-    if not sums.size or not values[place]:
+    if not sums.size or not np.isfinite(sums).all() or not np.isfinite(values).all() or not values[place]:
         return math.nan
-    own = float(sums[place] / values[place])
-    is_same = np.allclose(own * values, sums, rtol=SAME, atol=SAME * abs(float(sums[place])))
+    with np.errstate(all="ignore"):
+        own = float(sums[place] / values[place])
+        is_same = np.allclose(own * values, sums, rtol=SAME, atol=SAME * abs(float(sums[place])))
     is_of_all = math.isnan(ratio) or abs(own - ratio) <= 10 * SAME * abs(ratio)
     return own if is_same and is_of_all else math.nan
 
