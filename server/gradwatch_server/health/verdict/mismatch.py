@@ -30,10 +30,11 @@ LABELS_CODE: Final = """\
 output = tf.keras.layers.Dense(n_labels, activation="sigmoid")(x)           # each label by itself
 loss = tf.keras.losses.BinaryCrossentropy()
 # or a share of each, with the softmax and the loss as they are:
-y = y / tf.reduce_sum(y, axis=-1, keepdims=True)"""
+y = tf.math.divide_no_nan(y, tf.reduce_sum(y, axis=-1, keepdims=True))"""
 FEW_CODE: Final = """\
 y = tf.one_hot(labels - 1, {n_classes})                                           # classes 1 to {n_classes}
-assert (tf.reduce_sum(y, axis=-1).numpy() == 1).all()"""
+assert (tf.reduce_sum(y, axis=-1).numpy() == 1).all()
+predicted = tf.argmax(probabilities, axis=-1) + 1     # counted from 0: add the 1 again where they are read"""
 AXIS_CODE: Final = """\
 probabilities = tf.nn.softmax(scores, axis=-1)                              # over the classes of each sample
 output = tf.keras.layers.Dense(n_classes, activation="softmax")(x)          # the same"""
