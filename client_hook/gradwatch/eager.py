@@ -10,7 +10,6 @@ Stands in place of that function while something is watched; owns the records of
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections import defaultdict, deque
@@ -24,7 +23,7 @@ from tensorflow.python.eager import backprop, context, execute
 from tensorflow.python.framework import op_callbacks, op_def_registry, ops
 
 from gradwatch.operation import Operation, measure
-from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_at
+from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_here
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.replay import CHAIN_MAX, STEPS_BETWEEN
 
@@ -205,7 +204,7 @@ class Lines:
             scope = str(context.context().scope_name or "").strip("/")
             ids = frozenset(one._id for one in inputs if isinstance(one, ops.EagerTensor))
             is_backward = getattr(_thread, "backward", None) is not None
-            call = _Call(name, ids, source_at(_frames()), scope, is_backward)
+            call = _Call(name, ids, source_here(), scope, is_backward)
             for output in outputs:
                 self._by_output[output._id] = call
             for one in call.inputs:
@@ -226,14 +225,6 @@ class Lines:
             if len(calls) == 1:
                 return calls[0]
         return None
-
-
-def _frames() -> Iterator[tuple[str, int]]:
-    """The callers, the innermost first."""
-    frame: Any = sys._getframe(2)
-    while frame is not None:
-        yield frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back
 
 
 class _Pending(NamedTuple):

@@ -7,10 +7,9 @@ are not reached (what comes out of it is); neither are calls that no tape record
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -22,7 +21,7 @@ from tensorflow.python.eager import record
 from gradwatch import statistic
 from gradwatch.cadence import Cadence
 from gradwatch.memo import GraphMemo
-from gradwatch.origin import source_at
+from gradwatch.origin import source_here
 from gradwatch.probe import Clock
 from gradwatch.tap import Tap, Taps
 from gradwatch.target import walk
@@ -84,7 +83,7 @@ class LayerProbe:
         elif before is not None and isinstance(layer, keras.layers.RNN):
             self._calls.graph = _LOOP
         elif before is not None and tf.executing_eagerly() and not layer.built and not self._is_watched(layer):
-            self._made = [*self._made, (layer, source_at(_frames()))][:MADE_MAX]
+            self._made = [*self._made, (layer, source_here())][:MADE_MAX]
         return before
 
     def leave(self, layer: Any, before: Any, output: Any) -> None:
@@ -200,14 +199,6 @@ class LayerProbe:
 
     def _is_due_now(self, kind: str) -> Tensor:
         return self._cadence.is_due_around(self._clock.step.read_value()) & self._cadence.is_on(kind)
-
-
-def _frames() -> Iterator[tuple[str, int]]:
-    """Files and lines of what is being called, the innermost first."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        yield frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
 
 
 _EAGERLY: Final = object()

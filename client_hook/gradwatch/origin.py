@@ -8,12 +8,23 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from types import FrameType
 from typing import Any, Final
 
 import tensorflow as tf
 
-__all__ = ["EXCERPT_REACH", "GRADIENT_SCOPE", "is_own", "is_users", "layer_of", "source_at", "source_of"]
+__all__ = [
+    "EXCERPT_REACH",
+    "GRADIENT_SCOPE",
+    "frames",
+    "is_own",
+    "is_users",
+    "layer_of",
+    "source_at",
+    "source_here",
+    "source_of",
+]
 
 GRADIENT_SCOPE: Final = "gradient_tape/"
 """`tf.GradientTape` names what it adds to a graph ``gradient_tape/<scope of the forward operation>/...``."""
@@ -69,6 +80,19 @@ def source_at(frames: Iterable[tuple[str, int]]) -> dict[str, Any] | None:
             place = {"file": filename, "line": line, "code": linecache.getline(filename, line).strip()}
             return place | {"excerpt": _read_excerpt(filename, line)}
     return None
+
+
+def frames() -> Iterator[FrameType]:
+    """What is being run, the innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def source_here() -> dict[str, Any] | None:
+    """`source_of` what is being run."""
+    return source_at((frame.f_code.co_filename, frame.f_lineno) for frame in frames())
 
 
 def is_users(filename: str) -> bool:

@@ -541,7 +541,7 @@ class Watch:
         self._ending.is_eager = tf.executing_eagerly()
         self._ending.check()
         try:
-            sums = find_sums(gradients) if self._is_new(optimizer, variables) else frozenset()
+            sums = find_sums(gradients) if _key_of(optimizer, variables) not in self._stream_of else frozenset()
             gradients = _as_tensors(gradients)
             replica = find_replica()
         except UnsupportedStrategyError as error:
@@ -661,7 +661,7 @@ class Watch:
         """The stream of what is applied (`ReducedStream`), or of a replica's own gradients."""
         number = replica.number if kind is Stream and replica.count > 1 else None
         known = self._stream_of if number is None else self._own_streams.setdefault(number, {})
-        key = (id(optimizer), tuple(id(variable) for variable in variables))
+        key = _key_of(optimizer, variables)
         kinds = ("gradient",) if number is not None else ("gradient", "weight", "update")
         with self._lock:
             if key not in known:
@@ -702,7 +702,7 @@ class Watch:
         sums: frozenset[int],
         made: Sequence[dict[str, Any]],
     ) -> Stream:
-        key = (id(optimizer), tuple(id(variable) for variable in variables))
+        key = _key_of(optimizer, variables)
         traced = self._traced()
         with self._lock:
             if key not in self._stream_of:
@@ -738,10 +738,6 @@ class Watch:
             if not tf.executing_eagerly():
                 self._stream_of[key].note_trace(traced)
             return self._stream_of[key]
-
-    def _is_new(self, optimizer: Any, variables: Sequence[Any]) -> bool:
-        """Whether there is no stream yet for these variables of an optimizer."""
-        return (id(optimizer), tuple(id(variable) for variable in variables)) not in self._stream_of
 
     def _with_left_out(self, variables: Sequence[Any], ids: Set[int]) -> tuple[list[Any], list[str], list[bool]]:
         """The variables that are applied with those that are left out, their names, and whether each is left out."""
@@ -1076,6 +1072,11 @@ def _build(optimizer: Any, variables: Sequence[Any]) -> None:
     """Lets an optimizer make its own variables, as its ``apply`` would: what it does is read off them."""
     if not legacy.is_optimizer(optimizer) and not optimizer.built:
         optimizer.build(list(variables))
+
+
+def _key_of(optimizer: Any, variables: Sequence[Any]) -> tuple[int, tuple[int, ...]]:
+    """What the stream of an optimizer's variables is known by."""
+    return id(optimizer), tuple(id(variable) for variable in variables)
 
 
 def _followed(key: Any, known: Mapping[Any, Stream]) -> Stream | None:

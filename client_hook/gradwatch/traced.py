@@ -15,14 +15,14 @@ import random
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CellType, FrameType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import is_users, source_at
+from gradwatch.origin import frames, is_users, source_at
 from gradwatch.protocol import Message
 from gradwatch.target import walk
 
@@ -126,7 +126,7 @@ def _look_into(pending: list[_Bound]) -> list[Traced]:
 
 def _datasets(functions: Sequence[FunctionType]) -> Iterator[Any]:
     """The pipelines that ``fit`` is given, those of the functions that call the step, and those beside its own."""
-    for frame in _frames():
+    for frame in frames():
         if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
             yield frame.f_locals.get("x")
             break  # what else lies about is not what it trains with
@@ -153,17 +153,9 @@ def find_outdated(traced: Iterable[Traced]) -> int:
     return sum(1 << place for place, one in enumerate(traced) if one.is_outdated())
 
 
-def _frames() -> Iterator[FrameType]:
-    """What is being run, innermost first."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
 def _on_stack() -> Iterator[_Bound]:
     """The functions that TensorFlow is tracing, innermost first: each stands in a frame of its own beside ours."""
-    for frame in _frames():
+    for frame in frames():
         if frame.f_code.co_name in _FRAMES and "tensorflow" in frame.f_code.co_filename:
             yield from _unwrap(frame.f_locals.get(_FRAMES[frame.f_code.co_name]))
 

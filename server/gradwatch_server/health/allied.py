@@ -34,8 +34,6 @@ SIGN_SHARE: Final = 0.9
 """Of a window's rows, those in which the gradient of all samples has one sign."""
 NEAR_SHARE: Final = 1 / 3
 """Of the way from the one call's mean output to the other's, by which the generator's may be off the nearer."""
-
-
 BOTH_FACTOR: Final = 1.5
 """Times the elements of the generator's step: a call that has real ones beside them."""
 APART: Final = 0.5
@@ -161,8 +159,10 @@ class AlliedRule:
         for number in range(pair.n_compared, min(scores.n_windows, judge.n_windows)):
             pair.n_compared = number + 1
             ours, theirs = scores.window(number), judge.window(number)
-            sign = 0 if ours is None or theirs is None else _sign_of_generated(ours, theirs)
-            if ours is None or theirs is None or sign == 0 or ours.signs[-1] == 0:
+            if ours is None or theirs is None or ours.signs[-1] == 0:
+                continue
+            sign = _sign_of_generated(ours, theirs)
+            if sign == 0:
                 continue
             step = max(ours.last_step, theirs.last_step)
             if sign != ours.signs[-1]:

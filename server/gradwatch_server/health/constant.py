@@ -42,8 +42,8 @@ class ConstantInputs:
     """
 
     def __init__(self, table: TensorTable) -> None:
-        self._columns = table.entering("index") + table.entering("input")
-        self._n_indices = len(table.entering("index"))
+        indices = table.entering("index")
+        self._columns, self._n_indices = indices + table.entering("input"), len(indices)
         self._names = [table.names[column] for column in self._columns]
         self._values = np.full(len(self._columns), np.nan)
         self._n_rows = np.zeros(len(self._columns), np.int64)

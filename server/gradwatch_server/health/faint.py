@@ -81,7 +81,7 @@ class FaintRule:
             return
         weights = self._read_weights(block, rows)
         is_settled = not np.isnan(self._before).any()
-        is_low = np.asarray(self._may_be_low(spread[rows], weights).any(axis=1), bool)
+        is_low = np.asarray(self._is_low(spread[rows], weights, PENALISED_FACTOR).any(axis=1), bool)
         for row, weight, is_any in zip(rows.tolist(), weights, is_low.tolist(), strict=True):
             if is_any or not is_settled or self._streaks.current is not None or self._streaks.is_any:
                 self._weight = weight
@@ -89,13 +89,8 @@ class FaintRule:
                 self._step(block, row, spread[row])
         self._weight = weights[-1]
 
-    def _may_be_low(self, spread: Float, weight: Float) -> npt.NDArray[np.bool_]:
+    def _is_low(self, spread: Float, weight: Float, factor: Float | float) -> npt.NDArray[np.bool_]:
         is_faint = (spread > 0) & (spread < FAINT_FACTOR * self._before)
-        return np.asarray(is_faint | (np.isfinite(spread) & (weight < PENALISED_FACTOR * self._first_weight)))
-
-    def _is_low(self, spread: Float, weight: Float) -> npt.NDArray[np.bool_]:
-        is_faint = (spread > 0) & (spread < FAINT_FACTOR * self._before)
-        factor = np.where(self._slack <= MULTIPLE_SLACK, PENALISED_FACTOR, SHRUNK_FACTOR)
         return np.asarray(is_faint | (np.isfinite(spread) & (weight < factor * self._first_weight)))
 
     def _compare(self, block: Block, row: int) -> None:
@@ -109,11 +104,12 @@ class FaintRule:
         names = [COLUMN[name] for name in ("std", "mean", "min", "max")]
         gradient = block.statistics[row, self._gradients[places]][:, names].astype(np.float64)
         weight = block.statistics[row, self._largest[places]][:, names].astype(np.float64)
-        is_seen = np.isfinite(gradient).all(axis=1) & np.isfinite(weight).all(axis=1) & (weight[:, 0] > 0)
+        is_seen = np.isfinite(gradient).all(axis=1) & np.isfinite(weight).all(axis=1)
+        is_seen &= (gradient[:, 0] > 0) & (weight[:, 0] > 0)
         places, gradient, weight = places[is_seen], gradient[is_seen], weight[is_seen]
         multiple = gradient[:, 0] / weight[:, 0]
         apart = np.abs(gradient - multiple[:, None] * weight).max(axis=1)
-        scale = np.maximum(multiple * np.abs(weight).max(axis=1), 1e-300)
+        scale = multiple * np.abs(weight).max(axis=1)
         # What is drawn alike has ends alike; but it is not the same multiple from row to row.
         change = np.abs(multiple / self._multiple[places] - 1)
         slack, known = np.minimum(np.fmax(apart / scale, change), 1.0), self._slack[places]
@@ -127,7 +123,8 @@ class FaintRule:
             early.append(float(spread[place]))
             if len(early) == EARLY_ROWS:
                 self._before[place] = max(early)
-        is_low, is_seen = self._is_low(spread, self._weight), np.isfinite(spread)
+        factor = np.where(self._slack <= MULTIPLE_SLACK, PENALISED_FACTOR, SHRUNK_FACTOR)
+        is_low, is_seen = self._is_low(spread, self._weight, factor), np.isfinite(spread)
         # What went on to be exactly 0 did not come back; a sigmoid may just be at its end.
         is_back = is_seen & ~is_low & ((spread > 0) | ~self._may_die)
         is_sure = self._streaks.add(step, is_in=is_seen & (is_low | (self._streaks.n_rows > 0)), is_out=is_back)

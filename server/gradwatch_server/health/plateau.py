@@ -255,7 +255,7 @@ def compare_level(
     if episode.is_of_mean:
         episode.n_classes, episode.guess = 0, variance
     elif episode.is_of_zero or episode.is_of_size:
-        guess, left = (square, variance) if episode.is_of_zero else (size, square - size**2)
+        guess, left = (square, variance) if episode.is_of_zero else (size, max(square - size**2, 0.0))
         episode.n_classes, episode.guess, episode.variance = 0, guess, left
     elif episode.is_from_start and n_samples > 1 and not _is_like(n_samples, n_classes):
         episode.n_classes, episode.guess = n_samples, math.log(n_samples)
