@@ -155,6 +155,8 @@ class Stream:
         states: what layers keep beside what is trained (running statistics), by Keras path; a weight like others.
         untaught: weights that are as they were made in layers that are frozen, or that no optimizer is given, by Keras
             path; a weight like others too.
+        copied: weights of another model, a copy of what is trained when both were made, by a name of their own; weights
+            like others too.
         taken: kinds and names that the taps of other streams have in the run.
         operations: the risky operations found in the first trace; a later trace knows them by name.
         cadence: when full rows are due.
@@ -206,6 +208,7 @@ class Stream:
         slots: Sequence[Slot] = (),
         states: Mapping[str, Any] | None = None,
         untaught: Mapping[str, Any] | None = None,
+        copied: Mapping[str, Any] | None = None,
         sums: frozenset[int] = frozenset(),
         correlated: Sequence[str] = (),
         traced: Sequence[Traced] = (),
@@ -246,8 +249,8 @@ class Stream:
         self.traced = tuple(traced)
         self._traced_at = -1
         self._was_outdated = 0
-        self._untaught = frozenset(untaught or {})
-        self.states = {**(states or {}), **(untaught or {})} if "weight" in self.kinds else {}
+        self._marks = {**dict.fromkeys(untaught or {}, "frozen"), **dict.fromkeys(copied or {}, "copied")}
+        self.states = {**(states or {}), **(untaught or {}), **(copied or {})} if "weight" in self.kinds else {}
         of_weights = [kind for kind in ("weight", "update") if kind in self.kinds]
         self._part_kinds = (*of_weights, *["slot"] * bool(self.slots), *["weight"] * bool(self.states))
         n_kept = len(self.slots) + len(self.states)
@@ -272,7 +275,7 @@ class Stream:
         ]
         tensors += [self._entry("slot", self.names[slot.place], f"/{slot.name}", slot.variable) for slot in self.slots]
         tensors += [
-            self._entry("weight", path, "", variable) | ({"frozen": True} if path in self._untaught else {})
+            self._entry("weight", path, "", variable) | ({self._marks[path]: True} if path in self._marks else {})
             for path, variable in self.states.items()
         ]
         tensors += [tap.to_message() for tap in self.taps]

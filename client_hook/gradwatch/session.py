@@ -70,9 +70,10 @@ from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
 from gradwatch.sums import find_sums
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
-from gradwatch.tap import Tap, Taps, captured_handles, enclosing_graphs, is_visible
+from gradwatch.tap import Tap, Taps, captured_handles, captured_variables, enclosing_graphs, is_visible
 from gradwatch.tape import Taken, TapeLog, insert_left_out
 from gradwatch.target import (
+    copies_as_made,
     describe_environment,
     describe_targets,
     frozen_as_made,
@@ -730,6 +731,7 @@ class Watch:
                     slots=find_slots(optimizer, found) if "slot" in self._settings.capture else (),
                     states=self._states(variables, running_states, followed),
                     untaught=self._states(variables, partial(self._find_untaught, found), followed),
+                    copied=self._states(variables, partial(self._find_copies, found), followed),
                     sums=sums,
                     traced=traced,
                     follows=followed,
@@ -806,6 +808,15 @@ class Watch:
             return frozen_as_made([*models, *frozen]) | left_as_made(models, [*variables, *self._kept], read)
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for what nothing trains", error)
+            return {}
+
+    def _find_copies(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:
+        """Weights of another model, which this step reads: a copy of what it trains, as both are made."""
+        try:
+            known = set(map(id, map(resource_of, [*variables, *(one for model in models for one in model.variables)])))
+            return copies_as_made(variables, [one for one in captured_variables() if id(one) not in known])
+        except Exception as error:  # the boundary: any object may be captured
+            self._fail("looking for copies of what is trained", error)
             return {}
 
     def _label(self, key: Any, optimizer: Any, variables: Sequence[Any]) -> str:

@@ -8,6 +8,7 @@ since the last ``apply`` go into the ring's row.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
@@ -243,6 +244,13 @@ def captured_handles() -> set[int]:
     """The numbers of the eager tensors, handles of variables among them, that the graphs being traced read so far."""
     captures = [outer for graph in enclosing_graphs() for outer, _ in graph.captures]
     return {int(outer._id) for outer in captures if isinstance(outer, tf.Tensor) and not tf.is_symbolic_tensor(outer)}
+
+
+def captured_variables() -> list[Any]:
+    """The variables that the graphs being traced have read or written so far; none eagerly."""
+    # A graph's public `variables` are known once it is traced.
+    found = itertools.chain.from_iterable(getattr(graph, "_watched_variables", ()) for graph in enclosing_graphs())
+    return list({id(one): one for one in found}.values())
 
 
 def find_handle(tensor: Tensor) -> int | None:

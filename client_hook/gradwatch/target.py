@@ -18,6 +18,7 @@ from gradwatch import legacy
 from gradwatch.errors import ConfigurationError, TargetError
 
 __all__ = [
+    "copies_as_made",
     "describe_environment",
     "describe_targets",
     "frozen_as_made",
@@ -178,6 +179,37 @@ def left_as_made(models: Sequence[Any], given: Sequence[Any], read: Set[int]) ->
             unknown.setdefault(name.rpartition("/")[0], {})[name] = variable
     left += [(None, own) for own in unknown.values()]
     return _as_made((layer, own) for layer, own in left if _is_read(own, read) and not _is_copy(own, shapes))
+
+
+def copies_as_made(trained: Sequence[Any], others: Sequence[Any]) -> dict[str, Any]:
+    """Of variables that a step reads, kernels of a copy of all that it trains, under names of their own.
+
+    Empty unless each trained weight has its equal among the others, to the last digit, and what is trained is as it was
+    made: its biases hold nothing but 0 and 1. So a target network begins, and an average of the weights.
+
+    Args:
+        trained: the variables of Keras that the step trains.
+        others: the `tf.Variable`s that it reads beside them.
+    """
+    own = {str(one.path): one.value for one in trained if hasattr(one, "path") and len(one.shape)}
+    left = [one for one in others if len(one.shape)]
+    found: dict[str, Any] = {}
+    with tf.init_scope():
+        for path, variable in own.items():
+            if len(variable.shape) == 1 and not np.isin(variable, (0, 1)).all():
+                return {}
+            copy = next((one for one in left if _are_equal(one, variable)), None)
+            if copy is None:
+                return {}
+            left = [one for one in left if one is not copy]
+            found[f"copy/{path}"] = copy
+    sizes = {path: math.prod(one.shape) for path, one in found.items() if len(one.shape) > 1}
+    kernels = sorted((path for path, size in sizes.items() if size <= STATE_SIZE_MAX), key=lambda path: -sizes[path])
+    return {path: found[path] for path in kernels[:UNTAUGHT_MAX]}
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    return one.shape == other.shape and one.dtype == other.dtype and bool(tf.reduce_all(tf.equal(one, other)))
 
 
 def _own(layer: Any) -> dict[str, Any]:

@@ -157,8 +157,11 @@ def _is_undone_credible(_: Undone | Decayed, testimony: Testimony) -> bool:
 
 def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
     # What is random on purpose, a reservoir or random features, is learned from at once; and it is not said to be
-    # trainable, as a variable is that Keras does not know. To please a judge that was taught nothing is no success.
-    return episode.is_judge or _is_still_to_learn(testimony, SPARE_SHARE if episode.is_unknown else UNTAUGHT_SHARE)
+    # trainable, as a variable is that Keras does not know. To please a judge that was taught nothing is no success, nor
+    # to come near to what a random copy says.
+    if episode.is_judge or episode.is_copy:
+        return True
+    return _is_still_to_learn(testimony, SPARE_SHARE if episode.is_unknown else UNTAUGHT_SHARE)
 
 
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:

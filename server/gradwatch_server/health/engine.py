@@ -255,6 +255,8 @@ class Engine:
         if len(applied := self._applied()) == 1:  # in a game a player at its end may well guess
             applied[0].skill.finish()
             applied[0].correlation.finish()
+        for state in self._applied():
+            state.copies.finish()
         self._ask_questions()
 
     def _applied(self) -> list[Stream]:

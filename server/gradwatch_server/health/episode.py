@@ -679,12 +679,14 @@ class Untaught(Episode):
         variables: the names of the weights that tell.
         is_unknown: whether Keras knows none of them, although they are said to be trainable.
         is_judge: whether they stand behind all that is trained, and the loss is what they make of its output.
+        is_copy: whether they are a copy of what is trained, as both were made.
     """
 
     layers: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     is_unknown: bool = False
     is_judge: bool = False
+    is_copy: bool = False
 
 
 @dataclass(eq=False)

@@ -141,8 +141,10 @@ class Stream:
         self.shared_target = SharedTargetRule(number, table)
         self._correlated = {name: target for name in scalars if (target := find_correlated(name)) is not None}
         self.correlation = CorrelationRule(number, table, list(self._correlated.values()))
+        self.copies = UntaughtRule(number, table, setup, is_of_copies=True)
         of_setup = (
             UntaughtRule(number, table, setup),
+            self.copies,
             MisshapedRule(number, setup),
             MissetRule(number, setup),
             EpsilonRule(number, table, setup),

@@ -50,6 +50,7 @@ class TensorTable:
         is_left_out: for every gradient position whether the training never gives it to the optimizer, bool.
         bias_of: for every gradient position the position of the bias that adds to the same units, or -1.
         frozen: columns of weights that tell of layers, frozen or given to no optimizer, that they are as made.
+        copied: columns of weights of another model, which was a copy of what is trained when both were made.
     """
 
     names: tuple[str, ...]
@@ -74,6 +75,7 @@ class TensorTable:
     is_left_out: npt.NDArray[np.bool_]
     bias_of: Index
     frozen: Index
+    copied: Index
 
     @classmethod
     def from_message(cls, tensors: Sequence[Mapping[str, Any]]) -> TensorTable:
@@ -108,6 +110,7 @@ class TensorTable:
             is_left_out=is_left_out,
             bias_of=bias_of,
             frozen=np.array([column for column, tensor in enumerate(tensors) if tensor.get("frozen")], np.int64),
+            copied=np.array([column for column, tensor in enumerate(tensors) if tensor.get("copied")], np.int64),
         )
 
     @property
@@ -192,7 +195,7 @@ class TensorTable:
     @property
     def states(self) -> Index:
         """The columns of weights without a gradient: what layers keep beside what is trained (running statistics)."""
-        return np.setdiff1d(self.weight, np.concatenate([self.weight_of, self.frozen]))
+        return np.setdiff1d(self.weight, np.concatenate([self.weight_of, self.frozen, self.copied]))
 
     def entering(self, role: str) -> list[int]:
         """The columns of what enters the step as ``input``, ``index``, ``target`` or ``sample_weight``.

@@ -3,6 +3,9 @@
 The hook sends some of their weights where these tell so: biases that hold nothing but 0 and 1, embeddings that fill the
 range they are drawn from. The first step of any training moves them. What is frozen for a while and trained by another
 optimizer, or loaded later, moves as well.
+
+A target network is another thing: it begins as a copy of what is trained, and is brought up to date now and then. One
+that is as it was made when the run ends never was, and what was learned from it is random.
 """
 
 from __future__ import annotations
@@ -20,6 +23,10 @@ from gradwatch_server.health.table import TensorTable
 
 __all__ = ["UntaughtRule"]
 
+COPY_STEPS: Final = 300
+"""A run of fewer may have ended before the first time."""
+COPY_STEPS_MAX: Final = 40_000
+"""Steps after which a copy should have been brought up to date: four times what Mnih et al. (2015) let pass."""
 JUDGE_LAYERS: Final = 2  # from the first of them on
 """One alone may be a projection that is meant."""
 _SAME: Final = [COLUMN[name] for name in ("norm", "min", "max")]
@@ -33,26 +40,29 @@ class UntaughtRule:
         stream: the stream's number.
         table: its tensor table.
         setup: how the training is set up.
+        is_of_copies: whether the weights are those of a copy of what is trained.
     """
 
-    def __init__(self, stream: int, table: TensorTable, setup: Setup) -> None:
+    def __init__(self, stream: int, table: TensorTable, setup: Setup, *, is_of_copies: bool = False) -> None:
         self._stream, self._table = stream, table
-        self._is_so = len(table.frozen) > 0
-        self._is_unknown = all(table.names[int(column)] in setup.untracked for column in table.frozen)
-        self._is_judge = _is_judge(table)
+        self._columns = table.copied if is_of_copies else table.frozen
+        self._is_so = len(self._columns) > 0
+        self._is_copy = is_of_copies
+        self._is_unknown = all(table.names[int(column)] in setup.untracked for column in self._columns)
+        self._is_judge = not is_of_copies and _is_judge(table)
         self._made: npt.NDArray[np.float32] | None = None
         self._n_rows = 0
-        self._first_step = -1
+        self._first_step = self._last_step = -1
         self.episodes: list[Untaught] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows; those in which weights were not looked at say nothing."""
         if not self._is_so:
             return
-        rows = np.flatnonzero(block.is_captured[:, self._table.frozen].all(axis=1))
+        rows = np.flatnonzero(block.is_captured[:, self._columns].all(axis=1))
         for row in rows.tolist():
             step = int(block.steps[row])
-            found = block.statistics[row][self._table.frozen][:, _SAME]
+            found = block.statistics[row][self._columns][:, _SAME]
             self._made = found if self._made is None else self._made
             if not np.array_equal(found, self._made):
                 self._is_so = False
@@ -65,9 +75,19 @@ class UntaughtRule:
         if self._n_rows == 0:
             self._first_step = step
         self._n_rows += 1
+        self._last_step = step
         for episode in self.episodes:
             episode.last_step, episode.n_rows = step, self._n_rows
-        if not self.episodes and self._n_rows >= CONFIRM_ROWS and step - self._first_step >= CONFIRM_STEPS:
+        self._judge(COPY_STEPS_MAX if self._is_copy else CONFIRM_STEPS)
+
+    def finish(self) -> None:
+        """Says that the run has ended: what has not been brought up to date is not going to be."""
+        if self._is_so and self._is_copy:
+            self._judge(COPY_STEPS)
+
+    def _judge(self, n_steps: int) -> None:
+        step = self._last_step
+        if not self.episodes and self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
             self.episodes.append(
                 Untaught(
                     stream=self._stream,
@@ -77,10 +97,11 @@ class UntaughtRule:
                     n_rows=self._n_rows,
                     known_step=step,
                     table=self._table,
-                    layers=tuple(dict.fromkeys(self._table.layer_of(int(column)) for column in self._table.frozen)),
-                    variables=tuple(self._table.names[int(column)] for column in self._table.frozen),
+                    layers=tuple(dict.fromkeys(self._table.layer_of(int(column)) for column in self._columns)),
+                    variables=tuple(self._table.names[int(column)] for column in self._columns),
                     is_unknown=self._is_unknown,
                     is_judge=self._is_judge,
+                    is_copy=self._is_copy,
                 )
             )
 

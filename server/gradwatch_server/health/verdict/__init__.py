@@ -53,7 +53,7 @@ from gradwatch_server.health.episode import (
     Vanishing,
     Zero,
 )
-from gradwatch_server.health.finding import WARNING, Finding
+from gradwatch_server.health.finding import WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
@@ -114,8 +114,9 @@ nothing."""
 STEEP_LIMIT: Final = 1
 """An operation of one line that comes near its singular point, and again, is told once."""
 SURE: Final = 0.9
-"""Where the first cause is as likely as this, causes below `IDLE` are left out."""
-IDLE: Final = 0.15
+"""A cause as likely as this stands beside a sign that is wrong."""
+IDLE_ODDS: Final = 0.1
+"""Of the odds of the first cause: a cause with less is left out."""
 
 
 def tell_all(incidents: Sequence[Incident], facts: Facts) -> list[Finding]:
@@ -135,7 +136,7 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
     finding = _with_elsewhere(_with_sign(teller(lead, scene), scene), scene)
-    return with_constant(with_order(_without_idle_causes(finding), lead, facts), lead, facts)
+    return _without_idle_causes(with_constant(with_order(finding, lead, facts), lead, facts))
 
 
 def _with_sign(finding: Finding, scene: Scene) -> Finding:
@@ -197,10 +198,15 @@ def _is_summed(scene: Scene) -> bool:
 
 
 def _without_idle_causes(finding: Finding) -> Finding:
-    """A finding without what its own evidence all but rules out: who reads it at night would go and check."""
-    if not finding.hypotheses or finding.hypotheses[0].confidence < SURE:
+    """A finding without what is far less likely than its first cause: who reads it at night would go and check."""
+    if not finding.hypotheses:
         return finding
-    return replace(finding, hypotheses=tuple(h for h in finding.hypotheses if h.confidence >= IDLE))
+    least = IDLE_ODDS * _odds(finding.hypotheses[0])
+    return replace(finding, hypotheses=tuple(h for h in finding.hypotheses if _odds(h) >= least))
+
+
+def _odds(cause: Hypothesis) -> float:
+    return cause.confidence / (1.0 - cause.confidence)
 
 
 _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {

@@ -16,6 +16,7 @@ __all__ = [
     "BOTTOM_CODE",
     "CLIP_CODE",
     "FAR_INPUT",
+    "GROWN_VARIANCE",
     "INITIAL_CODE",
     "LARGE_INPUT",
     "RECURRENCE_CODE",
@@ -59,10 +60,10 @@ BOTTOMLESS_FACTOR: Final = 10.0
 """How far below 0 a loss must have fallen, in units of its start (at least 1), to be called bottomless."""
 
 SCALE_CODE: Final = """\
-# Bring every feature to about [-1, 1] before the first layer:
+# Bring every feature to about [-1, 1] before the first layer. Measurements, each column by itself:
 normalise = tf.keras.layers.Normalization()
 normalise.adapt(x_train)                                # of several inputs: the one that is named here
-# or divide by the largest: 255 for images; counts by their sum, or take their logarithm"""
+# Images: x / 255.0. Counts: np.log1p(x), or each row divided by its sum"""
 
 CLIP_CODE: Final = """\
 optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)"""
@@ -76,8 +77,8 @@ ratio = a / (tf.abs(b) + 1e-3)"""
 SCHEDULE_CODE: Final = """\
 n_steps = n_epochs * steps_per_epoch                    # of the whole training, counted in batches
 schedule = tf.keras.optimizers.schedules.PolynomialDecay(1e-3, decay_steps=n_steps, end_learning_rate=0.0)
-# or at the end of a schedule of your own, which is computed as a tensor:
-rate = tf.maximum(rate, 0.0)"""
+# or in a schedule of your own, around what it returns:
+return tf.maximum(rate, 0.0)"""
 
 INITIAL_CODE: Final = """\
 # Variance-keeping starts: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
@@ -203,7 +204,6 @@ LOOPS: Final = frozenset({"StatelessWhile", "While"})
 """What a recurrence over time is in a graph."""
 RECURRENCE_CODE: Final = """\
 x = tf.keras.layers.LSTM(64)(x)          # with its own tanh: a state that is a relu's has no upper end
-optimizer = tf.keras.optimizers.Adam(1e-3, clipnorm=1.0)
 recurrent_initializer="orthogonal"       # of a cell of one's own: a kernel that neither stretches nor shrinks"""
 
 
@@ -222,7 +222,7 @@ def _advise_recurrence(lead: Growth, scene: Scene) -> list[Hypothesis]:
             "Where each step makes it a little larger and nothing ends it (a relu in place of tanh, a recurrent kernel "
             "that stretches), a hundred steps make it astronomical: it jumps within a few updates.",
             "Use tanh within the recurrence, clip the gradient's norm, and start its kernel orthogonal.",
-            RECURRENCE_CODE,
+            f"{RECURRENCE_CODE}\n{CLIP_CODE}",
         )
     ]
 
@@ -283,7 +283,7 @@ def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
 
 def _say_input(name: str) -> str:
     """An input by its name; one that is known by its place alone is no word of the script's."""
-    return f"input {name} of its inputs, counted from 0," if name.isdigit() else f"`{name}`"
+    return f"its input {name} (counted from 0)" if name.isdigit() else f"`{name}`"
 
 
 STEPS_WITH_INPUT: Final = "The gradient of the first kernel is in proportion to them, and so are its steps."

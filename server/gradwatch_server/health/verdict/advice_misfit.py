@@ -82,10 +82,10 @@ kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=
 loss = tf.reduce_mean(error + beta * kl)                         # beta: 0 at first, at most 1"""
 
 DECAY_CODE: Final = """\
-# A tenth or a hundredth of it, on kernels only; compare the penalty with the loss before training:
-layer = tf.keras.layers.Dense(256, activation="relu", kernel_regularizer=tf.keras.regularizers.l2(1e-4))
-optimizer = tf.keras.optimizers.AdamW(1e-3, weight_decay=0.01)
-print("penalty", float(tf.add_n(model.losses)))"""
+# Orders of magnitude less, on kernels only, until the penalty is a small part of the loss before training:
+layer = tf.keras.layers.Dense(256, activation="relu", kernel_regularizer=tf.keras.regularizers.L2(1e-5))
+print("penalty", float(tf.add_n(model.losses)))
+# Where it is the optimizer's weight_decay (no regularizer beside it then): the same, 0.004 is usual"""
 
 CLIP_CODE: Final = """\
 # Clip near the usual norm, so that only outliers are cut; the rate sets the length of a step
@@ -175,8 +175,9 @@ def _say_multiple(lead: Faint) -> str:
     if math.isnan(lead.multiple):
         return ""
     return (
-        f" The gradient of the largest is that kernel itself, times {say_number(lead.multiple)}: so is that of an L2 "
-        f"penalty with the factor {say_number(lead.multiple / 2)}, and of the error next to nothing is left in it."
+        f" The gradient of the largest of these kernels is the kernel itself, times {say_number(lead.multiple)}: so is "
+        f"that of an L2 penalty with the factor {say_number(lead.multiple / 2)}, and of the error next to nothing is "
+        "left in it."
     )
 
 
@@ -410,6 +411,7 @@ TERMS_CODE: Final = """\
 # Targets that are numbers: of unit spread, so that their squared error begins near 1
 y_train = (y_train - y_train.mean(axis=0)) / y_train.std(axis=0)
 # Or weigh the terms, each by about one over its value in the first steps
+loss = 1e-4 * large + 1.0 * small                        # in a step of your own; with Keras' own step:
 model.compile(optimizer=optimizer, loss=losses, loss_weights={"large": 1e-4, "small": 1.0})"""
 
 
@@ -433,6 +435,7 @@ def advise_unheard(lead: Unheard) -> list[Hypothesis]:
 
 
 INVERTED_CODE: Final = """\
+# losses: one for each place, before any mean
 mask = tf.cast(tf.not_equal(labels, 0), losses.dtype)      # true where something is labelled, not where nothing is
 loss = tf.reduce_sum(losses * mask) / tf.maximum(tf.reduce_sum(mask), 1.0)"""
 

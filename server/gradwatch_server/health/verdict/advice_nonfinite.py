@@ -163,7 +163,7 @@ def _broken_update(lead: NonFinite, *, is_given: bool, is_partial: bool, is_know
             "or in its division by the root of the second moment plus epsilon. In float16 an epsilon below 6e-8 is "
             "0, and 0 / 0 is NaN.",
             "Keep variables and optimizer state in float32; raise epsilon; go on from a checkpoint of before, since "
-            "the state is spoiled.",
+            "the weights and the optimizer's state are spoiled.",
             HALF_OPTIMIZER_CODE,
         )
     where = (
@@ -178,7 +178,7 @@ def _broken_update(lead: NonFinite, *, is_given: bool, is_partial: bool, is_know
         "Every gradient was finite, so the NaN arose between gradient and weight: in the optimizer's own state, or in "
         "its division by the root of the squares it has added up. Without an epsilon that is 0 / 0 where the gradient "
         f"was always 0.{where}",
-        "Add an epsilon to the divisor; begin anew or from a checkpoint of before, since the state is spoiled.",
+        "Add an epsilon to the divisor; begin anew or from a checkpoint of before, since the weights are spoiled.",
         OPTIMIZER_CODE,
     )
 

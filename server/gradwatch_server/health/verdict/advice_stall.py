@@ -34,6 +34,7 @@ __all__ = [
     "advise_alike",
     "advise_batch",
     "advise_columns",
+    "advise_copy",
     "advise_crossing",
     "advise_cut",
     "advise_flat",
@@ -86,8 +87,9 @@ prior = tf.keras.initializers.Constant(-4.6)                                # lo
 output = tf.keras.layers.Dense(1, bias_initializer=prior)                   # where it belongs: on the logits"""
 
 LEARN_CODE: Final = """\
-# Can a fresh copy learn 10 samples by heart? If not, the fault is in the model or the loss, not in the data.
-few_inputs, few_targets = inputs[:10], targets[:10]     # as they enter training
+# Can a fresh copy learn 10 samples by heart? If not, the fault is in the model or the loss. If it can, it may be in the
+# data: look at these, the last ones, beside their labels, for what shifts two arrays shows most at their end.
+few_inputs, few_targets = inputs[-10:], targets[-10:]   # as they enter training
 fresh = tf.keras.models.clone_model(model)
 fresh.compile(optimizer="adam", loss=model.loss)        # the loss of your own step, where you have one
 fresh.fit(few_inputs, few_targets, epochs=500, verbose=0)
@@ -256,7 +258,7 @@ def advise_zero_output(middle: float, spread: float, scene: Scene) -> list[Hypot
     """Causes of a squared error that stays at the mean square of the targets."""
     rate = scene.learning_rate
     steps = "" if rate is None else f" Steps of {say_number(rate)} take long to add up to {say_number(middle)}."
-    found = [
+    return [
         Hypothesis(
             "The targets are not scaled",
             0.9,
@@ -265,10 +267,8 @@ def advise_zero_output(middle: float, spread: float, scene: Scene) -> list[Hypot
             f"step, however large the error is.{steps}",
             "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
             TARGET_CODE,
-        ),
-        *advise_steps(scene),
+        )
     ]
-    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
 def advise_target_spread(variance: float) -> list[Hypothesis]:
@@ -355,8 +355,8 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
         f"A model that cannot tell anything from its inputs settles at {settles_at}. Shuffling inputs and labels "
         "separately, rows that are dropped, sorted or cut off in one of them and not in the other, a wrong column, a "
         "`reshape` where axes should have been transposed, or an input that is constant do that.",
-        "Look at a few samples with their labels as they enter training, the last ones too, and try to overfit ten of "
-        "them.",
+        "Look at a few samples with their labels as they enter training, the last ones too. What drops, sorts or "
+        "shuffles rows must do so to both, by the same index. Then try to overfit ten samples.",
         LEARN_CODE,
     )
 
@@ -557,7 +557,7 @@ JUDGE_CODE: Final = """\
 discriminator.trainable = True
 discriminator.train_on_batch(images, is_real)
 discriminator.trainable = False
-gan.train_on_batch(noise, tf.ones([len(noise), 1]))"""
+gan.train_on_batch(noise, np.ones([len(noise), 1]))"""
 
 
 def advise_untaught(*, is_left: bool, is_judge: bool) -> list[Hypothesis]:
@@ -598,6 +598,36 @@ def advise_untaught(*, is_left: bool, is_judge: bool) -> list[Hypothesis]:
             UNTAUGHT_CODE,
         ),
         meant,
+    ]
+
+
+COPY_CODE: Final = """\
+# Now and then, counted in updates, which are fewer than the steps of the environment:
+if n_updates % 200 == 0:
+    target_model.set_weights(model.get_weights())
+# or a little in each update: for copy, one in zip(target_model.variables, model.variables):
+#     copy.assign(0.995 * copy + 0.005 * one)"""
+
+
+def advise_copy() -> list[Hypothesis]:
+    """Causes of a copy of what is trained that is never brought up to date."""
+    return [
+        Hypothesis(
+            "The target network is never synchronised with the one that is trained",
+            0.88,
+            "What the loss takes from it, such as the value of the next state, is what a network says that has learned "
+            "nothing: rewards are learned, and nothing beyond the next step. An interval that is longer than the run, "
+            "or a copy in a branch that is never reached, does that.",
+            "Copy the weights every few hundred updates, or mix a little of them in at each.",
+            COPY_CODE,
+        ),
+        Hypothesis(
+            "A random network that is meant",
+            0.1,
+            "What is compared with its own start on purpose keeps such a copy.",
+            "Nothing, if it is meant.",
+            "",
+        ),
     ]
 
 

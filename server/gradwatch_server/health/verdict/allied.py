@@ -15,7 +15,7 @@ CODE: Final = """\
 # The generator is to be taken for real, where the discriminator's own step says that it is not:
 g_loss = bce(tf.ones_like(fake_scores), fake_scores)
 # without labels, as a critic's (whose own loss is mean(fake) - mean(real)): the sign turned round
-g_loss = -tf.reduce_mean(fake_scores)"""
+# g_loss = -tf.reduce_mean(fake_scores)"""
 
 
 def tell_allied(lead: Allied, scene: Scene) -> Finding:
@@ -41,8 +41,8 @@ def tell_allied(lead: Allied, scene: Scene) -> Finding:
             Hypothesis(
                 "The generator's loss has the discriminator's labels, or its sign",
                 0.9,
-                "It is trained to be recognised. Both losses fall, and what is generated goes where it is told apart "
-                "most easily.",
+                "It is trained to be recognised as generated. Both losses fall, and what is generated goes where it "
+                "is told apart most easily.",
                 "Give the generator's step the labels of what is real, or turn the sign of its loss round.",
                 CODE,
             )

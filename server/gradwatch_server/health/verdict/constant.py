@@ -13,8 +13,8 @@ from gradwatch_server.health.verdict.spelling import list_names, say_number
 __all__ = ["with_constant"]
 
 _CODE: Final = """\
-print(np.unique({name}, return_counts=True))          # as it enters training
-# Of indices: what does the lookup not know? All of that gets one index.
+print(np.unique({name}, return_counts=True))          # as it enters the model: after the lookup, the scaling, the cast
+# Of words or codes: which does the lookup not know? All of these get one index (0, or 1 beside a mask).
 print(sorted(set(words) - set(lookup.get_vocabulary()))[:20])"""
 
 

@@ -14,7 +14,7 @@ __all__ = ["tell_contrary"]
 CODE: Final = """\
 counts = np.bincount(y_train)
 class_weight = {label: len(y_train) / (len(counts) * n) for label, n in enumerate(counts)}
-model.fit(x_train, y_train, class_weight=class_weight)"""
+model.fit(x_train, y_train, class_weight=class_weight)                    # and what else you give it"""
 
 
 def tell_contrary(lead: Contrary, scene: Scene) -> Finding:
@@ -27,8 +27,8 @@ def tell_contrary(lead: Contrary, scene: Scene) -> Finding:
         f"and {other_weight} for the other",
         evidence=scene.evidence(
             f"In every batch looked at as many samples have the weight {weight} as have the label {lead.label}, and "
-            f"all others have {other_weight}. A sample with the rare label counts for one in "
-            f"{say_number(lead.other_weight / lead.weight)} of a common one.",
+            f"all others have {other_weight}. A sample with the rare label counts "
+            f"{say_number(lead.weight / lead.other_weight)} times less than a common one.",
             label=lead.label,
             share=lead.share,
             weight=lead.weight,

@@ -24,8 +24,8 @@ print(float(loss_of(y, y)), float(loss_of(y, -y)))      # the first must be the 
 WEIGHTS_CODE: Final = """\
 # Bring the parts of the loss to one size, by what each is at first (numbers, printed once)
 ratio = loss_of_{name} / loss_of_{other}
-model.compile(optimizer, loss=losses, loss_weights={{"{name}": 1.0, "{other}": ratio}})
-loss = loss_of_{name} + ratio * loss_of_{other}             # the same in a step of your own, with that number"""
+loss = loss_of_{name} + ratio * loss_of_{other}             # in a step of your own, with that number
+model.compile(optimizer, loss=losses, loss_weights={{"{name}": 1.0, "{other}": ratio}})   # for Keras' own step only"""
 PARTS_CODE: Final = """\
 # What is each part of the loss, and which of them falls?
 print([float(part) for part in model.losses], float(loss_of(y, model(x))))"""

@@ -24,6 +24,7 @@ from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.forgetting import CHANGES
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.runaway import is_driven
+from gradwatch_server.health.verdict.advice_growth import GROWN_VARIANCE
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_behind,
     advise_by_heart,
@@ -112,6 +113,8 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
             "nothing of the input gets past it"
         )
     title = f"{subject} has shrunk to {shrunk} of what it was since {say_step(lead.first_step)}"
+    if scene.start.grown > GROWN_VARIANCE:  # then it is no loss that it shrank
+        title = f"{subject} began far too large: it is down to {shrunk} of that since {say_step(lead.first_step)}"
     if lead.closed_step is not None:
         title = f"{subject} was down to {shrunk} of what it was until {say_step(lead.closed_step)}"
     return tell(
@@ -202,8 +205,8 @@ def _tell_inverted(lead: Unheard, layer: str, share: str, scene: Scene) -> Findi
         tensor=table_of(lead).names[lead.column],
         evidence=scene.evidence(
             f"At {say_step(lead.known_step)} the gradient with respect to the output of {layer}, the last layer, was "
-            f"exactly 0 in {share} % of the places. So many {what} are other than 0, there and in every other batch "
-            f"looked at: what is {padded}, as padding is, has all of the gradient.",
+            f"exactly 0 in {share} % of the places. Exactly as many {what} are other than 0, there and in every other "
+            f"batch looked at: what is {padded}, as padding is, has all of the gradient.",
             share=lead.share,
         ),
         hypotheses=advise_inverted(),
@@ -302,9 +305,14 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
 def _say_lines(lead: Squashed) -> str:
     """The other lines of the user's own code of which it is so."""
     sources = table_of(lead).sources
-    others = [source for c in sorted(lead.columns) if (source := sources[c]) not in (None, sources[lead.column])]
-    lines = list(dict.fromkeys(map(say_source, others)))
-    return f" It is so in {list_names(lines)} as well." if lines else ""
+    functions = table_of(lead).functions
+    others = [
+        f"the {functions[c] or 'function'} of {say_source(source)}"
+        for c in sorted(lead.columns)
+        if (source := sources[c]) is not None and source != sources[lead.column]
+    ]
+    lines = list(dict.fromkeys(others))
+    return f" It is so of {list_names(lines)} as well." if lines else ""
 
 
 def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:

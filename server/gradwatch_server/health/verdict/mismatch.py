@@ -32,8 +32,9 @@ loss = tf.keras.losses.BinaryCrossentropy()
 # or a share of each, with the softmax and the loss as they are:
 y = tf.math.divide_no_nan(y, tf.reduce_sum(y, axis=-1, keepdims=True))"""
 FEW_CODE: Final = """\
-y = tf.one_hot(labels - 1, {n_classes})                                           # classes 1 to {n_classes}
-assert (tf.reduce_sum(y, axis=-1).numpy() == 1).all()
+y = tf.one_hot(labels - 1, {n_classes})                # classes 1 to {n_classes}
+# or, where there are more classes: a larger depth, and as many units in the last layer
+print(float(tf.reduce_mean(tf.reduce_sum(y, axis=-1))))    # the share of samples with a label: it must be 1
 predicted = tf.argmax(probabilities, axis=-1) + 1     # counted from 0: add the 1 again where they are read"""
 AXIS_CODE: Final = """\
 probabilities = tf.nn.softmax(scores, axis=-1)                              # over the classes of each sample
@@ -197,7 +198,7 @@ def _tell_softmax_of_many(layer: str) -> tuple[str, str, Hypothesis]:
 
 def _tell_many_labels(layer: str) -> tuple[str, str, Hypothesis]:
     return (
-        f"A sample has several labels, and the loss shares one out: a softmax over what {layer} gives",
+        f"A sample has several labels, and the loss asks for one: a softmax cross-entropy of what {layer} gives",
         (
             "The targets are labels of 0 and 1, several of a sample, and the loss is a softmax cross-entropy. "
             "TensorFlow takes p - y for its gradient, which is right where the labels of a sample add up to 1."

@@ -18,9 +18,7 @@ __all__ = ["tell_misset"]
 
 
 EPSILON_CODE: Final = """\
-optimizer = tf.keras.optimizers.{name}({rate:g})                # its own epsilon is 1e-7
-# only where the epsilon is meant: targets of about 1 give gradients of a usual size
-targets = (targets - targets.mean()) / targets.std()"""
+optimizer = tf.keras.optimizers.{name}({rate:g})                # its own epsilon is 1e-7"""
 
 
 NO_MOVE: Final = 1e-9
@@ -54,8 +52,8 @@ def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
                 f"The epsilon of {name} is far above the gradients",
                 0.95,
                 why,
-                f"Leave `epsilon` out ({name}'s own is 1e-7): that is enough. If it is meant, scale targets and loss "
-                "so that the gradients are larger than it.",
+                f"Leave `epsilon` out ({name}'s own is 1e-7). Only where it is meant: scale targets and loss so that "
+                "the gradients are larger than it.",
                 EPSILON_CODE.format(name=name, rate=scene.learning_rate or 1e-3),
             )
         ],

@@ -14,6 +14,7 @@ from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
     advise_alike,
     advise_batch,
+    advise_copy,
     advise_flat,
     advise_mean,
     advise_plateau,
@@ -330,6 +331,8 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
 
 def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     """The finding of frozen layers that are as they were made."""
+    if lead.is_copy:
+        return _tell_copy(lead, scene)
     first, names = lead.layers[0], list_names(list(lead.layers))
     are, were = ("is", "was") if len(lead.layers) == 1 else ("are", "were")
     is_left = bool(set(lead.variables) & {*scene.setup.untrained, *scene.setup.untracked})
@@ -356,6 +359,29 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     )
 
 
+def _tell_copy(lead: Untaught, scene: Scene) -> Finding:
+    """The finding of a copy of what is trained that is never brought up to date."""
+    n_steps = lead.last_step - lead.first_step + 1
+    title = f"The target network is as it was made: in {n_steps:,} steps it was never brought up to date"
+    if lead.closed_step is not None:
+        title = f"The target network was as it was made until {say_step(lead.closed_step)}"
+    names = [name.removeprefix("copy/") for name in lead.variables]
+    return tell(
+        lead,
+        scene,
+        title=title,
+        tensor=lead.variables[0],
+        evidence=scene.evidence(
+            "The step reads a second set of weights, which began as a copy of those that it trains, to the last digit, "
+            f"while these were random. Looked at: the copies of {list_names(names)}. They have not changed up to "
+            f"{say_step(lead.known_step)}, while what they were copied from was trained.",
+            n_steps=n_steps,
+        ),
+        hypotheses=advise_copy(),
+        subject="copy of what is trained",
+    )
+
+
 def _say_made(lead: Untaught) -> str:
     table = table_of(lead)
     is_bias = [len(table.shapes[table.names.index(name)]) == 1 for name in lead.variables]
@@ -366,8 +392,8 @@ def _say_made(lead: Untaught) -> str:
     tables = "A table of numbers is as it is drawn at random. "
     return (
         f"Looked at: {list_names(list(lead.variables))}. {biases if any(is_bias) else ''}"
-        f"{tables if not all(is_bias) else ''}So it is here, and nothing has changed since "
-        f"{say_step(lead.first_step)}: nothing was ever learned there, and what the rest of the model gets from it is "
+        f"{tables if not all(is_bias) else ''}So it is here, up to "
+        f"{say_step(lead.known_step)}: nothing was ever learned there, and what the rest of the model gets from it is "
         "random."
     )
 
