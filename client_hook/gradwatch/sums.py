@@ -32,7 +32,9 @@ SAME: Final = 1e-6
 """By how much of itself a number may differ from a multiple of another, for rounding."""
 
 _assigned: set[int] = set()
-"""The handles of variables that were assigned to, or subtracted from, in a function or at once."""
+"""The handles of variables that were assigned to, or subtracted from, in a function: whenever that is called."""
+_assigned_at_once: set[int] = set()
+"""Likewise, eagerly."""
 _added: dict[int, weakref.ref[Any]] = {}
 """By their handles the variables of floats that were added to, the newest last."""
 
@@ -47,12 +49,14 @@ def find_sums(gradients: Sequence[Any]) -> frozenset[int]:
     """
     known = [one for one in gradients if one is not None]
     found = _find_by_numbers(known) if _are_eager(known) else [_find_variable(one) for one in known]
-    return frozenset() if None in found else frozenset(handle for handle in found if handle is not None)
+    sums = frozenset() if None in found else frozenset(handle for handle in found if handle is not None)
+    _assigned_at_once.difference_update(sums)  # what was set to 0 before the first step may never be again
+    return sums
 
 
 def is_cleared(sums: frozenset[int]) -> bool:
-    """Whether anything was written into one of these variables since they were first watched."""
-    return not sums.isdisjoint(_assigned)
+    """Whether anything was written into one of these variables since they were found, or is by a function."""
+    return not (sums.isdisjoint(_assigned) and sums.isdisjoint(_assigned_at_once))
 
 
 def install() -> None:
@@ -69,7 +73,7 @@ def restore() -> None:
 
 def _around_assign(original: Any, variable: Any, *args: Any, **kwargs: Any) -> Any:
     with contextlib.suppress(Exception):  # the boundary: the hook must not harm training
-        _assigned.add(variable.handle._id)
+        (_assigned_at_once if tf.executing_eagerly() else _assigned).add(variable.handle._id)
     return original(variable, *args, **kwargs)
 
 

@@ -49,7 +49,7 @@ ZEROS = "prepare gave 0 for every sample when training began"
 @pytest.mark.parametrize("batch", [1, 64, 400])
 def test_a_layer_before_the_first_kernel_that_gives_zeros_comes_first(batch: int) -> None:
     plain = causes(run(), batch)
-    assert causes(silence(run(), 0), batch) == [ZEROS, *plain]
+    assert causes(silence(run(), 0), batch) == [ZEROS]  # what is far less likely is left out
     assert causes(silence(run(), 0, rows=slice(0, 1)), batch) == plain  # what begins at 0 and leaves it
     assert causes(silence(run(), 0, rows=slice(2, None)), batch) == plain  # what training came to
 
@@ -123,8 +123,7 @@ def test_what_counts_of_an_input_is_what_comes_to_the_first_kernel(largest: floa
 @pytest.mark.parametrize(("last", "is_shrunk"), [(0.05, True), (0.5, False)])
 def test_kernels_that_were_all_made_small(last: float, is_shrunk: bool) -> None:
     sick = run().scale("weight", np.geomspace(1.0, last, N))
-    shrunk = ["Regularisation or weight decay outweighs the loss"] if is_shrunk else []
-    assert causes(sick) == [*shrunk, *causes(run())]
+    assert causes(sick) == (["Regularisation or weight decay outweighs the loss"] if is_shrunk else causes(run()))
 
 
 UNSCALED = """

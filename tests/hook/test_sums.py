@@ -117,6 +117,15 @@ def test_what_is_never_cleared_is_told(watch, read, give):
     assert len(told(recording)) == 1
 
 
+@pytest.mark.parametrize("is_update_eager", [False, True])
+def test_what_is_cleared_before_the_first_step_alone_is_told(watch, read, is_update_eager):
+    loop = Loop(watch, given_values, kept, is_update_eager=is_update_eager)
+    cleared_in_place(loop.sums)
+    recording = read(loop.run(30))
+    assert cleared(recording) == 0
+    assert len(told(recording)) == 1
+
+
 @pytest.mark.parametrize("give", WAYS)
 def test_an_update_that_runs_eagerly(watch, read, give):
     for clear, expected in ((kept, 0), (cleared_in_place, 1)):

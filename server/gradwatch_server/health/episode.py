@@ -56,6 +56,7 @@ __all__ = [
     "Starved",
     "Steep",
     "Still",
+    "Stuck",
     "Summed",
     "Trend",
     "Undone",
@@ -274,6 +275,19 @@ class Squashed(Episode):
     column: int = -1
     square: float = float("nan")
     gain: float = float("nan")
+
+
+@dataclass(eq=False)
+class Stuck(Episode):
+    """Recurrent cells of which most gates have no slope left.
+
+    Attributes:
+        positions: gradient positions of their biases.
+        share: of the first one's biases, those with a gradient of exactly 0, at `known_step`.
+    """
+
+    positions: tuple[int, ...] = ()
+    share: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -45,6 +45,7 @@ from gradwatch_server.health.episode import (
     Starved,
     Steep,
     Still,
+    Stuck,
     Summed,
     Trend,
     Undone,
@@ -112,7 +113,7 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 _CAUSES_OF_GUESSING: Final = (
     Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Mismatch, Steep,
     SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped,
-    Starved, Still, Runaway, Relapse, Plateau, Squashed, Forgetting, Misset, Decayed,
+    Starved, Still, Runaway, Relapse, Plateau, Squashed, Stuck, Forgetting, Misset, Decayed,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -120,12 +121,13 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Flat: (Squashed, Unreachable, Summed, Runaway),
     Faint: (Flat, Zero, Summed),
     Squashed: (Flat, Unreachable),
+    Stuck: (Flat, Unreachable, Runaway, Rate),
     Collapsed: (
-        Allied, Squashed, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero,
+        Allied, Squashed, Stuck, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero,
         SharedTarget, Summed,
     ),
-    Vanishing: (Squashed, Flat, Faint, Alike, Collapsed, Vanishing, Summed),
-    Fade: (Squashed, Unreachable, Flat, Cut, Faint, Collapsed, Fade),
+    Vanishing: (Squashed, Stuck, Flat, Faint, Alike, Collapsed, Vanishing, Summed),
+    Fade: (Squashed, Stuck, Unreachable, Flat, Cut, Faint, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard, Unreachable, Summed),
     Mismatch: (Zero,),
     SharedTarget: (Misshaped,),
@@ -140,7 +142,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Plateau: (
         Rate, Steep, Untaught, Misshaped, Contrary, Allied, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing,
         Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed,
-        Squashed, Forgetting, Misset, Decayed,
+        Squashed, Stuck, Forgetting, Misset, Decayed,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
@@ -151,7 +153,7 @@ _OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, R
 """What befalls a whole model: where another head is learned well it explains none that is not."""
 _PRECEDENCE: Final = (
     Misset, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
-    SharedTarget, Unreachable, Squashed, Flat, Cut, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade,
+    SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade,
     Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind,
     ByHeart, Outdated, Leaked, Ordered, Trend,
 )  # fmt: skip

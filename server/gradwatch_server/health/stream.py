@@ -52,6 +52,7 @@ from gradwatch_server.health.start import Start
 from gradwatch_server.health.starved import StarvedRule
 from gradwatch_server.health.steep import SteepRule
 from gradwatch_server.health.still import StillRule
+from gradwatch_server.health.stuck import StuckRule
 from gradwatch_server.health.summed import SummedRule
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import TargetOrder, TargetSpread
@@ -296,6 +297,7 @@ def _make_rules(
         CollapseRule(number, table),
         SquashedRule(number, table, is_within=False),
         SquashedRule(number, table, is_within=True),
+        StuckRule(number, table),
         UnreachableRule(number, table),
         OverclippedRule(number, table),
         SummedRule(number, table),

@@ -58,6 +58,7 @@ __all__ = [
     "advise_shrunk",
     "advise_squashed",
     "advise_starved",
+    "advise_stuck",
     "advise_summed",
     "advise_unheard",
     "advise_unreachable",
@@ -226,6 +227,30 @@ def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:
     return [*found, *advise_scale(scene, 0.5)]
 
 
+def advise_stuck(layer: str, scene: Scene) -> list[Hypothesis]:
+    """Causes of gates without a slope."""
+    ratio = scene.update_ratio
+    effect = "A gate is a sigmoid, and has no slope beyond some 17: sums of such numbers are far beyond it."
+    found = [
+        *advise_scale(scene, 0.92, effect),
+        Hypothesis(
+            f"What {layer} is given, or its weights, are too large",
+            0.6,
+            "A gate has a slope while the sum that enters it is within about [-5, 5]. Large outputs of the layer "
+            "before, a recurrent kernel that was not started orthogonal, or steps that threw the weights far out make "
+            "it larger.",
+            f"Normalise what {layer} is given, and start its weights as Keras does.",
+            GATE_CODE,
+        ),
+    ]
+    if ratio is not None and ratio > HIGH_RATIO:
+        found.append(advise_rate(scene, 0.75))
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+GATE_CODE: Final = """\
+x = tf.keras.layers.LayerNormalization()(x)              # before the recurrent layer, where numbers are large
+x = tf.keras.layers.LSTM(64)(x)                          # without initializers of its own"""
 TEMPERATURE_CODE: Final = """\
 gate = tf.{function}(scores / temperature)                # a temperature near 1, as a rule none at all
 # or, in place of the layer's own line, scores of about 1 whatever comes in:

@@ -16,6 +16,7 @@ from gradwatch_server.health.episode import (
     Runaway,
     Squashed,
     Starved,
+    Stuck,
     Summed,
     Unheard,
     Unreachable,
@@ -38,6 +39,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_runaway,
     advise_squashed,
     advise_starved,
+    advise_stuck,
     advise_summed,
     advise_unheard,
     advise_unreachable,
@@ -59,6 +61,7 @@ __all__ = [
     "tell_runaway",
     "tell_squashed",
     "tell_starved",
+    "tell_stuck",
     "tell_unheard",
     "tell_unreachable",
 ]
@@ -299,6 +302,32 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
             n_layers=len(lead.columns),
         ),
         hypotheses=advise_squashed(lead, scene),
+    )
+
+
+def tell_stuck(lead: Stuck, scene: Scene) -> Finding:
+    """The finding of recurrent cells of which most gates have no slope left."""
+    table = table_of(lead)
+    names = list(dict.fromkeys(table.layer_of_gradient(position) for position in lead.positions))
+    others, share = say_more_layers(len(names) - 1), f"{lead.share:.0%}"
+    title = f"{share} of the gates of {names[0]}{others} are stuck since {say_step(lead.first_step)}: no slope is left"
+    if lead.closed_step is not None:
+        title = f"{share} of the gates of {names[0]}{others} were stuck until {say_step(lead.closed_step)}"
+    return tell(
+        lead,
+        scene,
+        title=title,
+        layer=names[0],
+        tensor=table.name_gradient(lead.positions[0]),
+        evidence=scene.evidence(
+            f"The gradient of {share} of the biases in {names[0]} has been exactly 0 in each of "
+            f"{say_count(lead.n_rows, 'row')} looked at. A bias adds to what enters its gate in every sample and at "
+            "every step of the sequence: that gate's sigmoid or tanh is at its end for all of them.",
+            share=lead.share,
+            layers=names[:NAMES_LIMIT],
+            n_layers=len(names),
+        ),
+        hypotheses=advise_stuck(names[0], scene),
     )
 
 

@@ -160,12 +160,13 @@ def name_operation(operation: Operation) -> dict[str, str]:
 
 
 def say_operation(operation: Operation) -> str:
-    """``SqrtGrad, the slope of the Sqrt in unit/norm``."""
+    """``SqrtGrad, the slope of the Sqrt in unit/norm``; of what holds operations what it is, ``the loop (While)``."""
     if operation.is_gradient and operation.forward_type:
         scope = (operation.forward_name or "").rpartition("/")[0]
         return f"{operation.type}, the slope of the {operation.forward_type}" + (f" in {scope}" if scope else "")
     scope = operation.name.rpartition("/")[0]
-    return operation.type + (f" in {scope}" if scope else "")
+    name = f"the {say_noun(operation)} ({operation.type})" if operation.type in CONTAINERS else operation.type
+    return name + (f" in {scope}" if scope else "")
 
 
 def say_noun(operation: Operation) -> str:
@@ -248,7 +249,7 @@ def describe_account(account: Account) -> str:
         text += f"; its input came as near as {say_number(numbers['margin'])} to the point where it breaks"
     text += "."
     if account.also is not None:
-        text += f" {say_operation(account.also)} broke too."
+        text += f" So did {say_operation(account.also)}."
     return text
 
 

@@ -48,6 +48,7 @@ from gradwatch_server.health.episode import (
     Starved,
     Steep,
     Still,
+    Stuck,
     Summed,
     Trend,
     Undone,
@@ -488,6 +489,7 @@ def kind_of(episode: Episode) -> str:
         Unrelated: "loss_plateau",
         Starved: "vanishing_gradient",
         Squashed: "saturated_activation",
+        Stuck: "saturated_activation",
         Standing: "loss_plateau",
         Untaught: "missing_gradient",
         Misshaped: "loss_plateau",
@@ -574,6 +576,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Misset: "settings of the optimizer",
     Starved: "weights that hardly move",
     Squashed: "outputs at their ends",
+    Stuck: "gates that are stuck",
     Standing: "running statistics that stand still",
     Untaught: "layers frozen as they were made",
     Misshaped: "a slip in the step",
@@ -595,7 +598,7 @@ def _n_first(episode: Episode) -> int:
 def _n_all(episode: Episode) -> int:
     if isinstance(episode, NonFinite):
         return 1 if episode.phase is Phase.LOSS else int((episode.first_steps >= 0).sum())
-    if isinstance(episode, (Missing, Zero, Alike, Starved)):
+    if isinstance(episode, (Missing, Zero, Alike, Starved, Stuck)):
         return len(episode.positions)
     if isinstance(episode, (Flat, Collapsed, Squashed)):
         return len(episode.columns)
