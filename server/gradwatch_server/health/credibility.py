@@ -28,6 +28,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Relapse,
+    Remade,
     Runaway,
     Squashed,
     Still,
@@ -48,7 +49,7 @@ from gradwatch_server.health.plateau import LEVEL_TOLERANCE
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.series import Reading
 
-__all__ = ["FALLEN_SHARE", "is_credible"]
+__all__ = ["FALLEN_SHARE", "LEARNED_SHARE", "is_credible"]
 
 LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""
@@ -226,7 +227,12 @@ def _are_updates_small(testimony: Testimony) -> bool:
 
 
 def _is_unreachable_credible(episode: Unreachable, testimony: Testimony) -> bool:
-    return episode.is_of_data or _has_work_left(episode, testimony)  # in a game of two a loss that falls is no success
+    # In a game of two a loss that falls is no success, nor is it where another output may have made it fall.
+    return episode.is_of_data or episode.is_one_of_several or _has_work_left(episode, testimony)
+
+
+def _is_remade_credible(episode: Remade, _: Testimony) -> bool:
+    return not episode.has_learned
 
 
 def _is_by_heart_credible(episode: ByHeart, testimony: Testimony) -> bool:
@@ -306,6 +312,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Stuck: _has_work_left,
     Decayed: _is_undone_credible,
     Relapse: _is_judged,
+    Remade: _is_remade_credible,
     Unrelated: _is_judged,
     Behind: _is_judged,
     ByHeart: _is_by_heart_credible,

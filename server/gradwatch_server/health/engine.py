@@ -25,7 +25,7 @@ from gradwatch_server.health.book import (
     Testimony,
 )
 from gradwatch_server.health.by_heart import VALIDATION_LOSS, ByHeartRule
-from gradwatch_server.health.credibility import is_credible
+from gradwatch_server.health.credibility import LEARNED_SHARE, is_credible
 from gradwatch_server.health.episode import (
     Behind,
     ByHeart,
@@ -41,6 +41,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Relapse,
+    Remade,
     Runaway,
     Unrelated,
     Unskilled,
@@ -54,6 +55,7 @@ from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.operation_table import Operation, find_lone_softmax
 from gradwatch_server.health.plateau import PlateauRule, compare_level, count_classes
 from gradwatch_server.health.relapse import RelapseRule
+from gradwatch_server.health.remade import RemadeRule
 from gradwatch_server.health.runaway import RunawayRule
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.start import read_kernels
@@ -105,6 +107,7 @@ class Engine:
         self._columns: dict[tuple[int, str], InputColumns] = {}
         self._by_heart = ByHeartRule()
         self._allied = AlliedRule()
+        self._remade = RemadeRule()
         self._first_losses: dict[tuple[int, str], float] = {}
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
@@ -323,12 +326,14 @@ class Engine:
             *itertools.chain.from_iterable(scalar),
             *self._by_heart.episodes,
             *self._allied.episodes,
+            *self._remade.episodes,
             *itertools.chain.from_iterable(state.episodes() for state in self._streams.values()),
         ]
 
     def _ask_questions(self) -> None:
         """Asks the scalars about new episodes, while their past is remembered; forgets episodes that were none."""
         self._allied.compare((number, state.scores) for number, state in self._streams.items())
+        self._remade.compare((number, state.course) for number, state in self._streams.items())
         episodes = self._episodes()
         self._is_stale |= bool(episodes) or bool(self._questions)
         for episode in episodes:
@@ -393,15 +398,8 @@ class Engine:
                 _leave_out_trained(episode, applied)
             elif isinstance(episode, (Faint, Rate)) and is_of_classes:
                 episode.guess = math.log(n_classes)
-            elif isinstance(episode, Relapse):
-                has_scale = len(applied) == 1 and (applied[0].order.is_of_labels or applied[0].stale.is_long)
-                episode.is_judged = self._is_total(episode.name) and has_scale
-            elif isinstance(episode, ByHeart):
-                begun = max(self._first_losses.values(), default=0.0)
-                episode.start = math.log(n_classes) if is_of_classes else begun
-                episode.is_judged = len(applied) == 1 and not applied[0].table.entering("sample_weight")
-            elif isinstance(episode, Behind):
-                episode.is_judged = self._is_total(episode.name) and len(applied) == 1
+            elif isinstance(episode, (Relapse, Remade, ByHeart, Behind)):
+                self._complete_of_loss(episode, applied, n_classes if is_of_classes else 0)
             elif isinstance(episode, Runaway):
                 norms = [testimony.known.read(GRADIENT_NORM, state.number) for state in applied]
                 factors = [one.recent / one.initial for one in norms if one.recent and one.initial]
@@ -430,6 +428,24 @@ class Engine:
                     compare_level(
                         episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio, variance=variance
                     )
+
+    def _complete_of_loss(
+        self, episode: Relapse | Remade | ByHeart | Behind, applied: Sequence[Stream], n_classes: int
+    ) -> None:
+        """Says what the losses of the run say of an episode; ``n_classes`` is 0 where it is of no cross-entropy."""
+        if isinstance(episode, Remade):
+            began, newest = self._first_losses.get((episode.stream, "loss")), self._book.newest_loss(episode.newest)
+            if began is not None and newest is not None:
+                episode.has_learned = newest[1] <= LEARNED_SHARE * began
+        elif isinstance(episode, Relapse):
+            has_scale = len(applied) == 1 and (applied[0].order.is_of_labels or applied[0].stale.is_long)
+            episode.is_judged = self._is_total(episode.name) and has_scale
+        elif isinstance(episode, ByHeart):
+            begun = max(self._first_losses.values(), default=0.0)
+            episode.start = math.log(n_classes) if n_classes else begun
+            episode.is_judged = len(applied) == 1 and not applied[0].table.entering("sample_weight")
+        else:
+            episode.is_judged = self._is_total(episode.name) and len(applied) == 1
 
     def _note_healed(self, questions: Mapping[Episode, Testimony]) -> None:
         """Says of layers that told nothing apart for a short while whether that did any harm."""

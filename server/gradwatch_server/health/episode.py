@@ -49,6 +49,7 @@ __all__ = [
     "Plateau",
     "Rate",
     "Relapse",
+    "Remade",
     "Runaway",
     "SharedTarget",
     "Squashed",
@@ -322,6 +323,7 @@ class Unreachable(Episode):
         smallest: the least target so far.
         largest: the largest.
         is_of_data: whether it is what a generator gives, and the targets are the data that it is to be like.
+        is_one_of_several: whether other outputs have targets of their own, so that the loss does not tell of this one.
     """
 
     column: int = -1
@@ -330,6 +332,7 @@ class Unreachable(Episode):
     smallest: float = float("nan")
     largest: float = float("nan")
     is_of_data: bool = False
+    is_one_of_several: bool = False
 
 
 @dataclass(eq=False)
@@ -701,6 +704,25 @@ class Untaught(Episode):
     is_unknown: bool = False
     is_judge: bool = False
     is_copy: bool = False
+
+
+@dataclass(eq=False)
+class Remade(Episode):
+    """Optimizers of one class that train the same variables, one after another; `n_rows` is how many.
+
+    Attributes:
+        n_steps: how many steps each took as a rule.
+        first_rate: the learning rate with which the first one began, NaN where it is not known.
+        last_rate: and with which it ended.
+        newest: the stream of the last one.
+        has_learned: whether the loss has come down to its end all the same.
+    """
+
+    n_steps: int = 0
+    first_rate: float = float("nan")
+    last_rate: float = float("nan")
+    newest: int = -1
+    has_learned: bool = False
 
 
 @dataclass(eq=False)

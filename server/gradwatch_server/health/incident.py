@@ -38,6 +38,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Relapse,
+    Remade,
     Runaway,
     SharedTarget,
     Squashed,
@@ -111,7 +112,7 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 
 
 _CAUSES_OF_GUESSING: Final = (
-    Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Mismatch, Steep,
+    Remade, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Mismatch, Steep,
     SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped,
     Starved, Still, Runaway, Relapse, Plateau, Squashed, Stuck, Forgetting, Misset, Decayed,
 )  # fmt: skip
@@ -140,9 +141,9 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Runaway: (Misset, Rate, Flat, Mismatch, Runaway, Summed),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
-        Rate, Steep, Untaught, Misshaped, Contrary, Allied, Unreachable, Flat, Cut, Faint, Missing, Alike, Vanishing,
-        Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard, SharedTarget, Summed,
-        Squashed, Stuck, Forgetting, Misset, Decayed,
+        Remade, Rate, Steep, Untaught, Misshaped, Contrary, Allied, Unreachable, Flat, Cut, Faint, Missing, Alike,
+        Vanishing, Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard,
+        SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
@@ -152,7 +153,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 _OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, Runaway, Overclipped, Misset)
 """What befalls a whole model: where another head is learned well it explains none that is not."""
 _PRECEDENCE: Final = (
-    Misset, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
+    Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
     SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade,
     Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind,
     ByHeart, Outdated, Leaked, Ordered, Trend,

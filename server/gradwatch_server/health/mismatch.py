@@ -76,7 +76,9 @@ class MismatchRule:
         )
         self._targets = table.entering("target")
         self._is_weighed = bool(table.entering("sample_weight"))
-        is_open = self._function in (None, "linear", "softmax")
+        # Where the loss looks behind a sigmoid, as Keras' own does, the sigmoid is none of it.
+        is_behind = self._signal >= 0 and self._function == table.functions[self._signal] == "sigmoid"
+        is_open = is_behind or self._function in (None, "linear", "softmax")
         self._is_of_softmax = is_open and any(one.type == ENTROPIES[0] for one in own)
         self._is_of_each = self._function == "softmax" and self._is_by_element and not self._is_of_softmax
         self._streaks: dict[MismatchKind, Streaks[Mismatch]] = {kind: Streaks(1) for kind in MismatchKind}

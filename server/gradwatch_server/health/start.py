@@ -28,6 +28,8 @@ SAMPLES_MIN: Final = 4
 """Samples in a batch, to be called all alike."""
 SQUARE_MAX: Final = 1.8e19
 """The square of anything beyond is infinite in float32."""
+FAR_FACTOR: Final = 300.0
+"""Times the largest input, or 1: a state of that size has grown from step to step of the sequence."""
 MUTE_ROWS: Final = 2
 """Rows in which it must be so: what begins at 0 may leave it with the first step."""
 _BOUNDED = frozenset({"softmax", "sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
@@ -85,6 +87,8 @@ class Start:
         levelled: the first layer that gave rounding errors alone, where the one before it did not, and that one; None
             for none.
         beyond: the first layer whose output, of finite numbers, has an infinite square; None for none.
+        far: the first recurrent layer whose state grew far beyond all that entered the model; None for none.
+        pooling: the layer that makes one vector of a vector for each place; None for none.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
     """
 
@@ -101,6 +105,8 @@ class Start:
     mute: Mute | None = None
     levelled: tuple[str, str] | None = None
     beyond: Beyond | None = None
+    far: Beyond | None = None
+    pooling: str | None = None
     has_lone_norm: bool = False
     _n_looked: int = 0
 
@@ -145,6 +151,8 @@ class Start:
             self.has_lone_norm = _has_lone_norm(block, row, table)
             self.levelled = _find_levelled(block, row, table)
             self.beyond = _find_beyond(block, row, table)
+            self.pooling = table.find_pooling()
+            self.far = _find_far(block, row, table, self.largest_input)
         found = self._find_mute(block, row, table)
         self.mute = found if self._n_looked == 0 or found == self.mute else None
         self._n_looked += 1
@@ -182,6 +190,17 @@ def _find_beyond(block: Block, row: int, table: TensorTable) -> Beyond | None:
     for place in np.flatnonzero((ends > SQUARE_MAX).any(axis=1))[:1].tolist():
         layer = table.layer_of(int(table.activation[place]))
         return Beyond(layer, float(ends[place].max()), table.is_recurrent(layer))
+    return None
+
+
+def _find_far(block: Block, row: int, table: TensorTable, largest: float) -> Beyond | None:
+    if not math.isfinite(largest):
+        return None
+    ends = np.abs(block.statistics[row, table.activation][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
+    for place in np.flatnonzero((ends > FAR_FACTOR * max(largest, 1.0)).any(axis=1))[:1].tolist():
+        layer = table.layer_of(int(table.activation[place]))
+        if table.is_recurrent(layer):  # of others what was given to them may be to blame
+            return Beyond(layer, float(ends[place].max()), is_recurrent=True)
     return None
 
 

@@ -42,6 +42,7 @@ from gradwatch_server.health.ordered import OrderedRule
 from gradwatch_server.health.outdated import OutdatedRule
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
+from gradwatch_server.health.remade import Course
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.shared_target import SharedTargetRule
 from gradwatch_server.health.skill import SkillRule
@@ -55,7 +56,7 @@ from gradwatch_server.health.still import StillRule
 from gradwatch_server.health.stuck import StuckRule
 from gradwatch_server.health.summed import SummedRule
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.target import TargetOrder, TargetSpread
+from gradwatch_server.health.target import TargetOrder, TargetSpread, find_heads
 from gradwatch_server.health.undone import UndoneRule
 from gradwatch_server.health.unheard import UnheardRule
 from gradwatch_server.health.unit import FlatRule
@@ -136,6 +137,7 @@ class Stream:
         self.order = TargetOrder(table)
         self.constants = ConstantInputs(table)
         self.scores = Scores(table)
+        self.course = Course(table, setup)
         self.stale = Stale(table)
         self.operation_rule = OperationRule(number, operations)
         self.skill = SkillRule(number, table)
@@ -186,6 +188,7 @@ class Stream:
         self.order.feed(block)
         self.constants.feed(block)
         self.scores.feed(block)
+        self.course.feed(block)
         self.stale.feed(block)
         self._outliers.feed(block)
 
@@ -298,7 +301,7 @@ def _make_rules(
         SquashedRule(number, table, is_within=False),
         SquashedRule(number, table, is_within=True),
         StuckRule(number, table),
-        UnreachableRule(number, table),
+        *(UnreachableRule(number, table, head) for head in find_heads(table)),
         OverclippedRule(number, table),
         SummedRule(number, table),
         StillRule(number, table),

@@ -207,6 +207,14 @@ class TensorTable:
         found = [int(column) for column in self.input if self.names[column].partition("/")[0] == given]
         return [c for c in found if ("int" in self.dtypes[c]) == is_index] if given == "input" else found
 
+    def find_pooling(self) -> str | None:
+        """The layer without a kernel that makes ``[n, c]`` of a vector for each place; None for none."""
+        for before, after in itertools.pairwise(self.activation.tolist()):
+            given, left = self.shapes[before], self.shapes[after]
+            if len(given) > len(left) == 2 and given[-1] == left[-1] > 1 and not self.holds_kernel(after):
+                return self.layer_of(after)
+        return None
+
     @property
     def prepared(self) -> list[int]:
         """The columns of what layers give before the first that holds a kernel: inputs that are prepared."""

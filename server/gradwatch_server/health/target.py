@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["TargetOrder", "TargetSpread", "are_labels", "find_target"]
+__all__ = ["TargetOrder", "TargetSpread", "are_labels", "find_heads", "find_target"]
 
 ROWS_MIN: Final = 8
 """Captured rows from which on the variance over all of them is known."""
@@ -44,6 +44,19 @@ def find_target(table: TensorTable) -> tuple[int, int]:
     targets = [column for column in every if "int" not in table.dtypes[column]] or every
     output = int(table.activation[-1]) if len(table.activation) else -1
     return (targets[0] if len(targets) == 1 else -1), output
+
+
+def find_heads(table: TensorTable) -> list[tuple[int, int]]:
+    """The columns of a target and of the output that is to meet it: of several those that have a name in common.
+
+    A target that stands under a key is met by the layer of that name.
+    """
+    targets = table.entering("target")
+    if len(targets) < 2:
+        return [find_target(table)]
+    outputs = {table.layer_of(column).rpartition("/")[2]: column for column in table.activation.tolist()}
+    keys = ((target, table.names[target].partition("/")[2]) for target in targets)
+    return [(target, outputs[key]) for target, key in keys if key in outputs] or [find_target(table)]
 
 
 class TargetSpread:

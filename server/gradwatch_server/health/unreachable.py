@@ -13,7 +13,6 @@ import numpy as np
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Phase, Unreachable
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.target import find_target
 
 __all__ = ["UnreachableRule"]
 
@@ -36,18 +35,21 @@ _RANGES: Final = {
 
 
 class UnreachableRule:
-    """Watches the only target and the last layer of one stream, where they have the same number of elements.
+    """Watches a target and the output of one stream that is to meet it, where they have the same number of elements.
 
-    Or an input and what a generator gives, if layers behind it are called twice, for the one and for the other.
+    Or, where there is no such output, an input and what a generator gives, if layers behind it are called twice, for
+    the one and for the other.
 
     Args:
         stream: the stream's number.
         table: its tensor table.
+        head: the columns of the target and of the output, -1 for none.
     """
 
-    def __init__(self, stream: int, table: TensorTable) -> None:
+    def __init__(self, stream: int, table: TensorTable, head: tuple[int, int]) -> None:
         self._stream, self._table = stream, table
-        self._target, self._output = find_target(table)
+        self._target, self._output = head
+        self._is_one_of_several = len(table.entering("target")) > 1
         function = table.functions[self._output] if self._output >= 0 else None
         self._range = _RANGES.get(function or "")
         self._is_of_data = self._range is None or self._target < 0
@@ -74,6 +76,8 @@ class UnreachableRule:
             is_beyond = smallest < low - slack or largest > high + slack
             if self._is_of_data:  # of data some are farther out than of targets, and need not be met
                 is_beyond &= spread > high - low
+            elif self._is_one_of_several:  # the loss does not tell whether this one is met
+                is_beyond &= spread > BEYOND * (high - low) or math.isinf(high)
             self._step(int(block.steps[row]), smallest, largest, is_beyond)
 
     def _step(self, step: int, smallest: float, largest: float, is_beyond: bool) -> None:
@@ -104,6 +108,7 @@ class UnreachableRule:
                 smallest=self._ends[0],
                 largest=self._ends[1],
                 is_of_data=self._is_of_data,
+                is_one_of_several=self._is_one_of_several,
             )
             self.episodes.append(self._current)
 

@@ -35,6 +35,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     Rate,
     Relapse,
+    Remade,
     Runaway,
     SharedTarget,
     Squashed,
@@ -59,6 +60,7 @@ from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb
 from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_shrunk, advise_summed
+from gradwatch_server.health.verdict.advice_nonfinite import advise_beyond
 from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_levelled, advise_mute
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
@@ -94,6 +96,7 @@ from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import tell_ordered, with_order
 from gradwatch_server.health.verdict.outdated import tell_outdated
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
+from gradwatch_server.health.verdict.remade import tell_remade
 from gradwatch_server.health.verdict.scene import Facts, Scene
 from gradwatch_server.health.verdict.skill import tell_unskilled
 from gradwatch_server.health.verdict.stall import (
@@ -173,11 +176,17 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         causes = [*mute, *(one for one in rest if one.code != mute[0].code)]
     if isinstance(lead, (Collapsed, Faint, Fade, Plateau, Unskilled, Vanishing, Zero)):
         causes = advise_levelled(scene.start) or causes  # it is seen; what else would explain it is guessed
+    if isinstance(lead, _IS_THROWN) and scene.start.far is not None:
+        causes += advise_beyond(scene.start.far)
     if isinstance(lead, (Collapsed, Fade, Plateau, Unskilled, Vanishing)):
         causes += [one for one in advise_shrunk(scene) if one.cause not in {known.cause for known in causes}]
     if causes == list(finding.hypotheses):
         return finding
     return replace(finding, hypotheses=tuple(sorted(causes, key=lambda cause: -cause.confidence)))
+
+
+_IS_THROWN: Final = (Collapsed, Faint, Growth, Plateau, Rate, Relapse, Runaway, Unskilled)
+"""What numbers that are far too large from the start on may come to."""
 
 
 def _find_twins(scene: Scene) -> list[str]:
@@ -224,6 +233,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Overclipped: tell_overclipped,
     Summed: tell_summed,
     Relapse: tell_relapse,
+    Remade: tell_remade,
     Forgetting: tell_forgetting,
     Behind: tell_behind,
     ByHeart: tell_by_heart,

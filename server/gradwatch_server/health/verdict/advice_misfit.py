@@ -138,7 +138,7 @@ def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
         ]
     return [
         Hypothesis(
-            f"The last layer's activation does not fit the targets: {layer} cannot give them",
+            f"The activation of {layer} does not fit the targets: it cannot give them",
             0.9,
             f"Targets go from {say_number(lead.smallest)} to {say_number(lead.largest)}. The output is pressed against "
             "its end, where the function has no slope; then nothing learns any more, and the loss stays large.",

@@ -243,6 +243,7 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
         *advise_columns(scene),
         *advise_target_spread(lead.guess),
         *advise_sequences(lead.n_gates),
+        *_advise_pooling(scene),
         *([] if scene.facts.has_own_targets else [_broadcast(0.75 if is_of_ranks else 0.2, differ)]),
         advise_labels("the mean of its targets", 0.2 if is_of_ranks else 0.45),
         *advise_steps(scene),
@@ -250,6 +251,27 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
+def _advise_pooling(scene: Scene) -> list[Hypothesis]:
+    """A pooling over all places, where the model has one."""
+    layer = scene.start.pooling
+    if layer is None:
+        return []
+    return [
+        Hypothesis(
+            f"{layer} takes the mean, or the largest, over all places: where something stands is lost",
+            0.42,
+            "What is left of a place or a time behind such a pooling is next to nothing. A position, a time of arrival "
+            "or an order has nothing else that tells it.",
+            "If the target is where or when something is, keep the places: Flatten, or a soft argmax over them.",
+            PLACES_CODE,
+        )
+    ]
+
+
+PLACES_CODE: Final = """\
+x = tf.keras.layers.Flatten()(x)                         # in place of GlobalAveragePooling or GlobalMaxPooling
+# or where it is largest, as a mean over places, [batch, places, 1] -> [batch, 1]:
+place = tf.reduce_sum(tf.nn.softmax(x, axis=1) * tf.range(tf.shape(x)[1], dtype=x.dtype)[:, None], axis=1)"""
 LARGE_SPREAD: Final = 30.0
 """Of targets: their standard deviation. A last layer of some hundred units gives that within a few thousand steps."""
 

@@ -74,10 +74,10 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
     reach = f"at least {say_number(lead.low)}"
     if not math.isinf(lead.high):
         reach = f"{say_number(lead.low)} to {say_number(lead.high)}"
-    targets = "the data are" if lead.is_of_data else "the targets are"
-    ends = f"{layer} ends" if lead.is_of_data else "The last layer ends"
+    targets = "the data are" if lead.is_of_data else "its targets are" if lead.is_one_of_several else "the targets are"
+    ends = f"{layer} ends" if lead.is_of_data or lead.is_one_of_several else "The last layer ends"
     they = "data that it is to be like" if lead.is_of_data else "targets"
-    but = "" if lead.is_of_data else ", and the loss has not fallen far"
+    but = "" if lead.is_of_data or lead.is_one_of_several else ", and the loss has not fallen far"
     return tell(
         lead,
         scene,
