@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import is_found, names_culprit, play
-from tests.health.catalogue.twentysecond import BROKEN
+from tests.health.catalogue.twentythird import BROKEN
 
 LONG = {
     "accelerometer activity",

@@ -194,3 +194,16 @@ def test_outputs_that_shrank(before: float, after: float, is_told: bool) -> None
     sick.statistics[:, column, COLUMN["std"]] = np.where(np.arange(N) < 8, before, after)
     told = [found for found in sick.feed().findings() if " has shrunk to " in found.title]
     assert len(told) == is_told
+
+
+@pytest.mark.parametrize(("low", "mean", "is_told"), [(0.0, 0.1, False), (0.0, 0.2, True), (-0.1, 0.1, True)])
+def test_weights_of_an_attention_may_be_the_same_for_all(low: float, mean: float, is_told: bool) -> None:
+    """Shares of 1 among ten keys, for each head and query: as of one that looks at the place before."""
+    sick = run()
+    for tensor in sick.tensors:
+        if tensor["tensor"] == "dense_1":
+            tensor["shape"] = [None, 4, 10, 10]
+    sick.draw_together([1], TOGETHER)
+    column = sick.columns("activation", [1])[0]
+    sick.statistics[:, column, COLUMN["min"]], sick.statistics[:, column, COLUMN["mean"]] = low, mean
+    assert bool(sick.feed().findings()) == is_told

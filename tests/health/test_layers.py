@@ -254,6 +254,14 @@ CASES = {
         words=("0 times Inf (train.py:31)",),
         cause="Zero times infinity",
     ),
+    "product of 0 and what float16 cannot hold": Case(
+        broken_all(run(dtype="float16"), 81, loss_delay=0)
+        .break_("activation", [3, 4], start=81, value="n_pos_inf")
+        .name_origin(MUL | {"layer": "dense_2"}, 81, n_in=2),
+        "nonfinite_activation",
+        81,
+        cause="A number that float16 cannot hold",
+    ),
     "float16 product": Case(
         broken_all(run(dtype="float16"), 81, loss_delay=0)
         .break_("activation", [3, 4], start=81, value="n_pos_inf")
@@ -703,3 +711,9 @@ def test_units_that_were_dead_for_a_while(share: float, n_steps: int, is_told: b
     titles = [one.title for one in sick.feed().findings() if one.kind == "dead_units"]
     assert bool(titles) is is_told
     assert all(" from step 20 to step " in title for title in titles)
+
+
+@pytest.mark.parametrize(("correlation", "is_told"), [(0.4, True), (0.95, False)])
+def test_units_to_spare_beside_outputs_that_follow_their_targets_closely(correlation: float, is_told: bool) -> None:
+    sick = run().flatten([0], np.where(STEPS < 60, 0.1, 0.6)).set_loss(0.3)
+    assert bool(sick.correlate("target", correlation).feed().findings()) == is_told

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gradwatch_server.health import Hypothesis
+from gradwatch_server.health.table import TensorTable
 from tests.health.streams import COLUMN, Run, dense
 
 LAYERS = [("a", 32, "relu"), ("b", 32, "relu"), ("c", 8, "softmax")]
@@ -84,3 +85,32 @@ def test_a_first_loss_that_is_infinite_of_outputs_that_are_too_large_to_square(s
     assert (found.kind, found.first_step) == ("nonfinite_loss", 0)
     assert ("dense_1 gave 1e+26" in found.title) == is_named
     assert found.hypotheses[0].cause.startswith("Numbers grow to 1e+26") == is_named
+
+
+@pytest.mark.parametrize(("state", "largest", "is_named"), [(4e5, 1.0, True), (50.0, 1.0, False), (4e5, 4e4, False)])
+def test_a_state_that_grows_along_its_sequence_from_the_start(state: float, largest: float, is_named: bool) -> None:
+    """The last state of a recurrent layer is hundreds of times as large as all that entered."""
+    variables = [("rnn/kernel", (8, 32), "float32"), ("rnn/recurrent_kernel", (32, 32), "float32"), *dense(1, 32)]
+    layers = [("rnn", 32, "relu"), ("dense_0", 32, None)]
+    run = Run(variables, n_steps=400, layers=layers, inputs=[("input", 8)]).set_loss(2.3).scale("update", 300.0)
+    run.statistics[:, run.columns("activation", [0]), COLUMN["max"]] = state
+    run.statistics[:, run.columns("input", [0]), COLUMN["max"]] = largest
+    causes = [hypothesis.cause for one in run.feed().findings() for hypothesis in one.hypotheses]
+    assert any("The state grows along the recurrence of rnn, to 400,000" in cause for cause in causes) == is_named
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pooling"),
+    [
+        ([None, 26, 32], [None, 32], "pool"),
+        ([None, 8, 8, 32], [None, 32], "pool"),
+        ([None, 26, 32], [None, 832], None),  # laid end to end
+        ([None, 26, 1], [None, 1], None),
+    ],
+)
+def test_a_pooling_over_all_places(before: list[int | None], after: list[int | None], pooling: str | None) -> None:
+    run = Run(dense(1), layers=[("dense_0", 64, None), ("pool", 64, None)])
+    for tensor in run.tensors:
+        if tensor["tensor"] in ("dense_0", "pool"):
+            tensor["shape"] = before if tensor["tensor"] == "dense_0" else after
+    assert TensorTable.from_message(run.tensors).find_pooling() == pooling

@@ -51,7 +51,7 @@ def test_targets_that_the_last_layer_cannot_give(
     assert (found.kind, found.severity, found.first_step) == ("saturated_activation", "warning", 0)
     assert found.title.startswith("dense_2 gives ")
     assert found.title.endswith(f", and the targets are {low:g} to {high:g}")
-    assert found.hypotheses[0].cause.startswith("The last layer's activation does not fit the targets")
+    assert found.hypotheses[0].cause.startswith("The activation of dense_2 does not fit the targets")
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,35 @@ def test_targets_that_the_last_layer_cannot_give(
     ],
 )
 def test_targets_within_reach(well: Run) -> None:
+    assert not well.feed().findings()
+
+
+def heads(function: str, low: float, high: float, std: float, *, name: str = "change") -> Run:
+    """Two outputs, of which the other one is learned well."""
+    layers = [("dense_0", 64, "relu"), ("model/change", 1, function), ("model/alert", 1, "sigmoid")]
+    inputs = [("input", 8), (f"target/{name}", 1), ("target/alert", 1)]
+    run = Run(dense(3, 1), n_steps=N, layers=layers, inputs=inputs).set_loss(np.geomspace(2.0, 0.1, N))
+    return spread(spread(run, 1, low, high, std), 2, 0.0, 1.0, 0.1)
+
+
+@pytest.mark.parametrize(("function", "low", "std"), [("sigmoid", -2.0, 1.0), ("tanh", -9.0, 3.0), ("relu", -4.0, 1.0)])
+def test_one_of_two_outputs_that_cannot_give_its_own(function: str, low: float, std: float) -> None:
+    (found,) = heads(function, low, 5.0, std).feed().findings()
+    assert found.kind == "saturated_activation"
+    assert found.title.startswith("model/change gives ")
+    assert found.title.endswith(f", and its targets are {low:g} to 5")
+    assert "the loss" not in found.evidence["summary"]
+
+
+@pytest.mark.parametrize(
+    "well",
+    [
+        pytest.param(heads("sigmoid", -2.0, 5.0, 0.1), id="but for single ones"),
+        pytest.param(heads("linear", -2.0, 5.0, 1.0), id="no ends"),
+        pytest.param(heads("sigmoid", -2.0, 5.0, 1.0, name="level"), id="of another name"),
+    ],
+)
+def test_one_of_two_outputs_within_reach(well: Run) -> None:
     assert not well.feed().findings()
 
 

@@ -4,7 +4,8 @@ Chen and He (SimSiam, 2021) tell a collapse by the standard deviation of normali
 the mean cosine distance between samples is the same thing. It knows no length: a network without bias may give one
 direction for everything, long for some samples and short for others. Outputs may well be nearly parallel from the start
 (a mean far from 0), or become so by what they have to give (prices of about 2,000): there the part in which samples
-differ grows. Layers with few units have few directions, and are not judged.
+differ grows. Layers with few units have few directions, and are not judged. The weights of an attention may well be the
+same for every sample: that of the place before, say.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ FALLEN_FACTOR: Final = 0.05
 """Of a layer's own past."""
 ENDS_SHARE: Final = 0.97
 """Of its largest magnitude that an output's root mean square is, where nearly all of it is at one end or the other."""
+SHARES: Final = 1e-2
+"""By how much numbers that add up to 1 may miss it, rounded to float16."""
 WIDTH_MIN: Final = 4
 """Numbers in a sample."""
 
@@ -49,6 +52,10 @@ class CollapseRule:
         wide = [column for column in table.activation.tolist() if _width(table.shapes[column]) >= WIDTH_MIN]
         self._columns = np.array(wide, np.int64)
         n = len(wide)
+        # [n, heads, queries, keys], or [n, places, places]: over how many an attention would share out.
+        shapes = [table.shapes[column] for column in wide]
+        is_of_pairs = [len(shape) > 3 or (len(shape) == 3 and shape[1] == shape[2]) for shape in shapes]
+        self._n_keys = np.array([s[-1] if is_so else 0 for s, is_so in zip(shapes, is_of_pairs, strict=True)])
         self._early: list[list[tuple[float, float]]] = [[] for _ in range(n)]
         self._before = np.full((n, 2), np.nan)
         """Of each layer its past distance, and its past variance between samples."""
@@ -88,7 +95,7 @@ class CollapseRule:
             early.append((float(distance[place]), float(variance[place])))
             if len(early) == EARLY_ROWS:
                 self._before[place] = np.max(early, axis=0)
-        is_low = self._is_low(distance, variance)
+        is_low = self._is_low(distance, variance) & ~self._is_attention(block, row)
         if self._streaks.current is None and not is_low.any() and not self._streaks.is_any:
             return
         is_sure = self._streaks.add(step, is_in=is_low, is_out=is_seen & ~is_low)
@@ -98,6 +105,11 @@ class CollapseRule:
         elif is_sure.any():
             # Others are as good as sure: the nearest to the input leads, for behind it nothing tells samples apart.
             self._open(block, row, np.flatnonzero(self._streaks.n_rows >= CONFIRM_ROWS), distance)
+
+    def _is_attention(self, block: Block, row: int) -> npt.NDArray[np.bool_]:
+        """``[n]`` whether an output holds shares of 1, of as many keys as it has, and none below 0."""
+        low, mean = block.statistics[row, self._columns][:, [COLUMN["min"], COLUMN["mean"]]].astype(np.float64).T
+        return np.asarray((self._n_keys > 1) & (low >= 0) & (np.abs(mean * self._n_keys - 1) <= SHARES))
 
     def _open(self, block: Block, row: int, places: npt.NDArray[np.int64], distance: Float) -> None:
         step, first = int(block.steps[row]), int(places[0])

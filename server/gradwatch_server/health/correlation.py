@@ -80,8 +80,8 @@ class CorrelationRule:
         self._stream, self._table = stream, table
         columns = {table.names[column]: column for column in table.entering("target")}
         # With weights of their own, samples may be asked for less than nothing: what a policy is to avoid.
-        is_judged = table.replica is None and not table.entering("sample_weight")
-        self._targets = [self._begin(name, columns.get(name, -1)) for name in targets] if is_judged else []
+        self._is_judged = not table.entering("sample_weight")
+        self._targets = [self._begin(name, columns.get(name, -1)) for name in targets] if table.replica is None else []
         self._first_step = self._last_step = self._window_step = -1
         heads = [_find_head(table, target.name) for target in self._targets]
         self._heads = np.array(heads if len(heads) > 1 and min(heads) >= 0 else [], np.int64)
@@ -119,7 +119,7 @@ class CorrelationRule:
 
     def finish(self) -> None:
         """Judges a run that has ended by what there is: there is nothing more to wait for."""
-        if self._last_step - self._first_step < FINAL_STEPS - 1:
+        if not self._is_judged or self._last_step - self._first_step < FINAL_STEPS - 1:
             return
         means = self._means()
         for place, target in enumerate(self._targets):
@@ -132,6 +132,11 @@ class CorrelationRule:
     def follows(self) -> bool:
         """Whether outputs follow one of the targets closely, of late."""
         return any(target.last >= RELATED for target in self._targets)
+
+    @property
+    def least(self) -> float:
+        """How closely outputs follow the target that they follow least, of late; NaN where that is not known."""
+        return float(np.min([target.last for target in self._targets])) if self._targets else math.nan
 
     def _look_at_targets(self, block: Block) -> None:
         names = [COLUMN[name] for name in ("min", "max", "mean", "std")]
@@ -170,7 +175,7 @@ class CorrelationRule:
             target.n_lost = target.n_lost + 1 if is_lost else 0
             if mean > target.best:
                 target.best, target.best_loss = mean, loss
-        for target in self._targets:
+        for target in self._targets if self._is_judged else []:
             self._judge(target, step)
         self._sums[:], self._n_known[:], self._n_rows, self._loss = 0, 0, 0, 0.0
         self._signals[:] = 0

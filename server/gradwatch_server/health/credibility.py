@@ -66,6 +66,8 @@ ALONE_FACTOR: Final = 10.0
 """Times its start, or 1 where that is smaller: a loss that climbs."""
 SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
+CLOSE: Final = 0.8
+"""A correlation of outputs and targets from which on they are predicted well."""
 UNTAUGHT_SHARE: Final = 0.75
 """A loss that fell below this part of its start in a hundred steps learns from layers that are random, too."""
 FALLEN_SHARE: Final = 0.9
@@ -131,6 +133,8 @@ def _is_flat_credible(episode: Flat, testimony: Testimony) -> bool:
     if episode.share >= BLOCKING_SHARE:
         return not _has_learned(loss.initial, loss.recent)
     # With units to spare a model may learn well; without a loss nobody can say.
+    if episode.correlation >= CLOSE:
+        return False
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 
 

@@ -411,6 +411,8 @@ class Engine:
                 episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
             elif isinstance(episode, Unrelated):
                 episode.is_judged = len(applied) == 1
+            elif isinstance(episode, Flat) and len(applied) == 1:
+                episode.correlation = applied[0].correlation.least
             elif isinstance(episode, Unskilled):
                 episode.is_judged = len(applied) == 1
                 episode.n_gates = applied[0].table.count_gates(applied[0].table.kernels)

@@ -553,6 +553,7 @@ class Flat(Episode):
         next_function: the activation function of the next layer, "" if there is no next layer, None if not known.
         is_of_zeros: whether the layer's kernels hold nothing but zeros at `known_step`.
         bias: the largest number in the layer's bias at `known_step`, NaN if it has none or was not captured.
+        correlation: of outputs and targets, of late, the least of several; NaN where it is not known.
     """
 
     is_dead: bool = True
@@ -565,6 +566,7 @@ class Flat(Episode):
     next_function: str | None = None
     is_of_zeros: bool = False
     bias: float = float("nan")
+    correlation: float = float("nan")
 
 
 @dataclass(eq=False)

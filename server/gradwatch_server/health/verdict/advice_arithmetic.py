@@ -38,6 +38,9 @@ y = tf.where(mask, f(tf.where(mask, x, 1.0)), 0.0)      # instead of mask * f(x)
 # Where a 0 is meant to win:
 y = tf.math.multiply_no_nan(f(x), mask)"""
 
+HALF_MASK_CODE: Final = """\
+scores = tf.where(mask, scores, tf.cast(-1e4, scores.dtype))     # mask: True where something is to be seen"""
+
 INF_MINUS_INF_CODE: Final = """\
 # Use a large finite number where infinity stands for "never", so that differences stay finite:
 logits = tf.where(mask, logits, -1e9)                   # instead of -inf
@@ -62,7 +65,8 @@ def advise_arithmetic(account: Account, operation: Operation) -> list[Hypothesis
     """Causes of a product, sum or mean that gave NaN or Inf, the likeliest first."""
     place, noun = say_place(operation), say_noun(operation)
     if is_fed_infinity(account):
-        return [_infinity(operation, place)]
+        too_large = [_beyond_half(place)] if account.dtype == "float16" and not operation.is_gradient else []
+        return [*too_large, _infinity(operation, place)]
     found = [_half(operation, noun, place)] if account.dtype == "float16" else []
     found.append(_overflow(operation, noun, place, is_likely=not found))
     if account.dtype != "float16" and not operation.is_gradient:
@@ -89,6 +93,17 @@ def _infinity(operation: Operation, place: str) -> Hypothesis:
         "division or an exponential is the usual way to get there.",
         "Choose with `tf.where` instead of multiplying by a mask, and make the input of what is hidden harmless too.",
         ZERO_TIMES_INF_CODE,
+    )
+
+
+def _beyond_half(place: str) -> Hypothesis:
+    return Hypothesis(
+        f"A number that float16 cannot hold is infinite there{place}",
+        0.93,
+        "float16 ends at 65,504: a mask of -1e9, which is usual in float32, is -Inf in it, and 0 times that is NaN for "
+        "all that is not masked.",
+        "Mask with a number that the type can hold, and choose with `tf.where` instead of multiplying.",
+        HALF_MASK_CODE,
     )
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "GROWN_VARIANCE",
     "INITIAL_CODE",
     "LARGE_INPUT",
+    "LOOPS",
     "RECURRENCE_CODE",
     "SCALE_CODE",
     "SIGN_CODE",

@@ -12,6 +12,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.operation import Account
 from gradwatch_server.health.operation_table import ENTROPIES, EXPONENTIALS, Operation
 from gradwatch_server.health.verdict.advice_arithmetic import advise_arithmetic
+from gradwatch_server.health.verdict.advice_growth import LOOPS, RECURRENCE_CODE
 from gradwatch_server.health.verdict.operation import (
     CONTAINERS,
     DIVISIONS,
@@ -243,6 +244,8 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
         return advise_arithmetic(account, operation)
     if operation.inside:
         return _advise_inside(operation)
+    if operation.type in LOOPS:
+        return [_advise_loop(operation)]
     exact = is_exact(account)
     remedy = _choose(operation, exact=exact)
     why = remedy.why
@@ -259,6 +262,21 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
         found[0] = replace(found[0], confidence=confidence - 0.1)
         found.insert(0, _advise_logits(operation, confidence))
     return found
+
+
+def _advise_loop(operation: Operation) -> Hypothesis:
+    """The cause of a loop that broke, where none of the operations in it has a point at which it breaks."""
+    what = "gradient" if operation.is_gradient else "state"
+    return Hypothesis(
+        f"The {what} grows from turn to turn of the loop until it overflows{say_place(operation)}",
+        LIKELY,
+        "What goes in is finite, what comes out is not, and nothing of the script's own in it has a point at which it "
+        f"breaks. A recurrent layer hands its {what} on from step to step of the sequence. Where each makes it a "
+        "little larger and nothing ends it (a relu in place of tanh, a recurrent kernel that starts too large), a "
+        "hundred make it astronomical.",
+        "Use tanh within the recurrence, or LSTM or GRU, and start the recurrent kernel orthogonal.",
+        RECURRENCE_CODE,
+    )
 
 
 def _advise_inside(operation: Operation) -> list[Hypothesis]:

@@ -69,9 +69,8 @@ enter("ticket_queue", "padding read last", "loss_plateau", cause=("padding stand
 enter(
     "warehouse_paths",
     "target network that is never synchronised",
-    "loss_plateau",
-    cause=("target",),
-    gap="a copy of the model that the script holds, and no watched model does, is not looked at",
+    "missing_gradient",
+    cause=("never synchronised",),
 )
 enter("wind_days", "a game that nobody plays", "loss_plateau", cause=("discriminator's labels",))
 enter_healthy(HERE / "healthy")
