@@ -44,13 +44,17 @@ class Ending:
         self._is_raised = False
         self._quiet_at_step, self._n_quiet_looks = -1, 0
 
-    def check(self) -> None:
+    def check(self, *, is_eager: bool) -> None:
         """Called as a step begins, or is traced.
+
+        Args:
+            is_eager: whether it runs eagerly.
 
         Raises:
             NonFiniteError: an earlier step of an eager training was not finite, and that is to end it.
             TrainingStoppedError: a person stopped an eager training.
         """
+        self.is_eager = is_eager
         if self._error is not None:
             self._is_raised = True
             raise self._error

@@ -94,6 +94,8 @@ __all__ = ["Watch", "watch"]
 
 VERDICT_TIMEOUT_S: Final = 3.0
 CLOSE_TIMEOUT_S: Final = 5.0
+OPTIMIZERS_MAX: Final = 12
+"""That an eager loop gives the same variables to: a new one in each step is a mistake, and told by then."""
 Finding = dict[str, Any]
 Callback = TypeVar("Callback", bound=Callable[[Finding], object])
 StreamType = TypeVar("StreamType", bound=Stream)
@@ -539,8 +541,7 @@ class Watch:
             NonFiniteError: ``on_nonfinite="raise"``, and an earlier step of an eager training was not finite.
             TrainingStoppedError: a person stopped an eager training.
         """
-        self._ending.is_eager = tf.executing_eagerly()
-        self._ending.check()
+        self._ending.check(is_eager=tf.executing_eagerly())
         try:
             sums = find_sums(gradients) if _key_of(optimizer, variables) not in self._stream_of else frozenset()
             gradients = _as_tensors(gradients)
@@ -553,6 +554,8 @@ class Watch:
             return apply()
         if replica is not None:
             return self._record_replica(replica, optimizer, gradients, variables, apply)
+        if self._is_one_too_many(optimizer, variables):
+            return apply()
         self._ending.thread_id = threading.get_ident()  # a replica's thread is not the training's
         try:
             _build(optimizer, variables)
@@ -607,6 +610,21 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("reading the training step", error)
         return result
+
+    def _is_one_too_many(self, optimizer: Any, variables: Sequence[Any]) -> bool:
+        """Whether an eager loop makes a new optimizer for its steps: to follow one more costs a second."""
+        key = _key_of(optimizer, variables)
+        if not tf.executing_eagerly() or key in self._stream_of:
+            return False
+        n_known = sum(variable_ids == key[1] for _, variable_ids in self._stream_of)
+        if n_known < OPTIMIZERS_MAX:
+            return False
+        self._complain(
+            f"optimizers found for the same variables: {n_known} so far, and another; expected one that is made once, "
+            "before the loop",
+            then="training goes on, unwatched from here",
+        )
+        return True
 
     def _record_replica(
         self,

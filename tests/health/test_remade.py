@@ -111,4 +111,4 @@ def test_one_for_every_step(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(EAGER)
     titles = [one.title for one in play(script(path)).findings if "made anew" in one.title]
-    assert titles == ["The optimizer was made anew 29 times: each begins again after 1 step"]
+    assert titles == ["The optimizer was made anew 11 times: each begins again after 1 step"]  # no more are followed

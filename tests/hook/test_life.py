@@ -522,3 +522,18 @@ def test_logging_while_something_is_traced(watch, read):
     recording = read(watched)
     assert recording.steps() == [0, 1, 2, 3]
     assert set(recording.logged["traces"].values()) == {1.0}
+
+
+def test_an_optimizer_for_every_step_is_not_followed_for_ever(watch, read, capsys):
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+    watched = watch(model)
+    for _ in range(20):
+        optimizer = keras.optimizers.SGD(0.1)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(tf.ones([8, 4])) - 1.0))
+        optimizer.apply_gradients(
+            zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables, strict=True)
+        )
+    assert len(read(watched).tables) == 12
+    assert capsys.readouterr().err.count("expected one that is made once, before the loop") == 1
+    assert int(optimizer.iterations) == 1

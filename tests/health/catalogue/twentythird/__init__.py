@@ -16,16 +16,16 @@ __all__ = ["BROKEN", "HEALTHY"]
 HERE = Path(__file__).parent
 enter = entering(HERE, "written blind, twenty-third set")
 
-enter("arm_mixture", "log(0)", "nonfinite_loss", operations=("Log",), code="tf.math.log(tf.reduce_sum")
+enter("arm_mixture", "log(0)", "nonfinite_loss", operations=("Log",), code="tf.math.log(likelihood)")
 enter("bearing_wear", "0 / 0", "nonfinite_activation", operations=("RealDiv",), layer="window_norm")
 enter("bird_triplets", "mean of nothing", "nonfinite_loss", operations=("RealDiv",), code="tf.reduce_sum(active")
 enter("card_focal", "log(0)", "nonfinite_loss", operations=("Log",), code="tf.math.log(")
-enter("gaze_direction", "acos at 1", "singular_gradient", operations=("Acos", "AcosGrad", "Mul"), code="tf.acos(")
+enter("gaze_angles", "acos at 1", "singular_gradient", operations=("Acos", "Reciprocal", "Mul"), code="tf.acos(")
 enter("leaf_pooling", "power of 0", "singular_gradient", operations=("Pow", "Mul"), code="tf.pow(x, self.p)")
 enter("rain_counter", "exploding gradient", "nonfinite_activation", layer="simple_rnn", cause=("until it overflows",))
 enter("review_rating", "float16 overflow", "nonfinite_activation", code="-1e9", cause=("float16 cannot hold",))
 enter("seismic_denoise", "exp overflow", "nonfinite_gradient", operations=("Exp", "Mul"), code="tf.exp(x)")
-enter("signature_pairs", "sqrt(0)", "singular_gradient", operations=("Sqrt", "SqrtGrad"), code="tf.sqrt(")
+enter("signature_traces", "sqrt(0)", "singular_gradient", operations=("Sqrt", "SqrtGrad"), code="tf.sqrt(")
 enter("tide_forecast", "learning rate that is NaN", "nonfinite_weight", cause=("learning rate itself",))
 
 enter(
@@ -57,7 +57,7 @@ enter(
 )
 enter("seismic_pick", "places that are pooled away", "loss_plateau", cause=("where something stands is lost",))
 enter("spot_localiser", "disconnected", "missing_gradient", cause=("ArgMax",), code="argmax")
-enter("ticket_topics", "a mask the wrong way round", "loss_plateau", cause=("wrong way round",), code="tf.equal(")
+enter("ticket_topics", "a mask the wrong way round", "loss_plateau", cause=("wrong way round",), code="ops.equal(")
 enter("tile_landcover", "labels that do not fit", "loss_plateau", cause=("do not belong to the inputs",))
 enter("van_loads", "learning rate too high", "lr_too_high", cause=("learning rate is too high",))
 enter("wafer_defects", "inputs scaled to nothing", "dead_units", cause=("next to nothing",))
