@@ -281,3 +281,15 @@ def test_outputs_that_came_down_to_a_usual_size_are_told_of_where_little_is_lear
     run.statistics[:, column, COLUMN["std"]] = np.where(np.arange(300) < 8, 500.0, 0.4)
     told = [found for found in run.feed().findings() if " has shrunk to " in found.title]
     assert len(told) == is_told
+
+
+@pytest.mark.parametrize(("n_before", "shift", "is_told"), [(250, 250, True), (600, 100, False), (600, 600, False)])
+def test_a_stage_after_another_is_judged_once_that_is_long_over(n_before: int, shift: int, is_told: bool) -> None:
+    """A second optimizer: after the first, beside it, or after so long a first stage that it may go on yet."""
+    engine = Engine()
+    first, second = record(of_classes(5, 0.1, 4.0), n_steps=n_before), record(of_classes(5, 4.0), n_steps=500)
+    second.stream, second.steps = 1, second.steps + shift
+    first.feed(engine)
+    second.feed(engine)
+    titles = [one.title for one in finished(engine)]
+    assert any(title.startswith("The predictions are worse than guessing") for title in titles) == is_told

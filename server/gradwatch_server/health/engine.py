@@ -70,6 +70,8 @@ GROWN_FACTOR: Final = 2.0
 HEALED_STEPS: Final = 100
 """Some trainings find their way out of a plateau on which nothing is told apart yet: what was over so soon, or has been
 over for as long, and is no guessing, was no trouble."""
+STAGE_STEPS: Final = 200
+"""Steps without one of a stream's own, at the least, until its stage of the training is over."""
 ROWS_LIMIT: Final = 1_024
 """Rows looked at together: bounds the memory of a large replay."""
 
@@ -255,9 +257,9 @@ class Engine:
         for (_, name), rules in self._scalar_rules.items():
             if self._is_total(name):  # a part may be meant to stay at guessing, as that of an adversary
                 rules.plateau.finish(has_classes=has_classes)
-        if len(applied := self._applied()) == 1:  # in a game a player at its end may well guess
-            applied[0].skill.finish()
-            applied[0].correlation.finish()
+        if len(players := self._players()) == 1:  # in a game a player at its end may well guess
+            players[0].skill.finish()
+            players[0].correlation.finish()
         for state in self._applied():
             state.copies.finish()
         self._ask_questions()
@@ -265,6 +267,20 @@ class Engine:
     def _applied(self) -> list[Stream]:
         """The streams of what is applied, not those of single replicas."""
         return [state for state in self._streams.values() if state.table.replica is None]
+
+    def _players(self) -> list[Stream]:
+        """Those of them that train in turn, or alone: not those of an earlier stage, which is long over.
+
+        Two players may take turns by epochs. Who has not trained for as long as it did, and for two hundred steps at
+        least, is none any more.
+        """
+        applied = self._applied()
+        last = max((one.last_step for one in applied), default=-1)
+        return [
+            one
+            for one in applied
+            if one.course.first_step < 0 or last - one.last_step < max(one.course.n_steps, STAGE_STEPS)
+        ]
 
     def _find(self, stream: int) -> Stream:
         state = self._streams.get(stream)
@@ -318,7 +334,7 @@ class Engine:
         state = self._streams.get(stream)
         if state is not None and state.table.replica is not None:
             return 0
-        return count_classes([s.table for s in self._streams.values() if s.table.replica is None])
+        return count_classes([one.table for one in self._applied()])
 
     def _episodes(self) -> list[Episode]:
         scalar = (rule.episodes for rules in self._scalar_rules.values() for rule in rules)
@@ -387,15 +403,18 @@ class Engine:
 
     def _complete(self, questions: Mapping[Episode, Testimony]) -> None:
         """Adds what a rule cannot know, since it sees one stream or one loss."""
-        applied = self._applied()
-        is_game = len(applied) > 1 and len(self._scalar_rules) != 1
-        n_classes = self._count_classes(LOGGED)
-        is_of_classes = len(applied) == 1 and n_classes > 1 and applied[0].skill.is_of_entropies
+        every, players = self._applied(), self._players()
+        is_game = len(players) > 1 and len(self._scalar_rules) != 1
+        n_classes = count_classes([one.table for one in players])
         for episode, testimony in questions.items():
+            # What an earlier stage came to is not judged by this one's numbers.
+            is_own = episode.stream == LOGGED or any(episode.stream == one.number for one in players)
+            applied = players if is_own else every
+            is_of_classes = len(applied) == 1 and n_classes > 1 and applied[0].skill.is_of_entropies
             if isinstance(episode, Fade):
                 episode.is_game = is_game
             elif isinstance(episode, (Missing, Zero)):
-                _leave_out_trained(episode, applied)
+                _leave_out_trained(episode, every)
             elif isinstance(episode, (Faint, Rate)) and is_of_classes:
                 episode.guess = math.log(n_classes)
             elif isinstance(episode, (Relapse, Remade, ByHeart, Behind)):
