@@ -634,7 +634,7 @@ def test_targets_that_the_last_layer_cannot_give(function: str, low: float, high
     (found,) = answered(function, low, high).feed(batch=batch).findings()
     assert (found.kind, found.severity, found.first_step) == ("saturated_activation", "warning", 0)
     assert found.layer == "dense_3"
-    assert causes(found)[0].startswith("The last layer's activation does not fit the targets")
+    assert causes(found)[0].startswith(f"The activation of {found.layer} does not fit the targets")
 
 
 @pytest.mark.parametrize(

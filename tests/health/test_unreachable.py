@@ -49,7 +49,7 @@ def test_targets_that_the_last_layer_cannot_give(
 ) -> None:
     (found,) = regression(function, low, high, std).feed(batch=batch).findings()
     assert (found.kind, found.severity, found.first_step) == ("saturated_activation", "warning", 0)
-    assert found.title.startswith("dense_2 gives ")
+    assert found.title.startswith("Layer dense_2 can only give ")
     assert found.title.endswith(f", and the targets are {low:g} to {high:g}")
     assert found.hypotheses[0].cause.startswith("The activation of dense_2 does not fit the targets")
 
@@ -77,7 +77,7 @@ def heads(function: str, low: float, high: float, std: float, *, name: str = "ch
 def test_one_of_two_outputs_that_cannot_give_its_own(function: str, low: float, std: float) -> None:
     (found,) = heads(function, low, 5.0, std).feed().findings()
     assert found.kind == "saturated_activation"
-    assert found.title.startswith("model/change gives ")
+    assert found.title.startswith("Layer model/change can only give ")
     assert found.title.endswith(f", and its targets are {low:g} to 5")
     assert "the loss" not in found.evidence["summary"]
 
@@ -98,7 +98,7 @@ def test_one_of_two_outputs_within_reach(well: Run) -> None:
 def test_data_that_a_generator_cannot_give(batch: int) -> None:
     (found,) = game(-60.0, 70.0, 30.0).feed(batch=batch).findings()
     assert (found.kind, found.layer, found.first_step) == ("saturated_activation", "maker/output", 0)
-    assert found.title == "maker/output gives -1 to 1, and the data are -60 to 70"
+    assert found.title == "Layer maker/output can only give -1 to 1, and the data are -60 to 70"
     assert found.hypotheses[0].cause == "The data are not on the scale of what maker/output gives"
 
 

@@ -192,8 +192,25 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
             cause.insert(0, episode)
         else:
             cause.append(episode)
+    groups = groups[:n_breaking] + _merge(groups[n_breaking:])
     incidents = [Incident(group[0], tuple(sorted(group, key=order_of_onset))) for group in groups]
     return sorted(incidents, key=lambda incident: order_of_onset(incident.lead))
+
+
+def _merge(groups: list[list[Episode]]) -> list[list[Episode]]:
+    """Folds a quiet trouble into one that explains it and came before it, though what leads it was found first."""
+    left: list[list[Episode]] = []
+    for group in sorted(groups, key=lambda one: order_of_onset(one[0])):
+        cause = next((g for g in left if _comes_of(group[0], g[0])), None)
+        if cause is None:
+            left.append(group)
+        else:
+            cause += group
+    return left
+
+
+def _comes_of(episode: Episode, cause: Episode) -> bool:
+    return cause.first_step < episode.first_step and _explains(cause, episode) and not _is_known_before(episode, cause)
 
 
 def _precedence(episode: Episode, others: Sequence[Episode]) -> float:

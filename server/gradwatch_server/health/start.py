@@ -88,6 +88,7 @@ class Start:
             for none.
         beyond: the first layer whose output, of finite numbers, has an infinite square; None for none.
         far: the first recurrent layer whose state grew far beyond all that entered the model; None for none.
+        prepared: the last layer before the first kernel, "" for none.
         pooling: the layer that makes one vector of a vector for each place; None for none.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
     """
@@ -106,6 +107,7 @@ class Start:
     levelled: tuple[str, str] | None = None
     beyond: Beyond | None = None
     far: Beyond | None = None
+    prepared: str = ""
     pooling: str | None = None
     has_lone_norm: bool = False
     _n_looked: int = 0
@@ -151,6 +153,7 @@ class Start:
             self.has_lone_norm = _has_lone_norm(block, row, table)
             self.levelled = _find_levelled(block, row, table)
             self.beyond = _find_beyond(block, row, table)
+            self.prepared = table.layer_of(table.prepared[-1]) if table.prepared else ""
             self.pooling = table.find_pooling()
             self.far = _find_far(block, row, table, self.largest_input)
         found = self._find_mute(block, row, table)

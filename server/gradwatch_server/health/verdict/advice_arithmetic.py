@@ -39,7 +39,8 @@ y = tf.where(mask, f(tf.where(mask, x, 1.0)), 0.0)      # instead of mask * f(x)
 y = tf.math.multiply_no_nan(f(x), mask)"""
 
 HALF_MASK_CODE: Final = """\
-scores = tf.where(mask, scores, tf.cast(-1e4, scores.dtype))     # mask: True where something is to be seen"""
+# In place of `scores + padding * -1e9`; mask: True where something is to be seen
+scores = tf.where(mask, scores, tf.cast(-1e4, scores.dtype))"""
 
 INF_MINUS_INF_CODE: Final = """\
 # Use a large finite number where infinity stands for "never", so that differences stay finite:
@@ -65,8 +66,8 @@ def advise_arithmetic(account: Account, operation: Operation) -> list[Hypothesis
     """Causes of a product, sum or mean that gave NaN or Inf, the likeliest first."""
     place, noun = say_place(operation), say_noun(operation)
     if is_fed_infinity(account):
-        too_large = [_beyond_half(place)] if account.dtype == "float16" and not operation.is_gradient else []
-        return [*too_large, _infinity(operation, place)]
+        is_half = account.dtype == "float16" and not operation.is_gradient
+        return [_beyond_half(place) if is_half else _infinity(operation, place)]
     found = [_half(operation, noun, place)] if account.dtype == "float16" else []
     found.append(_overflow(operation, noun, place, is_likely=not found))
     if account.dtype != "float16" and not operation.is_gradient:

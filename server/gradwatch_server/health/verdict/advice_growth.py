@@ -166,9 +166,9 @@ def advise_first_rate(scene: Scene, ratio: float) -> Hypothesis:
     return Hypothesis(
         "The learning rate is too high",
         0.85,
-        f"Each of the first {FIRST_ROWS} updates was {100 * ratio:.0f} % of the weights it changed, on average; about "
-        f"{100 * USUAL_RATIO:g} % is usual. What the weights began as is gone, and where they are now units are often "
-        "dead or saturated.",
+        f"Each of the first {FIRST_ROWS} updates moved the weights by {100 * ratio:.0f} % of their size, on average; "
+        f"about {100 * USUAL_RATIO:g} % is usual. What the weights began as is gone, and where they are now units are "
+        "often dead or saturated.",
         f"{lower}, and begin again with new weights.",
         f"optimizer.learning_rate = {better:g}",
     )
@@ -204,8 +204,9 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
 LOOPS: Final = frozenset({"StatelessWhile", "While"})
 """What a recurrence over time is in a graph."""
 RECURRENCE_CODE: Final = """\
-x = tf.keras.layers.LSTM(64)(x)          # with its own tanh: a state that is a relu's has no upper end
-recurrent_initializer="orthogonal"       # of a cell of one's own: a kernel that neither stretches nor shrinks"""
+# With its own tanh, and an orthogonal kernel, which are the default; in place of a relu and a start of your own:
+x = tf.keras.layers.SimpleRNN(64)(x)     # or LSTM, GRU, which remember for longer
+# of a cell of one's own: add_weight(..., initializer="orthogonal") for its recurrent kernel"""
 
 
 def _advise_recurrence(lead: Growth, scene: Scene) -> list[Hypothesis]:
@@ -307,18 +308,19 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
     ]
 
 
-def advise_small_inputs(largest: float) -> list[Hypothesis]:
-    """Inputs scaled to next to nothing, where the largest is."""
+def advise_small_inputs(largest: float, prepared: str = "") -> list[Hypothesis]:
+    """Inputs scaled to next to nothing, where the largest is; ``prepared``: the last layer before the first kernel."""
     if not 0 < largest < SMALL_INPUT:
         return []
     return [
         Hypothesis(
             "The inputs are scaled to next to nothing",
             0.8,
-            f"No input is larger than {say_number(largest)}: what a layer gives is its biases, which are the "
-            "same for every sample. Inputs that are divided by their range twice look so.",
-            "Scale every feature to about [-1, 1], once.",
-            SCALE_CODE,
+            f"Nothing that reaches the first kernel{f', behind {prepared},' if prepared else ''} is larger than "
+            f"{say_number(largest)}: what a layer gives is its biases, which are the same for every sample. So it is "
+            "where inputs are divided by their range twice, as they are prepared and by a layer.",
+            "Scale every feature to about [-1, 1], once: take one of the two divisions away.",
+            "print(x_train.min(), x_train.max())                     # within [0, 1] already: no Rescaling layer",
         )
     ]
 

@@ -71,8 +71,9 @@ DIFFERENCES_LIMIT: Final = 5
 SETTING_LIMIT: Final = 40
 """Settings that are named, and the characters of a value: the page's comparison has them all."""
 LINEAR_CODE: Final = """\
-# No activation on the last layer of a regression, and targets of about unit size:
+# No activation on the last layer of a regression, in place of the one that is there:
 output = tf.keras.layers.Dense(1)(x)
+# and targets of about unit size, where they are not:
 mean, spread = y_train.mean(), y_train.std()
 model.fit(x_train, (y_train - mean) / spread)                   # predictions: mean + spread * model.predict(x)"""
 
@@ -93,8 +94,7 @@ CLIP_CODE: Final = """\
 optimizer = tf.keras.optimizers.SGD(0.05, global_clipnorm=1.0)"""
 
 RESET_CODE: Final = """\
-# sums: the variables in which your script adds gradients up
-optimizer.apply_gradients(zip(sums, model.trainable_variables))
+# After your own apply_gradients. sums: the variables in which your script adds gradients up
 for one in sums:
     one.assign(tf.zeros_like(one))                        # else the next step takes these gradients once more"""
 DATA_SCALE_CODE: Final = """\
@@ -142,7 +142,7 @@ def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
             0.9,
             f"Targets go from {say_number(lead.smallest)} to {say_number(lead.largest)}. The output is pressed against "
             "its end, where the function has no slope; then nothing learns any more, and the loss stays large.",
-            "Leave the activation away and scale the targets, or scale the targets into its range.",
+            "Leave the activation away; scale the targets where they are not scaled. Or scale them into its range.",
             LINEAR_CODE,
         )
     ]
@@ -166,7 +166,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         *([decay] if is_shrunk else []),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
         *(advise_scale(scene, 0.9) if is_far else []),
-        *advise_small_inputs(scene.start.largest_input),
+        *advise_small_inputs(scene.start.largest_input, scene.start.prepared),
         *advise_large_start(scene),
     ]
     return sorted(seen, key=lambda hypothesis: -hypothesis.confidence) or [advise_prior(layer, 0.8), decay]
@@ -388,7 +388,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         found.append(_advise_ends(layer))
     effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
     found += advise_scale(scene, 0.75 if scene.start.largest_input > FAR_INPUT else 0.35, effect)
-    found += advise_small_inputs(scene.start.largest_input)
+    found += advise_small_inputs(scene.start.largest_input, scene.start.prepared)
     found += [*advise_small_start(scene), *advise_large_start(scene)]
     if is_sequence:
         found.append(

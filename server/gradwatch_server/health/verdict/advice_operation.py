@@ -270,8 +270,8 @@ def _advise_loop(operation: Operation) -> Hypothesis:
     return Hypothesis(
         f"The {what} grows from turn to turn of the loop until it overflows{say_place(operation)}",
         LIKELY,
-        "What goes in is finite, what comes out is not, and nothing of the script's own in it has a point at which it "
-        f"breaks. A recurrent layer hands its {what} on from step to step of the sequence. Where each makes it a "
+        "What goes in is finite, what comes out is not, and it holds no operation of yours that can break by itself. "
+        f"A recurrent layer hands its {what} on from step to step of the sequence. Where each makes it a "
         "little larger and nothing ends it (a relu in place of tanh, a recurrent kernel that starts too large), a "
         "hundred make it astronomical.",
         "Use tanh within the recurrence, or LSTM or GRU, and start the recurrent kernel orthogonal.",

@@ -87,13 +87,14 @@ prior = tf.keras.initializers.Constant(-4.6)                                # lo
 output = tf.keras.layers.Dense(1, bias_initializer=prior)                   # where it belongs: on the logits"""
 
 LEARN_CODE: Final = """\
-# Can a fresh copy learn 10 samples by heart? If not, the fault is in the model or the loss. If it can, it may be in the
-# data: look at these, the last ones, beside their labels, for what shifts two arrays shows most at their end.
-few_inputs, few_targets = inputs[-10:], targets[-10:]   # as they enter training
-fresh = tf.keras.models.clone_model(model)
-fresh.compile(optimizer="adam", loss=model.loss)        # the loss of your own step, where you have one
-fresh.fit(few_inputs, few_targets, epochs=500, verbose=0)
-print(fresh.evaluate(few_inputs, few_targets))"""
+# Are inputs and labels in the same order? As they are loaded, before any shuffle, at the beginning and at the end:
+for place in (0, 1, 2, -3, -2, -1):
+    print(inputs[place], targets[place])
+# Can a model with new weights learn ten of them by heart? If not, the fault is in the model or the loss:
+fresh = make_model()                                    # whatever builds yours
+fresh.compile(optimizer="adam", loss=loss)
+fresh.fit(inputs[:10], targets[:10], epochs=500, verbose=0)
+print(fresh.evaluate(inputs[:10], targets[:10]))        # near 0: it can"""
 
 
 def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
@@ -375,10 +376,11 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
         "The labels do not belong to the inputs, or carry nothing that the model can learn",
         confidence,
         f"A model that cannot tell anything from its inputs settles at {settles_at}. Shuffling inputs and labels "
-        "separately, rows that are dropped, sorted or cut off in one of them and not in the other, a wrong column, a "
+        "separately, rows that are dropped, sorted or cut off in one of them and not in the other (files by name: 10 "
+        "before 2), a wrong column, a "
         "`reshape` where axes should have been transposed, or an input that is constant do that.",
-        "Look at a few samples with their labels as they enter training, the last ones too. What drops, sorts or "
-        "shuffles rows must do so to both, by the same index. Then try to overfit ten samples.",
+        "Look at a few samples with their labels. What drops, sorts or shuffles rows must do so to both, by the same "
+        "index. Then try to overfit ten samples.",
         LEARN_CODE,
     )
 
@@ -390,6 +392,17 @@ def advise_plateau(lead: Plateau, scene: Scene) -> list[Hypothesis]:
         *advise_columns(scene),
         *advise_sequences(lead.n_gates),
         advise_labels("the loss of guessing"),
+        *_advise_fit(scene),
+        *advise_steps(scene),
+    ]
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _advise_fit(scene: Scene) -> list[Hypothesis]:
+    """Outputs that do not fit the loss, where its gradient is not that of a cross-entropy of them."""
+    if scene.facts.is_of_entropies:
+        return []
+    return [
         Hypothesis(
             "The outputs and the loss do not fit together",
             0.4,
@@ -397,10 +410,8 @@ def advise_plateau(lead: Plateau, scene: Scene) -> list[Hypothesis]:
             "loss that expects one-hot ones leave a gradient that leads nowhere.",
             "Either a softmax and `from_logits=False`, or no activation and `from_logits=True`.",
             LOGIT_CODE,
-        ),
-        *advise_steps(scene),
+        )
     ]
-    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
 def advise_columns(scene: Scene) -> list[Hypothesis]:
@@ -451,7 +462,7 @@ def advise_steps(scene: Scene) -> list[Hypothesis]:
     if ratio is None:
         return []
     if ratio >= SLOW_RATIO:
-        return [advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.2)]
+        return [advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.3)] if ratio > HIGH_RATIO else []
     return [
         Hypothesis(
             "The learning rate is too small, or the gradient does not arrive",
@@ -624,7 +635,7 @@ def advise_untaught(*, is_left: bool, is_judge: bool) -> list[Hypothesis]:
 
 
 COPY_CODE: Final = """\
-# Now and then, counted in updates, which are fewer than the steps of the environment:
+# In place of what is there. Counted in updates, which are fewer than the steps of the environment:
 if n_updates % 200 == 0:
     target_model.set_weights(model.get_weights())
 # or a little in each update: for copy, one in zip(target_model.variables, model.variables):
@@ -638,9 +649,11 @@ def advise_copy() -> list[Hypothesis]:
             "The target network is never synchronised with the one that is trained",
             0.88,
             "What the loss takes from it, such as the value of the next state, is what a network says that has learned "
-            "nothing: rewards are learned, and nothing beyond the next step. An interval that is longer than the run, "
-            "or a copy in a branch that is never reached, does that.",
-            "Copy the weights every few hundred updates, or mix a little of them in at each.",
+            "nothing: rewards are learned, and nothing beyond the next step. An interval that is longer than the run "
+            "does that, and a copy in a branch that is never reached; and so does `target = ...` in the loop, for a "
+            "compiled step goes on with the object that it was traced with, and never sees the new one.",
+            "Write the weights into the object that the step reads, every few hundred updates, or mix a little of them "
+            "in at each.",
             COPY_CODE,
         ),
         Hypothesis(

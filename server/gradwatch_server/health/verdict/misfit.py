@@ -81,11 +81,12 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
     return tell(
         lead,
         scene,
-        title=f"{layer} gives {reach}, and {targets} {say_number(lead.smallest)} to {say_number(lead.largest)}",
+        title=f"Layer {layer} can only give {reach}, and {targets} {say_number(lead.smallest)} to "
+        f"{say_number(lead.largest)}",
         layer=layer,
         tensor=table.names[lead.column],
         evidence=scene.evidence(
-            f"{ends} in {function}, which gives {reach}. In {say_count(lead.n_rows, 'row')} looked at the "
+            f"{ends} in {function}, which gives {reach}. In {say_count(lead.n_rows, 'step')} looked at the "
             f"{they} went from {say_number(lead.smallest)} to {say_number(lead.largest)}{but}.",
             function=function,
             low=lead.low,
@@ -321,7 +322,7 @@ def tell_stuck(lead: Stuck, scene: Scene) -> Finding:
         tensor=table.name_gradient(lead.positions[0]),
         evidence=scene.evidence(
             f"The gradient of {share} of the biases in {names[0]} has been exactly 0 in each of "
-            f"{say_count(lead.n_rows, 'row')} looked at. A bias adds to what enters its gate in every sample and at "
+            f"{say_count(lead.n_rows, 'step')} looked at. A bias adds to what enters its gate in every sample and at "
             "every step of the sequence: that gate's sigmoid or tanh is at its end for all of them.",
             share=lead.share,
             layers=names[:NAMES_LIMIT],
@@ -375,7 +376,7 @@ def tell_summed(lead: Summed, scene: Scene) -> Finding:
     if lead.closed_step is not None:
         title = f"The gradients that were applied added up from step to step, until {say_step(lead.closed_step)}"
     if lead.ratio is None:
-        why = "all gradients are read from variables of the script's own, into which nothing was written all the while"
+        why = "all gradients are read from variables of the script's own, which were only ever added to, never set to 0"
     else:
         why = (
             "each contains the one before: the mean square of the difference from one to the next was "

@@ -31,6 +31,8 @@ output = tf.keras.layers.Dense(n_labels, activation="sigmoid")(x)           # ea
 loss = tf.keras.losses.BinaryCrossentropy()
 # or a share of each, with the softmax and the loss as they are:
 y = tf.math.divide_no_nan(y, tf.reduce_sum(y, axis=-1, keepdims=True))"""
+EACH_CODE: Final = """\
+loss="binary_crossentropy"                                                  # in `compile`, in place of the other"""
 FEW_CODE: Final = """\
 y = tf.one_hot(labels - 1, {n_classes})                # classes 1 to {n_classes}
 # or, where there are more classes: a larger depth, and as many units in the last layer
@@ -65,7 +67,7 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
     elif lead.kind is MismatchKind.SOFTMAX_OF_MANY:
         told = _tell_softmax_of_many(layer)
     elif lead.kind is MismatchKind.MANY_LABELS:
-        told = _tell_many_labels(layer)
+        told = _tell_many_labels(layer, is_sigmoid=table.functions[lead.column] == "sigmoid")
     elif lead.kind is MismatchKind.NO_LABEL:
         told = _tell_no_label(n_classes)
     else:
@@ -196,7 +198,23 @@ def _tell_softmax_of_many(layer: str) -> tuple[str, str, Hypothesis]:
     )
 
 
-def _tell_many_labels(layer: str) -> tuple[str, str, Hypothesis]:
+def _tell_many_labels(layer: str, *, is_sigmoid: bool) -> tuple[str, str, Hypothesis]:
+    if is_sigmoid:
+        return (
+            f"A sample has several labels, and the loss asks for one: a categorical cross-entropy of {layer}",
+            (
+                f"The targets are labels of 0 and 1, several of a sample. {layer} ends in a sigmoid, which takes each "
+                "by itself; the loss is one of classes that exclude each other, and looks behind the sigmoid."
+            ),
+            Hypothesis(
+                "A categorical cross-entropy where each label is to be told by itself",
+                0.95,
+                "Its gradient is right where the labels of a sample add up to 1. With several all scores of a sample "
+                "are pushed up, step after step, and the weights grow without bound.",
+                "Keep the sigmoid, and change the loss alone.",
+                EACH_CODE,
+            ),
+        )
     return (
         f"A sample has several labels, and the loss asks for one: a softmax cross-entropy of what {layer} gives",
         (

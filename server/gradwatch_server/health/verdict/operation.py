@@ -161,6 +161,8 @@ def name_operation(operation: Operation) -> dict[str, str]:
 
 def say_operation(operation: Operation) -> str:
     """``SqrtGrad, the slope of the Sqrt in unit/norm``; of what holds operations what it is, ``the loop (While)``."""
+    if operation.is_gradient and operation.type in CONTAINERS:
+        return f"the way back through the {say_noun(operation)} ({operation.type})"
     if operation.is_gradient and operation.forward_type:
         scope = (operation.forward_name or "").rpartition("/")[0]
         return f"{operation.type}, the slope of the {operation.forward_type}" + (f" in {scope}" if scope else "")

@@ -13,7 +13,7 @@ from gradwatch_server.health.verdict.spelling import say_count, say_number, say_
 __all__ = ["tell_remade"]
 
 CODE: Final = """\
-# Once, before the loop, with a schedule for the steps of all of it:
+# Once, before the loop and no more in it, with a schedule for the steps of all of it:
 model.compile(optimizer=optimizer, loss=loss)
 for x, y in chunks:
     model.fit(x, y)                                      # goes on where the last one ended"""
@@ -35,9 +35,9 @@ def tell_remade(lead: Remade, scene: Scene) -> Finding:
         scene,
         title=f"The optimizer was made anew {say_count(lead.n_rows - 1, 'time')}: each begins again after {steps}",
         evidence=scene.evidence(
-            f"Since {say_step(lead.first_step)} {say_count(lead.n_rows, 'optimizer')}"
-            f"{f' of the class {kind}' if kind else ''} have trained the same variables, one after another, each for "
-            f"about {steps}.{rate}",
+            f"So far {say_count(lead.n_rows, 'optimizer')}{f' of the class {kind}' if kind else ''} have trained the "
+            f"same variables, one after another, each for about {steps}; the second began at "
+            f"{say_step(lead.first_step)}.{rate}",
             n_optimizers=lead.n_rows,
             n_steps=lead.n_steps,
         ),

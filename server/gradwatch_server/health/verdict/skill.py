@@ -89,7 +89,11 @@ def _summarise(lead: Unskilled, layer: str, guesses: str) -> str:
 def _advise(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
     """Causes of predictions that are no better than guessing, the likeliest first."""
     meaning = "the mean of its targets" if math.isinf(lead.farthest) else "what guessing gives"
-    found = [*_advise_penalty(lead, scene), *advise_columns(scene), *advise_small_inputs(scene.start.largest_input)]
+    found = [
+        *_advise_penalty(lead, scene),
+        *advise_columns(scene),
+        *advise_small_inputs(scene.start.largest_input, scene.start.prepared),
+    ]
     if math.isinf(lead.farthest):
         found += advise_target_spread(lead.guess)
     if lead.is_worse and not found:

@@ -372,8 +372,8 @@ def _tell_copy(lead: Untaught, scene: Scene) -> Finding:
         title=title,
         tensor=lead.variables[0],
         evidence=scene.evidence(
-            "The step reads a second set of weights, which began as a copy of those that it trains, to the last digit, "
-            f"while these were random. Looked at: the copies of {list_names(names)}. They have not changed up to "
+            "The step reads a second set of weights, which began as an exact copy of those that it trains, before any "
+            f"training. Looked at: the copies of {list_names(names)}. They have not changed up to "
             f"{say_step(lead.known_step)}, while what they were copied from was trained.",
             n_steps=n_steps,
         ),
