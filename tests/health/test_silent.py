@@ -114,6 +114,15 @@ def test_a_layer_is_read_where_one_of_its_variables_has_a_gradient(places: list[
     assert len(cancelled(3e-8, places, variables).feed().findings()) == n_found
 
 
+@pytest.mark.parametrize(("n_scores", "kind"), [(1, "zero_gradient"), (4, "vanishing_gradient")])
+def test_a_layer_of_scores_that_no_other_stands_before(n_scores: int, kind: str) -> None:
+    """One number for each item, of which a softmax over the one item is always 1."""
+    kernels = [("hidden", (8, 32)), ("scores", (32, n_scores)), ("dense", (8, 32)), ("out", (32, 1))]
+    variables = [(f"{name}/kernel", shape, "float32") for name, shape in kernels]
+    (found,) = cancelled(3e-9, [0, 1], variables).feed().findings()
+    assert found.kind == kind
+
+
 def test_a_small_gradient_is_one_and_so_is_one_that_fades_with_depth() -> None:
     assert not cancelled(1e-6, [2, 3, 4, 5]).feed().findings()
     told = {finding.kind for finding in cancelled(3e-8, [0, 1, 2, 3]).feed().findings()}

@@ -127,8 +127,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
         Allied, Squashed, Stuck, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero,
         SharedTarget, Summed,
     ),
-    Vanishing: (Squashed, Stuck, Flat, Faint, Alike, Collapsed, Vanishing, Summed),
-    Fade: (Squashed, Stuck, Unreachable, Flat, Cut, Faint, Collapsed, Fade),
+    Vanishing: (Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
+    Fade: (Squashed, Stuck, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard, Unreachable, Summed),
     Mismatch: (Zero,),
     SharedTarget: (Misshaped,),
@@ -152,6 +152,10 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, Runaway, Overclipped, Misset)
 """What befalls a whole model: where another head is learned well it explains none that is not."""
+_SLIPS: Final = (
+    Misset, Remade, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Mismatch,
+)  # fmt: skip
+"""What stands in the script, and is no symptom of something else."""
 _PRECEDENCE: Final = (
     Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
     SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade,
@@ -198,7 +202,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
 
 
 def _merge(groups: list[list[Episode]]) -> list[list[Episode]]:
-    """Folds a quiet trouble into one that explains it and came before it, though what leads it was found first."""
+    """Folds a quiet trouble into a slip that explains it and came before it, though what leads it was found first."""
     left: list[list[Episode]] = []
     for group in sorted(groups, key=lambda one: order_of_onset(one[0])):
         cause = next((g for g in left if _comes_of(group[0], g[0])), None)
@@ -210,7 +214,8 @@ def _merge(groups: list[list[Episode]]) -> list[list[Episode]]:
 
 
 def _comes_of(episode: Episode, cause: Episode) -> bool:
-    return cause.first_step < episode.first_step and _explains(cause, episode) and not _is_known_before(episode, cause)
+    is_before = isinstance(cause, _SLIPS) and cause.first_step < episode.first_step
+    return is_before and _explains(cause, episode) and not _is_known_before(episode, cause)
 
 
 def _precedence(episode: Episode, others: Sequence[Episode]) -> float:
@@ -249,9 +254,16 @@ def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
     if isinstance(cause, Flat) and isinstance(episode, (Vanishing, Zero)):
         # Dead units make zeros, saturated ones make gradients fade.
         return cause.is_dead == isinstance(episode, Vanishing)
-    if isinstance(cause, Zero) and isinstance(episode, Mismatch):  # of a loss that hears nothing, more is known
-        return cause.table is None or len(cause.positions) < len(cause.table.kernels)
+    if isinstance(cause, Zero) and isinstance(episode, (Vanishing, Fade, Mismatch)):
+        return not _is_of_zeros(cause, episode)
     return isinstance(cause, Flat) and not _is_of_units(cause, episode)
+
+
+def _is_of_zeros(cause: Zero, episode: Episode) -> bool:
+    """Whether what happened may come of kernels without a gradient."""
+    if isinstance(episode, Mismatch):  # of a loss that hears nothing, more is known
+        return cause.table is not None and len(cause.positions) >= len(cause.table.kernels)
+    return cause.rounding > 0  # of what cancels out nothing has faded
 
 
 def _is_of_units(cause: Flat, episode: Episode) -> bool:

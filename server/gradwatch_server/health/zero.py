@@ -2,7 +2,8 @@
 
 Where what should come back cancels out, as behind a softmax over an axis of length one, rounding is left of it: in
 float32 a tenth of a millionth of the rest. That is nothing either, if what stands before it gets a gradient by another
-way; a signal that fades from layer to layer leaves nothing for those before.
+way; a signal that fades from layer to layer leaves nothing for those before. Or if it is all that a layer of scores
+gets, one for each item, while the layers after it have a usual gradient: no single layer fades that far.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ class ZeroRule:
         self._layers = [table.layers[column] for column in table.gradient[table.kernels]]
         names, self._layer_of = np.unique(self._layers, return_inverse=True)
         self._is_in_layer = self._layer_of[:, None] == np.arange(len(names))
+        shapes = [table.shapes[column] for column in table.gradient[table.kernels]]
+        self._gives_scores = np.array([len(shape) > 1 and shape[-1] == 1 for shape in shapes], bool)
         self._is_unread = np.zeros(n, bool)
         """Whether the kernel's layer gave something, of which the loss took nothing, when that was last looked at."""
         self._output: tuple[float, float] | None = None
@@ -112,7 +115,16 @@ class ZeroRule:
             return is_left
         is_reached = np.maximum.accumulate(norm > LIVE_SHARE * whole, axis=1)
         is_read = ~is_left @ self._is_in_layer
-        return np.asarray(is_left & is_reached & ~is_read[:, self._layer_of])
+        is_left &= ~is_read[:, self._layer_of]
+        return np.asarray(is_left & (is_reached | self._is_before_scores(is_left, norm > LIVE_SHARE * whole)))
+
+    def _is_before_scores(
+        self, is_left: npt.NDArray[np.bool_], is_live: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        """``[n, n_kernels]`` whether a kernel is that of a layer of scores, or before one, and the next one is live."""
+        is_followed = np.concatenate([is_live[:, 1:], np.zeros((len(is_live), 1), bool)], axis=1)
+        of_scores = is_left & self._gives_scores & is_followed
+        return np.asarray(np.maximum.accumulate(of_scores[:, ::-1], axis=1)[:, ::-1])
 
     def _look_behind(self, block: Block, row: int) -> None:
         """Notes of which layers' outputs nothing is read. A layer that gives only zeros died, and cuts others off."""
