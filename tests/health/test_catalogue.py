@@ -1,6 +1,7 @@
 """Broken trainings of the catalogue, each played once: it is found, and its culprit named.
 
-`make test` plays the newest of each family of defects that is found and not long, `make thorough` the others.
+`make test` plays the newest of each family of defects that is found and not long, and that no other test plays;
+`make thorough` plays the others.
 """
 
 from __future__ import annotations
@@ -226,7 +227,37 @@ LONG = {
 }
 ROUNDED = {"antimicrobial peptides"}
 """How the processor rounds decides how they fail to learn: what is told here may be told otherwise there."""
-NEWEST = {case.family: name for name, case in BROKEN.items() if not case.gap and name not in LONG | ROUNDED}
+ELSEWHERE = {
+    "broadcast",
+    "data in order",
+    "drawn once for all",
+    "frozen by mistake",
+    "gates that are stuck",
+    "gradients that are never cleared",
+    "label out of range",
+    "layer made in every call",
+    "left out of the optimizer",
+    "logits for probabilities",
+    "masked softmax",
+    "number of the first trace",
+    "optimizer that is made anew",
+    "recurrence that is cut",
+    "reshape for a transposition",
+    "settings of the optimizer",
+    "several labels for one",
+    "softmax twice",
+    "target among the inputs",
+    "target network that is never synchronised",
+    "targets that are the inputs",
+    "targets that broadcast",
+    "variables that Keras does not know",
+}
+"""Families of which a test of their own trains, here or in tests/hook, and asks for the finding."""
+NEWEST = {
+    case.family: name
+    for name, case in BROKEN.items()
+    if not case.gap and name not in LONG | ROUNDED and case.family not in ELSEWHERE
+}
 
 
 def marked(name: str) -> Any:
@@ -240,6 +271,7 @@ def marked(name: str) -> Any:
 
 def test_what_is_left_out_is_there() -> None:
     assert BROKEN.keys() >= LONG | ROUNDED
+    assert {case.family for case in BROKEN.values()} >= ELSEWHERE
 
 
 @pytest.mark.parametrize("name", [marked(name) for name in BROKEN])
