@@ -260,7 +260,6 @@ ELSEWHERE = {
     "recurrence that is cut",
     "reshape for a transposition",
     "settings of the optimizer",
-    "several labels for one",
     "softmax twice",
     "target among the inputs",
     "target network that is never synchronised",

@@ -154,10 +154,6 @@ def of_each_by_hand(y: Any, p: Any) -> Any:
             "A sample has several labels, and what out gives", id="several labels, by hand",
         ),
         pytest.param(
-            "labels", lambda: dense(4, "sigmoid"), ONE_HOT(), "many labels",
-            "A sample has several labels, and the loss asks for one", id="several labels behind a sigmoid",
-        ),
-        pytest.param(
             "from 1", lambda: dense(4, "softmax"), ONE_HOT(), "no label", "Many samples have no label at all",
             id="classes from 1",
         ),
