@@ -101,7 +101,6 @@ LONG = {
     "gearbox state",
     "glacier flow",
     "grain images",
-    "grains",
     "grid load",
     "grid quarters",
     "grocery basket",
@@ -113,7 +112,6 @@ LONG = {
     "imu tilt",
     "intent lstm",
     "intent tagger",
-    "junctions",
     "keystroke user",
     "kiln moisture",
     "lab imputation",
@@ -188,7 +186,6 @@ LONG = {
     "seismic denoise",
     "seismic pick",
     "session intent",
-    "sessions",
     "signature traces",
     "signature triplets anew",
     "similar day load",
@@ -241,7 +238,7 @@ LONG = {
     "wind farm power",
     "wind nowcast",
 }
-ROUNDED = {"antimicrobial peptides"}
+ROUNDED = {"antimicrobial peptides", "ndvi"}
 """How the processor rounds decides how they fail to learn: what is told here may be told otherwise there."""
 ELSEWHERE = {
     "broadcast",

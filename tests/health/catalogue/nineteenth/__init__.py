@@ -27,7 +27,7 @@ enter("ndvi", "learning rate too high", "dead_units", cause=("learning rate is t
 enter("pairs", "broadcast", "loss_plateau", cause=("broadcast",))
 enter("phrases", "labels that say nothing", "loss_plateau", cause=("do not belong to the inputs",))
 enter("rating", "disconnected", "missing_gradient", cause=("Round",), code="tf.round(")
-enter("sparse_spectra", "dying ReLU", "zero_gradient", cause=("Units that died",))
+enter("sparse_spectra", "dying ReLU", "zero_gradient", "dead_units", cause=("Units that died",))
 enter(
     "telematics", "saturation", "saturated_activation", cause=("What enters the sigmoid is too large",), code="/ self"
 )
