@@ -716,6 +716,7 @@ class Remade(Episode):
         n_steps: how many steps each took as a rule.
         first_rate: the learning rate with which the first one began, NaN where it is not known.
         last_rate: and with which it ended.
+        has_schedule: whether these are so far apart that it has a schedule.
         newest: the stream of the last one.
         has_learned: whether the loss has come down to its end all the same.
     """
@@ -723,6 +724,7 @@ class Remade(Episode):
     n_steps: int = 0
     first_rate: float = float("nan")
     last_rate: float = float("nan")
+    has_schedule: bool = False
     newest: int = -1
     has_learned: bool = False
 

@@ -103,6 +103,7 @@ class RemadeRule:
                     n_steps=int(np.median([one.n_steps for one in courses[: TIMES_MIN - 1]])),
                     first_rate=courses[0].first_rate,
                     last_rate=courses[0].last_rate,
+                    has_schedule=courses[0].has_schedule,
                 )
             )
         (episode,) = self.episodes

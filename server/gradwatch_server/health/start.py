@@ -152,7 +152,7 @@ class Start:
             self._compare(block, row, table)
             self.has_lone_norm = _has_lone_norm(block, row, table)
             self.levelled = _find_levelled(block, row, table)
-            self.beyond = _find_beyond(block, row, table)
+            self.beyond = _find_beyond(block, row, table, SQUARE_MAX)
             self.prepared = table.layer_of(table.prepared[-1]) if table.prepared else ""
             self.pooling = table.find_pooling()
             self.far = _find_far(block, row, table, self.largest_input)
@@ -188,9 +188,10 @@ def _find_levelled(block: Block, row: int, table: TensorTable) -> tuple[str, str
     return None
 
 
-def _find_beyond(block: Block, row: int, table: TensorTable) -> Beyond | None:
+def _find_beyond(block: Block, row: int, table: TensorTable, limit: float) -> Beyond | None:
+    """The first layer whose output has an element beyond a limit."""
     ends = np.abs(block.statistics[row, table.activation][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
-    for place in np.flatnonzero((ends > SQUARE_MAX).any(axis=1))[:1].tolist():
+    for place in np.flatnonzero((ends > limit).any(axis=1))[:1].tolist():
         layer = table.layer_of(int(table.activation[place]))
         return Beyond(layer, float(ends[place].max()), table.is_recurrent(layer))
     return None
@@ -199,12 +200,8 @@ def _find_beyond(block: Block, row: int, table: TensorTable) -> Beyond | None:
 def _find_far(block: Block, row: int, table: TensorTable, largest: float) -> Beyond | None:
     if not math.isfinite(largest):
         return None
-    ends = np.abs(block.statistics[row, table.activation][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
-    for place in np.flatnonzero((ends > FAR_FACTOR * max(largest, 1.0)).any(axis=1))[:1].tolist():
-        layer = table.layer_of(int(table.activation[place]))
-        if table.is_recurrent(layer):  # of others what was given to them may be to blame
-            return Beyond(layer, float(ends[place].max()), is_recurrent=True)
-    return None
+    found = _find_beyond(block, row, table, FAR_FACTOR * max(largest, 1.0))
+    return found if found is not None and found.is_recurrent else None  # of others what they were given may be to blame
 
 
 def _has_lone_norm(block: Block, row: int, table: TensorTable) -> bool:

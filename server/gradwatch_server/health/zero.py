@@ -113,10 +113,11 @@ class ZeroRule:
         is_left: npt.NDArray[np.bool_] = norm < ROUNDING_SHARE * whole
         if not is_left.any():
             return is_left
-        is_reached = np.maximum.accumulate(norm > LIVE_SHARE * whole, axis=1)
+        is_live = norm > LIVE_SHARE * whole
+        is_reached = np.maximum.accumulate(is_live, axis=1)
         is_read = ~is_left @ self._is_in_layer
         is_left &= ~is_read[:, self._layer_of]
-        return np.asarray(is_left & (is_reached | self._is_before_scores(is_left, norm > LIVE_SHARE * whole)))
+        return np.asarray(is_left & (is_reached | self._is_before_scores(is_left, is_live)))
 
     def _is_before_scores(
         self, is_left: npt.NDArray[np.bool_], is_live: npt.NDArray[np.bool_]

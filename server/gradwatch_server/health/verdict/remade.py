@@ -6,7 +6,6 @@ from typing import Final
 
 from gradwatch_server.health.episode import Remade
 from gradwatch_server.health.finding import Finding, Hypothesis
-from gradwatch_server.health.remade import RATE_MOVES
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
@@ -23,11 +22,10 @@ def tell_remade(lead: Remade, scene: Scene) -> Finding:
     """The finding of optimizers that follow one another."""
     kind = scene.facts.setups[lead.stream].optimizer_class if lead.stream in scene.facts.setups else ""
     steps = say_count(lead.n_steps, "step")
-    has_schedule = abs(lead.last_rate - lead.first_rate) > RATE_MOVES * abs(lead.first_rate)
     rate = (
         f" Its learning rate began at {say_number(lead.first_rate)} each time, and came to "
         f"{say_number(lead.last_rate)} within the first of them."
-        if has_schedule
+        if lead.has_schedule
         else ""
     )
     return tell(
@@ -49,7 +47,7 @@ def tell_remade(lead: Remade, scene: Scene) -> Finding:
                 "schedule goes by. "
                 + (
                     "A warm-up then never ends, and a decay never comes to its low rates."
-                    if has_schedule
+                    if lead.has_schedule
                     else "Adam's first steps go by the sign of single gradients."
                 ),
                 "Make the optimizer once, before the loop, with a schedule for all of its steps.",
