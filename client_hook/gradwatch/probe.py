@@ -166,8 +166,8 @@ class Stream:
         traced: numbers of Python's that the first trace took; a later trace knows them by name and line.
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
-        setup: how the training is set up beside its tensors: ``untrained untracked settings broken broadcasts cuts
-            reshapes slips``
+        setup: how the training is set up beside its tensors: ``untrained untracked script settings broken broadcasts
+            cuts reshapes slips``
             of the protocol.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
@@ -228,6 +228,7 @@ class Stream:
         nothing: Message = {
             "untrained": [],
             "untracked": [],
+            "script": {},
             "broken": None,
             "settings": {},
             "broadcasts": [],

@@ -64,6 +64,7 @@ from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
+from gradwatch.script import find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool, spool_path
@@ -775,8 +776,17 @@ class Watch:
         return {
             "untrained": self._untrained(variables, names),
             "untracked": self._untracked(variables),
+            "script": self._script(inner, variables, settings),
             "settings": {key: value for key, value in settings.items() if 0 < len(str(value)) <= 200},
         }
+
+    def _script(self, optimizer: Any, variables: Sequence[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Where the user's own code makes what is trained."""
+        try:
+            return find_script(self._owners(variables), optimizer, settings)
+        except Exception as error:  # the boundary: it is any code that is looked into
+            self._fail("looking for the calls that made the model", error)
+            return {}
 
     def _broken(self, variables: Sequence[Any], names: Sequence[str]) -> list[str] | None:
         """Names of those that hold a NaN or an Inf before they are trained; None where that is not known."""

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
-import linecache
 import random
-import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -24,6 +22,7 @@ import tensorflow as tf
 
 from gradwatch.origin import frames, is_users, source_at
 from gradwatch.protocol import Message
+from gradwatch.syntax import FILES_MAX, last_name, parse, users_files
 from gradwatch.target import walk
 
 __all__ = ["TRACED_MAX", "Traced", "find_outdated", "find_traced"]
@@ -31,7 +30,6 @@ __all__ = ["TRACED_MAX", "Traced", "find_outdated", "find_traced"]
 TRACED_MAX: Final = 24
 """Of a step: as many as a float32 can tell apart by a bit each."""
 FUNCTIONS_MAX: Final = 200
-FILES_MAX: Final = 64
 DATASETS_MAX: Final = 100
 """Parts of a pipeline."""
 NAME_MAX: Final = 200
@@ -110,7 +108,7 @@ def _look_into(pending: list[_Bound]) -> list[Traced]:
     """What is drawn and read by those of some functions that are the user's, and by what these call."""
     seen: set[tuple[int, int]] = set()
     traced: list[Traced] = []
-    files = _users_files()
+    files = users_files()
     while pending and len(seen) < FUNCTIONS_MAX:
         bound = pending.pop(0)
         key = id(bound.function.__code__), id(bound.owner)
@@ -231,7 +229,7 @@ class _Body:
     def _walk(self, node: ast.AST, *, is_number: bool) -> Iterator[_Bound | Traced]:
         if isinstance(node, ast.If) and _asks_whether_made(node.test):
             return
-        if isinstance(node, ast.With) and any(_last_name(item.context_expr) in _APART for item in node.items):
+        if isinstance(node, ast.With) and any(last_name(item.context_expr) in _APART for item in node.items):
             return
         if isinstance(node, ast.Call):
             yield from self._walk_call(node)
@@ -250,7 +248,7 @@ class _Body:
             yield from self._walk(child, is_number=is_number or decides)
 
     def _walk_call(self, node: ast.Call) -> Iterator[_Bound | Traced]:
-        name = _last_name(node)
+        name = last_name(node)
         if name in _APART:
             return
         callee = self._resolve(node.func)
@@ -264,14 +262,14 @@ class _Body:
             yield from self._walk(argument, is_number=name not in _SAYING)
 
     def _draws(self, node: ast.Call, callee: Any) -> bool:
-        if _last_name(node) in _NOT_DRAWN | _MAKERS:
+        if last_name(node) in _NOT_DRAWN | _MAKERS:
             return False
         if isinstance(getattr(callee, "__self__", None), _Generator):
             return True
         base = node.func.value if isinstance(node.func, ast.Attribute) else None
         if isinstance(base, ast.Call):  # np.random.default_rng().normal()
             made = self._resolve(base.func)
-            return _last_name(base) in _MAKERS and str(getattr(made, "__module__", "")).startswith(("numpy", "random"))
+            return last_name(base) in _MAKERS and str(getattr(made, "__module__", "")).startswith(("numpy", "random"))
         return False
 
     def _read(self, node: ast.Name | ast.Attribute) -> Iterator[Traced]:
@@ -365,32 +363,18 @@ def _as_number(value: Any) -> float | None:
     return float(value) if isinstance(value, (bool, int, float, np.number, np.bool_)) else None
 
 
-def _last_name(node: ast.expr) -> str:
-    """``c`` of ``a.b.c`` and of ``a.b.c(...)``."""
-    node = node.func if isinstance(node, ast.Call) else node
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-
-
 def _asks_whether_made(test: ast.expr) -> bool:
     """``if self.w is None``, ``if not self.built``: what follows runs once on purpose."""
-    words = {_last_name(one) for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute, ast.Call))}
+    words = {last_name(one) for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute, ast.Call))}
     is_none = any(isinstance(one, (ast.Is, ast.IsNot)) for one in ast.walk(test))
     return is_none or bool(words & {"built", "hasattr"})
-
-
-@functools.lru_cache(maxsize=FILES_MAX)
-def _parse(file: str) -> ast.Module | None:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None
 
 
 @functools.lru_cache(maxsize=FILES_MAX)
 def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambda]:
     """A file's functions by their name and the line at which their code begins; decorators are part of it."""
     found: dict[tuple[str, int], ast.FunctionDef | ast.Lambda] = {}
-    tree = _parse(file)
+    tree = parse(file)
     for node in () if tree is None else ast.walk(tree):
         if isinstance(node, ast.Lambda):
             found.setdefault(("<lambda>", node.lineno), node)
@@ -399,19 +383,13 @@ def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambd
     return found
 
 
-def _users_files() -> list[str]:
-    """The files that the user's program has loaded."""
-    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    return [file for file in files if file is not None and file.endswith(".py") and is_users(file)][-FILES_MAX:]
-
-
 @functools.lru_cache(maxsize=FILES_MAX)
 def _changes(file: str) -> dict[str, int]:
     """Names and attributes that a file's code sets more than once, or not where an object is made: the last line.
 
     Attributes stand under ``name`` and under ``.name``.
     """
-    tree = _parse(file)
+    tree = parse(file)
     found: dict[str, list[tuple[bool, int]]] = {}
     for name, is_later, line in [] if tree is None else _sets(tree, is_later=False):
         for key in {name, name.removeprefix(".")}:
@@ -430,7 +408,7 @@ def _sets(node: ast.AST, *, is_later: bool) -> Iterator[tuple[str, bool, int]]:
         elif isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store):
             is_own = isinstance(child.value, ast.Name) and child.value.id == "self"
             yield f".{child.attr}", is_later or not is_own, child.lineno
-        elif isinstance(child, ast.Call) and _last_name(child) == "setattr":
+        elif isinstance(child, ast.Call) and last_name(child) == "setattr":
             names = [one.value for one in child.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
             yield from ((f".{name}", True, child.lineno) for name in names)
         yield from _sets(child, is_later=inside)

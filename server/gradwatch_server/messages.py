@@ -207,6 +207,30 @@ class _Logged(_Message):
     seq: Annotated[int, Field(ge=0, le=MAX_STEP)]
 
 
+class ScriptCall(_Message):
+    """A call in the user's program, in its lines."""
+
+    role: Name
+    layer: Annotated[str, StringConstraints(max_length=1000)] | None = None
+    n: Annotated[int, Field(ge=1)] = 1
+    file: Annotated[str, StringConstraints(max_length=4096)]
+    line: Annotated[int, Field(ge=0)]
+    lines: Annotated[list[Annotated[str, StringConstraints(max_length=4096)]], Field(min_length=1, max_length=64)]
+    start: Annotated[int, Field(ge=0)]
+    end: Annotated[int, Field(ge=0)]
+
+
+class Script(_Message):
+    """What of the user's program made what is trained."""
+
+    calls: Annotated[list[ScriptCall], Field(max_length=1000)] = []
+    imports: Annotated[dict[Name, Name], Field(max_length=100)] = {}
+
+
+def _read_script(value: Any) -> dict[str, Any]:
+    return Script.model_validate(value).model_dump()
+
+
 class Tensors(_Logged):
     """The table of a stream's tensors."""
 
@@ -225,6 +249,7 @@ class Tensors(_Logged):
     reshapes: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     slips: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     traced: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
+    script: Annotated[dict[str, Any], BeforeValidator(_read_script)] = {}
 
 
 class Rows(_Logged):

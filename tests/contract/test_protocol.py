@@ -135,6 +135,21 @@ MESSAGES: dict[str, dict[str, Any]] = {
                 "changed_at": {"file": "train.py", "line": 9, "code": "beta += 0.1"},
             },
         ],
+        "script": {
+            "calls": [
+                {
+                    "role": "layer",
+                    "layer": "head",
+                    "n": 1,
+                    "file": "train.py",
+                    "line": 3,
+                    "lines": ['    layers.Dense(1, activation="relu"),'],
+                    "start": 4,
+                    "end": 37,
+                }
+            ],
+            "imports": {"keras.layers": "layers"},
+        },
     },
     "rows": rows_message(
         seq=1,

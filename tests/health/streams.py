@@ -87,6 +87,8 @@ class Run:
     """Reshapes that leave each axis its length, and not its place."""
     traced: list[dict[str, Any]] = field(default_factory=list)
     """Numbers of Python's that the step was traced with."""
+    script: dict[str, Any] = field(default_factory=dict)
+    """Calls of the user's own code that made what is trained."""
     scalar_names: list[str] = field(default_factory=lambda: list(SCALARS))
     operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)

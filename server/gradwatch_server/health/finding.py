@@ -3,18 +3,49 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["CRITICAL", "WARNING", "Finding", "Hypothesis", "make_finding_id", "make_plain"]
+__all__ = ["CRITICAL", "WARNING", "Change", "Finding", "Hypothesis", "make_finding_id", "make_plain"]
 
 CRITICAL: Final = "critical"
 WARNING: Final = "warning"
 
 SIGNIFICANT_DIGITS: Final = 4
 """Evidence is read by people, and must not differ in the last bit between two replays."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is to be done to a call of the user's own code, where it is known.
+
+    Attributes:
+        role: as in the field ``script`` of the ``tensors`` message. Code that goes before ``fit`` goes before ``data``
+            where ``fit`` is not called, or not with names.
+        layer: the layer's path; None for a layer that is known by its class.
+        of: the class of such a layer, or of several.
+        given: arguments that it is given, or given anew, by name: their text.
+        instead: the same, of those that it has, whose text stands in for ``{}``; others are not added.
+        without: names of arguments that are left out.
+        kind: the class that is called in place of the one that is.
+        before: code that goes before the call, which stays as it is; ``x_train`` and ``y_train`` are what `fit` is
+            given.
+        note: what is to be done to the call, which is shown as it is.
+        remark: what is to be known of the changed call.
+    """
+
+    role: str
+    layer: str | None = None
+    of: str | None = None
+    given: tuple[tuple[str, str], ...] = ()
+    instead: tuple[tuple[str, str], ...] = ()
+    without: tuple[str, ...] = ()
+    kind: str | None = None
+    before: str | None = None
+    note: str | None = None
+    remark: str | None = None
 
 
 @dataclass(frozen=True)
@@ -27,6 +58,7 @@ class Hypothesis:
         why: two sentences, from the evidence to the cause.
         fix: what to change, in words.
         code: the change, as TensorFlow code.
+        changes: the same as changes of the user's own calls; `verdict.own_line` makes ``code`` of them where it can.
     """
 
     cause: str
@@ -34,6 +66,12 @@ class Hypothesis:
     why: str
     fix: str
     code: str
+    changes: tuple[Change, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The hypothesis as plain JSON values."""
+        shown = ("cause", "confidence", "why", "fix", "code")
+        return {name: make_plain(getattr(self, name)) for name in shown}
 
 
 @dataclass(frozen=True)
@@ -74,7 +112,7 @@ class Finding:
             "operation": self.operation,
             "source": self.source,
             "evidence": make_plain(self.evidence),
-            "hypotheses": [make_plain(asdict(hypothesis)) for hypothesis in self.hypotheses],
+            "hypotheses": [hypothesis.to_json() for hypothesis in self.hypotheses],
             "worker": self.worker,
         }
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 __all__ = ["Setup"]
 
-NOTHING: Final[Mapping[str, bool | int | float | str]] = MappingProxyType({})
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Setup(NamedTuple):
@@ -29,6 +29,7 @@ class Setup(NamedTuple):
             made in every call.
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
+        script: the calls of the user's own code that made what is trained, and by which names it knows packages.
     """
 
     untrained: Sequence[str] = ()
@@ -40,6 +41,7 @@ class Setup(NamedTuple):
     reshapes: Sequence[Mapping[str, Any]] = ()
     slips: Sequence[Mapping[str, Any]] = ()
     traced: Sequence[Mapping[str, Any]] = ()
+    script: Mapping[str, Any] = NOTHING
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Setup:

@@ -95,6 +95,7 @@ from gradwatch_server.health.verdict.misshaped import tell_misshaped
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import tell_ordered, with_order
 from gradwatch_server.health.verdict.outdated import tell_outdated
+from gradwatch_server.health.verdict.own_line import in_own_words
 from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_vanishing, tell_zero
 from gradwatch_server.health.verdict.remade import tell_remade
 from gradwatch_server.health.verdict.scene import Facts, Scene
@@ -141,7 +142,8 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
     finding = _with_elsewhere(_with_sign(teller(lead, scene), scene), scene)
-    return _without_idle_causes(with_constant(with_order(finding, lead, facts), lead, facts))
+    finding = _without_idle_causes(with_constant(with_order(finding, lead, facts), lead, facts))
+    return in_own_words(finding, scene.setup)
 
 
 def _with_sign(finding: Finding, scene: Scene) -> Finding:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.verdict.advice_growth import (
     INITIAL_CODE,
     VARIANCE_RATIO,
     advise_rate,
     advise_scale,
+    layers_of,
     say_variance,
+    start_as_usual,
 )
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE
 from gradwatch_server.health.verdict.scene import Scene
@@ -30,6 +32,7 @@ x = tf.keras.layers.LayerNormalization()(x)
 for piece in tf.split(sequence, n_pieces, axis=1):
     train_step(piece)"""
 
+ENDING: Final = frozenset({"sigmoid", "tanh"})
 DEPTH_CODE: Final = """\
 def block(x, units):
     y = tf.keras.layers.LayerNormalization()(x)
@@ -45,6 +48,14 @@ g_loss = bce(tf.ones_like(fake), fake)
 # and a discriminator that does not run ahead: a smaller rate, noise on its inputs, or WGAN-GP
 discriminator_optimizer = tf.keras.optimizers.Adam(1e-4, beta_1=0.5)
 generator_optimizer = tf.keras.optimizers.Adam(2e-4, beta_1=0.5)"""
+
+
+def _unsaturated(scene: Scene) -> tuple[Change, ...]:
+    """The layers whose function ends, but for the last, with one that does not."""
+    table = scene.incident.lead.table
+    columns = [] if table is None else [int(column) for column in table.activation[:-1]]
+    layers = [table.layer_of(one) for one in columns if table is not None and table.functions[one] in ENDING]
+    return tuple(Change("layer", layer, instead=(("activation", '"gelu"'),)) for layer in dict.fromkeys(layers))
 
 
 def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[Hypothesis]:
@@ -65,10 +76,11 @@ def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[
             "at most in each layer, tanh by less than 1, and both by almost 0 when saturated.",
             "Use relu or gelu with residual connections and normalisation.",
             DEPTH_CODE,
+            _unsaturated(scene),
         ),
         Hypothesis(
             "Weights that start too small", 0.75 if is_small else 0.45, small, "Use a variance-keeping initialiser.",
-            INITIAL_CODE,
+            INITIAL_CODE, start_as_usual(*layers_of(scene)),
         ),
         Hypothesis(
             "No short way from the loss to the first layers",

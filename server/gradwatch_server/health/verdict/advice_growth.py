@@ -6,7 +6,7 @@ from typing import Final
 
 from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.episode import Growth, Rate
-from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.scene import Scene
@@ -15,12 +15,15 @@ from gradwatch_server.health.verdict.spelling import say_number, say_step
 __all__ = [
     "BOTTOM_CODE",
     "CLIP_CODE",
+    "DEFAULT_RECURRENCE",
     "FAR_INPUT",
     "GROWN_VARIANCE",
     "INITIAL_CODE",
     "LARGE_INPUT",
     "LOOPS",
     "RECURRENCE_CODE",
+    "SCALED_INPUTS",
+    "SCALED_TARGETS",
     "SCALE_CODE",
     "SIGN_CODE",
     "TARGET_CODE",
@@ -38,7 +41,10 @@ __all__ = [
     "better_rate",
     "is_climbing",
     "is_rate_negative",
+    "layers_of",
     "say_variance",
+    "set_rate",
+    "start_as_usual",
 ]
 
 EARLY_STEPS: Final = 20
@@ -136,6 +142,7 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
         why,
         _say_better_rate(scene) + " Warm it up over the first steps, and clip the global norm.",
         _rate_code(scene),
+        set_rate(scene, _find_better_rate(scene)),
     )
 
 
@@ -171,6 +178,7 @@ def advise_first_rate(scene: Scene, ratio: float) -> Hypothesis:
         "often dead or saturated.",
         f"{lower}, and begin again with new weights.",
         f"optimizer.learning_rate = {better:g}",
+        set_rate(scene, better),
     )
 
 
@@ -203,6 +211,9 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
 
 LOOPS: Final = frozenset({"StatelessWhile", "While"})
 """What a recurrence over time is in a graph."""
+DEFAULT_RECURRENCE: Final = tuple(
+    Change("layer", of=name, without=("activation", "recurrent_initializer")) for name in ("SimpleRNN", "LSTM", "GRU")
+)
 RECURRENCE_CODE: Final = """\
 # With its own tanh, and an orthogonal kernel, which are the default; in place of a relu and a start of your own:
 x = tf.keras.layers.SimpleRNN(64)(x)     # or LSTM, GRU, which remember for longer
@@ -225,6 +236,7 @@ def _advise_recurrence(lead: Growth, scene: Scene) -> list[Hypothesis]:
             "that stretches), a hundred steps make it astronomical: it jumps within a few updates.",
             "Use tanh within the recurrence, clip the gradient's norm, and start its kernel orthogonal.",
             f"{RECURRENCE_CODE}\n{CLIP_CODE}",
+            DEFAULT_RECURRENCE,
         )
     ]
 
@@ -304,6 +316,7 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
             f"Values up to {say_number(largest)} enter the model{where}, where about [-1, 1] is usual. {effect}",
             "Scale every feature to about [-1, 1], or normalise as the first layer.",
             SCALE_CODE,
+            SCALED_INPUTS,
         )
     ]
 
@@ -321,6 +334,7 @@ def advise_small_inputs(largest: float, prepared: str = "") -> list[Hypothesis]:
             "where inputs are divided by their range twice, as they are prepared and by a layer.",
             "Scale every feature to about [-1, 1], once: take one of the two divisions away.",
             "print(x_train.min(), x_train.max())                     # within [0, 1] already: no Rescaling layer",
+            (Change("layer", of="Rescaling", note="without this, or without the division before it"),),
         )
     ]
 
@@ -354,6 +368,24 @@ targets = (targets - mean) / spread                      # what the loss is give
 predictions = spread * model(inputs) + mean              # where they are used"""
 
 
+SCALED_INPUTS: Final = (
+    Change(
+        "fit",
+        before="axes = tuple(range(x_train.ndim - 1))                   # each feature by itself, over all samples\n"
+        "mean, spread = x_train.mean(axis=axes), x_train.std(axis=axes)\n"
+        "x_train = (x_train - mean) / (spread + 1e-8)            # validation data: by these numbers too",
+    ),
+)
+SCALED_TARGETS: Final = (
+    Change(
+        "fit",
+        before="mean, spread = y_train.mean(axis=0), y_train.std(axis=0)   # validation data: by these numbers too\n"
+        "y_train = (y_train - mean) / spread\n"
+        "# where predictions are read: mean + spread * model.predict(...)",
+    ),
+)
+
+
 def _advise_targets(scene: Scene) -> list[Hypothesis]:
     """Targets that are not scaled, where they are known and far from what a model starts by giving."""
     largest = scene.start.largest_target
@@ -367,6 +399,7 @@ def _advise_targets(scene: Scene) -> list[Hypothesis]:
             "large as they are, the gradient with it, and so is every step: it overshoots, and the next is larger.",
             "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
             TARGET_CODE,
+            SCALED_TARGETS,
         )
     ]
 
@@ -384,6 +417,7 @@ def _advise_start(lead: Growth, scene: Scene) -> Hypothesis:
         why,
         "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
         INITIAL_CODE,
+        start_as_usual(start.layer) if is_seen else (),
     )
 
 
@@ -401,6 +435,7 @@ def advise_small_start(scene: Scene) -> list[Hypothesis]:
             "biases alone learn, and soon every sample gives the same.",
             "Use a variance-keeping initialiser in every layer, and a normalisation between them.",
             INITIAL_CODE,
+            start_as_usual(*layers_of(scene)),
         )
     ]
 
@@ -445,10 +480,11 @@ def _advise_clip(lead: Growth, scene: Scene) -> list[Hypothesis]:
                 _clip_code(lead),
             )
         ]
-    return [advise_missing_clip(0.4, _clip_code(lead))]
+    limit = f"{_clip_limit(lead):g}"
+    return [advise_missing_clip(0.4, _clip_code(lead), limit)]
 
 
-def advise_missing_clip(confidence: float, code: str = CLIP_CODE) -> Hypothesis:
+def advise_missing_clip(confidence: float, code: str = CLIP_CODE, limit: str = "1.0") -> Hypothesis:
     """Nothing limits the gradient."""
     return Hypothesis(
         "Nothing limits the gradient",
@@ -457,6 +493,7 @@ def advise_missing_clip(confidence: float, code: str = CLIP_CODE) -> Hypothesis:
         "thousandfold. Without clipping a single such step moves the weights to where every later step is worse.",
         "Clip the global norm near the usual one, and look at the batch of the first step.",
         code,
+        (Change("optimizer", given=(("global_clipnorm", limit),)),),
     )
 
 
@@ -476,10 +513,31 @@ def better_rate(rate: float, ratio: float) -> float:
     return float(f"{rate * USUAL_RATIO / ratio:.0e}")
 
 
-def _rate_code(scene: Scene) -> str:
+def _find_better_rate(scene: Scene) -> float | None:
     rate, ratio = scene.learning_rate, scene.update_ratio
-    is_known = rate is not None and ratio is not None and ratio > USUAL_RATIO
-    target = better_rate(rate, ratio) if is_known and rate is not None and ratio is not None else 1e-4
+    return better_rate(rate, ratio) if rate is not None and ratio is not None and ratio > USUAL_RATIO else None
+
+
+def set_rate(scene: Scene, rate: float | None) -> tuple[Change, ...]:
+    """The optimizer with another learning rate, unless that rate is not known or the one it has follows a schedule."""
+    if rate is None or scene.setup.number("learning_rate") is None:
+        return ()
+    return (Change("optimizer", given=(("learning_rate", f"{rate:g}"),)),)
+
+
+def start_as_usual(*layers: str) -> tuple[Change, ...]:
+    """Layers that start as Keras does: Glorot, and orthogonal in a recurrence."""
+    return tuple(Change("layer", layer, without=("kernel_initializer", "recurrent_initializer")) for layer in layers)
+
+
+def layers_of(scene: Scene) -> list[str]:
+    """The layers whose kernels are trained beside the lead's."""
+    table = scene.incident.lead.table
+    return [] if table is None else list(dict.fromkeys(map(table.layer_of_gradient, table.kernels.tolist())))
+
+
+def _rate_code(scene: Scene) -> str:
+    target = _find_better_rate(scene) or 1e-4
     return (
         "n_steps = epochs * len(batches)                         # of the whole training\n"
         "schedule = tf.keras.optimizers.schedules.CosineDecay(\n"
@@ -489,6 +547,12 @@ def _rate_code(scene: Scene) -> str:
 
 
 def _clip_code(lead: Growth) -> str:
-    limit = float(f"{lead.usual:.1g}") if lead.usual > 0 else 1.0
     usual = say_number(lead.usual)
-    return f"# the usual norm was {usual}\noptimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm={limit:g})"
+    return (
+        f"# the usual norm was {usual}\n"
+        f"optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm={_clip_limit(lead):g})"
+    )
+
+
+def _clip_limit(lead: Growth) -> float:
+    return float(f"{lead.usual:.1g}") if lead.usual > 0 else 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch_server.health.baseline import Baseline
@@ -18,7 +18,7 @@ from gradwatch_server.health.episode import (
     Unheard,
     Unreachable,
 )
-from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.stale import Stale
@@ -37,6 +37,8 @@ from gradwatch_server.health.verdict.advice_growth import (
     advise_small_start,
     is_climbing,
     is_rate_negative,
+    layers_of,
+    start_as_usual,
 )
 from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
 from gradwatch_server.health.verdict.operation import say_source
@@ -45,6 +47,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = [
     "BETA_CODE",
+    "MASKED",
     "advise_behind",
     "advise_by_heart",
     "advise_cap",
@@ -144,6 +147,7 @@ def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
             "its end, where the function has no slope; then nothing learns any more, and the loss stays large.",
             "Leave the activation away; scale the targets where they are not scaled. Or scale them into its range.",
             LINEAR_CODE,
+            (Change("layer", layer, without=("activation",)),),
         )
     ]
 
@@ -161,6 +165,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         else "A penalty on all weights shrinks every layer alike.",
         "Lower the penalty, by orders of magnitude, until it is a small part of the loss.",
         DECAY_CODE,
+        lower_penalty(scene),
     )
     seen = [
         *([decay] if is_shrunk else []),
@@ -180,6 +185,13 @@ def _say_multiple(lead: Faint) -> str:
         f"that of an L2 penalty with the factor {say_number(lead.multiple / 2)}, and of the error next to nothing is "
         "left in it."
     )
+
+
+def lower_penalty(scene: Scene) -> tuple[Change, ...]:
+    """Penalties on weights, those that there are, at a usual size."""
+    penalty = (("kernel_regularizer", "tf.keras.regularizers.L2(1e-5)"),)
+    decay = Change("optimizer", instead=(("weight_decay", "0.004"),))
+    return (decay, *(Change("layer", layer, instead=penalty) for layer in layers_of(scene)))
 
 
 def advise_prior(layer: str, confidence: float) -> Hypothesis:
@@ -222,6 +234,7 @@ def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:
             "that does not know how many inputs there are is too large for many.",
             "Use an initialiser that scales with the number of inputs.",
             INITIAL_CODE,
+            () if lead.table is None else start_as_usual(lead.table.layer_of(lead.column)),
         )
     ]
     return [*found, *advise_scale(scene, 0.5)]
@@ -241,6 +254,7 @@ def advise_stuck(layer: str, scene: Scene) -> list[Hypothesis]:
             "it larger.",
             f"Normalise what {layer} is given, and start its weights as Keras does.",
             GATE_CODE,
+            start_as_usual(layer),
         ),
     ]
     if ratio is not None and ratio > HIGH_RATIO:
@@ -299,6 +313,7 @@ def advise_shrunk(scene: Scene) -> list[Hypothesis]:
             "shrinks with them, and so does the gradient.",
             "Lower the penalty, or the optimizer's `weight_decay`, until kernels keep their size.",
             DECAY_CODE,
+            lower_penalty(scene),
         )
     ]
 
@@ -399,11 +414,13 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
                 "it, are padding, or where the sequence is longer than its memory, what came first is forgotten.",
                 "Mask the padding, or pad in front; take the state at each sample's own end; shorten the sequence.",
                 PADDING_CODE,
+                MASKED,
             )
         )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
+MASKED: Final = (Change("layer", of="Embedding", given=(("mask_zero", "True"),)),)
 PADDING_CODE: Final = """\
 # Either: layers behind it pass the padding (0) over
 x = tf.keras.layers.Embedding(n_words, 64, mask_zero=True)(words)
@@ -479,7 +496,7 @@ def advise_inverted() -> list[Hypothesis]:
     ]
 
 
-def advise_dropped(lead: Dropped) -> list[Hypothesis]:
+def advise_dropped(lead: Dropped, layers: Sequence[str]) -> list[Hypothesis]:
     """Causes of a layer that drops nearly all it is given."""
     kept, dropped = say_number(round(lead.kept, 2)), say_number(round(1 - lead.kept, 2))
     return [
@@ -490,6 +507,7 @@ def advise_dropped(lead: Dropped) -> list[Hypothesis]:
             "`tf.keras.layers.Dropout` takes the share that is dropped.",
             "Give the share to drop, in every dropout layer.",
             f"tf.keras.layers.Dropout({kept})            # the share to drop; {dropped} here",
+            tuple(Change("layer", layer, instead=(("rate", kept),)) for layer in layers),
         )
     ]
 
@@ -534,6 +552,7 @@ def advise_overclipped(lead: Overclipped, scene: Scene) -> list[Hypothesis]:
             why + "A limit that always acts is no guard against outliers: it has become the length of every step.",
             "Set the limit near the usual norm.",
             CLIP_CODE,
+            (Change("optimizer", instead=(("global_clipnorm", f"{lead.norm:.1g}"),)),),
         )
     ]
 

@@ -11,7 +11,13 @@ from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
 from gradwatch_server.health.start import Beyond
-from gradwatch_server.health.verdict.advice_growth import INITIAL_CODE, RECURRENCE_CODE, advise_rate
+from gradwatch_server.health.verdict.advice_growth import (
+    DEFAULT_RECURRENCE,
+    INITIAL_CODE,
+    RECURRENCE_CODE,
+    advise_rate,
+    start_as_usual,
+)
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
@@ -196,6 +202,7 @@ def advise_beyond(beyond: Beyond) -> list[Hypothesis]:
                 "large), a hundred steps make it astronomical. Clipping the gradient comes too late.",
                 "Use tanh within the recurrence, or LSTM or GRU, and start the recurrent kernel orthogonal.",
                 RECURRENCE_CODE,
+                DEFAULT_RECURRENCE,
             )
         ]
     return [
@@ -206,6 +213,7 @@ def advise_beyond(beyond: Beyond) -> list[Hypothesis]:
             "what they are given layer by layer; inputs that are not scaled begin too large.",
             "Start the weights as Keras does (Glorot, He), and scale the inputs to about 1.",
             INITIAL_CODE,
+            start_as_usual(beyond.layer),
         )
     ]
 

@@ -23,7 +23,7 @@ from gradwatch_server.health.episode import (
     Vanishing,
     Zero,
 )
-from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.verdict.scene import Scene
@@ -127,6 +127,7 @@ def _average(scene: Scene) -> list[Hypothesis]:
             "the way by then: the rest of every step is undone.",
             "Leave `ema_overwrite_frequency` out, and write the average into the weights once, after training.",
             AVERAGE_CODE,
+            (Change("optimizer", without=("ema_overwrite_frequency",)),),
         )
     ]
 
@@ -146,6 +147,7 @@ def _accumulation(scene: Scene) -> list[Hypothesis]:
             "Accumulate a few batches at most, or none; the learning rate belongs to the updates, of which there are "
             "fewer.",
             ACCUMULATION_CODE,
+            (Change("optimizer", without=("gradient_accumulation_steps",)),),
         )
     ]
 
@@ -167,6 +169,7 @@ def _epsilon(scene: Scene) -> list[Hypothesis]:
             f"are {say_number(epsilon / size)} times smaller than the rate says.",
             "Leave epsilon at its 1e-7; where the loss is multiplied by a small factor, take the factor out.",
             EPSILON_CODE,
+            (Change("optimizer", without=("epsilon",)),),
         )
     ]
 
@@ -183,6 +186,7 @@ def _adadelta(scene: Scene) -> list[Hypothesis]:
             "is 0.001 if none is given, and a thousandth of tiny steps leads nowhere.",
             "Give it a rate of 1, or use Adam.",
             ADADELTA_CODE,
+            (Change("optimizer", given=(("learning_rate", "1.0"),)),),
         )
     ]
 
@@ -202,6 +206,7 @@ def advise_betas(scene: Scene) -> list[Hypothesis]:
             "large average is divided by a small, fresh size, and the steps are many times the rate.",
             "Leave both out, or give `beta_1` the smaller one.",
             BETAS_CODE,
+            (Change("optimizer", without=("beta_1", "beta_2")),),
         )
     ]
 
@@ -218,5 +223,6 @@ def _momentum(scene: Scene) -> list[Hypothesis]:
             "after the gradient has turned: the weights shoot past every minimum. 0.9 is usual.",
             "Use 0.9; with a higher one lower the learning rate by the same factor.",
             MOMENTUM_CODE,
+            (Change("optimizer", instead=(("momentum", "0.9"),)),),
         )
     ]

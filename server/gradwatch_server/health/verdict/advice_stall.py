@@ -9,7 +9,7 @@ from typing import Any, Final
 from gradwatch_server.health.book import GRADIENT_NORM, LEARNING_RATE, UPDATE_RATIO
 from gradwatch_server.health.cut import may_be_clipped
 from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
-from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.series import Reading
@@ -17,14 +17,18 @@ from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.advice_growth import (
     LARGE_INPUT,
     SCALE_CODE,
+    SCALED_INPUTS,
+    SCALED_TARGETS,
     TARGET_CODE,
     advise_large_start,
     advise_rate,
     advise_small_inputs,
     advise_small_start,
     better_rate,
+    set_rate,
+    start_as_usual,
 )
-from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, PADDING_CODE
+from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, MASKED, PADDING_CODE
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
 from gradwatch_server.health.verdict.operation import say_noun, say_place, say_source
 from gradwatch_server.health.verdict.scene import Scene, table_of
@@ -89,12 +93,12 @@ output = tf.keras.layers.Dense(1, bias_initializer=prior)                   # wh
 LEARN_CODE: Final = """\
 # Are inputs and labels in the same order? As they are loaded, before any shuffle, at the beginning and at the end:
 for place in (0, 1, 2, -3, -2, -1):
-    print(inputs[place], targets[place])
+    print(x_train[place], y_train[place])
 # Can a model with new weights learn ten of them by heart? If not, the fault is in the model or the loss:
 fresh = make_model()                                    # whatever builds yours
 fresh.compile(optimizer="adam", loss=loss)
-fresh.fit(inputs[:10], targets[:10], epochs=500, verbose=0)
-print(fresh.evaluate(inputs[:10], targets[:10]))        # near 0: it can"""
+fresh.fit(x_train[:10], y_train[:10], epochs=500, verbose=0)
+print(fresh.evaluate(x_train[:10], y_train[:10]))       # near 0: it can"""
 
 
 def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
@@ -265,6 +269,7 @@ def _advise_pooling(scene: Scene) -> list[Hypothesis]:
             "or an order has nothing else that tells it.",
             "If the target is where or when something is, keep the places: Flatten, or a soft argmax over them.",
             PLACES_CODE,
+            (Change("layer", layer, kind="Flatten"),),
         )
     ]
 
@@ -290,6 +295,7 @@ def advise_zero_output(middle: float, spread: float, scene: Scene) -> list[Hypot
             f"step, however large the error is.{steps}",
             "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
             TARGET_CODE,
+            SCALED_TARGETS,
         )
     ]
 
@@ -308,6 +314,7 @@ def advise_target_spread(variance: float) -> list[Hypothesis]:
             "with SGD the steps grow with the error, and are too large or clipped.",
             "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
             TARGET_CODE,
+            SCALED_TARGETS,
         )
     ]
 
@@ -349,7 +356,7 @@ def advise_crossing(broadcast: Mapping[str, Any]) -> Hypothesis:
         "element of the other, without an error. What belongs to one sample is mixed with that of all others of its "
         "batch, and the mean over them says next to nothing.",
         "Print both shapes there, and give both the same: squeeze the column, or add an axis to the vector.",
-        WIDE_CODE if broadcast.get("axes") else ERROR_CODE,
+        f"# {say_source(source)}: {source['code']}\n" + (WIDE_CODE if broadcast.get("axes") else ERROR_CODE),
     )
 
 
@@ -382,6 +389,7 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
         "Look at a few samples with their labels. What drops, sorts or shuffles rows must do so to both, by the same "
         "index. Then try to overfit ten samples.",
         LEARN_CODE,
+        (Change("fit", before=LEARN_CODE),),
     )
 
 
@@ -431,6 +439,7 @@ def advise_columns(scene: Scene) -> list[Hypothesis]:
                     "table that was scaled by one mean and one standard deviation.",
                     "Scale every column by its own mean and standard deviation, those of the training data.",
                     COLUMN_SCALE_CODE,
+                    SCALED_INPUTS,
                 )
             ]
     return []
@@ -450,6 +459,7 @@ def advise_sequences(n_gates: int) -> list[Hypothesis]:
             "Use GRU or LSTM, shorter sequences or attention; or let it read the sequence backwards, where what counts "
             "stands first.",
             SEQUENCE_CODE,
+            (Change("layer", of="SimpleRNN", kind="GRU"),),
         )
     ]
 
@@ -471,8 +481,14 @@ def advise_steps(scene: Scene) -> list[Hypothesis]:
             "weights have hardly moved.",
             "Raise the learning rate, and look at the gradient of the first layers.",
             "optimizer = tf.keras.optimizers.Adam(1e-3)",
+            _raise_rate(scene, ratio),
         )
     ]
+
+
+def _raise_rate(scene: Scene, ratio: float) -> tuple[Change, ...]:
+    rate = scene.learning_rate
+    return set_rate(scene, better_rate(rate, ratio) if rate is not None and ratio > 0 else None)
 
 
 UNSCALED_NORM: Final = 1e-3
@@ -531,6 +547,7 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         f"{say_number(lead.ratio)} of the weights. Rounding to float32 leaves nothing of it.",
         "Raise the learning rate until updates are about 0.001 of the weights.",
         "optimizer = tf.keras.optimizers.Adam(1e-3)",
+        () if is_flat else _raise_rate(scene, lead.ratio),
     )
     return sorted([output, small], key=lambda hypothesis: -hypothesis.confidence)
 
@@ -551,6 +568,7 @@ def advise_standing() -> list[Hypothesis]:
             "Call the model with `training=True` in the training step (evaluation stays as it is), and pass `training` "
             "on in layers of your own.",
             TRAINING_CODE,
+            (Change("call", given=(("training", "True"),)),),
         )
     ]
 
@@ -684,6 +702,7 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
             "Raise the learning rate"
             + (", a factor of 10 at a time." if better is None else f", to about {say_number(better)} at first."),
             f"optimizer.learning_rate = {1e-3 if better is None else better:g}",
+            set_rate(scene, better),
         )
     ]
     scale = scene.testimony.known.read("loss_scale").recent or 1.0
@@ -779,6 +798,7 @@ def advise_mute(start: Start) -> list[Hypothesis]:
                 "or else alike, for every sample, nothing of the beginning is left.",
                 "Have the layer skip the padding (a mask), or pad in front.",
                 PADDING_CODE,
+                MASKED,
             )
         ]
     what = "0 for every sample" if mute.is_zero else "the same for every sample"
@@ -819,6 +839,13 @@ def advise_levelled(start: Start) -> list[Hypothesis]:
     ]
 
 
+LONGER_SCHEDULE: Final = (
+    Change(
+        "schedule",
+        instead=(("decay_steps", "{} * steps_per_epoch"),),
+        remark="if it was counted in epochs; steps_per_epoch: batches in an epoch, ceil(samples / batch_size)",
+    ),
+)
 SCHEDULE_CODE: Final = """\
 # A schedule counts steps, one for each batch, not epochs; after decay_steps it stays at its end (alpha, 0 if not given)
 n_steps = epochs * len(batches)
@@ -836,6 +863,7 @@ def _advise_zero_rate(lead: Still) -> Hypothesis:
         "hundreds of times too early.",
         "Give the schedule the number of all steps, and an end above 0.",
         SCHEDULE_CODE,
+        LONGER_SCHEDULE,
     )
 
 
@@ -850,6 +878,7 @@ def advise_gone_rate(n_steps: int, norm: float | None, began: float, rate: float
         "given epochs there ends hundreds of times too early.",
         "Count the schedule's decay in steps, such as the steps of an epoch, and let it end above 0.",
         DECAY_CODE,
+        LONGER_SCHEDULE,
     )
 
 
@@ -875,6 +904,7 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
             "get the same gradient and take the same steps: together they are worth one unit.",
             "Start from random numbers; a seed makes them repeatable.",
             ALIKE_CODE,
+            start_as_usual(layer),
         )
     ]
 
@@ -882,6 +912,13 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
 SMALL_RATIO: Final = 0.01 * USUAL_RATIO
 """SageMaker Debugger warns below 1e-8; at a hundredth of what is usual a thousand steps do what ten should."""
 SLOW_RATIO: Final = 0.1 * USUAL_RATIO
+
+
+LEAKY: Final = (("activation", '"leaky_relu"'),)
+
+
+def _layers_of(lead: Flat) -> list[str]:
+    return [] if lead.table is None else [lead.table.layer_of(lead.column)]
 
 
 def _scale_for(lead: Cut) -> Hypothesis:
@@ -892,6 +929,7 @@ def _scale_for(lead: Cut) -> Hypothesis:
         "them lie beyond the limits of the clip, where nothing is learned from them.",
         "Scale every feature to about [-1, 1], or normalise as the first layer.",
         SCALE_CODE,
+        SCALED_INPUTS,
     )
 
 
@@ -904,6 +942,7 @@ def _scale(lead: Flat) -> Hypothesis:
         "first steps are as large as they are.",
         "Scale every feature to about [-1, 1], or normalise as the first layer.",
         SCALE_CODE,
+        SCALED_INPUTS,
     )
 
 
@@ -927,6 +966,7 @@ def _low_bias(lead: Flat) -> Hypothesis:
         "rare classes belongs in the bias of the output layer alone.",
         "Leave `bias_initializer` out in hidden layers: their bias should start at 0.",
         BIAS_CODE,
+        tuple(Change("layer", layer, without=("bias_initializer",)) for layer in _layers_of(lead)),
     )
 
 
@@ -942,6 +982,7 @@ def _zeros(lead: Flat) -> Hypothesis:
         if is_start
         else "Look for what sets the kernels to 0: a mask, a penalty that is too strong, weights that were loaded.",
         ZEROS_CODE,
+        start_as_usual(*_layers_of(lead)) if is_start else (),
     )
 
 
@@ -958,6 +999,7 @@ def _start(lead: Flat) -> Hypothesis:
             ),
             "Use an activation with a slope for negative inputs, a start such as he_normal and smaller steps; restart.",
             DEAD_CODE,
+            tuple(Change("layer", layer, instead=LEAKY) for layer in _layers_of(lead)),
         )
     return Hypothesis(
         "Weights or inputs too large for a saturating activation",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gradwatch_server.health.episode import MASKING
-from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import FAR_INPUT, advise_rate, advise_scale
 from gradwatch_server.health.verdict.operation import say_source
@@ -18,6 +18,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_count, say_
 __all__ = [
     "CUT_CODE",
     "DEAD_CODE",
+    "FROM_LOGITS",
     "OUTPUT_CODE",
     "ZEROS_CODE",
     "advise_mask",
@@ -37,6 +38,7 @@ FLOAT16_SMALL: Final = 2.0**-17
 """float16 has ever fewer digits below 2^-14, and none below 2^-25: of a gradient this small on average, many elements
 are gone."""
 
+FROM_LOGITS: Final = (Change("loss", given=(("from_logits", "True"),)),)
 MISSING_LOGITS_CODE: Final = """\
 # In `compile`, or where the loss is made, in place of the one that is there (Binary... for one output):
 loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)"""
@@ -398,7 +400,14 @@ def _advise_zero_factors(names: list[str]) -> Hypothesis:
         "one half of a low-rank pair does; the other must not.",
         "Keep one zero start and give the other its default, random one.",
         FACTOR_CODE,
+        _start_random(names[0]),
     )
+
+
+def _start_random(name: str) -> tuple[Change, ...]:
+    """The layer of a variable with Keras' own start."""
+    layer = name.rpartition("/")[0]
+    return (Change("layer", layer, without=("kernel_initializer", "embeddings_initializer")),)
 
 
 def _advise_zero_start(name: str) -> Hypothesis:
@@ -411,6 +420,7 @@ def _advise_zero_start(name: str) -> Hypothesis:
         'Take `initializer="zeros"` away from this one, so that it is drawn at random. Biases and other offsets may '
         "begin at 0.",
         ZERO_START_CODE,
+        _start_random(name),
     )
 
 
@@ -422,6 +432,7 @@ def advise_missing_logits(confidence: float, why: str) -> Hypothesis:
         why,
         "Tell the loss that it gets logits. Or end the model in a softmax; not both.",
         MISSING_LOGITS_CODE,
+        FROM_LOGITS,
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from gradwatch_server.health.episode import Contrary
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
 __all__ = ["tell_contrary"]
 
 CODE: Final = """\
-counts = np.bincount(y_train)
+counts = np.bincount(np.ravel(y_train).astype(int))
 class_weight = {label: len(y_train) / (len(counts) * n) for label, n in enumerate(counts)}
 model.fit(x_train, y_train, class_weight=class_weight)                    # and what else you give it"""
 
@@ -43,6 +43,10 @@ def tell_contrary(lead: Contrary, scene: Scene) -> Finding:
                 "Divide by a label's count instead of multiplying by it. Where the labels themselves are doubtful and "
                 "these weights are meant, leave them.",
                 CODE,
+                (
+                    Change("fit", before=CODE.rpartition("\n")[0]),
+                    Change("fit", given=(("class_weight", "class_weight"),)),
+                ),
             )
         ],
         subject="class weights",

@@ -241,7 +241,7 @@ def tell_dropped(lead: Dropped, scene: Scene) -> Finding:
             layers=names[:NAMES_LIMIT],
             n_layers=len(names),
         ),
-        hypotheses=advise_dropped(lead),
+        hypotheses=advise_dropped(lead, names),
     )
 
 

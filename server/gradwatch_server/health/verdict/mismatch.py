@@ -6,7 +6,8 @@ import math
 from typing import Final
 
 from gradwatch_server.health.episode import Mismatch, MismatchKind
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import Change, Finding, Hypothesis
+from gradwatch_server.health.verdict.advice_zero import FROM_LOGITS
 from gradwatch_server.health.verdict.operation import name_operation, say_place
 from gradwatch_server.health.verdict.scene import Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import say_count, say_number
@@ -47,6 +48,9 @@ loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)      # fo
 SCORE_CODE: Final = """\
 loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)
 # predictions: tf.sigmoid(model(x))"""
+
+
+SIGMOID: Final = (("activation", '"sigmoid"'),)
 
 
 def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
@@ -118,6 +122,7 @@ def _tell_softmax_twice(lead: Mismatch, layer: str, n_classes: int) -> tuple[str
             "Give the loss the scores: leave the softmax away, and use it where predictions are read. Or keep it, and "
             "say from_logits=False.",
             TWICE_CODE,
+            (Change("layer", layer, without=("activation",)),) if layer else (),
         ),
     )
 
@@ -138,6 +143,7 @@ def _tell_sigmoid_twice(layer: str) -> tuple[str, str, Hypothesis]:
             "Give the loss the scores: leave the sigmoid away, and use it where predictions are read. Or keep it, and "
             "say from_logits=False.",
             TWICE_OF_TWO_CODE,
+            (Change("layer", layer, without=("activation",)),),
         ),
     )
 
@@ -157,6 +163,7 @@ def _tell_softmax_of_one(layer: str) -> tuple[str, str, Hypothesis]:
             "gradient at all.",
             "Use a sigmoid for two classes and one unit.",
             ONE_CODE,
+            (Change("layer", layer, instead=SIGMOID),),
         ),
     )
 
@@ -194,6 +201,7 @@ def _tell_softmax_of_many(layer: str) -> tuple[str, str, Hypothesis]:
             "behind the softmax, so that the loss may fall all the same; what the model predicts is shared out.)",
             "Use a sigmoid, which asks for each label by itself. The loss may stay.",
             MANY_CODE,
+            (Change("layer", layer, instead=SIGMOID),),
         ),
     )
 
@@ -213,6 +221,7 @@ def _tell_many_labels(layer: str, *, is_sigmoid: bool) -> tuple[str, str, Hypoth
                 "are pushed up, step after step, and the weights grow without bound.",
                 "Keep the sigmoid, and change the loss alone.",
                 EACH_CODE,
+                (Change("loss", kind="BinaryCrossentropy"),),
             ),
         )
     return (
@@ -270,5 +279,6 @@ def _tell_scores(lead: Mismatch, layer: str, n_classes: int) -> tuple[str, str, 
             "negative, little or nothing of that sample is learned.",
             "Say from_logits=True, or end the model in the activation that makes probabilities.",
             SCORES_CODE if n_classes > 1 else SCORE_CODE,
+            FROM_LOGITS,
         ),
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 from gradwatch_server.health.book import UPDATE_RATIO
 from gradwatch_server.health.episode import Misset
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.verdict.advice_settings import advise_betas
@@ -55,6 +55,7 @@ def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
                 f"Leave `epsilon` out ({name}'s own is 1e-7). Only where it is meant: scale targets and loss so that "
                 "the gradients are larger than it.",
                 EPSILON_CODE.format(name=name, rate=scene.learning_rate or 1e-3),
+                (Change("optimizer", without=("epsilon",)),),
             )
         ],
         subject="settings",

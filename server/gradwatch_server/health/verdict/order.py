@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from gradwatch_server.health.episode import Episode, Ordered, Rate
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.ordered import COMES_OF_ORDER, ORDERED_SHARE
 from gradwatch_server.health.verdict.scene import Facts, Scene, tell
 from gradwatch_server.health.verdict.spelling import say_step
@@ -76,4 +76,5 @@ def advise_order(measured: str, n_samples: float, *, confidence: float, is_label
         "Shuffle all of the data before they are put into batches; a shuffle buffer that is smaller than the data "
         "mixes neighbours only. Then train from the start.",
         _CODE.format(n_samples=n_samples),
+        (Change("fit", instead=(("shuffle", "True"),)),),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gradwatch_server.health.episode import Remade
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
@@ -52,6 +52,7 @@ def tell_remade(lead: Remade, scene: Scene) -> Finding:
                 ),
                 "Make the optimizer once, before the loop, with a schedule for all of its steps.",
                 CODE,
+                (Change("compile", note="out of the loop, to stand before it"),),
             )
         ],
         subject="optimizers",

@@ -1,0 +1,276 @@
+"""The calls in the user's own files that made what is trained: layers, optimizer, loss, and those of compile and fit.
+
+Whoever is told what to change wants to see their own line, changed. A layer does not know who made it, so the call is
+looked for in the syntax trees of the user's files: one of its class, whose constants its configuration has too. Where
+several could be meant none is told. Runs none of that code, and adds no operation. Owns no state.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import keras
+import tensorflow as tf
+
+from gradwatch.origin import EXCERPT_WIDTH, frames, is_users
+from gradwatch.protocol import Message
+from gradwatch.syntax import last_name, parse, users_files
+from gradwatch.target import walk
+
+__all__ = ["find_script"]
+
+LAYERS_MAX: Final = 500
+"""Layers whose calls are looked for."""
+LINES_MAX: Final = 12
+"""Lines of a call; a longer one holds others, as a list of layers does."""
+_UNKNOWN: Final = object()
+
+
+class _Call(NamedTuple):
+    file: str
+    node: ast.Call
+
+
+def find_script(models: Sequence[Any], optimizer: Any, settings: Mapping[str, Any]) -> Message:
+    """The field ``script`` of a ``tensors`` message: calls of the user's code, and by which names it knows packages.
+
+    Args:
+        models: the models whose layers' calls are wanted.
+        optimizer: the optimizer that applies their gradients.
+        settings: what it was made with, by Keras' names.
+
+    Returns:
+        ``calls`` and ``imports``; empty where the user's code is not to be read.
+    """
+    files = _files()
+    if not files:
+        return {"calls": [], "imports": {}}
+    calls = [_Call(file, node) for file in files for node in _calls_in(file)]
+    schedules = keras.optimizers.schedules
+    found = [
+        _describe("optimizer", _only(_made_by(calls, type(optimizer), settings))),
+        _describe("compile", _only([call for call in calls if _is_compile(call.node)])),
+        _describe("fit", _find_fit(calls)),
+        _describe("call", _only(_taped(files, models))),
+        _describe("data", _only([call for call in calls if last_name(call.node) == "from_tensor_slices"])),
+        _describe("loss", _only(_of_classes(calls, keras.losses, keras.losses.Loss))),
+        _describe("schedule", _only(_of_classes(calls, schedules, schedules.LearningRateSchedule))),
+        *_of_layers(calls, models),
+    ]
+    return {"calls": [one for one in found if one is not None], "imports": _imports(files[0])}
+
+
+def _files() -> list[str]:
+    """The user's files, those first that are being run."""
+    running = [frame.f_code.co_filename for frame in frames() if is_users(frame.f_code.co_filename)]
+    return [file for file in dict.fromkeys([*running, *users_files()]) if parse(file) is not None]
+
+
+def _calls_in(file: str) -> Iterator[ast.Call]:
+    tree = parse(file)
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
+    yield from sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _only(calls: Sequence[_Call]) -> _Call | None:
+    """The one that can be meant, if there is but one."""
+    first = _of_first_file(calls)
+    return first[0] if len(first) == 1 else None
+
+
+def _of_first_file(calls: Sequence[_Call]) -> list[_Call]:
+    return [call for call in calls if call.file == calls[0].file]
+
+
+def _is_compile(node: ast.Call) -> bool:
+    names = {keyword.arg for keyword in node.keywords}
+    return last_name(node) == "compile" and isinstance(node.func, ast.Attribute) and bool(names & {"optimizer", "loss"})
+
+
+def _of_classes(calls: Sequence[_Call], module: Any, base: type) -> list[_Call]:
+    """The calls of a module's classes of a kind."""
+    names = {name for name, one in vars(module).items() if inspect.isclass(one) and issubclass(one, base)}
+    return [call for call in calls if last_name(call.node) in names]
+
+
+def _find_fit(calls: Sequence[_Call]) -> _Call | None:
+    """The call of ``fit`` that is being run."""
+    is_in_fit = False
+    for frame in frames():
+        file = frame.f_code.co_filename
+        if is_in_fit and is_users(file):
+            return _only([call for call in calls if call.file == file and _is_fit(call.node, frame.f_lineno)])
+        is_in_fit |= frame.f_code.co_name == "fit" and "keras" in file
+    return None
+
+
+def _taped(files: Sequence[str], models: Sequence[Any]) -> list[_Call]:
+    """The calls of a model within a `tf.GradientTape`, by a name that is known to be its, or as ``self``."""
+    known = [{**frame.f_globals, **frame.f_locals} for frame in frames() if is_users(frame.f_code.co_filename)]
+    names = {"self"} | {name for space in known for name, one in space.items() if any(one is model for model in models)}
+    found = []
+    for file in files:
+        tree = parse(file)
+        for block in ast.walk(tree) if tree is not None else ():
+            if isinstance(block, ast.With) and any(last_name(i.context_expr) == "GradientTape" for i in block.items):
+                calls = [node for one in block.body for node in ast.walk(one) if isinstance(node, ast.Call)]
+                found += [_Call(file, node) for node in calls if getattr(node.func, "id", None) in names]
+    return found
+
+
+def _is_fit(node: ast.Call, line: int) -> bool:
+    return last_name(node) == "fit" and node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _of_layers(calls: Sequence[_Call], models: Sequence[Any]) -> Iterator[Message | None]:
+    """The calls of layers; of several that are alike those that follow one another in the same number as the layers."""
+    layers = [one for one in walk(models) if isinstance(one, keras.layers.Layer) and not isinstance(one, keras.Model)]
+    names = {last_name(call.node) for call in calls}
+    known = [layer for layer in layers if type(layer).__name__ in names][:LAYERS_MAX]
+    alike: dict[tuple[_Call, ...], list[Any]] = {}
+    for layer in known:
+        alike.setdefault(tuple(_made_by(calls, type(layer), _config_of(layer))), []).append(layer)
+    certain = {made[0] for made in alike if len(made) == 1}
+    for made, members in alike.items():
+        # What has made others for certain is not needed to explain these, and the rest must have made something.
+        places = made if len(made) <= 1 else [call for call in made if call not in certain]
+        if len(places) == len(members):
+            pairs = [*zip(places, sorted(members, key=_number_of), strict=True)]
+        else:
+            pairs = [(places[0], layer) for layer in members] if len(places) == 1 else []
+        n = 1 if len(places) == len(members) else len(members)
+        yield from (_describe("layer", call, layer=str(layer.path or layer.name), n=n) for call, layer in pairs)
+
+
+def _number_of(layer: Any) -> int:
+    """Keras numbers the layers of a class in the order in which they are made."""
+    number = re.search(r"_(\d+)$", layer.name)
+    return int(number[1]) if number else 0
+
+
+def _config_of(layer: Any) -> Mapping[str, Any]:
+    try:
+        with tf.init_scope():
+            config: Mapping[str, Any] = layer.get_config()
+    except Exception:  # a layer of the user's own may not know its configuration
+        return {}
+    return config
+
+
+def _made_by(calls: Sequence[_Call], kind: type, config: Mapping[str, Any]) -> list[_Call]:
+    """The calls that may have made an object of a class with such a configuration, all in one file."""
+    made = [call for call in calls if last_name(call.node) == kind.__name__ and _agrees(call.node, kind, config)]
+    return _of_first_file(made)
+
+
+def _agrees(node: ast.Call, kind: type, config: Mapping[str, Any]) -> bool:
+    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]
+    places = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    given = dict(zip(places, map(_constant, node.args), strict=False))
+    given |= {keyword.arg: _constant(keyword.value) for keyword in node.keywords if keyword.arg}
+    is_open = any(keyword.arg is None for keyword in node.keywords) or any(
+        isinstance(argument, ast.Starred) for argument in node.args
+    )
+    if not is_open:
+        given = {one.name: one.default for one in parameters if one.default is not one.empty} | given
+        if "name" not in given and "name" in config and not _is_automatic(str(config["name"]), kind):
+            return False
+    return all(_may_be(name, value, config[name]) for name, value in given.items() if name in config)
+
+
+def _is_automatic(name: str, kind: type) -> bool:
+    return re.fullmatch(rf"{re.escape(_snake(kind.__name__))}(_\d+)?", name) is not None
+
+
+def _snake(name: str) -> str:
+    """A class's name as Keras makes a layer's of it: ``SimpleRNN`` becomes ``simple_rnn``."""
+    name = re.sub(r"\W+", "", name)
+    name = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
+
+
+def _constant(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return _UNKNOWN
+
+
+def _may_be(name: str, given: Any, known: Any) -> bool:
+    """Whether an argument may have become this in a configuration; what cannot be compared may."""
+    if given is None:  # of other arguments it stands for what Keras takes by itself
+        return known in (None, "linear") or not name.endswith(("activation", "regularizer", "constraint"))
+    if isinstance(given, str):
+        if isinstance(known, Mapping):
+            return _is_initializer(given, str(known.get("class_name", "")))
+        return not isinstance(known, str) or given == known
+    if isinstance(known, (list, tuple)):  # Keras makes (3, 3) of 3
+        many = given if isinstance(given, (list, tuple)) else [given] * len(known)
+        return len(many) == len(known) and all(_may_be(name, *pair) for pair in zip(many, known, strict=True))
+    if isinstance(given, (int, float)) and isinstance(known, (int, float)):
+        return math.isclose(given, known, rel_tol=1e-5)
+    return True
+
+
+def _is_initializer(given: str, class_name: str) -> bool:
+    try:
+        return type(keras.initializers.get(given)).__name__ == class_name
+    except ValueError:  # it is the name of something else
+        return True
+
+
+def _describe(role: str, call: _Call | None, *, layer: str | None = None, n: int = 1) -> Message | None:
+    """A call as the protocol has it, with the lines that it stands in; None where it is too long to be shown."""
+    if call is None:
+        return None
+    node = call.node
+    lines = [line.rstrip("\r\n") for line in linecache.getlines(call.file)[node.lineno - 1 : node.end_lineno]]
+    if not 0 < len(lines) <= LINES_MAX or any(len(line) > EXCERPT_WIDTH for line in lines):
+        return None
+    return {
+        "role": role,
+        "layer": layer,
+        "n": n,
+        "file": call.file,
+        "line": node.lineno,
+        "lines": lines,
+        "start": _column(lines[0], node.col_offset),
+        "end": _column(lines[-1], node.end_col_offset or 0),
+    }
+
+
+def _column(line: str, n_bytes: int) -> int:
+    """The place in a line's characters; `ast` counts bytes."""
+    return len(line.encode()[:n_bytes].decode(errors="ignore"))
+
+
+def _imports(file: str) -> dict[str, str]:
+    """By which name a file knows TensorFlow, Keras and their modules: ``{"keras.layers": "layers"}``."""
+    tree = parse(file)
+    found: dict[str, str] = {}
+    for node in [] if tree is None else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                if one.asname or "." not in one.name:
+                    _note(found, one.name, one.asname or one.name)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for one in node.names:
+                _note(found, f"{node.module}.{one.name}", one.asname or one.name)
+    if "tensorflow" in found:
+        found.setdefault("keras", f"{found['tensorflow']}.keras")
+    return found
+
+
+def _note(found: dict[str, str], module: str, name: str) -> None:
+    module = module.removeprefix("tensorflow.") if module.startswith("tensorflow.keras") else module
+    if module in _MODULES:
+        found.setdefault(module, name)
+
+
+_MODULES: Final = frozenset({"numpy", "tensorflow", "keras", "keras.layers", "keras.losses", "keras.optimizers"})

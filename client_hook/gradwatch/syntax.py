@@ -1,0 +1,36 @@
+"""The syntax trees of the user's own files, read once each. Runs none of their code."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import sys
+from typing import Final
+
+from gradwatch.origin import is_users
+
+__all__ = ["FILES_MAX", "last_name", "parse", "users_files"]
+
+FILES_MAX: Final = 64
+
+
+@functools.lru_cache(maxsize=FILES_MAX)
+def parse(file: str) -> ast.Module | None:
+    """A file's tree; None where its text is not known or no Python."""
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def users_files() -> list[str]:
+    """The files that the user's program has loaded, the newest `FILES_MAX`."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return [file for file in files if file is not None and file.endswith(".py") and is_users(file)][-FILES_MAX:]
+
+
+def last_name(node: ast.expr) -> str:
+    """``c`` of ``a.b.c`` and of ``a.b.c(...)``; empty for anything that has no name."""
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

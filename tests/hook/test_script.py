@@ -1,0 +1,232 @@
+"""The calls in the user's own files that made what is trained, as the hook finds them."""
+
+import importlib
+import textwrap
+
+import keras
+import pytest
+
+from gradwatch.script import find_script
+
+IMPORTS = """\
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import layers
+"""
+SCRIPT = (
+    IMPORTS
+    + """
+WIDTH = 8
+model = keras.Sequential([
+    keras.Input((4,)),
+    layers.Dense(WIDTH, "relu"),
+    layers.Dense(WIDTH, "relu"),
+    layers.Dropout(0.25),
+    *("ü" and []), layers.Dense(1, activation="sigmoid", name="last"), layers.Rescaling(2.0),
+])
+model.compile(
+    optimizer=keras.optimizers.SGD(1e-2, momentum=0.9),
+    loss="mse",
+)
+inputs, targets = np.ones((16, 4), "float32"), np.ones((16, 1), "float32")
+"""
+)
+FIT = """
+watched = watch(model)
+model.fit(
+    inputs,
+    targets, verbose=0)
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs a script from a file, and finds its calls at its end."""
+    keras.backend.clear_session()
+
+    def play(text, **names):
+        path = tmp_path / "train.py"
+        path.write_text(textwrap.dedent(text))
+        space = {"__name__": "train", **names}
+        exec(compile(path.read_text(), str(path), "exec"), space)  # noqa: S102 a script of its own
+        return space
+
+    return play
+
+
+@pytest.fixture
+def find(run):
+    def play(text):
+        settings = {"momentum": 0.9, "learning_rate": 0.009999999776482582}
+        ask = "\nfound = find([model], model.optimizer, settings)\n"
+        return run(textwrap.dedent(text) + ask, find=find_script, settings=settings)["found"]
+
+    return play
+
+
+def called(script, role, layer=None):
+    """The call of a role, out of its lines; None where none is told."""
+    found = [one for one in script["calls"] if (one["role"], one["layer"]) == (role, layer)]
+    assert len(found) <= 1
+    for one in found:
+        lines = list(one["lines"])
+        lines[-1] = lines[-1][: one["end"]]
+        lines[0] = lines[0][one["start"] :]
+        return "\n".join(lines)
+    return None
+
+
+def test_the_calls_of_a_script_are_told(run, watch, read):
+    watched = run(SCRIPT + FIT, watch=watch)["watched"]
+    script = next(iter(read(watched).tables.values()))["script"]
+    assert called(script, "optimizer") == "keras.optimizers.SGD(1e-2, momentum=0.9)"
+    assert called(script, "compile") == (
+        'model.compile(\n    optimizer=keras.optimizers.SGD(1e-2, momentum=0.9),\n    loss="mse",\n)'
+    )
+    assert called(script, "fit") == "model.fit(\n    inputs,\n    targets, verbose=0)"
+    assert called(script, "layer", "sequential/last") == 'layers.Dense(1, activation="sigmoid", name="last")'
+    assert called(script, "layer", "dropout") == "layers.Dropout(0.25)"
+    assert called(script, "loss") is None, "it is a word"
+
+
+def test_layers_that_are_alike_are_told_apart_by_their_order(find):
+    lines = {one["layer"]: one["line"] for one in find(SCRIPT)["calls"] if one["role"] == "layer"}
+    assert (lines["sequential/dense"], lines["sequential/dense_1"]) == (9, 10)
+
+
+def test_a_place_is_one_of_characters(find, tmp_path):
+    (call,) = [one for one in find(SCRIPT)["calls"] if one["layer"] == "sequential/last"]
+    assert (call["file"], call["line"], call["n"]) == (str(tmp_path / "train.py"), 12, 1)
+    assert call["lines"][0][: call["start"]] == '    *("ü" and []), '
+    assert call["lines"][-1][call["end"] :] == ", layers.Rescaling(2.0),"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (IMPORTS, {"keras": "keras", "numpy": "np", "tensorflow": "tf", "keras.layers": "layers"}),
+        ("import tensorflow as tf", {"tensorflow": "tf", "keras": "tf.keras"}),
+        ("from tensorflow import keras as K", {"keras": "K"}),
+        ("import tensorflow.keras.layers as kl", {"keras.layers": "kl"}),
+        ("from keras.layers import Dense", {}),
+    ],
+)
+def test_every_way_to_import_packages_is_read(find, line, expected):
+    text = f"{line}\nkeras, np, layers = map(__import__('importlib').import_module, ('keras', 'numpy', 'keras.layers'))"
+    assert find(SCRIPT.replace(IMPORTS, text))["imports"] == expected
+
+
+def test_a_call_that_makes_several_layers_says_of_how_many(find):
+    pair = '    layers.Dense(WIDTH, "relu"),\n    layers.Dense(WIDTH, "relu"),\n'
+    script = find(SCRIPT.replace(pair, '    *[layers.Dense(n, activation="relu") for n in (8, 6, 5)],\n'))
+    made = [one for one in script["calls"] if one["role"] == "layer" and one["line"] == 9]
+    assert sorted(one["layer"] for one in made) == [f"sequential/dense{n}" for n in ("", "_1", "_2")]
+    assert [one["n"] for one in made] == [3, 3, 3]
+
+
+def test_a_call_that_is_left_over_made_what_is_left_over(find):
+    pair = '    layers.Dense(WIDTH, "relu"),\n    layers.Dense(WIDTH, "relu"),\n'
+    script = find(
+        SCRIPT.replace(pair, '    *[layers.Dense(n, activation=a) for n, a in ((8, "relu"), (6, "tanh"))],\n')
+    )
+    assert called(script, "layer", "sequential/dense") == "layers.Dense(n, activation=a)"
+    assert called(script, "layer", "sequential/last") == 'layers.Dense(1, activation="sigmoid", name="last")'
+
+
+def test_arguments_that_keras_chooses_do_not_hide_a_layer(find):
+    body = '    layers.Conv1D(3, 2, padding="same"), layers.GlobalMaxPooling1D(), layers.Dense(WIDTH, "relu"),\n'
+    script = find(SCRIPT.replace("Input((4,)),\n", "Input((4, 1)),\n" + body))
+    assert called(script, "layer", "sequential/conv1d") == 'layers.Conv1D(3, 2, padding="same")'
+    assert called(script, "layer", "global_max_pooling1d") == "layers.GlobalMaxPooling1D()"
+
+
+def test_where_several_calls_could_be_meant_none_is_told(find):
+    script = find(SCRIPT + '\nother = layers.Dense(8, activation="relu"), keras.optimizers.SGD(1e-2, momentum=0.9)')
+    assert called(script, "layer", "sequential/dense") is None
+    assert called(script, "optimizer") is None
+    assert called(script, "layer", "sequential/last") is not None
+
+
+def test_a_call_with_other_constants_is_another_layers(find):
+    script = find(
+        SCRIPT
+        + """
+other = [
+    layers.Dense(8, activation="tanh"),
+    layers.Dense(8, "relu", kernel_initializer="he_normal"),
+    layers.Dense(8, "relu", name="named"),
+    layers.Dropout(0.5),
+    keras.optimizers.SGD(1e-3, momentum=0.9),
+    keras.optimizers.Adam(1e-2),
+]
+"""
+    )
+    assert called(script, "layer", "sequential/dense") == 'layers.Dense(WIDTH, "relu")'
+    assert called(script, "layer", "dropout") == "layers.Dropout(0.25)"
+    assert called(script, "optimizer") == "keras.optimizers.SGD(1e-2, momentum=0.9)"
+
+
+MODEL = """
+import keras
+
+
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.hidden = keras.layers.LSTM(4, recurrent_initializer="zeros")
+        self.out = keras.layers.Dense(1)
+
+    def call(self, x):
+        return self.out(self.hidden(x))
+"""
+LOOP = """
+import keras
+import numpy as np
+import tensorflow as tf
+from lonely_model import Net
+
+net, optimizer = Net(), keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(1e-3, 50))
+loss_of = keras.losses.Huber()
+watched = watch(net)
+x, y = np.ones((16, 5, 3), "float32"), np.ones((16, 1), "float32")
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, net(x))
+    optimizer.apply(tape.gradient(loss, net.trainable_variables), net.trainable_variables)
+
+for a, b in data:
+    step(a, b)
+"""
+
+
+def test_a_model_in_a_file_of_its_own_and_a_loop(run, watch, read, tmp_path, monkeypatch):
+    (tmp_path / "lonely_model.py").write_text(MODEL)
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("lonely_model")
+    script = next(iter(read(run(LOOP, watch=watch)["watched"]).tables.values()))["script"]
+    assert called(script, "layer", "net/lstm") == 'keras.layers.LSTM(4, recurrent_initializer="zeros")'
+    assert called(script, "layer", "net/dense") == "keras.layers.Dense(1)"
+    assert called(script, "optimizer").startswith("keras.optimizers.Adam(")
+    assert called(script, "schedule") == "keras.optimizers.schedules.CosineDecay(1e-3, 50)"
+    assert called(script, "loss") == "keras.losses.Huber()"
+    assert called(script, "call") == "net(x)"
+    assert called(script, "data") == "tf.data.Dataset.from_tensor_slices((x, y))"
+    assert called(script, "fit") is None
+
+
+def test_a_call_of_very_many_lines_is_not_told(find):
+    rows = "\n".join(f"    # {n}" for n in range(20))
+    script = find(SCRIPT.replace('    loss="mse",\n', f'    loss="mse",\n{rows}\n'))
+    assert called(script, "compile") is None
+    assert called(script, "optimizer") is not None
+
+
+def test_code_without_a_file_is_not_told():
+    space = {"find": find_script}
+    exec(SCRIPT + "\nfound = find([model], model.optimizer, {})", space)  # noqa: S102 as of code that was typed in
+    assert all(one["file"] != "<string>" for one in space["found"]["calls"])
+    assert called(space["found"], "compile") is None
