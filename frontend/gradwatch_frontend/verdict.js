@@ -267,7 +267,7 @@ export function readDiff(code) {
 }
 
 /**
- * What Copy takes: of a diff the new lines without their signs, else all.
+ * What Copy takes: of a diff the lines as they are to be, without signs, else all.
  * @param {string} code
  * @returns {string}
  */
@@ -276,7 +276,7 @@ export function readFix(code) {
   if (!lines.some((line) => line.change !== null)) return code.replace(/\s+$/, "");
   return lines
     .filter((line) => line.change !== "out")
-    .map((line) => (line.change === "in" ? line.text.replace(/^\+ ?/, "") : line.text))
+    .map((line) => line.text.replace(line.change === "in" ? /^\+ ?/ : /^ {2}/, ""))
     .join("\n");
 }
 

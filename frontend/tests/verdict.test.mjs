@@ -76,7 +76,8 @@ test("a fix that is a diff is shown as one, and copied without its signs", () =>
   const code = "x = f()\n- return x / tf.norm(x)\n+ return x * tf.math.rsqrt(s)\n+     # safe\n";
   assert.deepEqual(readDiff(code).map(({ change }) => change), [null, "out", "in", "in"]);
   assert.equal(readFix(code), "x = f()\nreturn x * tf.math.rsqrt(s)\n    # safe");
-  assert.equal(readFix("a = 1\nb = -a\n"), "a = 1\nb = -a");
+  assert.equal(readFix("# train.py:7\n  f(\n-     a,\n+     b,\n  )"), "# train.py:7\nf(\n    b,\n)");
+  assert.equal(readFix("a = 1\n  b = -a\n"), "a = 1\n  b = -a");
 });
 
 test("the way from the operation to the gradient names a layer where it changes", () => {

@@ -32,18 +32,18 @@ def code_of(calls, *changes, imports=IMPORTS, generic=GENERIC, settings=None):
 
 
 def lines_of(code):
-    """The lines that are no comment, which must be Python (within what may stand around them)."""
-    return "\n".join(line for line in code.split("\n") if not line.startswith("#"))
+    """The lines as they are to be."""
+    return "\n".join(line[2:] for line in code.split("\n") if line[:2] in ("+ ", "  "))
 
 
 DENSE = call("layer", '    x = «layers.Dense(1, activation="sigmoid", name="out")»(h)', layer="out")
 
 
-def test_a_line_stands_as_it_is_to_be_below_what_it_was():
+def test_a_line_stands_as_it_is_to_be_below_what_it_is():
     assert code_of([DENSE], Change("layer", "out", without=("activation",))) == (
-        "# train.py:7, in place of\n"
-        '#    x = layers.Dense(1, activation="sigmoid", name="out")(h)\n'
-        '    x = layers.Dense(1, name="out")(h)'
+        "# train.py:7\n"
+        '-     x = layers.Dense(1, activation="sigmoid", name="out")(h)\n'
+        '+     x = layers.Dense(1, name="out")(h)'
     )
 
 
@@ -89,6 +89,13 @@ def test_what_cannot_be_changed_leaves_the_general_code(text, change):
     assert code_of([call("layer", text, layer="a")], Change("layer", "a", **change)) == "generic = layers.Dense(1)"
 
 
+def test_of_several_lines_those_that_stay_are_told_too():
+    made = call("optimizer", "model.compile(optimizer=«SGD(\n    0.1,\n    momentum=0.99,\n)»)")
+    assert code_of([made], Change("optimizer", instead=(("momentum", "0.9"),))) == (
+        "# train.py:7\n  model.compile(optimizer=SGD(\n      0.1,\n-     momentum=0.99,\n+     momentum=0.9,\n  ))"
+    )
+
+
 def test_another_layers_call_is_left_alone():
     assert code_of([DENSE], Change("layer", "in", without=("activation",))) == "generic = layers.Dense(1)"
 
@@ -100,7 +107,7 @@ def test_a_call_that_makes_other_layers_too_keeps_their_function():
     assert code_of(shared, one) == "generic = layers.Dense(1)"
     every = [Change("layer", f"dense_{i}", instead=(("activation", '"gelu"'),)) for i in range(3)]
     assert code_of(shared, *every) == (
-        '# train.py:7, which makes 3 layers, in place of\n# layers.Dense(n, "sigmoid")\nlayers.Dense(n, "gelu")'
+        '# train.py:7, which makes 3 layers\n- layers.Dense(n, "sigmoid")\n+ layers.Dense(n, "gelu")'
     )
 
 
@@ -131,8 +138,8 @@ def test_data_keep_their_names_and_code_says_before_which_line_it_goes():
     fit = call("fit", "history = «net.fit(cells, y=self.health, epochs=3)»", line=40)
     assert code_of([fit], scale) == (
         "# before train.py:40, history = net.fit(cells, y=self.health, epochs=3)\n"
-        "cells = cells / cells.std()\n"
-        "self.health = self.health - 1"
+        "+ cells = cells / cells.std()\n"
+        "+ self.health = self.health - 1"
     )
     data = call("data", "data = «tf.data.Dataset.from_tensor_slices((a, b))».batch(8)", line=30)
     assert lines_of(code_of([data], scale)) == "a = a / a.std()\nb = b - 1"

@@ -12,7 +12,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.operation import Account
 from gradwatch_server.health.operation_table import ENTROPIES, EXPONENTIALS, Operation
 from gradwatch_server.health.verdict.advice_arithmetic import advise_arithmetic
-from gradwatch_server.health.verdict.advice_growth import LOOPS, RECURRENCE_CODE
+from gradwatch_server.health.verdict.advice_growth import DEFAULT_RECURRENCE, LOOPS, RECURRENCE_CODE
 from gradwatch_server.health.verdict.operation import (
     CONTAINERS,
     DIVISIONS,
@@ -276,6 +276,7 @@ def _advise_loop(operation: Operation) -> Hypothesis:
         "hundred make it astronomical.",
         "Use tanh within the recurrence, or LSTM or GRU, and start the recurrent kernel orthogonal.",
         RECURRENCE_CODE,
+        DEFAULT_RECURRENCE,
     )
 
 

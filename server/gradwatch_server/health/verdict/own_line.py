@@ -8,6 +8,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import Any, Final
 
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
@@ -71,13 +72,14 @@ def _is_meant(call: Call, change: Change) -> bool:
 
 
 def _write(change: Change, call: Call, setup: Setup, imports: Mapping[str, str]) -> str | None:
-    """A change in the lines of a call, behind a comment of what they were; None where it cannot be made."""
+    """A change in the lines of a call, as a diff below their place; None where it cannot be made."""
     place = say_source(call)
     if change.note is not None:
         return f"# {change.note} ({place}):\n{textwrap.dedent(chr(10).join(call['lines']))}"
     if change.before is not None:
         shown = str(call["lines"][0]).strip()
-        return f"# before {place}, {shown}\n{_with_data(change.before, call)}"
+        added = textwrap.indent(_with_data(change.before, call), "+ ")
+        return f"# before {place}, {shown}\n{added}"
     if change.role != call["role"]:
         change = Change("compile", instead=_made_of(call, change, setup))
     text = _text_of(call)
@@ -85,11 +87,20 @@ def _write(change: Change, call: Call, setup: Setup, imports: Mapping[str, str])
     if changed is None or changed == text or _parse(changed) is None:
         return None
     several = f", which makes {call['n']} layers" if call["n"] > 1 else ""
-    was = "\n".join(f"#{line}" if line.startswith(" ") else f"# {line}" for line in call["lines"])
     first, last = call["lines"][0], call["lines"][-1]
-    return f"# {place}{several}, in place of\n{was}\n{first[: call['start']]}{changed}{last[call['end'] :]}" + (
-        f"\n# {change.remark}" if change.remark else ""
-    )
+    new = f"{first[: call['start']]}{changed}{last[call['end'] :]}".split("\n")
+    remark = [f"# {change.remark}"] if change.remark else []
+    return "\n".join([f"# {place}{several}", *_differ(call["lines"], new), *remark])
+
+
+def _differ(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """Lines that go behind a minus, those that come behind a plus, and those that stay behind two spaces."""
+    for kind, first, last, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield from (f"  {line}" for line in old[first:last])
+        else:
+            yield from (f"- {line}" for line in old[first:last])
+            yield from (f"+ {line}" for line in new[begin:end])
 
 
 def _made_of(call: Call, change: Change, setup: Setup) -> tuple[tuple[str, str], ...]:
@@ -254,14 +265,15 @@ def _with_packages(code: str, imports: Mapping[str, str]) -> str:
     """The same for all packages, with an import of those that the user's code does not know."""
     if not imports:
         return code
-    lines = [line if line.startswith("#") else _with_names(line, imports) for line in code.split("\n")]
+    is_known = re.compile(r"[#-] ")  # a comment, or a line as it is
+    lines = [line if is_known.match(line) else _with_names(line, imports) for line in code.split("\n")]
     needed = []
     for module, ours in (("tensorflow", "tf"), ("numpy", "np")):
         is_used = re.compile(rf"(?<![.\w]){ours}\.")
         if not any(is_used.search(line.partition("#")[0]) for line in lines):
             continue
         if module in imports:
-            lines = [line if line.startswith("#") else is_used.sub(f"{imports[module]}.", line) for line in lines]
+            lines = [line if is_known.match(line) else is_used.sub(f"{imports[module]}.", line) for line in lines]
         else:
             needed.append(f"import {module} as {ours}")
     return "\n".join([*needed, *lines])
