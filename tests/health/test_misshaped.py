@@ -60,6 +60,16 @@ def test_an_inverted_mask_is_the_first_cause_of_gradients_that_are_zero() -> Non
     assert zero.hypotheses[0].cause == mask.hypotheses[0].cause
 
 
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("what", ["dead units", "zeros"])
+def test_what_layers_come_to_after_it_is_told_with_it(what: str, batch: int) -> None:
+    run = run_of(slips=[MASK])
+    run = run.flatten([0], 1.0, start=60) if what == "dead units" else run.scale("gradient", 0.0, start=60)
+    (found,) = run.feed(batch=batch).findings()
+    assert found.title == "The attention sees the padding alone: its mask is inverted (train.py:7)"
+    assert any(one["kind"] in ("dead_units", "zero_gradient") for one in found.evidence["flood"])
+
+
 @pytest.mark.parametrize(
     ("loss", "setup"),
     [

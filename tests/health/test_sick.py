@@ -488,3 +488,13 @@ def test_what_layers_give_of_broken_weights_is_not_judged(batch: int) -> None:
     sick.draw_together([1, 2], np.where(np.arange(300) < 30, 1.0, 1e-5))
     (found,) = sick.break_("gradient", start=30).break_("weight", start=30).break_loss(31).feed(batch=batch).findings()
     assert (found.kind, found.first_step) == ("nonfinite_gradient", 30)
+
+
+@pytest.mark.parametrize(("step", "is_named"), [(119, True), (120, False), (40, False)])
+def test_a_rate_that_was_not_finite_in_the_step_before(step: int, *, is_named: bool) -> None:
+    run = Run(dense(2), n_steps=200).break_loss(120).break_("gradient", start=120).thin(50, keep_bad=False)
+    run.scalars[step, 1] = np.nan
+    found = run.feed().findings()[0]
+    assert (found.kind, found.first_step) == ("nonfinite_loss", 120)
+    assert (found.title == "Loss became NaN at step 120: the learning rate was not finite at step 119") == is_named
+    assert (found.hypotheses[0].cause == "The learning rate itself was not finite") == is_named

@@ -63,6 +63,11 @@ class StepQuestion:
         question = self._find(name, None)
         return question.negative_since() if question is not None else None
 
+    def broken_before(self, name: str) -> int | None:
+        """The last step before it at which one scalar was not finite; None for none."""
+        question = self._find(name, None)
+        return question.broken_before() if question is not None else None
+
     def _find(self, name: str, stream: int | None) -> Question | None:
         question = self.questions.get((self.stream if stream is None else stream, name))
         if question is None and stream is None and self.stream == LOGGED:

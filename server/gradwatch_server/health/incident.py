@@ -125,7 +125,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Stuck: (Flat, Unreachable, Runaway, Rate),
     Collapsed: (
         Allied, Squashed, Stuck, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero,
-        SharedTarget, Summed,
+        SharedTarget, Summed, Vanishing,
     ),
     Vanishing: (Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
     Fade: (Squashed, Stuck, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade),
@@ -156,6 +156,12 @@ _SLIPS: Final = (
     Misset, Remade, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Mismatch,
 )  # fmt: skip
 """What stands in the script, and is no symptom of something else."""
+_SPOILING: Final = (
+    Misset, Remade, Standing, Untaught, Misshaped, Contrary, Allied, Undone, Summed, Mismatch,
+)  # fmt: skip
+"""Slips of which whole layers may suffer."""
+_SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade)
+"""What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
     Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
     SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade,
@@ -202,7 +208,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
 
 
 def _merge(groups: list[list[Episode]]) -> list[list[Episode]]:
-    """Folds a quiet trouble into a slip that explains it and came before it, though what leads it was found first."""
+    """Folds a quiet trouble into what explains it and came before it, though what leads it was found first."""
     left: list[list[Episode]] = []
     for group in sorted(groups, key=lambda one: order_of_onset(one[0])):
         cause = next((g for g in left if _comes_of(group[0], g[0])), None)
@@ -214,7 +220,7 @@ def _merge(groups: list[list[Episode]]) -> list[list[Episode]]:
 
 
 def _comes_of(episode: Episode, cause: Episode) -> bool:
-    is_before = isinstance(cause, _SLIPS) and cause.first_step < episode.first_step
+    is_before = isinstance(cause, (*_SLIPS, Vanishing)) and cause.first_step < episode.first_step
     return is_before and _explains(cause, episode) and not _is_known_before(episode, cause)
 
 
@@ -228,7 +234,9 @@ def _precedence(episode: Episode, others: Sequence[Episode]) -> float:
 
 
 def _explains(cause: Episode, episode: Episode) -> bool:
-    if not isinstance(cause, _CAUSES.get(type(episode), ())) or _is_of_another_kind(cause, episode):
+    if not (_is_spoiled(cause, episode) or isinstance(cause, _CAUSES.get(type(episode), ()))):
+        return False
+    if _is_of_another_kind(cause, episode):
         return False
     if isinstance(cause, _OF_THE_WHOLE) and isinstance(episode, Unrelated) and episode.correlation_of_other >= RELATED:
         return False
@@ -241,6 +249,12 @@ def _explains(cause: Episode, episode: Episode) -> bool:
         or isinstance(cause, Fade)
     )
     return is_same and cause.first_step <= _last(episode) and episode.first_step <= _last(cause)
+
+
+def _is_spoiled(cause: Episode, episode: Episode) -> bool:
+    """Whether layers gave out after a slip that may lead them astray."""
+    is_such = isinstance(cause, _SPOILING) and isinstance(episode, _SUFFERING)
+    return is_such and cause.first_step < episode.first_step
 
 
 def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
@@ -262,7 +276,8 @@ def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
 def _is_of_zeros(cause: Zero, episode: Episode) -> bool:
     """Whether what happened may come of kernels without a gradient."""
     if isinstance(episode, Mismatch):  # of a loss that hears nothing, more is known
-        return cause.table is not None and len(cause.positions) >= len(cause.table.kernels)
+        is_all = cause.table is not None and len(cause.positions) >= len(cause.table.kernels)
+        return is_all and cause.first_step <= episode.first_step
     return cause.rounding > 0  # of what cancels out nothing has faded
 
 

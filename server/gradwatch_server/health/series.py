@@ -69,6 +69,10 @@ class Question:
         """The step of the first of the values below 0 that lead up to the step, as far as the series remembers."""
         return self._series.negative_since(self.step)
 
+    def broken_before(self) -> int | None:
+        """The last step before it whose value is not finite, as far as the series remembers; None for none."""
+        return self._series.broken_before(self.step)
+
     def settle(self) -> None:
         """Keeps the answer: the series has passed the step."""
         self._answer = self._series.read(self.step)
@@ -133,6 +137,12 @@ class Series:
             return None
         others = np.flatnonzero(~(self._values[:end] < 0))
         return int(self._steps[others[-1] + 1 if len(others) else 0])
+
+    def broken_before(self, step: int) -> int | None:
+        """The last step before a step whose value is not finite; None for none."""
+        end = int(np.searchsorted(self._steps[: self._n], step))
+        broken = np.flatnonzero(~np.isfinite(self._values[:end]))
+        return int(self._steps[broken[-1]]) if len(broken) else None
 
     def _append(self, steps: Int64, values: Float64) -> None:
         if self._n + len(steps) > 2 * CAPACITY:

@@ -135,12 +135,12 @@ def script(path: Path, output: TextIO | None = None) -> Training:
     return train
 
 
-def play(train: Training, seed: int = 0) -> Played:
-    """Trains, with everything captured at every step, and diagnoses."""
+def play(train: Training, seed: int = 0, budget: float = 0) -> Played:
+    """Trains, with everything captured at every step unless there is a budget, and diagnoses."""
     begun: list[Any] = []
 
     def watch(*targets: Any, **options: Any) -> Any:
-        begun.append(session.watch(*targets, budget=0, **options))
+        begun.append(session.watch(*targets, budget=budget, **options))
         return begun[-1]
 
     keras.backend.clear_session()

@@ -28,6 +28,7 @@ __all__ = [
     "RESTORE_CODE",
     "SUPERSEDED",
     "advise_beyond",
+    "advise_broken_rate",
     "advise_gradient",
     "advise_loss",
     "advise_state",
@@ -230,7 +231,7 @@ def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool, is_partial: 
     is_known = lead.is_first_row and scene.setup.broken is not None and not is_given
     found = [
         _broken_update(lead, is_given=is_given, is_partial=is_partial, is_known=is_known),
-        _broken_rate(scene.learning_rate),
+        advise_broken_rate(scene.learning_rate),
         Hypothesis(
             "The weights were broken before training began: a checkpoint, a table of vectors or an initialiser"
             if is_given
@@ -280,11 +281,12 @@ def advise_state(scene: Scene) -> list[Hypothesis]:
     ]
 
 
-def _broken_rate(rate: float | None) -> Hypothesis:
+def advise_broken_rate(rate: float | None) -> Hypothesis:
+    """The learning rate as the cause; ``rate``: what it was, None where it is not known."""
     code = "rates = [float(schedule(step)) for step in range(n_steps)]\nassert np.isfinite(rates).all()"
     fix = "Print the schedule over all steps and correct the end at which it divides by zero."
     if rate is not None and not math.isfinite(rate):
-        why = f"The learning rate was {say_number(rate)} at this step. Any weight plus that is lost."
+        why = f"The learning rate was {say_number(rate)}. Any weight plus that is lost."
         return Hypothesis("The learning rate itself was not finite", 0.95, why, fix, code)
     why = "A schedule that divides by its step or its total can give NaN or Inf at its first or last step. "
     why += "No rate is recorded." if rate is None else "The recorded rate was finite, so this is unlikely."

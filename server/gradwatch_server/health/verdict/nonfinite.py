@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.entry import Entry, locate
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_nonfinite import (
     advise_beyond,
+    advise_broken_rate,
     advise_gradient,
     advise_loss,
     advise_state,
@@ -31,6 +34,22 @@ __all__ = ["tell_nonfinite"]
 
 def tell_nonfinite(lead: NonFinite, scene: Scene) -> Finding:
     """The finding of an incident that begins with a NaN or an Inf."""
+    finding = _tell(lead, scene)
+    step = scene.testimony.onset.broken_before(LEARNING_RATE)
+    # A rate that is not finite breaks every weight at once, which is seen in the next step where weights are not read.
+    if step is None or not lead.finite_step <= step < lead.first_step or lead.phase is Phase.INPUT:
+        return finding
+    title = finding.title.partition(": ")[0].removesuffix(" while the weights were still finite")
+    return replace(
+        finding,
+        title=f"{title}: the learning rate was not finite at {say_step(step)}",
+        hypotheses=(advise_broken_rate(math.nan),),
+        operation=None,
+        source=None,
+    )
+
+
+def _tell(lead: NonFinite, scene: Scene) -> Finding:
     if lead.phase is Phase.LOSS or lead.table is None:
         return _tell_loss(lead, scene)
     if lead.phase is Phase.INPUT:

@@ -31,7 +31,13 @@ enter(
 enter("icu_deterioration", "1 / 0 in the data", "nonfinite_input", layer="column 8")
 enter("lowlight_raw", "where after NaN", "singular_gradient", operations=("Pow",), code="tf.pow(linear")
 enter("occupation_net", "exp overflow", "nonfinite_gradient", operations=("Exp",), code="tf.exp((self.level")
-enter("parcel_segmenter", "learning rate that is NaN", "nonfinite_weight", cause=("learning rate itself",))
+enter(
+    "parcel_segmenter",
+    "learning rate that is NaN",
+    "nonfinite_weight",
+    "nonfinite_loss",
+    cause=("learning rate itself",),
+)
 enter("slate_dpp", "singular matrix", "nonfinite_loss", operations=("Cholesky",), code="tf.linalg.cholesky(kernel)")
 enter(
     "solubility_graphs",

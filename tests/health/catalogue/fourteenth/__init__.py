@@ -29,7 +29,7 @@ enter(
 enter("dispatch_queue", "an axis taken for another", "zero_gradient", layer="pool")
 enter("fog_forecast", "evaluation while training", "loss_plateau", layer="scale", cause=("as in evaluation",))
 enter("gait_vae", "posterior collapse", "loss_plateau", "dead_units", cause=("penalty",))
-enter("greenhouse_control", "broadcast", "dead_units", cause=("greenhouse_control.py:",))
+enter("greenhouse_control", "broadcast", "loss_plateau", "dead_units", cause=("greenhouse_control.py:",))
 enter("keystroke_user", "learning rate that falls to 0", "loss_plateau", cause=("schedule",))
 enter(
     "leaf_lesions",

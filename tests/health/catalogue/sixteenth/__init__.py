@@ -16,7 +16,13 @@ HERE = Path(__file__).parent
 enter = entering(HERE, "written blind, sixteenth set")
 
 enter("glacier_flow", "log(0)", "nonfinite_loss", operations=("Log",), code="tf.math.log")
-enter("grape_ripeness", "learning rate that is NaN", "nonfinite_weight", cause=("learning rate itself",))
+enter(
+    "grape_ripeness",
+    "learning rate that is NaN",
+    "nonfinite_weight",
+    "nonfinite_activation",
+    cause=("learning rate itself",),
+)
 enter("loom_sensors", "NaN in the data", "nonfinite_input", cause=("data hold NaN",))
 enter("polymer_graphs", "x / 0", "nonfinite_activation", operations=("RealDiv",), code="1.0 / tf.sqrt(degree)")
 

@@ -18,7 +18,14 @@ enter = entering(HERE, "written blind, tenth set")
 enter("ferry_load", "where after NaN", "nonfinite_gradient", operations=("Log",), code="tf.math.log(y / mu)")
 enter("film_look", "power of a negative", "nonfinite_activation", operations=("Pow",), code="tf.pow(x")
 enter("lift_parts", "log(0)", "nonfinite_loss", operations=("Log",), code="tf.math.log(1.0 - h)")
-enter("quake_windows", "float16 overflow", "nonfinite_activation", operations=("BatchMatMulV2",), code="tf.matmul(q, k")
+enter(
+    "quake_windows",
+    "float16 overflow",
+    "nonfinite_activation",
+    "nonfinite_loss",
+    operations=("BatchMatMulV2",),
+    code="tf.matmul(q, k",
+)
 enter("river_gauges", "0 / 0", "nonfinite_activation", operations=("RealDiv",), code="total / count")
 enter("tram_signals", "0 / 0", "nonfinite_loss", operations=("RealDiv",), code="centred / spread")
 enter("tune_chords", "exp overflow", "nonfinite_loss", operations=("Exp",), code="tf.exp(paths)")
