@@ -12,6 +12,7 @@ import inspect
 import linecache
 import math
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -37,18 +38,21 @@ class _Call(NamedTuple):
     node: ast.Call
 
 
-def find_script(models: Sequence[Any], optimizer: Any, settings: Mapping[str, Any]) -> Message:
+def find_script(
+    models: Sequence[Any], optimizer: Any, settings: Mapping[str, Any], untracked: Sequence[str] = ()
+) -> Message:
     """The field ``script`` of a ``tensors`` message: calls of the user's code, and by which names it knows packages.
 
     Args:
         models: the models whose layers' calls are wanted.
         optimizer: the optimizer that applies their gradients.
         settings: what it was made with, by Keras' names.
+        untracked: names of `tf.Variable` that layers hold, whose calls are wanted too.
 
     Returns:
         ``calls`` and ``imports``; empty where the user's code is not to be read.
     """
-    files = _files()
+    files = _files(models)
     if not files:
         return {"calls": [], "imports": {}}
     calls = [_Call(file, node) for file in files for node in _calls_in(file)]
@@ -62,14 +66,18 @@ def find_script(models: Sequence[Any], optimizer: Any, settings: Mapping[str, An
         _describe("loss", _only(_of_classes(calls, keras.losses, keras.losses.Loss))),
         _describe("schedule", _only(_of_classes(calls, schedules, schedules.LearningRateSchedule))),
         *_of_layers(calls, models),
+        *(_describe("variable", _only(_held_as(files, name)), layer=name) for name in untracked),
     ]
     return {"calls": [one for one in found if one is not None], "imports": _imports(files[0])}
 
 
-def _files() -> list[str]:
-    """The user's files, those first that are being run."""
-    running = [frame.f_code.co_filename for frame in frames() if is_users(frame.f_code.co_filename)]
-    return [file for file in dict.fromkeys([*running, *users_files()]) if parse(file) is not None]
+def _files(models: Sequence[Any]) -> list[str]:
+    """The user's files: those first that are being run, then those of the classes of models and layers."""
+    running = [frame.f_code.co_filename for frame in frames()]
+    modules = (sys.modules.get(type(one).__module__) for one in walk(models))
+    of_classes = [str(getattr(module, "__file__", None)) for module in modules if module is not None]
+    users = [file for file in dict.fromkeys([*running, *of_classes]) if is_users(file)]
+    return [file for file in dict.fromkeys([*users, *users_files()]) if getattr(parse(file), "body", None)]
 
 
 def _calls_in(file: str) -> Iterator[ast.Call]:
@@ -121,6 +129,20 @@ def _taped(files: Sequence[str], models: Sequence[Any]) -> list[_Call]:
             if isinstance(block, ast.With) and any(last_name(i.context_expr) == "GradientTape" for i in block.items):
                 calls = [node for one in block.body for node in ast.walk(one) if isinstance(node, ast.Call)]
                 found += [_Call(file, node) for node in calls if getattr(node.func, "id", None) in names]
+    return found
+
+
+def _held_as(files: Sequence[str], name: str) -> list[_Call]:
+    """The calls of ``Variable`` whose result is the attribute that a name ends in."""
+    attribute = name.rpartition("/")[2]
+    found = []
+    for file in files:
+        tree = parse(file)
+        for node in ast.walk(tree) if tree is not None else ():
+            value = node.value if isinstance(node, ast.Assign) else None
+            if isinstance(value, ast.Call) and last_name(value) == "Variable" and isinstance(node, ast.Assign):
+                held = [one.attr for one in node.targets if isinstance(one, ast.Attribute)]
+                found += [_Call(file, value)] * (attribute in held)
     return found
 
 
@@ -239,10 +261,18 @@ def _describe(role: str, call: _Call | None, *, layer: str | None = None, n: int
         "n": n,
         "file": call.file,
         "line": node.lineno,
+        "begins": _begin(call),
         "lines": lines,
         "start": _column(lines[0], node.col_offset),
         "end": _column(lines[-1], node.end_col_offset or 0),
     }
+
+
+def _begin(call: _Call) -> int:
+    """The line where the innermost statement begins that a call is a part of."""
+    tree, line = parse(call.file), call.node.lineno
+    statements = (one for one in ast.walk(tree) if isinstance(one, ast.stmt)) if tree is not None else ()
+    return max(one.lineno for one in statements if one.lineno <= line <= (one.end_lineno or one.lineno))
 
 
 def _column(line: str, n_bytes: int) -> int:

@@ -773,17 +773,20 @@ class Watch:
         """How this training is set up, beside its tensors: as in the ``tensors`` message of the protocol."""
         inner = getattr(optimizer, "inner_optimizer", optimizer)
         settings = {"class": type(inner).__name__, **optimizer_settings(inner)}
+        untracked = self._untracked(variables)
         return {
             "untrained": self._untrained(variables, names),
-            "untracked": self._untracked(variables),
-            "script": self._script(inner, variables, settings),
+            "untracked": untracked,
+            "script": self._script(inner, variables, settings, untracked),
             "settings": {key: value for key, value in settings.items() if 0 < len(str(value)) <= 200},
         }
 
-    def _script(self, optimizer: Any, variables: Sequence[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    def _script(
+        self, optimizer: Any, variables: Sequence[Any], settings: Mapping[str, Any], untracked: Sequence[str]
+    ) -> dict[str, Any]:
         """Where the user's own code makes what is trained."""
         try:
-            return find_script(self._owners(variables), optimizer, settings)
+            return find_script(self._owners(variables), optimizer, settings, untracked)
         except Exception as error:  # the boundary: it is any code that is looked into
             self._fail("looking for the calls that made the model", error)
             return {}

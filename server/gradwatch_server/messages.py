@@ -215,6 +215,7 @@ class ScriptCall(_Message):
     n: Annotated[int, Field(ge=1)] = 1
     file: Annotated[str, StringConstraints(max_length=4096)]
     line: Annotated[int, Field(ge=0)]
+    begins: Annotated[int, Field(ge=0)]
     lines: Annotated[list[Annotated[str, StringConstraints(max_length=4096)]], Field(min_length=1, max_length=64)]
     start: Annotated[int, Field(ge=0)]
     end: Annotated[int, Field(ge=0)]

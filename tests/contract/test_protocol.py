@@ -143,6 +143,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
                     "n": 1,
                     "file": "train.py",
                     "line": 3,
+                    "begins": 2,
                     "lines": ['    layers.Dense(1, activation="relu"),'],
                     "start": 4,
                     "end": 37,

@@ -16,7 +16,7 @@ def call(role, text, *, layer=None, n=1, line=7):
     lines[0] = lines[0].replace("«", "")
     end = lines[-1].index("»")
     lines[-1] = lines[-1].replace("»", "")
-    fields = {"file": "/home/me/train.py", "line": line, "lines": lines, "start": start, "end": end}
+    fields = {"file": "/home/me/train.py", "line": line, "begins": line - 1, "lines": lines, "start": start, "end": end}
     return {"role": role, "layer": layer, "n": n, **fields}
 
 
@@ -137,7 +137,7 @@ def test_data_keep_their_names_and_code_says_before_which_line_it_goes():
     scale = Change("fit", before="x_train = x_train / x_train.std()\ny_train = y_train - 1")
     fit = call("fit", "history = «net.fit(cells, y=self.health, epochs=3)»", line=40)
     assert code_of([fit], scale) == (
-        "# before train.py:40, history = net.fit(cells, y=self.health, epochs=3)\n"
+        "# before train.py:39, history = net.fit(cells, y=self.health, epochs=3)\n"
         "+ cells = cells / cells.std()\n"
         "+ self.health = self.health - 1"
     )
@@ -162,8 +162,14 @@ def test_the_names_of_packages_and_of_the_model_are_the_users():
 def test_a_call_that_is_to_be_moved_is_shown_as_it_is():
     inner = call("compile", "        «model.compile(\n            loss='mse',\n        )»")
     assert code_of([inner], Change("compile", note="out of the loop")) == (
-        "# out of the loop (train.py:7):\nmodel.compile(\n    loss='mse',\n)"
+        "# train.py:7: out of the loop\nmodel.compile(\n    loss='mse',\n)"
     )
+
+
+def test_a_variable_is_made_by_keras_instead():
+    made = call("variable", "        self.bias = «tf.Variable(start, name='bias')»", layer="mix/bias")
+    change = Change("variable", "mix/bias", kind="Variable")
+    assert lines_of(code_of([made], change)) == "        self.bias = keras.Variable(start, name='bias')"
 
 
 def test_an_older_hook_tells_nothing_of_the_script():

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line
+from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line, within_half
 
 LINES = [
     ("Sqrt", "return tf.norm(x, axis=-1)", "return tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-12)"),
@@ -89,3 +89,10 @@ def test_where_is_doubled(function: str, line: str, mended: str) -> None:
 @pytest.mark.parametrize("line", ["y = tf.where(x > 0, tf.sin(x), 0.0)", "i = tf.where(x > 0)", "y = tf.math.log(x)"])
 def test_other_wheres_are_left_alone(line: str) -> None:
     assert guard_where(line, "Log") is None
+
+
+def test_a_number_that_float16_cannot_hold_is_bounded() -> None:
+    line = "        scores = self.query(h) + padding[:, :, None] * -1e9"
+    assert within_half(line) == "scores = self.query(h) + padding[:, :, None] * -1e4"
+    assert within_half("scores = h - 65504 * mask") is None
+    assert within_half("scores = h + (1.0 - mask) * LOW") is None

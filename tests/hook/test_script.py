@@ -218,6 +218,33 @@ def test_a_model_in_a_file_of_its_own_and_a_loop(run, watch, read, tmp_path, mon
     assert called(script, "fit") is None
 
 
+def test_a_variable_that_keras_does_not_know(run):
+    text = (
+        IMPORTS
+        + """
+class Mix(layers.Layer):
+    def build(self, shape):
+        self.bias = tf.Variable(
+            tf.zeros(3), name="b")
+
+    def call(self, x):
+        return x + self.bias
+
+model = keras.Sequential([keras.Input((3,)), Mix(), layers.Dense(1)])
+found = find([model], keras.optimizers.Adam(), {}, ["mix/bias", "mix/other"])
+"""
+    )
+    script = run(text, find=find_script)["found"]
+    assert called(script, "variable", "mix/bias") == 'tf.Variable(\n            tf.zeros(3), name="b")'
+    assert called(script, "variable", "mix/other") is None
+
+
+def test_the_line_where_a_statement_begins_is_told(find):
+    text = SCRIPT + "\ndata = (\n    tf.data.Dataset.from_tensor_slices((inputs, targets))\n    .batch(4)\n)\n"
+    (data,) = [one for one in find(text)["calls"] if one["role"] == "data"]
+    assert data["line"] - data["begins"] == 1
+
+
 def test_a_call_of_very_many_lines_is_not_told(find):
     rows = "\n".join(f"    # {n}" for n in range(20))
     script = find(SCRIPT.replace('    loss="mse",\n', f'    loss="mse",\n{rows}\n'))

@@ -8,6 +8,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.operation import Account
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.verdict.operation import MEANS, SQUARES, SUMS, is_fed_infinity, say_noun, say_place
+from gradwatch_server.health.verdict.rewrite import say_change, within_half
 
 __all__ = ["advise_arithmetic"]
 
@@ -67,7 +68,7 @@ def advise_arithmetic(account: Account, operation: Operation) -> list[Hypothesis
     place, noun = say_place(operation), say_noun(operation)
     if is_fed_infinity(account):
         is_half = account.dtype == "float16" and not operation.is_gradient
-        return [_beyond_half(place) if is_half else _infinity(operation, place)]
+        return [_beyond_half(operation, place) if is_half else _infinity(operation, place)]
     found = [_half(operation, noun, place)] if account.dtype == "float16" else []
     found.append(_overflow(operation, noun, place, is_likely=not found))
     if account.dtype != "float16" and not operation.is_gradient:
@@ -97,14 +98,15 @@ def _infinity(operation: Operation, place: str) -> Hypothesis:
     )
 
 
-def _beyond_half(place: str) -> Hypothesis:
+def _beyond_half(operation: Operation, place: str) -> Hypothesis:
+    bounded = within_half(operation.code)
     return Hypothesis(
         f"A number that float16 cannot hold is infinite there{place}",
         0.93,
         "float16 ends at 65,504: a mask of -1e9, which is usual in float32, is -Inf in it, and 0 times that is NaN for "
         "all that is not masked.",
-        "Mask with a number that the type can hold, and choose with `tf.where` instead of multiplying.",
-        HALF_MASK_CODE,
+        "Mask with a number that the type can hold, such as -1e4.",
+        HALF_MASK_CODE if bounded is None else say_change(operation.code, bounded),
     )
 
 

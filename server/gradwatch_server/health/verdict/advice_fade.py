@@ -74,7 +74,7 @@ def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[
             0.6,
             f"The gradient at the input is {say_number(ratio)} of that at the output. Sigmoid multiplies it by 0.25 "
             "at most in each layer, tanh by less than 1, and both by almost 0 when saturated.",
-            "Use relu or gelu with residual connections and normalisation.",
+            "Use relu or gelu; through more than some ten layers with residual connections and normalisation.",
             DEPTH_CODE,
             _unsaturated(scene),
         ),

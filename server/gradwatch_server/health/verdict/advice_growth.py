@@ -334,7 +334,13 @@ def advise_small_inputs(largest: float, prepared: str = "") -> list[Hypothesis]:
             "where inputs are divided by their range twice, as they are prepared and by a layer.",
             "Scale every feature to about [-1, 1], once: take one of the two divisions away.",
             "print(x_train.min(), x_train.max())                     # within [0, 1] already: no Rescaling layer",
-            (Change("layer", of="Rescaling", note="without this, or without the division before it"),),
+            (
+                Change(
+                    "layer",
+                    of="Rescaling",
+                    note="divides a second time: take this layer out, or the division where the data are made",
+                ),
+            ),
         )
     ]
 
@@ -373,13 +379,13 @@ SCALED_INPUTS: Final = (
         "fit",
         before="axes = tuple(range(x_train.ndim - 1))                   # each feature by itself, over all samples\n"
         "mean, spread = x_train.mean(axis=axes), x_train.std(axis=axes)\n"
-        "x_train = (x_train - mean) / (spread + 1e-8)            # validation data: by these numbers too",
+        "x_train = (x_train - mean) / (spread + 1e-8)            # validation and test data: by these numbers too",
     ),
 )
 SCALED_TARGETS: Final = (
     Change(
         "fit",
-        before="mean, spread = y_train.mean(axis=0), y_train.std(axis=0)   # validation data: by these numbers too\n"
+        before="mean, spread = y_train.mean(axis=0), y_train.std(axis=0)   # validation and test data: by these too\n"
         "y_train = (y_train - mean) / spread\n"
         "# where predictions are read: mean + spread * model.predict(...)",
     ),
@@ -430,7 +436,7 @@ def advise_small_start(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The weights start too small for the depth",
             0.88,
-            f"In the first rows the standard deviation of the outputs fell to {say_number(shrunk**0.5)} of the first "
+            f"In the first steps the standard deviation of the outputs fell to {say_number(shrunk**0.5)} of the first "
             "layer's on the way through the layers. Each layer takes as much from the gradient on its way back: the "
             "biases alone learn, and soon every sample gives the same.",
             "Use a variance-keeping initialiser in every layer, and a normalisation between them.",
@@ -449,7 +455,7 @@ def advise_large_start(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The numbers grow from layer to layer: nothing normalises them",
             0.86,
-            f"In the first rows the standard deviation of the outputs grew to {say_number(grown**0.5)} times that of "
+            f"In the first steps the standard deviation of the outputs grew to {say_number(grown**0.5)} times that of "
             "the first layer on the way through the layers. Numbers of that size make a large loss, and the first "
             "steps are spent on making them small again: what was seen to shrink is what had grown.",
             "Normalise between the layers (BatchNormalization, LayerNormalization), or start each residual branch "
@@ -462,7 +468,7 @@ def advise_large_start(scene: Scene) -> list[Hypothesis]:
 def say_variance(start: Start) -> str:
     """In words: between which layers the variance changed most in the first rows, and by how much."""
     return (
-        f"In the first rows the variance of the output of {start.layer} was {say_number(start.ratio)} times that of "
+        f"In the first steps the variance of the output of {start.layer} was {say_number(start.ratio)} times that of "
         f"{start.previous} before it."
     )
 

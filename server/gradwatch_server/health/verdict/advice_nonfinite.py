@@ -200,7 +200,7 @@ def advise_beyond(beyond: Beyond) -> list[Hypothesis]:
                 0.92,
                 "A recurrent layer hands its state from step to step of the sequence. Where each step makes it a "
                 "little larger and nothing ends it (a relu in place of tanh, a recurrent kernel that starts too "
-                "large), a hundred steps make it astronomical. Clipping the gradient comes too late.",
+                "large), a hundred steps make it astronomical.",
                 "Use tanh within the recurrence, or LSTM or GRU, and start the recurrent kernel orthogonal.",
                 RECURRENCE_CODE,
                 DEFAULT_RECURRENCE,

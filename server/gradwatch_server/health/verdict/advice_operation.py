@@ -23,7 +23,7 @@ from gradwatch_server.health.verdict.operation import (
     say_noun,
     say_place,
 )
-from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line
+from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line, say_change
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
 __all__ = ["advise_masked_too_late", "advise_near", "advise_operation", "advise_steep"]
@@ -347,7 +347,7 @@ def advise_masked_too_late(operation: Operation) -> Hypothesis:
         "The forward value was NaN or infinite and the loss was finite, so something behind it (a `tf.where`, a "
         "`tf.maximum`, a clip) hides it. The gradient passes through both branches: 0 times Inf is NaN.",
         "Mask the input of the operation as well, so that the branch that is not taken is harmless.",
-        _say_change(code, guarded) if guarded is not None else _MASK_CODE.format(call=call),
+        say_change(code, guarded) if guarded is not None else _MASK_CODE.format(call=call),
     )
 
 
@@ -360,7 +360,7 @@ def _mend(operation: Operation) -> str | None:
     """The user's line before and after, or None where it is not understood."""
     code = operation.code
     changed = rewrite_line(code, operation.function)
-    return None if changed is None else _say_change(code, changed)
+    return None if changed is None else say_change(code, changed)
 
 
 def _choose(operation: Operation, *, exact: bool) -> _Remedy:
@@ -381,7 +381,3 @@ def _advise_logits(operation: Operation, confidence: float) -> Hypothesis:
         "Give the loss the logits (`from_logits=True`) instead of taking the logarithm of a probability.",
         _LOGITS_CODE,
     )
-
-
-def _say_change(before: str, after: str) -> str:
-    return f"- {before.strip()}\n+ {after}"

@@ -266,6 +266,7 @@ def advise_untracked(names: Sequence[str], confidence: float = 0.7) -> list[Hypo
             "Make each with `keras.Variable` or `self.add_weight(...)`, and look for it in "
             "`model.trainable_variables`.",
             UNTRACKED_CODE,
+            tuple(Change("variable", name, kind="Variable") for name in names),
         )
     ]
 

@@ -107,7 +107,7 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
     others = say_more_layers(n_others)
     subject, shrunk = f"The output of {layer}{others}", say_number(ratio)
     summary = (
-        f"The standard deviation of the output of {layer} was about {say_number(lead.before)} in its first rows, "
+        f"The standard deviation of the output of {layer} was about {say_number(lead.before)} in the first steps, "
         f"and {say_number(lead.after)} at {say_step(lead.known_step)}: next to nothing of the input gets past it"
     )
     if lead.is_of_weights:
@@ -157,7 +157,7 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
         tensor=table.names[lead.column],
         evidence=scene.evidence(
             f"The mean cosine distance between what {layer} gives for two samples of a batch (0: the same direction, "
-            f"1: nothing in common) was up to {say_number(lead.before)} in its first rows, and "
+            f"1: nothing in common) was up to {say_number(lead.before)} at first, and "
             f"{say_number(lead.after)} at {say_step(lead.known_step)}: whatever comes in, the same goes out"
             + (f". It is so of {list_names(names)}." if n_others else "."),
             distance_before=lead.before,

@@ -212,7 +212,7 @@ def _tell_many_labels(layer: str, *, is_sigmoid: bool) -> tuple[str, str, Hypoth
             f"A sample has several labels, and the loss asks for one: a categorical cross-entropy of {layer}",
             (
                 f"The targets are labels of 0 and 1, several of a sample. {layer} ends in a sigmoid, which takes each "
-                "by itself; the loss is one of classes that exclude each other, and looks behind the sigmoid."
+                "by itself; the loss is one of classes that exclude each other, and takes what enters the sigmoid."
             ),
             Hypothesis(
                 "A categorical cross-entropy where each label is to be told by itself",

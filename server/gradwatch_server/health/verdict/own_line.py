@@ -75,9 +75,10 @@ def _write(change: Change, call: Call, setup: Setup, imports: Mapping[str, str])
     """A change in the lines of a call, as a diff below their place; None where it cannot be made."""
     place = say_source(call)
     if change.note is not None:
-        return f"# {change.note} ({place}):\n{textwrap.dedent(chr(10).join(call['lines']))}"
+        return f"# {place}: {change.note}\n{textwrap.dedent(chr(10).join(call['lines']))}"
     if change.before is not None:
         shown = str(call["lines"][0]).strip()
+        place = say_source({**call, "line": call["begins"]})
         added = textwrap.indent(_with_data(change.before, call), "+ ")
         return f"# before {place}, {shown}\n{added}"
     if change.role != call["role"]:
@@ -218,6 +219,8 @@ def _of_kind(text: str | None, change: Change, imports: Mapping[str, str]) -> st
     if tree is None or text is None:
         return None
     start, end = _span(text, tree.func)
+    if change.role == "variable":
+        return f"{text[:start]}{_with_names(f'tf.keras.{change.kind}', imports)}{text[end:]}"
     module = text[start:end].rpartition(".")[0]
     if not module:  # a class that was imported by its name alone: the other is not
         module = _with_names(f"tf.keras.{WORDS.get(change.role, 'layers')}.", imports).rstrip(".")

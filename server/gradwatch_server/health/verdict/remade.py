@@ -52,7 +52,11 @@ def tell_remade(lead: Remade, scene: Scene) -> Finding:
                 ),
                 "Make the optimizer once, before the loop, with a schedule for all of its steps.",
                 CODE,
-                (Change("compile", note="out of the loop, to stand before it"),),
+                (
+                    Change(
+                        "compile", note="move this out of the loop, and out of what the loop calls, to stand before it"
+                    ),
+                ),
             )
         ],
         subject="optimizers",

@@ -8,10 +8,13 @@ from typing import Final
 
 from gradwatch_server.health.operation_table import EXPONENTIALS
 
-__all__ = ["guard_where", "rewrite_line"]
+__all__ = ["guard_where", "rewrite_line", "say_change", "within_half"]
 
 EPSILON: Final = "1e-12"
 LOG_EPSILON: Final = "1e-7"
+HALF_LIMIT: Final = 65_504
+HALF_NUMBER: Final = "1e4"
+"""As good as infinite in a softmax, and finite in float16 with what is added to it."""
 
 _NORMS: Final = {"norm", "euclidean_norm"}
 _SOFTMAX: Final = {"softmax"}
@@ -30,6 +33,16 @@ def rewrite_line(code: str, function: str) -> str | None:
     """
     safe = _SAFE.get(function)
     return None if safe is None else _replace(code, safe)
+
+
+def within_half(code: str) -> str | None:
+    """A line with numbers that float16 can hold in place of those that are infinite in it; None where it has none."""
+
+    def bound(node: ast.AST, _: _Text) -> str | None:
+        is_number = isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+        return HALF_NUMBER if is_number and abs(ast.literal_eval(node)) > HALF_LIMIT else None
+
+    return _replace(code, bound)
 
 
 def guard_where(code: str, function: str) -> str | None:
@@ -52,6 +65,11 @@ def guard_where(code: str, function: str) -> str | None:
         return f"{where}({is_safe}, {before}{where}({is_safe}, {text.of(inner)}, 1.0){after}, {text.of(other)})"
 
     return _replace(code, guard)
+
+
+def say_change(before: str, after: str) -> str:
+    """A line as a diff."""
+    return f"- {before.strip()}\n+ {after}"
 
 
 class _Text:

@@ -75,7 +75,7 @@ def _summarise(lead: Unskilled, layer: str, guesses: str) -> str:
     if math.isinf(lead.farthest):
         return (
             f"The mean squared error of what {layer} gives was {number} of late, without the penalties that a loss may "
-            f"have beside it; {guesses} has {guess}, the variance of the targets. It is read off the gradient."
+            f"have beside it; {guesses} has {guess}, the variance of the targets."
         )
     fresh = " At first, while the samples were new, it did not follow the labels at all." if lead.is_hardly else ""
     wrong = "being sure of a wrong class every time 2" if lead.farthest > 1 else "being sure and wrong every time 1"
