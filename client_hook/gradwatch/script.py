@@ -63,6 +63,7 @@ def find_script(
         _describe("fit", _find_fit(calls)),
         _describe("call", _only(_taped(files, models))),
         _describe("data", _only([call for call in calls if last_name(call.node) == "from_tensor_slices"])),
+        _describe("files", _only([call for call in calls if _sorts_files(call.node)])),
         _describe("loss", _only(_of_classes(calls, keras.losses, keras.losses.Loss))),
         _describe("schedule", _only(_of_classes(calls, schedules, schedules.LearningRateSchedule))),
         *_of_layers(calls, models),
@@ -99,6 +100,15 @@ def _of_first_file(calls: Sequence[_Call]) -> list[_Call]:
 def _is_compile(node: ast.Call) -> bool:
     names = {keyword.arg for keyword in node.keywords}
     return last_name(node) == "compile" and isinstance(node.func, ast.Attribute) and bool(names & {"optimizer", "loss"})
+
+
+def _sorts_files(node: ast.Call) -> bool:
+    """Whether a call sorts what a folder holds, as text."""
+    inner = {last_name(one) for argument in node.args for one in ast.walk(argument) if isinstance(one, ast.Call)}
+    return last_name(node) == "sorted" and not node.keywords and bool(inner & _LISTING)
+
+
+_LISTING: Final = frozenset({"glob", "iglob", "rglob", "iterdir", "listdir", "scandir"})
 
 
 def _of_classes(calls: Sequence[_Call], module: Any, base: type) -> list[_Call]:

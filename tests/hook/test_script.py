@@ -239,6 +239,20 @@ found = find([model], keras.optimizers.Adam(), {}, ["mix/bias", "mix/other"])
     assert called(script, "variable", "mix/other") is None
 
 
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("files = sorted(root.glob('*.png'))", True),
+        ("files = [name for name in sorted(os.listdir(root))]", True),
+        ("files = sorted(root.glob('*.png'), key=number)", False),
+        ("files = sorted(names)", False),
+    ],
+)
+def test_files_that_are_sorted_as_text(find, line, is_told):
+    text = SCRIPT + f"\nif not model:\n    {line}\n"
+    assert (called(find(text), "files") is not None) == is_told
+
+
 def test_the_line_where_a_statement_begins_is_told(find):
     text = SCRIPT + "\ndata = (\n    tf.data.Dataset.from_tensor_slices((inputs, targets))\n    .batch(4)\n)\n"
     (data,) = [one for one in find(text)["calls"] if one["role"] == "data"]

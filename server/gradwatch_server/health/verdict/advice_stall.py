@@ -98,6 +98,14 @@ for place in (0, 1, 2, -3, -2, -1):
 files.sort(key=lambda name: [int(part) for part in re.findall(r"\\d+", name)])   # import re"""
 
 
+NUMBERED: Final = Change(
+    "files",
+    given=(("key", 'lambda name: [int(part) for part in re.findall(r"\\d+", str(name))]'),),
+    remark="if the labels are in the order of the numbers: as text img_10 comes before img_2 (import re)\n"
+    "# Compare some files with their labels, before anything drops, sorts or shuffles them",
+)
+
+
 def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     """Causes of units that are dead or saturated."""
     ratio, function = scene.update_ratio, lead.next_function
@@ -387,6 +395,7 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
         "Look at a few samples with their labels. What drops, sorts or shuffles rows must do so to both, by the same "
         "index.",
         LEARN_CODE,
+        (NUMBERED,),
     )
 
 
