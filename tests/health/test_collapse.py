@@ -196,6 +196,33 @@ def test_outputs_that_shrank(before: float, after: float, is_told: bool) -> None
     assert len(told) == is_told
 
 
+@pytest.mark.parametrize(
+    ("factors", "shapes", "is_told"),
+    [
+        pytest.param((0.05, 0.06), ((8, 4), (8, 4)), True, id="two heads"),
+        pytest.param((0.05, 0.06), ((4, 4), (4, 4)), False, id="one behind the other"),
+        pytest.param((0.05, 0.06), ((8, 4), (6, 4)), False, id="of two layers"),
+        pytest.param((0.05, 0.9), ((8, 4), (8, 4)), False, id="one alone"),
+        pytest.param((0.3, 0.3), ((8, 4), (8, 4)), False, id="not that far"),
+    ],
+)
+def test_two_heads_that_shrink_together(
+    factors: tuple[float, float], shapes: tuple[tuple[int, int], tuple[int, int]], is_told: bool
+) -> None:
+    names = ("mean", "log_var", "out")
+    variables = [(f"{name}/kernel", shape, "float32") for name, shape in zip(names, (*shapes, (4, 8)), strict=True)]
+    run = Run(
+        variables,
+        n_steps=N,
+        layers=[(name, shape[1], None) for (_, shape, _), name in zip(variables, names, strict=True)],
+    )
+    for place, factor in enumerate(factors):
+        run.scale("activation", factor, [place], start=60)
+    told = [found for found in run.feed().findings() if " has shrunk to " in found.title]
+    assert len(told) == is_told
+    assert all(one.hypotheses[0].cause.startswith("A penalty on what mean gives") for one in told)
+
+
 @pytest.mark.parametrize(("low", "mean", "is_told"), [(0.0, 0.1, False), (0.0, 0.2, True), (-0.1, 0.1, True)])
 def test_weights_of_an_attention_may_be_the_same_for_all(low: float, mean: float, is_told: bool) -> None:
     """Shares of 1 among ten keys, for each head and query: as of one that looks at the place before."""

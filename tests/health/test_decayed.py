@@ -56,6 +56,11 @@ def test_a_loss_that_has_come_down_needs_no_rate() -> None:
     assert not trained(cosine(14), loss=0.4)
 
 
+@pytest.mark.parametrize(("rate", "loss", "is_told"), [(3e-9, 0.4, True), (3e-9, 0.1, False), (3e-6, 0.4, False)])
+def test_steps_without_any_effect_are_told_though_much_was_learned(rate: float, loss: float, is_told: bool) -> None:
+    assert len(trained(np.where(STEPS < 90, 3e-3, rate), loss=loss)) == is_told
+
+
 def test_a_rate_that_comes_back() -> None:
     (found,) = trained(np.where((STEPS < 14) | (STEPS > 600), 3e-3, 3e-6))
     assert found.title == "The learning rate was below 1% of its highest from step 14 to step 600"

@@ -68,6 +68,8 @@ SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
 CLOSE: Final = 0.8
 """A correlation of outputs and targets from which on they are predicted well."""
+GONE_RATE: Final = 1e-5
+"""Of the highest rate: steps that are lost in float32's rounding of the weights, or soon will be."""
 UNTAUGHT_SHARE: Final = 0.75
 """A loss that fell below this part of its start in a hundred steps learns from layers that are random, too."""
 FALLEN_SHARE: Final = 0.9
@@ -157,8 +159,14 @@ def _is_still_to_learn(testimony: Testimony, share: float) -> bool:
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, share)
 
 
-def _is_undone_credible(_: Undone | Decayed, testimony: Testimony) -> bool:
+def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
     return _is_still_to_learn(testimony, SPARE_SHARE)
+
+
+def _is_decayed_credible(episode: Decayed, testimony: Testimony) -> bool:
+    # No schedule is meant to leave most steps without any effect: whoever has not learned all by then has lost them.
+    is_gone = episode.rate < GONE_RATE * episode.highest
+    return _is_still_to_learn(testimony, LEARNED_SHARE if is_gone else SPARE_SHARE)
 
 
 def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
@@ -314,7 +322,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Unskilled: _is_unskilled_credible,
     Squashed: _has_work_left,
     Stuck: _has_work_left,
-    Decayed: _is_undone_credible,
+    Decayed: _is_decayed_credible,
     Relapse: _is_judged,
     Remade: _is_remade_credible,
     Unrelated: _is_judged,

@@ -25,6 +25,10 @@ EARLY_ROWS: Final = 5
 """Captured rows of which the largest is a layer's own past."""
 FAINT_FACTOR: Final = 0.03
 """Of its past. Weight decay and learning change a layer's output by a few times, not thirtyfold."""
+TWIN_FACTOR: Final = 0.25
+TWIN_SPREAD: Final = 0.1
+"""Of two layers side by side that shrink together, as the mean and the log of the variance of a posterior do where it
+collapses onto its prior: how far, and to what spread of both."""
 SHRUNK_FACTOR: Final = 1e-2
 """Of the kernels' norm in the first row."""
 PENALISED_FACTOR: Final = 0.1
@@ -54,6 +58,7 @@ class FaintRule:
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._before = np.full(n, np.nan)
         self._streaks: Streaks[Faint] = Streaks(n)
+        self._twins = _find_twins(table, self._columns)
         self._may_die = np.array([is_dying(table.functions[column]) for column in self._columns], bool)
         kernels = [_find_kernels(table, int(column)) for column in self._columns]
         self._has_kernel = np.array([bool(own) for own in kernels], bool)
@@ -91,6 +96,8 @@ class FaintRule:
 
     def _is_low(self, spread: Float, weight: Float, factor: Float | float) -> npt.NDArray[np.bool_]:
         is_faint = (spread > 0) & (spread < FAINT_FACTOR * self._before)
+        is_small = (spread > 0) & (spread < TWIN_SPREAD) & (spread < TWIN_FACTOR * self._before)
+        is_faint |= (self._twins >= 0) & is_small & is_small[..., self._twins]
         return np.asarray(is_faint | (np.isfinite(spread) & (weight < factor * self._first_weight)))
 
     def _compare(self, block: Block, row: int) -> None:
@@ -171,6 +178,22 @@ class FaintRule:
                 multiple=float(self._multiple[first]) if self._slack[first] <= MULTIPLE_SLACK else float("nan"),
             )
         )
+
+
+def _find_twins(table: TensorTable, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """For each output the place of the one beside it that is a head of the same layer as it is, as alike; -1 for none.
+
+    Two heads have kernels of one shape that are not square: a second layer behind the first would read what that gives.
+    """
+    twins = np.full(len(columns), -1, np.int64)
+    for first in range(len(columns) - 1):
+        one, other = (int(column) for column in columns[first : first + 2])
+        shapes = {table.shapes[c] for own in (one, other) for c in _find_kernels(table, own)}
+        is_linear = {table.functions[one], table.functions[other]} <= {None, "linear"}
+        is_alike = len(table.shapes[one]) == 2 and table.shapes[one] == table.shapes[other]
+        if is_linear and is_alike and len(shapes) == 1 and len(set(next(iter(shapes)))) == 2:
+            twins[[first, first + 1]] = first + 1, first
+    return twins
 
 
 def _find_kernels(table: TensorTable, column: int) -> list[int]:
