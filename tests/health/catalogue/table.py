@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from tests.health.catalogue.play import Played, is_found, names_culprit, play
-from tests.health.catalogue.twentythird import BROKEN, HEALTHY
+from tests.health.catalogue.twentyfourth import BROKEN, HEALTHY
 
 BLIND = "written blind"
 """So begins the study of a case by someone who had not seen the rules."""
@@ -41,7 +41,7 @@ programs that neither knows. When the first 49 were first played, 39 were found;
 had been written, and four showed gaps in the rules, which were closed. Most break at once: how early a slow failure is
 told shows in few of them.
 
-Nearer to an estimate is what happened to the twenty-three sets *written blind*, by someone who had seen neither rules
+Nearer to an estimate is what happened to the twenty-four sets *written blind*, by someone who had seen neither rules
 nor cases, at their first play (one seed, before any rule was changed for them):
 
 | set | end in NaN: found | only fail to learn: found | culprit named | healthy: silent |
@@ -69,6 +69,12 @@ nor cases, at their first play (one seed, before any rule was changed for them):
 | twenty-first, the same families and others | 2 of 2 | 26 of 33 | not counted | 44 of 44 (later), 38 cured copies |
 | twenty-second, the same, more that end in NaN | 14 of 14 | 10 of 21 | 22 of 35 | 44 of 45, 35 of them cured copies |
 | twenty-third, the families of the studies | 11 of 11 | 18 of 24 | 24 of 35 | 7 of 9; 35 of 35 cured copies (later) |
+| twenty-fourth, played within the default budget | 3 of 3 | 7 of 10 | 10 of 13 | 4 of 4 |
+
+All but the last were played with every statistic at every step. Within the default budget of 2 %, as users have it, 78
+of 80 of the older sets were found and named, drawn at random from the shorter ones that are found otherwise (of the two
+others *movie ratings* was told with another cause, and *ndvi* is not found on this processor with every row either); of
+the twenty-third set all that are found were, once two rules had been mended by it. 38 healthy ones were silent.
 
 The rules have been mended by them since, so their rows here are no estimate any more; what is still not found, or told
 with another cause, is listed below the table. What the tools of these studies report of their own sets:
