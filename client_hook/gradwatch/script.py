@@ -13,6 +13,7 @@ import linecache
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -52,33 +53,40 @@ def find_script(
     Returns:
         ``calls`` and ``imports``; empty where the user's code is not to be read.
     """
-    files = _files(models)
+    near = _files_near(models)
+    files = list(dict.fromkeys([*near, *(file for file in users_files() if _has_code(file))]))
     if not files:
         return {"calls": [], "imports": {}}
     calls = [_Call(file, node) for file in files for node in _calls_in(file)]
+    # What could be anyone's is looked for where the training is; a layer tells by its configuration which are its.
+    beside = [call for call in calls if call.file in near]
     schedules = keras.optimizers.schedules
     found = [
         _describe("optimizer", _only(_made_by(calls, type(optimizer), settings))),
-        _describe("compile", _only([call for call in calls if _is_compile(call.node)])),
+        _describe("compile", _only([call for call in beside if _is_compile(call.node)])),
         _describe("fit", _find_fit(calls)),
-        _describe("call", _only(_taped(files, models))),
-        _describe("data", _only([call for call in calls if last_name(call.node) == "from_tensor_slices"])),
-        _describe("files", _only([call for call in calls if _sorts_files(call.node)])),
-        _describe("loss", _only(_of_classes(calls, keras.losses, keras.losses.Loss))),
-        _describe("schedule", _only(_of_classes(calls, schedules, schedules.LearningRateSchedule))),
+        _describe("call", _only(_taped(near))),
+        _describe("data", _only([call for call in beside if last_name(call.node) == "from_tensor_slices"])),
+        _describe("files", _only([call for call in beside if _sorts_files(call.node)])),
+        _describe("loss", _only(_of_classes(beside, keras.losses, keras.losses.Loss))),
+        _describe("schedule", _only(_of_classes(beside, schedules, schedules.LearningRateSchedule))),
         *_of_layers(calls, models),
         *(_describe("variable", _only(_held_as(files, name)), layer=name) for name in untracked),
     ]
     return {"calls": [one for one in found if one is not None], "imports": _imports(files[0])}
 
 
-def _files(models: Sequence[Any]) -> list[str]:
-    """The user's files: those first that are being run, then those of the classes of models and layers."""
+def _files_near(models: Sequence[Any]) -> list[str]:
+    """The user's files that are being run, and those of the classes of models and layers."""
     running = [frame.f_code.co_filename for frame in frames()]
     modules = (sys.modules.get(type(one).__module__) for one in walk(models))
     of_classes = [str(getattr(module, "__file__", None)) for module in modules if module is not None]
-    users = [file for file in dict.fromkeys([*running, *of_classes]) if is_users(file)]
-    return [file for file in dict.fromkeys([*users, *users_files()]) if getattr(parse(file), "body", None)]
+    return [file for file in dict.fromkeys([*running, *of_classes]) if is_users(file) and _has_code(file)]
+
+
+def _has_code(file: str) -> bool:
+    tree = parse(file)
+    return tree is not None and bool(tree.body)
 
 
 def _calls_in(file: str) -> Iterator[ast.Call]:
@@ -128,18 +136,22 @@ def _find_fit(calls: Sequence[_Call]) -> _Call | None:
     return None
 
 
-def _taped(files: Sequence[str], models: Sequence[Any]) -> list[_Call]:
-    """The calls of a model within a `tf.GradientTape`, by a name that is known to be its, or as ``self``."""
-    known = [{**frame.f_globals, **frame.f_locals} for frame in frames() if is_users(frame.f_code.co_filename)]
-    names = {"self"} | {name for space in known for name, one in space.items() if any(one is model for model in models)}
+def _taped(files: Sequence[str]) -> list[_Call]:
+    """The calls of a model within a `tf.GradientTape`: of ``self``, or of what its trainable variables are asked of."""
     found = []
     for file in files:
         tree = parse(file)
-        for block in ast.walk(tree) if tree is not None else ():
+        nodes = [] if tree is None else list(ast.walk(tree))
+        trained = (node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in _TRAINED)
+        names = {"self"} | {node.id for node in trained if isinstance(node, ast.Name)}
+        for block in nodes:
             if isinstance(block, ast.With) and any(last_name(i.context_expr) == "GradientTape" for i in block.items):
                 calls = [node for one in block.body for node in ast.walk(one) if isinstance(node, ast.Call)]
                 found += [_Call(file, node) for node in calls if getattr(node.func, "id", None) in names]
     return found
+
+
+_TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 
 
 def _held_as(files: Sequence[str], name: str) -> list[_Call]:
@@ -169,15 +181,17 @@ def _of_layers(calls: Sequence[_Call], models: Sequence[Any]) -> Iterator[Messag
     for layer in known:
         alike.setdefault(tuple(_made_by(calls, type(layer), _config_of(layer))), []).append(layer)
     certain = {made[0] for made in alike if len(made) == 1}
+    pairs: list[tuple[_Call, Any]] = []
     for made, members in alike.items():
         # What has made others for certain is not needed to explain these, and the rest must have made something.
         places = made if len(made) <= 1 else [call for call in made if call not in certain]
         if len(places) == len(members):
-            pairs = [*zip(places, sorted(members, key=_number_of), strict=True)]
-        else:
-            pairs = [(places[0], layer) for layer in members] if len(places) == 1 else []
-        n = 1 if len(places) == len(members) else len(members)
-        yield from (_describe("layer", call, layer=str(layer.path or layer.name), n=n) for call, layer in pairs)
+            pairs += zip(places, sorted(members, key=_number_of), strict=True)
+        elif len(places) == 1:
+            pairs += [(places[0], layer) for layer in members]
+    counts = Counter(call for call, _ in pairs)
+    for call, layer in pairs:
+        yield _describe("layer", call, layer=str(layer.path or layer.name), n=counts[call])
 
 
 def _number_of(layer: Any) -> int:

@@ -159,6 +159,12 @@ def test_the_names_of_packages_and_of_the_model_are_the_users():
     assert code_of([], imports={}, generic=generic) == generic, "nothing is known of the script"
 
 
+def test_the_users_own_line_keeps_its_names():
+    made = call("optimizer", "model.optimizer = «SGD(0.1)»")
+    change = Change("optimizer", given=(("learning_rate", "0.01"),))
+    assert lines_of(code_of([COMPILE, made], change)) == "model.optimizer = SGD(0.01)"
+
+
 def test_a_call_that_is_to_be_moved_is_shown_as_it_is():
     inner = call("compile", "        «model.compile(\n            loss='mse',\n        )»")
     assert code_of([inner], Change("compile", note="out of the loop")) == (

@@ -42,10 +42,10 @@ def _in_own_words(hypothesis: Hypothesis, setup: Setup) -> Hypothesis:
     # What a layer gives is changed where the call makes no other, which may be right as it is.
     counts = Counter(map(_place, (call for _, call in known)))
     known = [(one, call) for one, call in known if not _is_of_function(one) or counts[_place(call)] >= call["n"]]
-    texts = [_write(change, call, setup, imports) for change, call in known]
+    texts = [_write(change, call, setup) for change, call in known]
     own = list(dict.fromkeys(text for text in texts if text is not None))[:CALLS_LIMIT]
-    code = "\n".join(own) or hypothesis.code
-    return replace(hypothesis, code=_with_packages(_with_model(code, calls), imports), changes=())
+    code = "\n".join(own) or _with_model(hypothesis.code, calls)
+    return replace(hypothesis, code=_with_packages(code, imports), changes=())
 
 
 def _find(calls: Sequence[Call], change: Change) -> Iterator[Call]:
@@ -71,7 +71,7 @@ def _is_meant(call: Call, change: Change) -> bool:
     return bool(call["layer"] == change.layer)
 
 
-def _write(change: Change, call: Call, setup: Setup, imports: Mapping[str, str]) -> str | None:
+def _write(change: Change, call: Call, setup: Setup) -> str | None:
     """A change in the lines of a call, as a diff below their place; None where it cannot be made."""
     place = say_source(call)
     if change.note is not None:
@@ -79,10 +79,11 @@ def _write(change: Change, call: Call, setup: Setup, imports: Mapping[str, str])
     if change.before is not None:
         shown = str(call["lines"][0]).strip()
         place = say_source({**call, "line": call["begins"]})
-        added = textwrap.indent(_with_data(change.before, call), "+ ")
+        added = textwrap.indent(_with_model(_with_data(change.before, call), [call]), "+ ")
         return f"# before {place}, {shown}\n{added}"
     if change.role != call["role"]:
         change = Change("compile", instead=_made_of(call, change, setup))
+    imports: Mapping[str, str] = setup.script.get("imports", {})
     text = _text_of(call)
     changed = _change(text, change, imports)
     if changed is None or changed == text or _parse(changed) is None:
