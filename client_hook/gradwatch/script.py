@@ -8,6 +8,7 @@ several could be meant none is told. Runs none of that code, and adds no operati
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import linecache
 import math
@@ -22,7 +23,7 @@ import tensorflow as tf
 
 from gradwatch.origin import EXCERPT_WIDTH, frames, is_users
 from gradwatch.protocol import Message
-from gradwatch.syntax import last_name, parse, users_files
+from gradwatch.syntax import last_name, nodes_of, users_files
 from gradwatch.target import walk
 
 __all__ = ["find_script"]
@@ -37,6 +38,14 @@ _UNKNOWN: Final = object()
 class _Call(NamedTuple):
     file: str
     node: ast.Call
+
+
+class _Made(NamedTuple):
+    """A call of a class: what it gives by name, and whether it may give more than is seen."""
+
+    call: _Call
+    given: Mapping[str, Any]
+    is_open: bool
 
 
 def find_script(
@@ -62,7 +71,7 @@ def find_script(
     beside = [call for call in calls if call.file in near]
     schedules = keras.optimizers.schedules
     found = [
-        _describe("optimizer", _only(_made_by(calls, type(optimizer), settings))),
+        _describe("optimizer", _only(_made_by(_calls_of(calls, type(optimizer)), type(optimizer), settings))),
         _describe("compile", _only([call for call in beside if _is_compile(call.node)])),
         _describe("fit", _find_fit(calls)),
         _describe("call", _only(_taped(near))),
@@ -85,14 +94,12 @@ def _files_near(models: Sequence[Any]) -> list[str]:
 
 
 def _has_code(file: str) -> bool:
-    tree = parse(file)
-    return tree is not None and bool(tree.body)
+    return len(nodes_of(file)) > 1
 
 
-def _calls_in(file: str) -> Iterator[ast.Call]:
-    tree = parse(file)
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
-    yield from sorted(found, key=lambda node: (node.lineno, node.col_offset))
+def _calls_in(file: str) -> list[ast.Call]:
+    found = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
+    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
 
 def _only(calls: Sequence[_Call]) -> _Call | None:
@@ -140,8 +147,7 @@ def _taped(files: Sequence[str]) -> list[_Call]:
     """The calls of a model within a `tf.GradientTape`: of ``self``, or of what its trainable variables are asked of."""
     found = []
     for file in files:
-        tree = parse(file)
-        nodes = [] if tree is None else list(ast.walk(tree))
+        nodes = nodes_of(file)
         trained = (node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in _TRAINED)
         names = {"self"} | {node.id for node in trained if isinstance(node, ast.Name)}
         for block in nodes:
@@ -159,8 +165,7 @@ def _held_as(files: Sequence[str], name: str) -> list[_Call]:
     attribute = name.rpartition("/")[2]
     found = []
     for file in files:
-        tree = parse(file)
-        for node in ast.walk(tree) if tree is not None else ():
+        for node in nodes_of(file):
             value = node.value if isinstance(node, ast.Assign) else None
             if isinstance(value, ast.Call) and last_name(value) == "Variable" and isinstance(node, ast.Assign):
                 held = [one.attr for one in node.targets if isinstance(one, ast.Attribute)]
@@ -175,16 +180,17 @@ def _is_fit(node: ast.Call, line: int) -> bool:
 def _of_layers(calls: Sequence[_Call], models: Sequence[Any]) -> Iterator[Message | None]:
     """The calls of layers; of several that are alike those that follow one another in the same number as the layers."""
     layers = [one for one in walk(models) if isinstance(one, keras.layers.Layer) and not isinstance(one, keras.Model)]
-    names = {last_name(call.node) for call in calls}
-    known = [layer for layer in layers if type(layer).__name__ in names][:LAYERS_MAX]
+    made_of = {kind: _calls_of(calls, kind) for kind in {type(layer) for layer in layers}}
+    known = [layer for layer in layers if made_of[type(layer)]][:LAYERS_MAX]
     alike: dict[tuple[_Call, ...], list[Any]] = {}
     for layer in known:
-        alike.setdefault(tuple(_made_by(calls, type(layer), _config_of(layer))), []).append(layer)
-    certain = {made[0] for made in alike if len(made) == 1}
+        made = _made_by(made_of[type(layer)], type(layer), _config_of(layer))
+        alike.setdefault(tuple(made), []).append(layer)
+    certain = {calls[0] for calls in alike if len(calls) == 1}
     pairs: list[tuple[_Call, Any]] = []
-    for made, members in alike.items():
+    for possible, members in alike.items():
         # What has made others for certain is not needed to explain these, and the rest must have made something.
-        places = made if len(made) <= 1 else [call for call in made if call not in certain]
+        places = possible if len(possible) <= 1 else [call for call in possible if call not in certain]
         if len(places) == len(members):
             pairs += zip(places, sorted(members, key=_number_of), strict=True)
         elif len(places) == 1:
@@ -209,25 +215,32 @@ def _config_of(layer: Any) -> Mapping[str, Any]:
     return config
 
 
-def _made_by(calls: Sequence[_Call], kind: type, config: Mapping[str, Any]) -> list[_Call]:
-    """The calls that may have made an object of a class with such a configuration, all in one file."""
-    made = [call for call in calls if last_name(call.node) == kind.__name__ and _agrees(call.node, kind, config)]
-    return _of_first_file(made)
-
-
-def _agrees(node: ast.Call, kind: type, config: Mapping[str, Any]) -> bool:
+def _calls_of(calls: Sequence[_Call], kind: type) -> list[_Made]:
+    """The calls of a class, with what they give."""
     parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]
     places = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
-    given = dict(zip(places, map(_constant, node.args), strict=False))
-    given |= {keyword.arg: _constant(keyword.value) for keyword in node.keywords if keyword.arg}
-    is_open = any(keyword.arg is None for keyword in node.keywords) or any(
-        isinstance(argument, ast.Starred) for argument in node.args
-    )
-    if not is_open:
-        given = {one.name: one.default for one in parameters if one.default is not one.empty} | given
-        if "name" not in given and "name" in config and not _is_automatic(str(config["name"]), kind):
-            return False
-    return all(_may_be(name, value, config[name]) for name, value in given.items() if name in config)
+    defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
+    found = []
+    for call in (call for call in calls if last_name(call.node) == kind.__name__):
+        node = call.node
+        given = dict(zip(places, map(_constant, node.args), strict=False))
+        given |= {keyword.arg: _constant(keyword.value) for keyword in node.keywords if keyword.arg}
+        is_starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+        is_open = is_starred or any(keyword.arg is None for keyword in node.keywords)
+        found.append(_Made(call, given if is_open else defaults | given, is_open))
+    return found
+
+
+def _made_by(options: Sequence[_Made], kind: type, config: Mapping[str, Any]) -> list[_Call]:
+    """Those of a class's calls that may have made an object with such a configuration, all in one file."""
+    return _of_first_file([one.call for one in options if _agrees(one, kind, config)])
+
+
+def _agrees(made: _Made, kind: type, config: Mapping[str, Any]) -> bool:
+    is_unnamed = not made.is_open and "name" in config and "name" not in made.given
+    if is_unnamed and not _is_automatic(str(config["name"]), kind):
+        return False
+    return all(_may_be(name, value, config[name]) for name, value in made.given.items() if name in config)
 
 
 def _is_automatic(name: str, kind: type) -> bool:
@@ -265,10 +278,16 @@ def _may_be(name: str, given: Any, known: Any) -> bool:
 
 
 def _is_initializer(given: str, class_name: str) -> bool:
+    return _initializer_of(given) in (None, class_name)
+
+
+@functools.lru_cache(maxsize=64)
+def _initializer_of(word: str) -> str | None:
+    """The class that a word stands for; None where it is the name of something else."""
     try:
-        return type(keras.initializers.get(given)).__name__ == class_name
-    except ValueError:  # it is the name of something else
-        return True
+        return type(keras.initializers.get(word)).__name__
+    except ValueError:
+        return None
 
 
 def _describe(role: str, call: _Call | None, *, layer: str | None = None, n: int = 1) -> Message | None:
@@ -294,8 +313,8 @@ def _describe(role: str, call: _Call | None, *, layer: str | None = None, n: int
 
 def _begin(call: _Call) -> int:
     """The line where the innermost statement begins that a call is a part of."""
-    tree, line = parse(call.file), call.node.lineno
-    statements = (one for one in ast.walk(tree) if isinstance(one, ast.stmt)) if tree is not None else ()
+    line = call.node.lineno
+    statements = (one for one in nodes_of(call.file) if isinstance(one, ast.stmt))
     return max(one.lineno for one in statements if one.lineno <= line <= (one.end_lineno or one.lineno))
 
 
@@ -306,9 +325,8 @@ def _column(line: str, n_bytes: int) -> int:
 
 def _imports(file: str) -> dict[str, str]:
     """By which name a file knows TensorFlow, Keras and their modules: ``{"keras.layers": "layers"}``."""
-    tree = parse(file)
     found: dict[str, str] = {}
-    for node in [] if tree is None else ast.walk(tree):
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
             for one in node.names:
                 if one.asname or "." not in one.name:

@@ -10,7 +10,7 @@ from typing import Final
 
 from gradwatch.origin import is_users
 
-__all__ = ["FILES_MAX", "last_name", "parse", "users_files"]
+__all__ = ["FILES_MAX", "last_name", "nodes_of", "parse", "users_files"]
 
 FILES_MAX: Final = 64
 
@@ -22,6 +22,13 @@ def parse(file: str) -> ast.Module | None:
         return ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return None
+
+
+@functools.lru_cache(maxsize=FILES_MAX)
+def nodes_of(file: str) -> tuple[ast.AST, ...]:
+    """All nodes of a file's tree, as `ast.walk` gives them; none where there is no tree."""
+    tree = parse(file)
+    return () if tree is None else tuple(ast.walk(tree))
 
 
 def users_files() -> list[str]:

@@ -8,6 +8,7 @@ mean are the same multiple as the spread, and in the next row too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -58,9 +59,9 @@ class FaintRule:
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._before = np.full(n, np.nan)
         self._streaks: Streaks[Faint] = Streaks(n)
-        self._twins = _find_twins(table, self._columns)
         self._may_die = np.array([is_dying(table.functions[column]) for column in self._columns], bool)
         kernels = [_find_kernels(table, int(column)) for column in self._columns]
+        self._twins = _find_twins(table, self._columns, kernels)
         self._has_kernel = np.array([bool(own) for own in kernels], bool)
         self._kernels = np.array([column for own in kernels for column in own], np.int64)
         self._starts = np.cumsum(np.array([0, *(len(own) for own in kernels if own)], np.int64))[:-1]
@@ -180,7 +181,9 @@ class FaintRule:
         )
 
 
-def _find_twins(table: TensorTable, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _find_twins(
+    table: TensorTable, columns: npt.NDArray[np.int64], kernels: Sequence[Sequence[int]]
+) -> npt.NDArray[np.int64]:
     """For each output the place of the one beside it that is a head of the same layer as it is, as alike; -1 for none.
 
     Two heads have kernels of one shape that are not square: a second layer behind the first would read what that gives.
@@ -188,7 +191,7 @@ def _find_twins(table: TensorTable, columns: npt.NDArray[np.int64]) -> npt.NDArr
     twins = np.full(len(columns), -1, np.int64)
     for first in range(len(columns) - 1):
         one, other = (int(column) for column in columns[first : first + 2])
-        shapes = {table.shapes[c] for own in (one, other) for c in _find_kernels(table, own)}
+        shapes = {table.shapes[column] for own in kernels[first : first + 2] for column in own}
         is_linear = {table.functions[one], table.functions[other]} <= {None, "linear"}
         is_alike = len(table.shapes[one]) == 2 and table.shapes[one] == table.shapes[other]
         if is_linear and is_alike and len(shapes) == 1 and len(set(next(iter(shapes)))) == 2:

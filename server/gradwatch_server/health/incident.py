@@ -156,9 +156,7 @@ _SLIPS: Final = (
     Misset, Remade, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Mismatch,
 )  # fmt: skip
 """What stands in the script, and is no symptom of something else."""
-_SPOILING: Final = (
-    Misset, Remade, Standing, Untaught, Misshaped, Contrary, Allied, Undone, Summed, Mismatch,
-)  # fmt: skip
+_SPOILING: Final = tuple(slip for slip in _SLIPS if slip not in (Missing, Dropped))
 """Slips of which whole layers may suffer."""
 _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade)
 """What becomes of layers that are led astray."""

@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from functools import partial
 from typing import Any, Final
 
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.verdict.operation import say_source
+from gradwatch_server.health.verdict.rewrite import Text
 
 __all__ = ["in_own_words"]
 
@@ -123,16 +125,17 @@ def _class_of_loss(word: str) -> str:
     return word if word[:1].isupper() else "".join(part.capitalize() for part in word.split("_"))
 
 
-def _change(text: str, change: Change, imports: Mapping[str, str]) -> str | None:
+def _change(code: str, change: Change, imports: Mapping[str, str]) -> str | None:
     """A call's text, changed."""
-    changed: str | None = text
-    for name in change.without:
-        changed = _without(changed, name)
-    for name, value in change.instead:
-        changed = _with(changed, name, _with_names(value, imports), is_added=False)
-    for name, value in change.given:
-        changed = _with(changed, name, _with_names(value, imports), is_added=True)
-    return changed if change.kind is None else _of_kind(changed, change, imports)
+    edits = [partial(_without, name=name) for name in change.without]
+    for is_added, arguments in ((False, change.instead), (True, change.given)):
+        edits += [partial(_with, name=n, value=_with_names(v, imports), is_added=is_added) for n, v in arguments]
+    if change.kind is not None:
+        edits.append(partial(_of_kind, change=change, imports=imports))
+    changed: str | None = code
+    for edit in edits:
+        changed = None if changed is None else edit(changed)
+    return changed
 
 
 def _text_of(call: Call) -> str:
@@ -155,16 +158,6 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def _span(text: str, node: Any) -> tuple[int, int]:
-    """Where a node stands in a text, in characters; `ast` counts lines, and bytes within them."""
-    lines = text.split("\n")
-
-    def place(line: int, n_bytes: int) -> int:
-        return sum(len(one) + 1 for one in lines[: line - 1]) + len(lines[line - 1].encode()[:n_bytes].decode())
-
-    return place(node.lineno, node.col_offset), place(node.end_lineno, node.end_col_offset)
-
-
 def _argument(tree: ast.Call, name: str) -> ast.expr | ast.keyword | None:
     """An argument by its name, or by the place of that name."""
     for keyword in tree.keywords:
@@ -175,57 +168,56 @@ def _argument(tree: ast.Call, name: str) -> ast.expr | ast.keyword | None:
     return tree.args[place] if place < len(tree.args) and not is_starred else None
 
 
-def _with(text: str | None, name: str, value: str, *, is_added: bool) -> str | None:
+def _with(code: str, name: str, value: str, *, is_added: bool) -> str | None:
     """A call with another value of an argument, which is added where it has none of that name."""
-    tree = None if text is None else _parse(text)
-    if tree is None or text is None:
+    tree, text = _parse(code), Text(code)
+    if tree is None:
         return None
     found = _argument(tree, name)
     if found is not None:
-        start, end = _span(text, found.value if isinstance(found, ast.keyword) else found)
-        return f"{text[:start]}{value.replace('{}', text[start:end])}{text[end:]}"
+        node = found.value if isinstance(found, ast.keyword) else found
+        return text.splice(node, value.replace("{}", text.of(node)))
     if not is_added:
-        return text
+        return code
     others = [*tree.args, *tree.keywords]
-    if not others:
-        end = text.index("(", _span(text, tree.func)[1]) + 1
-        return f"{text[:end]}{name}={value}{text[end:]}"
-    end = max(_span(text, one)[1] for one in others)
-    return f"{text[:end]}, {name}={value}{text[end:]}"
+    if others:
+        end, added = max(text.span(one)[1] for one in others), f", {name}={value}"
+    else:  # before the closing bracket
+        end, added = text.span(tree)[1] - 1, f"{name}={value}"
+    return text.replace(end, end, added)
 
 
-def _without(text: str | None, name: str) -> str | None:
+def _without(code: str, name: str) -> str | None:
     """A call without an argument; as it is, where it has none of that name."""
-    tree = None if text is None else _parse(text)
-    if tree is None or text is None:
+    tree, text = _parse(code), Text(code)
+    if tree is None:
         return None
     found = _argument(tree, name)
     if found is None:
-        return text
+        return code
     if not isinstance(found, ast.keyword) and found is not tree.args[-1]:
         return None  # those behind it would move into its place
-    others = sorted([*tree.args, *tree.keywords], key=lambda one: _span(text, one))
+    others = sorted([*tree.args, *tree.keywords], key=text.span)
     place = others.index(found)
-    start, end = _span(text, found)
+    start, end = text.span(found)
     if place > 0:
-        start = _span(text, others[place - 1])[1]
+        start = text.span(others[place - 1])[1]
     elif len(others) > 1:
-        end = _span(text, others[1])[0]
-    return text[:start] + text[end:]
+        end = text.span(others[1])[0]
+    return text.replace(start, end, "")
 
 
-def _of_kind(text: str | None, change: Change, imports: Mapping[str, str]) -> str | None:
+def _of_kind(code: str, change: Change, imports: Mapping[str, str]) -> str | None:
     """A call of another class, in the same module."""
-    tree = None if text is None else _parse(text)
-    if tree is None or text is None:
+    tree, text = _parse(code), Text(code)
+    if tree is None:
         return None
-    start, end = _span(text, tree.func)
     if change.role == "variable":
-        return f"{text[:start]}{_with_names(f'tf.keras.{change.kind}', imports)}{text[end:]}"
-    module = text[start:end].rpartition(".")[0]
+        return text.splice(tree.func, _with_names(f"tf.keras.{change.kind}", imports))
+    module = text.of(tree.func).rpartition(".")[0]
     if not module:  # a class that was imported by its name alone: the other is not
         module = _with_names(f"tf.keras.{WORDS.get(change.role, 'layers')}.", imports).rstrip(".")
-    return f"{text[:start]}{module}.{change.kind}{text[end:]}"
+    return text.splice(tree.func, f"{module}.{change.kind}")
 
 
 def _with_data(code: str, call: Call) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from gradwatch_server.health.operation_table import EXPONENTIALS
 
-__all__ = ["guard_where", "rewrite_line", "say_change", "within_half"]
+__all__ = ["Text", "guard_where", "rewrite_line", "say_change", "within_half"]
 
 EPSILON: Final = "1e-12"
 LOG_EPSILON: Final = "1e-7"
@@ -38,7 +38,7 @@ def rewrite_line(code: str, function: str) -> str | None:
 def within_half(code: str) -> str | None:
     """A line with numbers that float16 can hold in place of those that are infinite in it; None where it has none."""
 
-    def bound(node: ast.AST, _: _Text) -> str | None:
+    def bound(node: ast.AST, _: Text) -> str | None:
         is_number = isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
         return HALF_NUMBER if is_number and abs(ast.literal_eval(node)) > HALF_LIMIT else None
 
@@ -49,7 +49,7 @@ def guard_where(code: str, function: str) -> str | None:
     """A line ``where(condition, f(x), other)`` with the input of f made harmless too, or None where it is no such."""
     names = _NAMES.get(function, frozenset())
 
-    def guard(node: ast.AST, text: _Text) -> str | None:
+    def guard(node: ast.AST, text: Text) -> str | None:
         if not (isinstance(node, ast.Call) and _name(node) == "where" and len(node.args) == 3):
             return None
         condition, chosen, other = node.args
@@ -72,32 +72,42 @@ def say_change(before: str, after: str) -> str:
     return f"- {before.strip()}\n+ {after}"
 
 
-class _Text:
-    """A line's text, and that of the expressions in it. The columns of `ast` count bytes."""
+class Text:
+    """A text of Python, and that of the expressions in it. `ast` counts lines, and bytes within them."""
 
     def __init__(self, code: str) -> None:
         self._bytes = code.encode()
+        self._starts = [0, *(place + 1 for place, byte in enumerate(self._bytes) if byte == ord("\n"))]
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Where an expression begins and ends, in bytes."""
+        start = self._starts[int(getattr(node, "lineno", 1)) - 1] + int(getattr(node, "col_offset", 0))
+        last = self._starts[int(getattr(node, "end_lineno", 0) or 1) - 1]
+        return start, last + int(getattr(node, "end_col_offset", 0) or 0)
 
     def of(self, node: ast.AST) -> str:
-        return self._cut(*_span(node))
+        """An expression's text."""
+        return self.cut(*self.span(node))
 
     def around(self, outer: ast.AST, inner: ast.AST) -> tuple[str, str]:
-        (start, end), (first, last) = _span(outer), _span(inner)
-        return self._cut(start, first), self._cut(last, end)
+        """What stands in an expression before and behind another one in it."""
+        (start, end), (first, last) = self.span(outer), self.span(inner)
+        return self.cut(start, first), self.cut(last, end)
 
     def splice(self, node: ast.AST, text: str) -> str:
-        start, end = _span(node)
+        """The whole text with another one in place of an expression."""
+        return self.replace(*self.span(node), text)
+
+    def replace(self, start: int, end: int, text: str) -> str:
+        """The whole text with another one in place of some bytes."""
         return (self._bytes[:start] + text.encode() + self._bytes[end:]).decode()
 
-    def _cut(self, start: int, end: int) -> str:
+    def cut(self, start: int, end: int) -> str:
+        """The text of some bytes."""
         return self._bytes[start:end].decode()
 
 
-Change = Callable[[ast.AST, _Text], "str | None"]
-
-
-def _span(node: ast.AST) -> tuple[int, int]:
-    return int(getattr(node, "col_offset", 0)), int(getattr(node, "end_col_offset", 0) or 0)
+Change = Callable[[ast.AST, Text], "str | None"]
 
 
 def _replace(code: str, change: Change) -> str | None:
@@ -106,7 +116,7 @@ def _replace(code: str, change: Change) -> str | None:
     tree = _parse(line)
     if tree is None:
         return None
-    text = _Text(line)
+    text = Text(line)
     for node in sorted(ast.walk(tree), key=lambda node: -getattr(node, "col_offset", -1)):
         changed = change(node, text)
         if changed is not None:
@@ -134,7 +144,7 @@ _KERAS_NAMES: Final = {
 """What `keras.ops` calls a function of TensorFlow, where it is not the same."""
 
 
-def _beside(node: ast.Call, text: _Text, function: str) -> str:
+def _beside(node: ast.Call, text: Text, function: str) -> str:
     """A function from where the called one is: ``tf.maximum`` by ``tf.math.log``, ``ops.maximum`` by ``ops.log``.
 
     ``tf`` where the line does not say.
@@ -146,7 +156,7 @@ def _beside(node: ast.Call, text: _Text, function: str) -> str:
     return f"{root if root in {'tf', 'tensorflow'} else 'tf'}.{function}"
 
 
-def _safe_root(node: ast.AST, text: _Text) -> str | None:
+def _safe_root(node: ast.AST, text: Text) -> str | None:
     if not (isinstance(node, ast.Call) and node.args):
         return None
     name = _name(node)
@@ -159,7 +169,7 @@ def _safe_root(node: ast.AST, text: _Text) -> str | None:
     return f"{sqrt}({total}({square}({text.of(node.args[0])}){options}) + {EPSILON})"
 
 
-def _safe_log(node: ast.AST, text: _Text) -> str | None:
+def _safe_log(node: ast.AST, text: Text) -> str | None:
     if not (isinstance(node, ast.Call) and _name(node) in {"log", "log1p"} and len(node.args) == 1):
         return None
     argument = node.args[0]
@@ -170,7 +180,7 @@ def _safe_log(node: ast.AST, text: _Text) -> str | None:
     return f"{text.of(node.func)}({_beside(node, text, 'maximum')}({text.of(argument)}, {least}))"
 
 
-def _safe_division(node: ast.AST, text: _Text) -> str | None:
+def _safe_division(node: ast.AST, text: Text) -> str | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         return f"tf.math.divide_no_nan({text.of(node.left)}, {text.of(node.right)})"
     if isinstance(node, ast.Call) and _name(node) in {"divide", "truediv"} and len(node.args) == 2:
@@ -179,13 +189,13 @@ def _safe_division(node: ast.AST, text: _Text) -> str | None:
     return None
 
 
-def _safe_exp(node: ast.AST, text: _Text) -> str | None:
+def _safe_exp(node: ast.AST, text: Text) -> str | None:
     if isinstance(node, ast.Call) and _name(node) in {"exp", "expm1", "sinh", "cosh"} and len(node.args) == 1:
         return f"{text.of(node.func)}({_beside(node, text, 'minimum')}({text.of(node.args[0])}, 30.0))"
     return None
 
 
-def _safe_power(node: ast.AST, text: _Text) -> str | None:
+def _safe_power(node: ast.AST, text: Text) -> str | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         return f"tf.pow(tf.maximum({text.of(node.left)}, {LOG_EPSILON}), {text.of(node.right)})"
     if isinstance(node, ast.Call) and _name(node) in {"pow", "power"} and len(node.args) == 2:
@@ -194,14 +204,14 @@ def _safe_power(node: ast.AST, text: _Text) -> str | None:
     return None
 
 
-def _safe_arc(node: ast.AST, text: _Text) -> str | None:
+def _safe_arc(node: ast.AST, text: Text) -> str | None:
     if not (isinstance(node, ast.Call) and _name(node) in _ARCS and len(node.args) == 1):
         return None
     least = "1 - 1e-6"
     return f"{text.of(node.func)}({_beside(node, text, 'clip_by_value')}({text.of(node.args[0])}, -({least}), {least}))"
 
 
-def _safe_area(node: ast.AST, text: _Text) -> str | None:
+def _safe_area(node: ast.AST, text: Text) -> str | None:
     if not (isinstance(node, ast.Call) and _name(node) in _AREAS and len(node.args) == 1):
         return None
     return f"{text.of(node.func)}({_beside(node, text, 'maximum')}({text.of(node.args[0])}, 1 + 1e-6))"
