@@ -713,6 +713,21 @@ def test_units_that_were_dead_for_a_while(share: float, n_steps: int, is_told: b
     assert all(" from step 20 to step " in title for title in titles)
 
 
+@pytest.mark.parametrize(
+    ("after", "cause"),
+    [
+        ([("softmax", 64, "softmax")], "A relu stands right before the softmax"),
+        ([("dense_1", 64, "softmax")], ""),  # which has a kernel of its own: a hidden layer is no output
+        ([], "The model's output passes a relu"),
+    ],
+)
+def test_a_relu_whose_output_is_taken_for_scores(after: list[tuple[str, int, str]], cause: str) -> None:
+    sick = Run(dense(2), layers=[("dense_0", 64, "relu"), *after])
+    found = sick.flatten([0], np.where(STEPS < 60, 0.1, 0.6)).set_loss(2.3).feed().findings()[0]
+    told = [one.cause for one in found.hypotheses if "relu stands" in one.cause or "passes a relu" in one.cause]
+    assert told == ([cause] if cause else [])
+
+
 @pytest.mark.parametrize(("correlation", "is_told"), [(0.4, True), (0.95, False)])
 def test_units_to_spare_beside_outputs_that_follow_their_targets_closely(correlation: float, is_told: bool) -> None:
     sick = run().flatten([0], np.where(STEPS < 60, 0.1, 0.6)).set_loss(0.3)

@@ -120,6 +120,17 @@ def test_scores_that_say_nothing(batch: int) -> None:
     assert found.evidence["is_final"]
 
 
+@pytest.mark.parametrize(("start", "is_late"), [(20, False), (200, True)])
+def test_outputs_that_come_to_be_the_same_for_all_are_why_nothing_is_learned_or_come_of_it(
+    start: int, is_late: bool
+) -> None:
+    sick = record(of_classes(5, 0.05), n_steps=320)
+    near = np.maximum(np.exp(-np.maximum(np.arange(320) - start, 0) / 8.0), 1e-4)
+    (found,) = finished(sick.draw_together([0], near).feed())
+    assert (found.kind, found.first_step) == (("loss_plateau", 0) if is_late else ("dead_units", found.first_step))
+    assert "better than guessing" in found.title if is_late else "nearly the same for every sample" in found.title
+
+
 def causes_with(*untrained: str) -> list[tuple[str, str]]:
     """Causes, and why, where nothing is learned by a model that has some variables which no optimizer is given."""
     run = record(of_classes(5, 0.05), n_steps=320).set_loss(np.log(5.0))

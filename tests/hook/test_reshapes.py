@@ -86,7 +86,7 @@ def test_a_layer_that_reshapes_is_told(watch, read, options):
     (finding,) = told
     assert (finding.kind, finding.severity, finding.first_step) == ("loss_plateau", "warning", 0)
     assert "makes [n, 20, 6] of [n, 6, 20]" in finding.title
-    assert "tf.keras.layers.Permute((2, 1))" in finding.hypotheses[0].code
+    assert "layers.Permute((2, 1))" in finding.hypotheses[0].code
 
 
 @pytest.mark.parametrize("between", PLAIN.values(), ids=PLAIN)

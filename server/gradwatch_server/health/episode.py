@@ -550,7 +550,8 @@ class Flat(Episode):
         share: their share at `known_step`.
         is_first_row: whether it was so from the first rows on.
         largest_input: the largest |value| that entered the step at `known_step`, NaN if not captured.
-        next_function: the activation function of the next layer, "" if there is no next layer, None if not known.
+        next_function: the activation function that takes its output as it is, "" if there is no next layer, None if not
+            known or behind a kernel of the next layer's own.
         is_of_zeros: whether the layer's kernels hold nothing but zeros at `known_step`.
         bias: the largest number in the layer's bias at `known_step`, NaN if it has none or was not captured.
         correlation: of outputs and targets, of late, the least of several; NaN where it is not known.

@@ -125,7 +125,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Stuck: (Flat, Unreachable, Runaway, Rate),
     Collapsed: (
         Allied, Squashed, Stuck, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero,
-        SharedTarget, Summed, Vanishing,
+        SharedTarget, Summed, Vanishing, Unskilled, Unrelated,
     ),
     Vanishing: (Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
     Fade: (Squashed, Stuck, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade),
@@ -150,6 +150,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Behind: (*_CAUSES_OF_GUESSING, Unskilled),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
+_GUESSING: Final = (Unskilled, Unrelated)
+"""What is known of outputs from the first step on."""
 _OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, Runaway, Overclipped, Misset)
 """What befalls a whole model: where another head is learned well it explains none that is not."""
 _SLIPS: Final = (
@@ -218,7 +220,7 @@ def _merge(groups: list[list[Episode]]) -> list[list[Episode]]:
 
 
 def _comes_of(episode: Episode, cause: Episode) -> bool:
-    is_before = isinstance(cause, (*_SLIPS, Vanishing)) and cause.first_step < episode.first_step
+    is_before = isinstance(cause, (*_SLIPS, *_GUESSING, Vanishing)) and cause.first_step < episode.first_step
     return is_before and _explains(cause, episode) and not _is_known_before(episode, cause)
 
 
@@ -234,7 +236,7 @@ def _precedence(episode: Episode, others: Sequence[Episode]) -> float:
 def _explains(cause: Episode, episode: Episode) -> bool:
     if not (_is_spoiled(cause, episode) or isinstance(cause, _CAUSES.get(type(episode), ()))):
         return False
-    if _is_of_another_kind(cause, episode):
+    if _is_of_another_kind(cause, episode) or _is_the_other_way_round(cause, episode):
         return False
     if isinstance(cause, _OF_THE_WHOLE) and isinstance(episode, Unrelated) and episode.correlation_of_other >= RELATED:
         return False
@@ -269,6 +271,22 @@ def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
     if isinstance(cause, Zero) and isinstance(episode, (Vanishing, Fade, Mismatch)):
         return not _is_of_zeros(cause, episode)
     return isinstance(cause, Flat) and not _is_of_units(cause, episode)
+
+
+def _is_the_other_way_round(cause: Episode, episode: Episode) -> bool:
+    """Whether outputs that came to be the same for every sample are the cause of guessing, or come of it.
+
+    Where there is nothing to learn the best that a model can give is the same for all: outputs that come to it when
+    most of what was not learned was not learned already come of that.
+    """
+    if isinstance(cause, Collapsed) and isinstance(episode, _GUESSING):
+        collapsed, guessing = cause, episode
+    elif isinstance(cause, _GUESSING) and isinstance(episode, Collapsed):
+        collapsed, guessing = episode, cause
+    else:
+        return False
+    is_late = collapsed.first_step - guessing.first_step > 0.5 * (guessing.last_step - guessing.first_step)
+    return is_late == (cause is collapsed)
 
 
 def _is_of_zeros(cause: Zero, episode: Episode) -> bool:

@@ -228,4 +228,6 @@ def _largest(ends: Float) -> float:
 
 def _next_function(table: TensorTable, column: int) -> str | None:
     later = table.activation[table.activation > column]
-    return table.functions[int(later[0])] if len(later) else ""
+    if not len(later):
+        return ""
+    return None if table.holds_kernel(int(later[0])) else table.functions[int(later[0])]
