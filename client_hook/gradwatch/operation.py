@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from gradwatch.backwards import find_backwards
 from gradwatch.capped import SHAPES, find_capped, goes_into
 from gradwatch.detached import find_detached
 from gradwatch.mask import find_inverted
@@ -272,7 +273,8 @@ def find_slips(
         and then are left out: that is how one asks for all pairs. Where nothing else asks for them either, and more
         than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer, source line and both shapes of the
         user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
-        -1. Other slips: as `mask.find_inverted`, `detached.find_detached` and `capped.find_capped` tell.
+        -1. Other slips: as `mask.find_inverted`, `detached.find_detached`, `capped.find_capped` and
+        `backwards.find_backwards` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -283,6 +285,7 @@ def find_slips(
             *find_inverted(forward, layer_paths),
             *find_detached(forward, layer_paths),
             *find_capped(forward, layer_paths),
+            *find_backwards(forward, layer_paths),
         ],
     }
 

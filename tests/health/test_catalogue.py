@@ -241,6 +241,7 @@ LONG = {
 ROUNDED = {"antimicrobial peptides", "ndvi"}
 """How the processor rounds decides how they fail to learn: what is told here may be told otherwise there."""
 ELSEWHERE = {
+    "a sequence read backwards",
     "broadcast",
     "data in order",
     "drawn once for all",

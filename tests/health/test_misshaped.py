@@ -20,6 +20,7 @@ RESHAPE = {
     "output_shape": [-1, 160, 6],
 }
 MASK = {"type": "Equal", "name": "Equal", "layer": None, "source": SOURCE}
+BACKWARDS = {"type": "ReverseV2", "name": "back/ReverseV2", "layer": "back", "source": None}
 LEVEL, FALLING = np.full(N, 2.0), 2.0 * np.exp(-np.arange(N) / 30)
 
 
@@ -43,6 +44,13 @@ def test_a_reshape_that_exchanges_axes() -> None:
     assert (found.kind, found.layer) == ("loss_plateau", "model/reshape")
     assert found.title == "A Reshape layer makes [n, 160, 6] of [n, 6, 160]: that exchanges no axes"
     assert "tf.keras.layers.Permute((2, 1))" in found.hypotheses[0].code
+
+
+def test_a_sequence_that_is_not_turned_round_again() -> None:
+    (found,) = run_of(np.linspace(2.0, 0.7, N), slips=[BACKWARDS]).feed().findings()
+    assert (found.kind, found.severity, found.layer) == ("loss_plateau", "warning", "back")
+    assert found.title.startswith("back reads the sequence backwards")
+    assert "Bidirectional" in found.hypotheses[0].code
 
 
 @pytest.mark.parametrize(("compared", "words"), [("Equal", "is true where"), ("Greater", "hidden from")])
@@ -76,6 +84,7 @@ def test_what_layers_come_to_after_it_is_told_with_it(what: str, batch: int) -> 
         pytest.param(LEVEL, {"broadcasts": [{**CROSSING, "unasked": False}]}, id="all pairs are asked for"),
         pytest.param(FALLING, {"reshapes": [RESHAPE]}, id="it learns"),
         pytest.param(FALLING, {"slips": [MASK]}, id="it learns with its mask"),
+        pytest.param(FALLING, {"slips": [BACKWARDS]}, id="it learns all that there is backwards"),
         pytest.param(LEVEL, {}, id="no slip"),
     ],
 )

@@ -942,6 +942,8 @@ CAP: Final = "limit"
 """What a slip has that bounds a loss from above, sample by sample."""
 MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 """Operations that a mask is made by."""
+TURNING: Final = "ReverseV2"
+"""The type of a slip that turns a sequence round."""
 MADE: Final = "Layer"
 """The type of a slip that is a layer, made anew in every call."""
 
@@ -970,6 +972,11 @@ class Misshaped(Episode):
     def is_made(self) -> bool:
         """Whether it is a layer that is made anew in every call."""
         return self.slip.get("type") == MADE
+
+    @property
+    def is_backwards(self) -> bool:
+        """Whether it is a sequence that stands beside one in the other order."""
+        return self.slip.get("type") == TURNING
 
     @property
     def is_crossing(self) -> bool:

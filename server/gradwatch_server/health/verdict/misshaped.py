@@ -1,4 +1,4 @@
-"""Words for slips in the step: columns that meet vectors, axes that reshapes exchange, inverted masks, cut states."""
+"""Words for slips in the step: columns that meet vectors, exchanged axes, inverted masks, cut states, lost order."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def call(self, inputs):
     return self.hidden(inputs)"""
 CUT_CODE: Final = """\
 output, state = cell(piece, initial_state=state)      # without tf.stop_gradient(state)"""
+BACKWARDS_CODE: Final = """\
+# Bidirectional turns what was read backwards round again, and joins both (GRU: the layer that you have):
+h = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units, return_sequences=True))(h)
+# Or by hand, before the two are joined; the time axis is the second:
+backward = tf.keras.ops.flip(backward, axis=1)"""
 
 
 def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
@@ -51,6 +56,8 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         return _say_reshape(lead)
     if lead.is_made:
         return _say_made(lead)
+    if lead.is_backwards:
+        return _say_backwards(lead)
     return _say_mask(lead) if lead.is_mask else _say_cut(lead)
 
 
@@ -145,6 +152,26 @@ def _say_cut(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Leave the state its gradient within a step. To cut it is meant for states that are carried from one step "
             "to the next.",
             CUT_CODE,
+        ),
+    )
+
+
+def _say_backwards(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, source = lead.slip["layer"], lead.slip.get("source")
+    who = layer or f"A layer{f' ({say_source(source)})' if source else ''}"
+    return (
+        f"{who} reads the sequence backwards, and is joined step by step with what is not turned round",
+        (
+            f"In the compiled step {who} is given the sequence from its end, and what it gives begins with the last "
+            "step. Nothing turns that round again before it is joined with a sequence in the usual order."
+        ),
+        Hypothesis(
+            "A sequence that was read backwards is not turned round again",
+            0.9,
+            "What was read from the end up to a step belongs to that step, and stands at the other end: only in the "
+            "middle do both halves tell of the same step.",
+            "Wrap the layer in `Bidirectional`, or reverse what it gives along the time axis before both are joined.",
+            BACKWARDS_CODE,
         ),
     )
 

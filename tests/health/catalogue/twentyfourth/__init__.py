@@ -1,7 +1,6 @@
 """A twenty-fourth set by one who had not seen the rules: 3 that end in NaN, 10 that only fail to learn, 4 healthy.
 
-They were first played as users have it, within the default budget. How it went at first stands in the table. What is
-not found says why.
+They were first played as users have it, within the default budget. How it went at first stands in the table.
 """
 
 from __future__ import annotations
@@ -34,12 +33,7 @@ enter("flat_listing", "terms of different size", "loss_plateau", cause=("drowns 
 enter("freight_delay_risk", "dropout too strong", "dead_units", cause=("dropout rate is too high",))
 enter("leaf_spot_classes", "labels that do not fit", "loss_plateau", cause=("do not belong to the inputs",))
 enter("melt_temperature", "targets that broadcast", "loss_plateau", cause=("broadcast",), code="error = pred - target")
-enter(
-    "press_cycle_tagger",
-    "a sequence read backwards",
-    "loss_plateau",
-    gap="the other half of what is read tells enough for the loss to fall, and no statistic knows of an order in time",
-)
+enter("press_cycle_tagger", "a sequence read backwards", "loss_plateau", layer="gru", cause=("not turned round again",))
 enter("river_discharge", "learning rate that falls to 0", "loss_plateau", cause=("schedule",))
 enter("solar_profile_vae", "posterior collapse", "dead_units", cause=("penalty",))
 enter("sonar_target", "gradients that are never cleared", "exploding_gradient", cause=("never set back",))
