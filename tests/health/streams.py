@@ -49,6 +49,17 @@ def tensor_of(kind: str, path: str, units: int, dtype: str, function: str | None
     }  # fmt: skip
 
 
+def call(role: str, text: str, *, layer: str | None = None, n: int = 1, line: int = 7) -> dict[str, Any]:
+    """A call between « and » in its lines, as a hook tells of it."""
+    lines = text.split("\n")
+    start = lines[0].index("«")
+    lines[0] = lines[0].replace("«", "")
+    end = lines[-1].index("»")
+    lines[-1] = lines[-1].replace("»", "")
+    fields = {"file": "/home/me/train.py", "line": line, "begins": line - 1, "lines": lines, "start": start, "end": end}
+    return {"role": role, "layer": layer, "n": n, **fields}
+
+
 @dataclass
 class Run:
     """One stream's rows; every method changes them in place and returns the run."""
@@ -83,8 +94,9 @@ class Run:
     cuts: list[dict[str, Any]] = field(default_factory=list)
     """Operations at which the way back from the loss ends."""
     reshapes: list[dict[str, Any]] = field(default_factory=list)
-    slips: list[dict[str, Any]] = field(default_factory=list)
     """Reshapes that leave each axis its length, and not its place."""
+    slips: list[dict[str, Any]] = field(default_factory=list)
+    """Other slips in the step."""
     traced: list[dict[str, Any]] = field(default_factory=list)
     """Numbers of Python's that the step was traced with."""
     script: dict[str, Any] = field(default_factory=dict)

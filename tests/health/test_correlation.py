@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradwatch_server.health import Engine, Finding
-from tests.health.streams import COLUMN, Run, dense
+from tests.health.streams import COLUMN, Run, call, dense
 
 N = 2_300
 NOISE = 0.05
@@ -82,12 +82,16 @@ def test_a_head_whose_gradient_is_next_to_nothing_beside_another_ones(ratio: flo
         run.statistics[:, column, COLUMN["norm"]] = norm * np.sqrt(run.statistics[:, column, COLUMN["n_elements"]])
     run.correlate("target/power", LEARNED)
     run.correlate("target/fault", np.full(N, 0.3))
+    run.script = {"calls": [call("compile", '«model.compile("adam", loss=losses)»')]}
     findings = found(run.set_loss(np.linspace(2.0, 0.2, N)), batch=batch)
     assert len(findings) == n_findings
     for one in findings:
         assert one.title.startswith("The outputs hardly follow the target fault (correlation 0.3)")
         assert one.evidence["ratio"] == pytest.approx(ratio, rel=1e-3)
         assert one.hypotheses[0].cause == "Another part of the loss drowns this one"
+        assert (
+            '+ model.compile("adam", loss=losses, loss_weights={"fault": 1.0, "power": 0.02})' in one.hypotheses[0].code
+        )
 
 
 def test_beside_a_target_that_is_learned_it_is_told_sooner():

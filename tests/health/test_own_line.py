@@ -7,18 +7,7 @@ import pytest
 from gradwatch_server.health import Setup
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.own_line import in_own_words
-
-
-def call(role, text, *, layer=None, n=1, line=7):
-    """A call between « and » in its lines, as a hook tells of it."""
-    lines = text.split("\n")
-    start = lines[0].index("«")
-    lines[0] = lines[0].replace("«", "")
-    end = lines[-1].index("»")
-    lines[-1] = lines[-1].replace("»", "")
-    fields = {"file": "/home/me/train.py", "line": line, "begins": line - 1, "lines": lines, "start": start, "end": end}
-    return {"role": role, "layer": layer, "n": n, **fields}
-
+from tests.health.streams import call
 
 IMPORTS = {"keras": "keras", "tensorflow": "tf", "keras.layers": "layers"}
 GENERIC = "generic = tf.keras.layers.Dense(1)"

@@ -7,7 +7,7 @@ from typing import Final
 
 from gradwatch_server.health.correlation import RELATED, UNRELATED
 from gradwatch_server.health.episode import Unrelated
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_labels, advise_steps
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
@@ -118,6 +118,16 @@ def _advise_weights(lead: Unrelated) -> Hypothesis:
         "is of no use to the others. A head that is meant to learn nothing, as an adversary's, looks the same.",
         "Scale the targets, or weigh the losses, so that all parts are about as large; then see whether this falls.",
         WEIGHTS_CODE.format(name=name, other=other),
+        () if math.isnan(lead.ratio) or name.isdigit() or other.isdigit() else (_weigh(name, other, lead.ratio),),
+    )
+
+
+def _weigh(name: str, other: str, ratio: float) -> Change:
+    """The same in `compile`, by the names of the outputs."""
+    return Change(
+        "compile",
+        given=(("loss_weights", f'{{"{name}": 1.0, "{other}": {1 / ratio:.1g}}}'),),
+        remark=f"the gradient of {other}'s loss was {say_number(ratio)} times as large; or scale {other}",
     )
 
 
