@@ -1,4 +1,4 @@
-"""Masks of attention the wrong way round, in the graph: what is kept is the padding, and what is hidden the rest.
+"""An attention that cannot attend, in the graph: its mask is the wrong way round, or its softmax has nothing to weigh.
 
 Padding is 0: a mask is made by comparing with 0, and ends before a softmax, either choosing between the scores and a
 number far below them, or multiplied by such a number and added to them. Owns no state.
@@ -12,9 +12,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import layer_of, source_of
+from gradwatch.capped import goes_into
+from gradwatch.origin import is_own, layer_of, source_of
 
-__all__ = ["find_inverted"]
+__all__ = ["find_inverted", "find_single"]
 
 FAR_BELOW: Final = -1e3
 """From here on a number that stands for minus infinity: of its exponential nothing is left."""
@@ -35,6 +36,10 @@ _PASSING: Final = {
     "Transpose",
 }
 """Operations that leave a mask what it is."""
+
+
+_WEIGHING: Final = {"BatchMatMulV2", "Einsum", "MatMul", "Mul"}
+"""Operations that take weights."""
 
 
 class _Mask(NamedTuple):
@@ -62,6 +67,31 @@ def find_inverted(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
                     one = {"type": compared.type, "layer": layer_of(compared.name, layer_paths)}
                     found.setdefault(compared.name, {"name": compared.name, **one, "source": source_of(compared)})
     return list(found.values())[:MASKS_MAX]
+
+
+def find_single(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Softmaxes over an axis of one whose output weighs something: each of these weights is 1.
+
+    Args:
+        forward: as for `find_inverted`.
+        layer_paths: likewise.
+
+    Returns:
+        Type (``Softmax``), name, layer and source line of each, the first `MASKS_MAX`.
+    """
+    ids = {id(op) for op in forward}
+    found = [
+        {
+            "type": op.type,
+            "name": op.name,
+            "layer": layer_of(op.name, layer_paths),
+            "source": source_of(op) if is_own(op) else None,
+        }
+        for op in forward
+        if op.type == "Softmax" and op.inputs[0].shape.rank is not None and op.inputs[0].shape[-1] == 1
+        if goes_into(op, ids, _WEIGHING, through=_PASSING)
+    ]
+    return found[:MASKS_MAX]
 
 
 def _masks_of(scores: Any) -> Iterator[_Mask]:

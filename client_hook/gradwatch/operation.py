@@ -18,7 +18,7 @@ import tensorflow as tf
 from gradwatch.backwards import find_backwards
 from gradwatch.capped import SHAPES, find_capped, goes_into
 from gradwatch.detached import find_detached
-from gradwatch.mask import find_inverted
+from gradwatch.mask import find_inverted, find_single
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.shared import SharedFunction
@@ -273,7 +273,7 @@ def find_slips(
         and then are left out: that is how one asks for all pairs. Where nothing else asks for them either, and more
         than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer, source line and both shapes of the
         user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
-        -1. Other slips: as `mask.find_inverted`, `detached.find_detached`, `capped.find_capped` and
+        -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped` and
         `backwards.find_backwards` tell.
     """
     way = _find_all(gradients, loss)
@@ -283,6 +283,7 @@ def find_slips(
         "reshapes": _reshapes_in(forward, layer_paths),
         "slips": [
             *find_inverted(forward, layer_paths),
+            *find_single(forward, layer_paths),
             *find_detached(forward, layer_paths),
             *find_capped(forward, layer_paths),
             *find_backwards(forward, layer_paths),

@@ -12,10 +12,11 @@ N = 900
 STEPS = np.arange(N)
 
 
-def trained(rate: np.ndarray, *, loss: float = 1.9) -> list[Finding]:
+def trained(rate: np.ndarray, *, loss: float = 1.9, **settings: float) -> list[Finding]:
     """A run whose loss goes from 2.3 to some level, with its learning rate at each step."""
     run = Run(dense(2), n_steps=len(rate))
     run.scalars[:, 1] = rate
+    run.settings = {"class": "Adam", **settings}
     level = np.maximum(2.3 - (2.3 - loss) * np.arange(len(rate)) / 100, loss)
     return run.set_loss(level).feed().findings()
 
@@ -34,6 +35,14 @@ def test_a_schedule_that_was_given_epochs_for_steps() -> None:
     assert found.hypotheses[0].cause == (
         "The learning rate's schedule has taken it away: from about 0.003 down to 3e-06"
     )
+
+
+def test_a_rate_that_is_no_schedule_s_is_set_by_a_callback_or_the_script() -> None:
+    (found,) = trained(np.where(STEPS < 60, 1e-3, np.where(STEPS < 120, 1e-4, 1e-6)), learning_rate=1e-3)
+    assert found.hypotheses[0].cause == (
+        "What sets the learning rate between steps has taken it away: from about 0.001 down to 1e-06"
+    )
+    assert 'mode="max"' in found.hypotheses[0].code
 
 
 @pytest.mark.parametrize(

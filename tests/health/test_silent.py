@@ -106,6 +106,17 @@ def test_what_rounding_leaves_of_a_gradient_is_none(batch: int) -> None:
     assert found.evidence["fed_zeros"] is None, "the bias has as little"
 
 
+def test_a_softmax_over_an_axis_of_one_is_named_where_the_step_shows_it() -> None:
+    sick = cancelled(3e-8, [2, 3, 4, 5])
+    source = {"file": "/home/me/train.py", "line": 47, "code": "weights = tf.nn.softmax(score)"}
+    sick.slips = [{"type": "Softmax", "name": "pool/Softmax", "layer": "pool", "source": source}]
+    (found,) = sick.feed().findings()
+    assert causes(found) == ["A softmax runs over an axis of length one (train.py:47)"]
+    sick.slips[0]["source"] = None
+    (found,) = sick.feed().findings()
+    assert "The softmax of pool is given one number" in found.hypotheses[0].why
+
+
 @pytest.mark.parametrize(("places", "n_found"), [([3], 0), ([2, 3], 1)], ids=["bias", "kernel and bias"])
 def test_a_layer_is_read_where_one_of_its_variables_has_a_gradient(places: list[int], n_found: int) -> None:
     """Attention does not see what is added to all keys alike: their bias, of two axes, never has a gradient."""

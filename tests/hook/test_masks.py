@@ -1,4 +1,4 @@
-"""Masks of attention the wrong way round: told with their line in every form; masks the right way round are not."""
+"""Masks of attention the wrong way round, and softmaxes over one number: told with their line; others are not."""
 
 import sys
 
@@ -52,6 +52,23 @@ def over_time(given):
     x, tokens = given
     hide = tf.cast(tf.not_equal(tokens, 0), tf.float32)[..., None]  # over_time
     return tf.einsum("nth,ntd->nd", tf.nn.softmax(x[..., :2] - 1e9 * hide, axis=1), x)
+
+
+class Weighed(layers.Layer):
+    """Places weighed by one score each; over ``axis``."""
+
+    def __init__(self, axis):
+        super().__init__()
+        self.axis, self.score = axis, layers.Dense(1)
+
+    def call(self, x, tokens):
+        weights = tf.nn.softmax(self.score(x), axis=self.axis)  # Weighed
+        return tf.reduce_sum(weights * x, axis=1)
+
+
+def by_layers(x, tokens):
+    weights = layers.Dense(1, activation="softmax", name="weights")(x)
+    return layers.Flatten()(layers.Dot(axes=1)([layers.Dropout(0.1)(weights), x]))
 
 
 def to_float(truth):
@@ -116,6 +133,23 @@ def test_the_comparison_is_named(watch, read, attend, marker):
 @pytest.mark.parametrize("attend", UPRIGHT.values(), ids=UPRIGHT)
 def test_other_masks_are_not(watch, read, attend):
     assert found_in(read(fit(watch, attend))) == []
+
+
+def test_a_softmax_over_an_axis_of_one_is_told_with_its_line(watch, read):
+    recording = read(fit(watch, Weighed(axis=-1), 8))
+    (found,) = found_in(recording)
+    assert found["type"] == "Softmax"
+    (finding,) = diagnose(recording).findings()
+    assert (finding.kind, finding.first_step) == ("zero_gradient", 0)
+    line = find_line("Weighed", sys.modules[__name__])
+    assert finding.hypotheses[0].cause == f"A softmax runs over an axis of length one (test_masks.py:{line})"
+    assert found_in(read(fit(watch, Weighed(axis=1)))) == []
+
+
+@pytest.mark.filterwarnings("ignore:You are using a softmax over axis")
+def test_a_softmax_over_an_axis_of_one_in_a_layer_of_keras(watch, read):
+    (found,) = found_in(read(fit(watch, by_layers)))
+    assert (found["type"], found["layer"], found["source"]) == ("Softmax", "weights", None)
 
 
 @pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["fit", "jit"])

@@ -942,6 +942,8 @@ CAP: Final = "limit"
 """What a slip has that bounds a loss from above, sample by sample."""
 MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 """Operations that a mask is made by."""
+SINGLE: Final = "Softmax"
+"""The type of a slip that is a softmax over an axis of one."""
 TURNING: Final = "ReverseV2"
 """The type of a slip that turns a sequence round."""
 MADE: Final = "Layer"

@@ -252,9 +252,10 @@ def _explains(cause: Episode, episode: Episode) -> bool:
 
 
 def _is_spoiled(cause: Episode, episode: Episode) -> bool:
-    """Whether layers gave out after a slip that may lead them astray."""
+    """Whether layers gave out after a slip that may lead them astray; an inverted mask does it from the first step."""
     is_such = isinstance(cause, _SPOILING) and isinstance(episode, _SUFFERING)
-    return is_such and cause.first_step < episode.first_step
+    is_at_once = isinstance(cause, Misshaped) and cause.is_mask and cause.first_step == episode.first_step
+    return is_such and (is_at_once or cause.first_step < episode.first_step)
 
 
 def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gradwatch_server.health.block import Block
-from gradwatch_server.health.episode import CAP, Misshaped, Phase
+from gradwatch_server.health.episode import CAP, SINGLE, Misshaped, Phase
 from gradwatch_server.health.setup import Setup
 
 __all__ = ["MisshapedRule"]
@@ -20,6 +20,11 @@ CONFIRM_ROWS: Final = 20
 """Rows: what is run a few times is a trial."""
 DOUBT_STEPS: Final = 100
 """Steps after which a loss tells whether a reshape or a mask does harm."""
+
+
+def _is_told_by_gradients(slip: Mapping[str, Any]) -> bool:
+    """Whether a slip shows in what becomes of the gradients: there it is named."""
+    return CAP in slip or slip.get("type") == SINGLE
 
 
 class MisshapedRule:
@@ -35,7 +40,7 @@ class MisshapedRule:
         crossings = [one for one in setup.broadcasts if one.get("unasked")]
         self._waiting: list[tuple[Mapping[str, Any], int]] = [
             *((one, 0) for one in crossings[:1]),
-            *((one, DOUBT_STEPS) for one in (*setup.reshapes[:1], *setup.slips) if CAP not in one),
+            *((one, DOUBT_STEPS) for one in (*setup.reshapes[:1], *setup.slips) if not _is_told_by_gradients(one)),
         ]
         """Slips that are not told yet, and after how many steps they are."""
         self._n_rows = 0

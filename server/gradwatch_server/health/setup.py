@@ -26,7 +26,8 @@ class Setup(NamedTuple):
         reshapes: name, layer, source and both shapes of reshapes that leave each axis its length and not its place.
         slips: type, name, layer and source of comparisons with 0 that let an attention see nothing but what is 0, and
             of cuts (``StopGradient``) of a state between calls of one layer; name, class and source of layers that are
-            made in every call; of what turns a sequence round (``ReverseV2``) that is joined with one which is not.
+            made in every call; of what turns a sequence round (``ReverseV2``) that is joined with one which is not;
+            of a ``Softmax`` over an axis of one.
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.

@@ -524,7 +524,7 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         return [_advise_zero_rate(lead)]
     began = scene.testimony.known.read(LEARNING_RATE).initial
     if rate is not None and began is not None and rate < GONE_SHARE * began:
-        return [advise_gone_rate(lead.first_step, lead.gradient_norm, began, rate)]
+        return [advise_gone_rate(scene, lead.first_step, lead.gradient_norm, began, rate)]
     output = Hypothesis(
         "The loss hardly depends on the weights: the last activation is flat where it stands",
         0.8 if is_flat else 0.1,
@@ -871,11 +871,24 @@ def _advise_zero_rate(lead: Still) -> Hypothesis:
     )
 
 
-def advise_gone_rate(n_steps: int, norm: float | None, began: float, rate: float) -> Hypothesis:
-    """A schedule that ends too early: after so many steps, at so much of what it began with; norm: the gradient's."""
+def advise_gone_rate(scene: Scene, n_steps: int, norm: float | None, began: float, rate: float) -> Hypothesis:
+    """A rate that ends too early: after so many steps, at so much of what it began with; norm: the gradient's."""
     is_left = "" if norm is None else f", and the gradient's norm is still about {say_number(norm)}"
+    fall = f"from about {say_number(began)} down to {say_number(rate)}"
+    if scene.setup.number("learning_rate") is not None:
+        return Hypothesis(
+            f"What sets the learning rate between steps has taken it away: {fall}",
+            0.95,
+            f"It was that low after {say_count(n_steps, 'step')}{is_left}: there is something to learn. The optimizer "
+            "was made with a number, not a schedule: a callback sets another, or the script does. `ReduceLROnPlateau` "
+            'takes what rises for no improvement, unless its mode is "max": in the mode "min" an accuracy that gets '
+            "better lowers the rate.",
+            'Look at what the callback monitors: mode="min" is for losses and errors, "max" for accuracies and scores. '
+            "Give it more patience, and an end.",
+            CALLBACK_CODE,
+        )
     return Hypothesis(
-        f"The learning rate's schedule has taken it away: from about {say_number(began)} down to {say_number(rate)}",
+        f"The learning rate's schedule has taken it away: {fall}",
         0.95,
         f"It was that low after {say_count(n_steps, 'step')}{is_left}: there is something to learn. A higher rate at "
         "the start only delays it. `decay_steps` and the like count steps, one for each batch; a schedule that is "
@@ -886,6 +899,9 @@ def advise_gone_rate(n_steps: int, norm: float | None, began: float, rate: float
     )
 
 
+CALLBACK_CODE: Final = """\
+tf.keras.callbacks.ReduceLROnPlateau(monitor="val_loss", mode="min", factor=0.5, patience=5, min_lr=1e-5)
+# Of an accuracy: monitor="val_accuracy", mode="max". A LearningRateScheduler is given the number of the epoch"""
 DECAY_CODE: Final = """\
 # A schedule counts steps, one for each batch: to decay once an epoch, give it the steps of an epoch
 steps_per_epoch = math.ceil(n_samples / batch_size)

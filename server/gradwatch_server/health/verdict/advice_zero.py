@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gradwatch_server.health.episode import MASKING
+from gradwatch_server.health.episode import MASKING, SINGLE
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import FAR_INPUT, advise_rate, advise_scale
@@ -310,7 +310,7 @@ def advise_zero(
     if is_from_start and (masks or is_far):
         return [advise_mask(masks[0])] if masks else advise_scale(scene, 0.9, FLAT_WITH_INPUT)
     if cancelled is not None:
-        return _advise_rounding(cancelled)
+        return _advise_rounding(cancelled, scene)
     if is_softmax_of_one:
         return [_advise_softmax_of_one()]
     if factors:
@@ -344,7 +344,7 @@ def advise_zero(
         ),
     ]
     if scorer is not None:
-        found.append(_advise_cancelled(scorer))
+        found.append(_advise_cancelled(scorer, scene))
     if unread:
         found.append(_advise_cut_off(unread[-1]) if is_cut_off else _advise_unread(unread))
     if is_shown and ((scene.start.n_samples == 1 and scene.has_states) or scene.start.has_lone_norm):
@@ -472,14 +472,26 @@ def _advise_attention(layer: str) -> Hypothesis:
     )
 
 
-def _advise_rounding(layer: str) -> list[Hypothesis]:
+def _advise_rounding(layer: str, scene: Scene) -> list[Hypothesis]:
     attention, _, part = layer.rpartition("/")
     if attention and part in ("key", "query"):  # as Keras names them
-        return [_advise_attention(attention), replace(_advise_cancelled(layer), confidence=0.3)]
-    return [_advise_cancelled(layer)]
+        return [_advise_attention(attention), replace(_advise_cancelled(layer, scene), confidence=0.3)]
+    return [_advise_cancelled(layer, scene)]
 
 
-def _advise_cancelled(layer: str) -> Hypothesis:
+def _advise_cancelled(layer: str, scene: Scene) -> Hypothesis:
+    single = next((slip for slip in scene.setup.slips if slip.get("type") == SINGLE), None)
+    if single is not None:
+        source = single.get("source")
+        what = f"The softmax of {single['layer'] or layer}" if source is None else f"`{source['code']}`"
+        return Hypothesis(
+            f"A softmax runs over an axis of length one{'' if source is None else f' ({say_source(source)})'}",
+            0.95,
+            f"{what} is given one number in its last axis, and a softmax over one number is always 1: each item gets "
+            "the same weight, however it scores. The gradient cancels out on its way back, all but rounding errors.",
+            "Name the axis that the items stand in.",
+            SOFTMAX_AXIS_CODE,
+        )
     return Hypothesis(
         f"What comes after {layer} is always the same, whatever {layer} gives: a softmax or a normalisation over an "
         "axis of length one",

@@ -31,6 +31,6 @@ def tell_decayed(lead: Decayed, scene: Scene) -> Finding:
             highest=lead.highest,
             rate=lead.rate,
         ),
-        hypotheses=[advise_gone_rate(lead.first_step, None, lead.highest, lead.rate)],
+        hypotheses=[advise_gone_rate(scene, lead.first_step, None, lead.highest, lead.rate)],
         subject="learning rate",
     )

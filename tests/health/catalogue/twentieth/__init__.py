@@ -83,7 +83,7 @@ enter(
 enter("regimes", "disconnected", "missing_gradient", cause=("ArgMax",), code="tf.argmax(gate")
 enter("sessions", "learning rate too high", "dead_units", cause=("learning rate is too high",))
 enter("traps", "labels that say nothing", "loss_plateau", cause=("do not belong to the inputs",))
-enter("visits", "learning rate that falls to 0", "loss_plateau", cause=("schedule has taken it away",))
+enter("visits", "learning rate that falls to 0", "loss_plateau", cause=("has taken it away",))
 enter("weather", "representation collapse", "dead_units", cause=("nothing in the loss holds different samples apart",))
 
 enter_healthy(HERE / "healthy")
