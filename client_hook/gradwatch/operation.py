@@ -21,6 +21,8 @@ from gradwatch.detached import find_detached
 from gradwatch.mask import find_inverted, find_single
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
+from gradwatch.redrawn import find_redrawn
+from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 from gradwatch.tap import find_handle
@@ -257,7 +259,7 @@ SLIPS_MAX: Final = 4
 
 
 def find_slips(
-    gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]
+    gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str], outputs: Sequence[Tensor] = ()
 ) -> dict[str, list[dict[str, Any]]]:
     """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``slips`` of ``tensors`` have them.
 
@@ -265,6 +267,7 @@ def find_slips(
         gradients: as `find_operations` takes them.
         loss: likewise.
         layer_paths: the Keras paths of the watched models' layers.
+        outputs: those that the step compares with a target each, as far as they are known.
 
     Returns:
         In the order in which they run, the first `SLIPS_MAX` of each. Broadcasts: type, name and source line of the
@@ -273,8 +276,8 @@ def find_slips(
         and then are left out: that is how one asks for all pairs. Where nothing else asks for them either, and more
         than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer, source line and both shapes of the
         user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
-        -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped` and
-        `backwards.find_backwards` tell.
+        -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
+        `backwards.find_backwards`, `repeated.find_repeated` and `redrawn.find_redrawn` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -287,6 +290,8 @@ def find_slips(
             *find_detached(forward, layer_paths),
             *find_capped(forward, layer_paths),
             *find_backwards(forward, layer_paths),
+            *find_repeated(forward, outputs, layer_paths),
+            *find_redrawn(forward),
         ],
     }
 

@@ -737,7 +737,7 @@ class Watch:
                     is_left_out=is_left_out,
                     setup=self._setup(optimizer, variables, names)
                     | {"broken": self._broken(found, names), "slips": list(made)}
-                    | self._graph(variables, found, gradients, loss),
+                    | self._graph(variables, found, gradients, loss, [pair.output for pair in compared.pairs]),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
@@ -872,7 +872,12 @@ class Watch:
         return describe_operations(find_operations(gradients, loss), layer_paths(self._models))
 
     def _graph(
-        self, variables: Sequence[Any], found: Sequence[Any], gradients: Sequence[Any], loss: Any
+        self,
+        variables: Sequence[Any],
+        found: Sequence[Any],
+        gradients: Sequence[Any],
+        loss: Any,
+        outputs: Sequence[Any] = (),
     ) -> dict[str, Any]:
         """Where shapes slip and gradients end in the step being traced; a part of the ``tensors`` message.
 
@@ -881,6 +886,7 @@ class Watch:
             found: these and what is left out.
             gradients: of what is given.
             loss: what they were asked of, or None.
+            outputs: what is compared with targets.
         """
         if not self.captures_operations or tf.executing_eagerly() or not (loss is None or tf.is_symbolic_tensor(loss)):
             return {}
@@ -889,7 +895,7 @@ class Watch:
             paths = layer_paths(self._models)
             missing = {int(resource_of(one).handle._id) for one in found if id(one) not in reached}
             return {
-                **find_slips(gradients, loss, paths),
+                **find_slips(gradients, loss, paths, outputs),
                 "cuts": find_cuts(missing, loss, paths),
             }
         except Exception as error:  # the boundary

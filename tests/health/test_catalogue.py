@@ -242,6 +242,7 @@ ROUNDED = {"antimicrobial peptides", "ndvi"}
 """How the processor rounds decides how they fail to learn: what is told here may be told otherwise there."""
 ELSEWHERE = {
     "a sequence read backwards",
+    "an output for two targets",
     "broadcast",
     "data in order",
     "drawn once for all",
@@ -255,6 +256,7 @@ ELSEWHERE = {
     "masked softmax",
     "number of the first trace",
     "optimizer that is made anew",
+    "policy that redraws its action",
     "recurrence that is cut",
     "reshape for a transposition",
     "settings of the optimizer",

@@ -21,6 +21,8 @@ RESHAPE = {
 }
 MASK = {"type": "Equal", "name": "Equal", "layer": None, "source": SOURCE}
 BACKWARDS = {"type": "ReverseV2", "name": "back/ReverseV2", "layer": "back", "source": None}
+REPEATED = {"type": "Call", "name": "head/BiasAdd", "layer": "head", "source": None, "n": 4}
+REDRAWN = {"type": "Multinomial", "name": "Multinomial", "layer": "", "source": SOURCE}
 LEVEL, FALLING = np.full(N, 2.0), 2.0 * np.exp(-np.arange(N) / 30)
 
 
@@ -44,6 +46,20 @@ def test_a_reshape_that_exchanges_axes() -> None:
     assert (found.kind, found.layer) == ("loss_plateau", "model/reshape")
     assert found.title == "A Reshape layer makes [n, 160, 6] of [n, 6, 160]: that exchanges no axes"
     assert "tf.keras.layers.Permute((2, 1))" in found.hypotheses[0].code
+
+
+def test_a_layer_in_several_places() -> None:
+    (found,) = run_of(np.linspace(2.0, 0.7, N), slips=[REPEATED]).feed().findings()
+    assert (found.kind, found.layer) == ("loss_plateau", "head")
+    assert found.title == "head is called 4 times on the same tensor: these outputs are all the same"
+    assert "range(4)" in found.hypotheses[0].code
+
+
+def test_an_action_that_is_drawn_anew_is_told_whatever_the_loss() -> None:
+    (found,) = run_of(FALLING, slips=[REDRAWN]).feed().findings()
+    assert (found.kind, found.layer) == ("loss_plateau", None)
+    assert found.title == "The step draws actions anew, and learns from what came of others (train.py:7)"
+    assert found.source is not None
 
 
 def test_a_sequence_that_is_not_turned_round_again() -> None:
@@ -85,6 +101,7 @@ def test_what_layers_come_to_after_it_is_told_with_it(what: str, batch: int) -> 
         pytest.param(FALLING, {"reshapes": [RESHAPE]}, id="it learns"),
         pytest.param(FALLING, {"slips": [MASK]}, id="it learns with its mask"),
         pytest.param(FALLING, {"slips": [BACKWARDS]}, id="it learns all that there is backwards"),
+        pytest.param(FALLING, {"slips": [REPEATED]}, id="the targets are all the same"),
         pytest.param(LEVEL, {}, id="no slip"),
     ],
 )

@@ -944,6 +944,10 @@ MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 """Operations that a mask is made by."""
 SINGLE: Final = "Softmax"
 """The type of a slip that is a softmax over an axis of one."""
+REPEATED: Final = "Call"
+"""The type of a slip that is a layer called several times on one tensor."""
+DRAWING: Final = frozenset({"Multinomial", "StatelessMultinomial"})
+"""Operations that draw an action."""
 TURNING: Final = "ReverseV2"
 """The type of a slip that turns a sequence round."""
 MADE: Final = "Layer"
@@ -974,6 +978,16 @@ class Misshaped(Episode):
     def is_made(self) -> bool:
         """Whether it is a layer that is made anew in every call."""
         return self.slip.get("type") == MADE
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it is a layer that gives the same to several outputs."""
+        return self.slip.get("type") == REPEATED
+
+    @property
+    def is_redrawn(self) -> bool:
+        """Whether it is an action that is drawn anew, in the step that learns from another."""
+        return self.slip.get("type") in DRAWING
 
     @property
     def is_backwards(self) -> bool:

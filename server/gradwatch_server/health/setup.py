@@ -27,7 +27,8 @@ class Setup(NamedTuple):
         slips: type, name, layer and source of comparisons with 0 that let an attention see nothing but what is 0, and
             of cuts (``StopGradient``) of a state between calls of one layer; name, class and source of layers that are
             made in every call; of what turns a sequence round (``ReverseV2``) that is joined with one which is not;
-            of a ``Softmax`` over an axis of one.
+            of a ``Softmax`` over an axis of one; of a ``Call`` that gives the same as ``n`` others; of what draws an
+            action anew (``Multinomial``).
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.

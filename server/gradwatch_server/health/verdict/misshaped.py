@@ -27,6 +27,13 @@ def call(self, inputs):
     return self.hidden(inputs)"""
 CUT_CODE: Final = """\
 output, state = cell(piece, initial_state=state)      # without tf.stop_gradient(state)"""
+REPEATED_CODE: Final = """\
+heads = [tf.keras.layers.Dense(1, name=f"head_{{number}}") for number in range({n})]   # not [Dense(1)] * {n}
+outputs = [head(h) for head in heads]"""
+REDRAWN_CODE: Final = """\
+# actions: those that were taken, kept beside what came of them
+log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
+loss = -tf.reduce_mean(log_prob * advantages)"""
 BACKWARDS_CODE: Final = """\
 # Bidirectional turns what was read backwards round again, and joins both (GRU: the layer that you have):
 h = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units, return_sequences=True))(h)
@@ -56,9 +63,9 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         return _say_reshape(lead)
     if lead.is_made:
         return _say_made(lead)
-    if lead.is_backwards:
-        return _say_backwards(lead)
-    return _say_mask(lead) if lead.is_mask else _say_cut(lead)
+    others = ((lead.is_backwards, _say_backwards), (lead.is_repeated, _say_repeated), (lead.is_redrawn, _say_redrawn))
+    say = next((say for is_such, say in others if is_such), _say_mask if lead.is_mask else _say_cut)
+    return say(lead)
 
 
 def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
@@ -152,6 +159,47 @@ def _say_cut(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Leave the state its gradient within a step. To cut it is meant for states that are carried from one step "
             "to the next.",
             CUT_CODE,
+        ),
+    )
+
+
+def _say_repeated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, n = lead.slip["layer"], int(lead.slip["n"])
+    return (
+        f"{layer} is called {n} times on the same tensor: these outputs are all the same",
+        (
+            f"In the compiled step the {n} calls of {layer} take the same tensor and the same weights, so that they "
+            "give the same numbers, whatever is asked of each."
+        ),
+        Hypothesis(
+            f"The same layer, {layer}, stands in {n} places",
+            0.95,
+            "A list that is multiplied, `[layer] * n`, holds one layer n times, and so does a name that is used again. "
+            "One set of weights can give one answer: it comes to lie between the targets.",
+            "Make a layer for each output.",
+            REPEATED_CODE.format(n=n),
+        ),
+    )
+
+
+def _say_redrawn(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source = lead.slip.get("source")
+    place = f" ({say_source(source)})" if source else ""
+    what = f"`{source['code']}`" if source else "An operation"
+    return (
+        f"The step draws actions anew, and learns from what came of others{place}",
+        (
+            f"{what} draws from what the model gives, within the step that "
+            "learns. The log-probability of what it draws is multiplied with numbers that were given to the step, and "
+            "nothing else of the step makes them depend on that draw."
+        ),
+        Hypothesis(
+            f"What is rewarded is not the action that was taken{place}",
+            0.9,
+            "The reward or advantage tells how good the action was that was taken before. The step takes the "
+            "log-probability of another, drawn anew: on the average the gradient says nothing.",
+            "Give the step the actions that were taken, and take the log-probability of these.",
+            REDRAWN_CODE,
         ),
     )
 

@@ -24,7 +24,8 @@ enter(
     "ad_slots",
     "policy that redraws its action",
     "loss_plateau",
-    gap="whether a policy is rewarded for what it did shows in its rewards alone, which the hook is not given",
+    code="categorical(",
+    cause=("not the action that was taken",),
 )
 enter("address_parser", "inverted mask of the loss", "zero_gradient", cause=("keeps the padding",))
 enter(

@@ -32,8 +32,8 @@ enter(
     "motor_observer",
     "an output for two targets",
     "loss_plateau",
+    layer="regressor",
     cause=("same layer",),
-    gap="that two calls of a layer give the same is not looked at",
 )
 enter("peptide_binding", "learning rate too high", "dead_units", cause=("learning rate is too high",))
 enter("radio_coverage", "wrong output for the targets", "saturated_activation", cause=("does not fit the targets",))

@@ -1,0 +1,76 @@
+"""One layer called several times on one tensor, where each call is to give something else, in the graph. No state.
+
+``[Dense(1)] * n`` is one layer in n places. What its calls give is the same, whatever is asked of each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import tensorflow as tf
+
+from gradwatch.origin import layer_of
+
+__all__ = ["find_repeated"]
+
+JOINING: Final = frozenset({"ConcatV2", "Pack"})
+JOINED_MAX: Final = 64
+DEPTH_MAX: Final = 16
+Tensor = Any  # tensorflow ships no types
+
+
+def find_repeated(
+    forward: Sequence[Any], outputs: Sequence[Tensor], layer_paths: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Layers that give the same to several outputs, or to what is joined of several tensors.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        outputs: what the step compares with targets of their own.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type (``Call``), name of the last operation of the first call, layer, ``n`` calls that give the same, and no
+        source, for each such layer.
+    """
+    groups = [[one for one in op.inputs if one.dtype.is_floating] for op in forward if op.type in JOINING]
+    found: dict[str, dict[str, Any]] = {}
+    for group in (outputs, *groups):
+        for place, first in enumerate(group[:JOINED_MAX]):
+            layer = layer_of(first.op.name, layer_paths)
+            if not layer or layer in found:
+                continue
+            others = [one for one in group[place + 1 : JOINED_MAX] if one is not first]
+            n_calls = 1 + sum(_is_same(first, one) and _has_variable(first) for one in others)
+            if n_calls > 1:
+                found[layer] = {"type": "Call", "name": first.op.name, "layer": layer, "source": None, "n": n_calls}
+    return list(found.values())
+
+
+def _is_same(one: Tensor, other: Tensor, depth: int = DEPTH_MAX) -> bool:
+    """Whether two tensors are computed alike of the same tensors and variables, nothing random among it."""
+    if one is other:
+        return True
+    op, twin = one.op, other.op
+    if not depth or op.type != twin.type or one.value_index != other.value_index or len(op.inputs) != len(twin.inputs):
+        return False
+    if op.type == "ReadVariableOp":  # the state of random numbers is another one at each reading
+        return op.inputs[0] is twin.inputs[0] and one.dtype.is_floating
+    if op.type == "Const":
+        value, other_value = tf.get_static_value(one), tf.get_static_value(other)
+        return value is not None and value.shape == other_value.shape and bool((value == other_value).all())
+    if op._is_stateful or "Random" in op.type or not op.inputs or _settings(op) != _settings(twin):
+        return False
+    return all(_is_same(*pair, depth - 1) for pair in zip(op.inputs, twin.inputs, strict=True))
+
+
+def _settings(op: Any) -> dict[str, bytes]:
+    attributes = op.node_def.attr
+    return {name: attributes[name].SerializeToString() for name in attributes if not name.startswith("_")}
+
+
+def _has_variable(tensor: Tensor, depth: int = DEPTH_MAX) -> bool:
+    """Whether a variable is read for it."""
+    op = tensor.op
+    return op.type == "ReadVariableOp" or (depth > 0 and any(_has_variable(one, depth - 1) for one in op.inputs))
