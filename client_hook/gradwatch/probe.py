@@ -167,7 +167,7 @@ class Stream:
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
         setup: how the training is set up beside its tensors: ``untrained untracked script settings broken broadcasts
-            cuts reshapes slips``
+            cuts reshapes slips from_tape``
             of the protocol.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
@@ -235,6 +235,7 @@ class Stream:
             "cuts": [],
             "reshapes": [],
             "slips": [],
+            "from_tape": False,
         }
         self._setup = nothing | dict(setup or {}) | {"traced": [one.to_message() for one in traced]}
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]

@@ -69,7 +69,7 @@ from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
-from gradwatch.sums import find_sums
+from gradwatch.sums import are_from_tape, find_sums
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
 from gradwatch.tap import Tap, Taps, captured_handles, captured_variables, enclosing_graphs, is_visible
 from gradwatch.tape import Taken, TapeLog, insert_left_out
@@ -736,7 +736,7 @@ class Watch:
                     variables=found,
                     is_left_out=is_left_out,
                     setup=self._setup(optimizer, variables, names)
-                    | {"broken": self._broken(found, names), "slips": list(made)}
+                    | {"broken": self._broken(found, names), "slips": list(made), "from_tape": are_from_tape(gradients)}
                     | self._graph(variables, found, gradients, loss, [pair.output for pair in compared.pairs]),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],

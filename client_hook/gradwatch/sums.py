@@ -16,10 +16,11 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable
 
+from gradwatch.origin import GRADIENT_SCOPE
 from gradwatch.patch import MethodPatch
 from gradwatch.tap import find_handle
 
-__all__ = ["find_sums", "install", "is_cleared", "restore"]
+__all__ = ["are_from_tape", "find_sums", "install", "is_cleared", "restore"]
 
 Tensor = Any  # tensorflow ships no types
 
@@ -52,6 +53,12 @@ def find_sums(gradients: Sequence[Any]) -> frozenset[int]:
     sums = frozenset() if None in found else frozenset(handle for handle in found if handle is not None)
     _assigned_at_once.difference_update(sums)  # what was set to 0 before the first step may never be again
     return sums
+
+
+def are_from_tape(gradients: Sequence[Any]) -> bool:
+    """Whether each gradient, as an optimizer is given it in a graph, is what a tape made of this very step."""
+    found = [getattr(one, "values", one) for one in gradients if one is not None]
+    return bool(found) and all(tf.is_symbolic_tensor(one) and GRADIENT_SCOPE in one.op.name for one in found)
 
 
 def is_cleared(sums: frozenset[int]) -> bool:

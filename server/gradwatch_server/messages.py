@@ -251,6 +251,7 @@ class Tensors(_Logged):
     slips: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     traced: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     script: Annotated[dict[str, Any], BeforeValidator(_read_script)] = {}
+    from_tape: bool = False
 
 
 class Rows(_Logged):

@@ -151,6 +151,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
             ],
             "imports": {"keras.layers": "layers"},
         },
+        "from_tape": True,
     },
     "rows": rows_message(
         seq=1,

@@ -101,6 +101,8 @@ class Run:
     """Numbers of Python's that the step was traced with."""
     script: dict[str, Any] = field(default_factory=dict)
     """Calls of the user's own code that made what is trained."""
+    from_tape: bool = False
+    """Whether gradients are known to be those of their own step."""
     scalar_names: list[str] = field(default_factory=lambda: list(SCALARS))
     operation_rows: np.ndarray = field(init=False)
     tensors: list[dict[str, Any]] = field(init=False)

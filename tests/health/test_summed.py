@@ -39,6 +39,14 @@ def told(engine: Any) -> list[Finding]:
     return [found for found in engine.findings() if found.title.startswith("The gradients that are applied add up")]
 
 
+def test_what_comes_straight_from_the_tape_of_its_step_is_no_sum() -> None:
+    """Targets in euros: the gradient grows with the weights for as long as the outputs are far off."""
+    grown = run(batches(1.0), np.sqrt(ROWS))
+    assert told(grown.feed())
+    grown.from_tape = True
+    assert told(grown.feed()) == []
+
+
 SICK = {
     "each batch is new": run(batches(1.0), np.sqrt(ROWS)),
     "whole data sets": run(smooth(), np.minimum(ROWS, 60)),

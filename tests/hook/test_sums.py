@@ -222,3 +222,47 @@ def test_methods_of_variables_are_as_they_were_when_nobody_watches(watch):
     assert not interception.active_observers()
     assert (cls.__dict__["assign"], cls.__dict__["assign_sub"]) == before
     assert float(variable) == 2.0
+
+
+def from_tape(recording):
+    ((_, table),) = recording.tables.items()
+    return table["from_tape"]
+
+
+def compiled(clip=None):
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(1e-4, clipnorm=clip), "mse")
+    return model
+
+
+def test_gradients_of_fit_come_from_the_tape_clipped_by_the_optimizer_or_not(watch, read):
+    for clip in (None, 1.0):
+        model = compiled(clip)
+        watched = watch(model)
+        model.fit(X, Y, batch_size=64, verbose=0)
+        assert from_tape(read(watched)) is True
+
+
+@pytest.mark.parametrize("change", [lambda g: g, lambda g: g * 2.0], ids=["as they are", "multiplied"])
+def test_gradients_of_a_loop_come_from_its_tape_unless_something_is_done_to_them(watch, read, change):
+    model, optimizer = compiled(), keras.optimizers.SGD(1e-4)
+    watched = watch(model, optimizer)
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x) - y))
+        gradients = [change(one) for one in tape.gradient(loss, model.trainable_variables)]
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    step(X[:32], Y[:32])
+    assert from_tape(read(watched)) is (change(1.0) == 1.0)
+
+
+def test_sums_and_eager_gradients_do_not(watch, read):
+    assert from_tape(read(Loop(watch, given_values, cleared_in_place).run(2))) is False
+    model = compiled()
+    model.run_eagerly = True
+    watched = watch(model)
+    model.fit(X, Y, batch_size=256, verbose=0)
+    assert from_tape(read(watched)) is False

@@ -32,6 +32,7 @@ class Setup(NamedTuple):
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.
+        from_tape: whether each gradient is known to be what a tape made of the very step that applies it.
     """
 
     untrained: Sequence[str] = ()
@@ -44,6 +45,7 @@ class Setup(NamedTuple):
     slips: Sequence[Mapping[str, Any]] = ()
     traced: Sequence[Mapping[str, Any]] = ()
     script: Mapping[str, Any] = NOTHING
+    from_tape: bool = False
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Setup:

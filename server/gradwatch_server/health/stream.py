@@ -152,6 +152,7 @@ class Stream:
             MissetRule(number, setup),
             EpsilonRule(number, table, setup),
             UnheardRule(number, table, setup),
+            *(() if setup.from_tape else (SummedRule(number, table),)),
         )
         known = (self.skill, self.correlation, self.shared_target, *of_setup)
         self.rules = _make_rules(number, table, operations, self.operation_rule, known)
@@ -303,7 +304,6 @@ def _make_rules(
         StuckRule(number, table),
         *(UnreachableRule(number, table, head) for head in find_heads(table)),
         OverclippedRule(number, table),
-        SummedRule(number, table),
         StillRule(number, table),
         AlikeRule(number, table),
         UndoneRule(number, table),

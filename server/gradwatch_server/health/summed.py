@@ -9,7 +9,8 @@ The sum of smooth gradients is smooth, and is told by its beginning: the second 
 times. Or by what one batch can give: the gradient of the last layer's bias is the sum of those of its scores, and no
 sum of n vectors is longer than the root of n times the length of all of them together.
 
-Where the hook saw that all gradients are read from variables of the script's own it also says whether anything was ever
+Where the hook saw that all gradients come straight from the tape of the step that applies them there is nothing to look
+for. Where it saw that all are read from variables of the script's own it also says whether anything was ever
 written into these. If something was they are no such sums; if nothing was, growth alone tells.
 """
 
