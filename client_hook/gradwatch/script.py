@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import keras
 import tensorflow as tf
 
+from gradwatch.augmented import find_turned
 from gradwatch.origin import EXCERPT_WIDTH, frames, is_users
 from gradwatch.protocol import Message
 from gradwatch.syntax import last_name, nodes_of, users_files
@@ -69,7 +70,7 @@ def find_script(
     calls = [_Call(file, node) for file in files for node in _calls_in(file)]
     # What could be anyone's is looked for where the training is; a layer tells by its configuration which are its.
     beside = [call for call in calls if call.file in near]
-    schedules = keras.optimizers.schedules
+    schedules, turned = keras.optimizers.schedules, find_turned(near)
     found = [
         _describe("optimizer", _only(_made_by(_calls_of(calls, type(optimizer)), type(optimizer), settings))),
         _describe("compile", _only([call for call in beside if _is_compile(call.node)])),
@@ -79,6 +80,7 @@ def find_script(
         _describe("files", _only([call for call in beside if _sorts_files(call.node)])),
         _describe("loss", _only(_of_classes(beside, keras.losses, keras.losses.Loss))),
         _describe("schedule", _only(_of_classes(beside, schedules, schedules.LearningRateSchedule))),
+        None if turned is None else _describe("augment", _Call(turned.file, turned.node), n=turned.n),
         *_of_layers(calls, models),
         *(_describe("variable", _only(_held_as(files, name)), layer=name) for name in untracked),
     ]

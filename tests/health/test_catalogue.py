@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import is_found, names_culprit, play
-from tests.health.catalogue.twentyfourth import BROKEN
+from tests.health.catalogue.twentyfifth import BROKEN
 
 LONG = {
     "accelerometer activity",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.health.streams import Run, dense
+from tests.health.streams import Run, call, dense
 
 N = 240
 SOURCE = {"file": "train.py", "line": 7, "code": "error = y - mean"}
@@ -46,6 +46,33 @@ def test_a_reshape_that_exchanges_axes() -> None:
     assert (found.kind, found.layer) == ("loss_plateau", "model/reshape")
     assert found.title == "A Reshape layer makes [n, 160, 6] of [n, 6, 160]: that exchanges no axes"
     assert "tf.keras.layers.Permute((2, 1))" in found.hypotheses[0].code
+
+
+def turned(target: list[int | None], n: int, loss: np.ndarray) -> Run:
+    """A training whose script turns images at random, and asks for something of this shape."""
+    run = run_of(loss, inputs=[("input", 3), ("target", 1)])
+    shapes = ([None, 32, 32, 3], target)
+    for column, name, shape in zip(run.columns("input"), ("input", "target"), shapes, strict=True):
+        run.tensors[int(column)] |= {"tensor": name, "shape": shape}
+    run.script = {"calls": [call("augment", "    x = «tf.image.random_flip_left_right(x)»", n=n)]}
+    return run
+
+
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [(2, "Images and masks are turned each by a draw of its own"), (1, "Images are turned at random, and their masks")],
+)
+@pytest.mark.parametrize("target", [[None, 32, 32, 1], [None, 32, 32]])
+def test_images_that_are_turned_away_from_their_masks(target: list[int | None], n: int, words: str) -> None:
+    (found,) = turned(target, n, np.linspace(0.7, 0.4, N)).feed().findings()
+    assert found.title.startswith(words)
+    assert found.source is not None
+    assert (found.kind, found.source["line"]) == ("loss_plateau", 7)
+
+
+def test_images_that_are_turned_are_what_they_are_called_still() -> None:
+    assert turned([None, 1], 1, LEVEL).feed().findings() == []
+    assert turned([None, 32, 32, 1], 1, FALLING).feed().findings() == []
 
 
 def test_a_layer_in_several_places() -> None:

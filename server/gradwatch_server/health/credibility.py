@@ -180,9 +180,9 @@ def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
 
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     # Numbers may be cut anew on purpose: who learns from them meant it. No one means to throw away what is learned, nor
-    # to lay the first step of a sequence beside the last, nor to answer several questions by one number. The loss of a
-    # policy tells nothing.
-    is_never_meant = episode.is_crossing or episode.is_backwards or episode.is_repeated
+    # to lay the first step of a sequence beside the last, to answer several questions by one number, or to turn an
+    # image away from its mask. The loss of a policy tells nothing.
+    is_never_meant = episode.is_crossing or episode.is_backwards or episode.is_repeated or episode.is_apart
     return (
         episode.is_made
         or episode.is_redrawn

@@ -944,6 +944,8 @@ MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 """Operations that a mask is made by."""
 SINGLE: Final = "Softmax"
 """The type of a slip that is a softmax over an axis of one."""
+AUGMENT: Final = "augment"
+"""The type of a slip that turns images without their masks, and the role of its call in a script."""
 REPEATED: Final = "Call"
 """The type of a slip that is a layer called several times on one tensor."""
 DRAWING: Final = frozenset({"Multinomial", "StatelessMultinomial"})
@@ -978,6 +980,11 @@ class Misshaped(Episode):
     def is_made(self) -> bool:
         """Whether it is a layer that is made anew in every call."""
         return self.slip.get("type") == MADE
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it turns images without what is asked of their places."""
+        return self.slip.get("type") == AUGMENT
 
     @property
     def is_repeated(self) -> bool:

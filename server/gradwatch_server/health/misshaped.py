@@ -1,8 +1,8 @@
 """The rule for slips that a compiled step shows: a column that meets a vector, exchanged axes, an inverted mask.
 
-The hook finds them in the graph, once; they hold as long as the step is the one that was compiled. Axes of the same
-lengths in another order may be a fold that is meant, and 0 may be no padding: these are told only of a training that
-does not get far.
+The hook finds them in the graph or in the script, once; they hold as long as the step is the one that was compiled.
+Axes of the same lengths in another order may be a fold that is meant, and 0 may be no padding: these are told only of a
+training that does not get far.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gradwatch_server.health.block import Block
-from gradwatch_server.health.episode import CAP, SINGLE, Misshaped, Phase
+from gradwatch_server.health.episode import AUGMENT, CAP, SINGLE, Misshaped, Phase
 from gradwatch_server.health.setup import Setup
+from gradwatch_server.health.table import TensorTable
 
 __all__ = ["MisshapedRule"]
 
@@ -27,20 +28,34 @@ def _is_told_by_gradients(slip: Mapping[str, Any]) -> bool:
     return CAP in slip or slip.get("type") == SINGLE
 
 
+def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
+    """The user's call that turns images without what is asked of each of their places; none for other targets."""
+    calls = [call for call in setup.script.get("calls", ()) if call["role"] == AUGMENT]
+    places = {tuple(table.shapes[column][1:3]) for column in table.entering("input") if len(table.shapes[column]) == 4}
+    targets = (table.shapes[column] for column in table.entering("target"))
+    if not calls or not any(len(shape) >= 3 and tuple(shape[1:3]) in places for shape in targets):
+        return []
+    call = calls[0]
+    source = {"file": call["file"], "line": call["line"], "code": str(call["lines"][0]).strip()}
+    return [{"type": AUGMENT, "name": AUGMENT, "layer": None, "source": source, "n": call["n"]}]
+
+
 class MisshapedRule:
     """Watches whether one stream's step is still the one with a slip in it: the first of each kind.
 
     Args:
         stream: the stream's number.
+        table: its tensor table.
         setup: how the training is set up.
     """
 
-    def __init__(self, stream: int, setup: Setup) -> None:
+    def __init__(self, stream: int, table: TensorTable, setup: Setup) -> None:
         self._stream = stream
         crossings = [one for one in setup.broadcasts if one.get("unasked")]
+        others = [slip for slip in setup.slips if not _is_told_by_gradients(slip)]
         self._waiting: list[tuple[Mapping[str, Any], int]] = [
             *((one, 0) for one in crossings[:1]),
-            *((one, DOUBT_STEPS) for one in (*setup.reshapes[:1], *setup.slips) if not _is_told_by_gradients(one)),
+            *((one, DOUBT_STEPS) for one in (*setup.reshapes[:1], *others, *_find_apart(table, setup))),
         ]
         """Slips that are not told yet, and after how many steps they are."""
         self._n_rows = 0

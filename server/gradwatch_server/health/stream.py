@@ -148,7 +148,7 @@ class Stream:
         of_setup = (
             UntaughtRule(number, table, setup),
             self.copies,
-            MisshapedRule(number, setup),
+            MisshapedRule(number, table, setup),
             MissetRule(number, setup),
             EpsilonRule(number, table, setup),
             UnheardRule(number, table, setup),

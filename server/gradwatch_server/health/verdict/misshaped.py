@@ -30,6 +30,12 @@ output, state = cell(piece, initial_state=state)      # without tf.stop_gradient
 REPEATED_CODE: Final = """\
 heads = [tf.keras.layers.Dense(1, name=f"head_{{number}}") for number in range({n})]   # not [Dense(1)] * {n}
 outputs = [head(h) for head in heads]"""
+APART_CODE: Final = """\
+def augment(image, mask):
+    both = tf.concat([image, tf.cast(mask, image.dtype)], axis=-1)      # one draw for both
+    both = tf.image.random_flip_left_right(both)
+    both = tf.image.random_flip_up_down(both)
+    return both[..., :-1], both[..., -1:]                               # of a mask with one channel"""
 REDRAWN_CODE: Final = """\
 # actions: those that were taken, kept beside what came of them
 log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
@@ -63,7 +69,12 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         return _say_reshape(lead)
     if lead.is_made:
         return _say_made(lead)
-    others = ((lead.is_backwards, _say_backwards), (lead.is_repeated, _say_repeated), (lead.is_redrawn, _say_redrawn))
+    others = (
+        (lead.is_backwards, _say_backwards),
+        (lead.is_repeated, _say_repeated),
+        (lead.is_redrawn, _say_redrawn),
+        (lead.is_apart, _say_apart),
+    )
     say = next((say for is_such, say in others if is_such), _say_mask if lead.is_mask else _say_cut)
     return say(lead)
 
@@ -178,6 +189,31 @@ def _say_repeated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "One set of weights can give one answer: it comes to lie between the targets.",
             "Make a layer for each output.",
             REPEATED_CODE.format(n=n),
+        ),
+    )
+
+
+def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source = lead.slip["source"]
+    place = say_source(source)
+    how = (
+        "Images and masks are turned each by a draw of its own"
+        if lead.slip["n"] > 1
+        else "Images are turned at random, and their masks stay as they are"
+    )
+    return (
+        f"{how} ({place})",
+        (
+            f"`{source['code']}` moves the places of one of the two that the data set is mapped with. The targets have "
+            "a number for each place of the input, so that they must be moved with it."
+        ),
+        Hypothesis(
+            f"Images and masks do not lie upon one another any more ({place})",
+            0.9,
+            "Two random flips agree in half of the samples, and two of each in a quarter; where the image alone is "
+            "turned it is the same. The rest of the masks tells of other places.",
+            "Turn both by one draw: join them, turn what is joined, and part them again.",
+            APART_CODE,
         ),
     )
 

@@ -33,9 +33,10 @@ enter("greenhouse_control", "broadcast", "loss_plateau", "dead_units", cause=("g
 enter("keystroke_user", "learning rate that falls to 0", "loss_plateau", cause=("schedule",))
 enter(
     "leaf_lesions",
-    "labels that do not fit",
+    "images turned without their masks",
     "loss_plateau",
-    gap="a quarter of the masks fits, and the loss falls by what these give",
+    code="random_flip",
+    cause=("do not lie upon one another",),
 )
 enter("log_triage_again", "gradients that are never cleared", "exploding_gradient", cause=("not those of the batch",))
 enter(

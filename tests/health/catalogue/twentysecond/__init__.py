@@ -45,10 +45,10 @@ enter("grid_load", "regularisation too strong", "dead_units", cause=("outweighs 
 enter("leaf_blight", "labels that say nothing", "loss_plateau", cause=("do not belong to the inputs",))
 enter(
     "leaf_spots",
-    "labels that do not fit",
+    "images turned without their masks",
     "loss_plateau",
-    cause=("do not belong",),
-    gap="a quarter of the flipped photos keeps its mask, and the loss falls by what these give",
+    code="augment(",
+    cause=("do not lie upon one another",),
 )
 enter("moth_species", "frozen by mistake", "missing_gradient", cause=("pretrained weights never came",))
 enter("music_tags", "several labels for one", "loss_plateau", cause=("each label is to be told by itself",))

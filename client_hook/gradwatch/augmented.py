@@ -1,0 +1,91 @@
+"""Images that are turned without their masks, in the user's own source: by `tf.image` or by layers. Runs none of it.
+
+What is flipped, cropped or rotated at random must be so together with what is asked of each place of it. Two draws, one
+for each of the two, fit in half of the samples at best.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from gradwatch.syntax import last_name, nodes_of
+
+__all__ = ["Turned", "find_turned"]
+
+TURNING: Final = frozenset(
+    {
+        "random_crop",
+        "random_flip_left_right",
+        "random_flip_up_down",
+        "RandomCrop",
+        "RandomFlip",
+        "RandomRotation",
+        "RandomShear",
+        "RandomTranslation",
+        "RandomZoom",
+    }
+)
+"""What moves an image's places by a draw."""
+
+
+class Turned(NamedTuple):
+    """The first call that turns one of the two that a data set is mapped with; ``n``: how many are, each by itself."""
+
+    file: str
+    node: ast.Call
+    n: int
+
+
+def find_turned(files: Sequence[str]) -> Turned | None:
+    """The function that a data set of pairs is mapped with, which turns them apart: the first; None for none.
+
+    Args:
+        files: the user's files that are looked at.
+    """
+    return next((found for file in files for found in _turned_in(file)), None)
+
+
+def _turned_in(file: str) -> Iterator[Turned]:
+    nodes = nodes_of(file)
+    functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+    made: dict[str, bool] = {}
+    """Names of layers that turn, and whether they have a seed."""
+    for node in nodes:
+        if isinstance(node, ast.Assign) and (inner := [one for one in ast.walk(node.value) if _turns(one)]):
+            made |= {target.id: any(map(_is_seeded, inner)) for target in node.targets if isinstance(target, ast.Name)}
+    for call in nodes:
+        if not (isinstance(call, ast.Call) and last_name(call) == "map" and call.args):
+            continue
+        given = call.args[0]
+        function = functions.get(given.id) if isinstance(given, ast.Name) else given
+        if isinstance(function, (ast.FunctionDef, ast.Lambda)) and len(function.args.args) == 2:
+            yield from _turned_by(file, function, made)
+
+
+def _turned_by(file: str, function: ast.FunctionDef | ast.Lambda, made: Mapping[str, bool]) -> Iterator[Turned]:
+    names = {argument.arg for argument in function.args.args}
+    turned: dict[str, ast.Call] = {}
+    seeded: dict[str, bool] = {}
+    for node in ast.walk(function):
+        name = getattr(getattr(node, "func", None), "id", "")
+        if isinstance(node, ast.Call) and node.args and (_turns(node) or name in made):
+            both = names & {one.id for one in ast.walk(node.args[0]) if isinstance(one, ast.Name)}
+            if len(both) == len(names):
+                return  # together, as they should be
+            for one in both:
+                turned.setdefault(one, node)
+                seeded[one] = made[name] if name in made else _is_seeded(node)
+    # Two that have a seed may be drawn alike.
+    if turned and not (len(turned) == len(names) and all(seeded.values())):
+        first = min(turned.values(), key=lambda node: (node.lineno, node.col_offset))
+        yield Turned(file, first, len(turned))
+
+
+def _turns(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and last_name(node) in TURNING
+
+
+def _is_seeded(node: ast.AST) -> bool:
+    return any(keyword.arg == "seed" for keyword in getattr(node, "keywords", []))
