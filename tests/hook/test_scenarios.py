@@ -238,7 +238,13 @@ def test_sick(play, name, way):
         assert warned.source["line"] == line, told
 
 
-@pytest.mark.parametrize("variant", [AS_IT_STANDS, VARIANTS["wide"]], ids=["as it stands", "wide"])
+@pytest.mark.parametrize(
+    "variant",
+    [
+        pytest.param(AS_IT_STANDS, id="as it stands"),
+        pytest.param(VARIANTS["wide"], id="wide", marks=pytest.mark.thorough),
+    ],
+)
 @pytest.mark.parametrize("name", [name for name in SICK if f"{name}-cured" in SCENARIOS])
 def test_cured(play, name, variant):
     played = play(f"{name}-cured", False, SICK[name].constants, variant)

@@ -160,7 +160,7 @@ _SLIPS: Final = (
 """What stands in the script, and is no symptom of something else."""
 _SPOILING: Final = tuple(slip for slip in _SLIPS if slip not in (Missing, Dropped))
 """Slips of which whole layers may suffer."""
-_SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade)
+_SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
     Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
