@@ -253,6 +253,13 @@ def test_files_that_are_sorted_as_text(find, line, is_told):
     assert (called(find(text), "files") is not None) == is_told
 
 
+def test_images_that_are_turned_without_their_masks(find):
+    turn = "data = data.map(lambda x, y: (tf.image.random_flip_left_right(x), y))"
+    script = find(SCRIPT + f"\nif not model:\n    {turn}\n")
+    assert called(script, "augment") == "tf.image.random_flip_left_right(x)"
+    assert [one["n"] for one in script["calls"] if one["role"] == "augment"] == [1]
+
+
 def test_the_line_where_a_statement_begins_is_told(find):
     text = SCRIPT + "\ndata = (\n    tf.data.Dataset.from_tensor_slices((inputs, targets))\n    .batch(4)\n)\n"
     (data,) = [one for one in find(text)["calls"] if one["role"] == "data"]
