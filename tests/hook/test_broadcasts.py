@@ -178,7 +178,10 @@ TRAININGS = {
 }
 
 
-@pytest.mark.parametrize("train", TRAININGS.values(), ids=TRAININGS.keys())
+@pytest.mark.parametrize(
+    "train",
+    [pytest.param(train, id=name, marks=[pytest.mark.thorough] * ("XLA" in name)) for name, train in TRAININGS.items()],
+)
 @pytest.mark.parametrize("loss_of", [*WRONG, of_width, of_weights])
 def test_the_line_is_named_and_nothing_asks_for_all_pairs(watch, read, train, loss_of):
     place = WRONG.get(loss_of, f"line of the {loss_of.__name__.removeprefix('of_')}")
