@@ -52,7 +52,7 @@ pytest: $(DEV_STAMP) ## Python tests alone (TESTS='tests/unit -k ring' for some 
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(TESTS)
 
 .PHONY: thorough
-thorough: $(DEV_STAMP) ## The trainings that `test` leaves out, half an hour: before a change of hook or rules goes in
+thorough: $(DEV_STAMP) ## The trainings that `test` leaves out, some hours: before a change of hook or rules goes in
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile -m thorough $(TESTS)
 
 .PHONY: lint

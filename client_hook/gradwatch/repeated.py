@@ -17,6 +17,7 @@ __all__ = ["find_repeated"]
 JOINING: Final = frozenset({"ConcatV2", "Pack"})
 JOINED_MAX: Final = 64
 DEPTH_MAX: Final = 16
+WAY_MAX: Final = 1000
 Tensor = Any  # tensorflow ships no types
 
 
@@ -48,10 +49,27 @@ def find_repeated(
     return list(found.values())
 
 
-def _is_same(one: Tensor, other: Tensor, depth: int = DEPTH_MAX) -> bool:
-    """Whether two tensors are computed alike of the same tensors and variables, nothing random among it."""
+def _is_same(
+    one: Tensor, other: Tensor, depth: int = DEPTH_MAX, known: dict[tuple[int, int, int], bool] | None = None
+) -> bool:
+    """Whether two tensors are computed alike of the same tensors and variables, nothing random among it.
+
+    Args:
+        one: the first.
+        other: the second.
+        depth: operations on the way back, at the most.
+        known: what was found of pairs so far, by their operations: a tensor may be used by many others.
+    """
     if one is other:
         return True
+    known = {} if known is None else known
+    pair = (id(one.op), one.value_index, id(other.op))
+    if pair not in known:
+        known[pair] = _are_made_alike(one, other, depth, known)
+    return known[pair]
+
+
+def _are_made_alike(one: Tensor, other: Tensor, depth: int, known: dict[tuple[int, int, int], bool]) -> bool:
     op, twin = one.op, other.op
     if not depth or op.type != twin.type or one.value_index != other.value_index or len(op.inputs) != len(twin.inputs):
         return False
@@ -62,7 +80,7 @@ def _is_same(one: Tensor, other: Tensor, depth: int = DEPTH_MAX) -> bool:
         return value is not None and value.shape == other_value.shape and bool((value == other_value).all())
     if op._is_stateful or "Random" in op.type or not op.inputs or _settings(op) != _settings(twin):
         return False
-    return all(_is_same(*pair, depth - 1) for pair in zip(op.inputs, twin.inputs, strict=True))
+    return all(_is_same(*pair, depth - 1, known) for pair in zip(op.inputs, twin.inputs, strict=True))
 
 
 def _settings(op: Any) -> dict[str, bytes]:
@@ -70,7 +88,14 @@ def _settings(op: Any) -> dict[str, bytes]:
     return {name: attributes[name].SerializeToString() for name in attributes if not name.startswith("_")}
 
 
-def _has_variable(tensor: Tensor, depth: int = DEPTH_MAX) -> bool:
-    """Whether a variable is read for it."""
-    op = tensor.op
-    return op.type == "ReadVariableOp" or (depth > 0 and any(_has_variable(one, depth - 1) for one in op.inputs))
+def _has_variable(tensor: Tensor) -> bool:
+    """Whether a variable is read for it, at most `WAY_MAX` operations before."""
+    pending, seen = [tensor.op], set[int]()
+    while pending and len(seen) < WAY_MAX:
+        op = pending.pop()
+        if op.type == "ReadVariableOp":
+            return True
+        if id(op) not in seen:
+            seen.add(id(op))
+            pending.extend(one.op for one in op.inputs)
+    return False
