@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped
@@ -63,20 +63,22 @@ def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
 
 
 def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    if lead.is_crossing:
-        return _say_crossing(lead)
-    if lead.is_reshape:
-        return _say_reshape(lead)
-    if lead.is_made:
-        return _say_made(lead)
-    others = (
+    ways = (
+        (lead.is_crossing, _say_crossing),
+        (lead.is_reshape, _say_reshape),
+        (lead.is_made, _say_made),
         (lead.is_backwards, _say_backwards),
         (lead.is_repeated, _say_repeated),
         (lead.is_redrawn, _say_redrawn),
         (lead.is_apart, _say_apart),
+        (lead.is_mask, _say_mask),
     )
-    say = next((say for is_such, say in others if is_such), _say_mask if lead.is_mask else _say_cut)
-    return say(lead)
+    return next((say for is_such, say in ways if is_such), _say_cut)(lead)
+
+
+def _say_place(slip: Mapping[str, Any]) -> str:
+    """Where it stands, in brackets; empty where its line is not known."""
+    return f" ({say_source(slip['source'])})" if slip.get("source") else ""
 
 
 def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
@@ -95,7 +97,7 @@ def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_mask(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip.get("source")
-    place = f" ({say_source(source)})" if source else ""
+    place = _say_place(lead.slip)
     code = f"`{source['code']}`" if source else "A comparison with 0"
     return (
         f"The attention sees the padding alone: its mask is inverted{place}",
@@ -113,7 +115,7 @@ def _say_mask(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     before, after = lead.slip["input_shape"], lead.slip["output_shape"]
     is_layer = not lead.slip.get("source")
-    place = "" if is_layer else f" ({say_source(lead.slip['source'])})"
+    place = _say_place(lead.slip)
     by = "A Reshape layer" if is_layer else f"A reshape{place}"
     return (
         f"{by} makes {_say(after)} of {_say(before)}: that exchanges no axes",
@@ -135,8 +137,8 @@ def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_made(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    source, kind, name = lead.slip.get("source"), lead.slip["class"], lead.slip["name"]
-    place = f" ({say_source(source)})" if source else ""
+    kind, name = lead.slip["class"], lead.slip["name"]
+    place = _say_place(lead.slip)
     return (
         f"A {kind} layer is made anew in every call of the model, and never learns{place}",
         (
@@ -220,7 +222,7 @@ def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_redrawn(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip.get("source")
-    place = f" ({say_source(source)})" if source else ""
+    place = _say_place(lead.slip)
     what = f"`{source['code']}`" if source else "An operation"
     return (
         f"The step draws actions anew, and learns from what came of others{place}",
@@ -241,8 +243,7 @@ def _say_redrawn(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_backwards(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    layer, source = lead.slip["layer"], lead.slip.get("source")
-    who = layer or f"A layer{f' ({say_source(source)})' if source else ''}"
+    who = lead.slip["layer"] or f"A layer{_say_place(lead.slip)}"
     return (
         f"{who} reads the sequence backwards, and is joined step by step with what is not turned round",
         (
