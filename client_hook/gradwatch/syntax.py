@@ -10,12 +10,15 @@ from typing import Final
 
 from gradwatch.origin import is_users
 
-__all__ = ["FILES_MAX", "last_name", "nodes_of", "parse", "users_files"]
+__all__ = ["FILES_KEPT", "FILES_MAX", "last_name", "nodes_of", "parse", "users_files"]
 
 FILES_MAX: Final = 64
+"""Of the user's program that are looked through."""
+FILES_KEPT: Final = 4 * FILES_MAX
+"""Trees: more than are looked through in a row, or those that come first are gone whenever they are asked for again."""
 
 
-@functools.lru_cache(maxsize=FILES_MAX)
+@functools.lru_cache(maxsize=FILES_KEPT)
 def parse(file: str) -> ast.Module | None:
     """A file's tree; None where its text is not known or no Python."""
     try:
@@ -24,7 +27,7 @@ def parse(file: str) -> ast.Module | None:
         return None
 
 
-@functools.lru_cache(maxsize=FILES_MAX)
+@functools.lru_cache(maxsize=FILES_KEPT)
 def nodes_of(file: str) -> tuple[ast.AST, ...]:
     """All nodes of a file's tree, as `ast.walk` gives them; none where there is no tree."""
     tree = parse(file)

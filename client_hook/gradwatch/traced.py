@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from gradwatch.origin import frames, is_users, source_at
 from gradwatch.protocol import Message
-from gradwatch.syntax import FILES_MAX, last_name, parse, users_files
+from gradwatch.syntax import FILES_KEPT, last_name, parse, users_files
 from gradwatch.target import walk
 
 __all__ = ["TRACED_MAX", "Traced", "find_outdated", "find_traced"]
@@ -370,7 +370,7 @@ def _asks_whether_made(test: ast.expr) -> bool:
     return is_none or bool(words & {"built", "hasattr"})
 
 
-@functools.lru_cache(maxsize=FILES_MAX)
+@functools.lru_cache(maxsize=FILES_KEPT)
 def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambda]:
     """A file's functions by their name and the line at which their code begins; decorators are part of it."""
     found: dict[tuple[str, int], ast.FunctionDef | ast.Lambda] = {}
@@ -383,7 +383,7 @@ def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambd
     return found
 
 
-@functools.lru_cache(maxsize=FILES_MAX)
+@functools.lru_cache(maxsize=FILES_KEPT)
 def _changes(file: str) -> dict[str, int]:
     """Names and attributes that a file's code sets more than once, or not where an object is made: the last line.
 

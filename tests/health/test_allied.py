@@ -15,7 +15,7 @@ def give(run: Run, place: int, *, mean: float, gradient: float, std: float = 0.5
     """What one call of the judge gives, and what comes back to it: of one sign, or, for 0, of both."""
     random = np.random.default_rng(place)
     low, high = {1: (0.0, 0.01), -1: (-0.01, 0.0), 0: (-0.01, 0.01)}[int(np.sign(gradient))]
-    means = mean + 0.2 * random.standard_normal(N)
+    means = mean + 0.2 * random.standard_normal(run.n_steps)
     output, signal = (int(run.columns(kind, [place])[0]) for kind in ("activation", "backprop"))
     for name, value in {"mean": means, "std": std, "min": mean - 3 * std, "max": mean + 3 * std}.items():
         run.statistics[:, output, COLUMN[name]] = value
@@ -86,3 +86,24 @@ def test_an_actor_raises_what_its_critic_gives() -> None:
     give(critic, 0, mean=0.0, std=1.0, gradient=0.0)
     give(actor, 0, mean=2.0, gradient=-0.005)
     assert [one for one in actor.feed(critic.feed()).findings() if "discriminator" in one.title] == []
+
+
+def test_a_critic_whose_scores_drift() -> None:
+    """It has four steps to each of the generator's, and only what it gives in the same steps can be compared."""
+    critic = Run(JUDGE, n_steps=4 * N, optimizer="critic's", layers=[("judge", 1, None), ("judge (2)", 1, None)])
+    player = Run(dense(2), n_steps=N, stream=1, optimizer="player's", layers=[("judge", 1, None)])
+    for run in (critic, player):
+        for tensor in run.tensors:
+            if tensor["kind"] in ("activation", "backprop"):
+                tensor["layer"] = "judge"
+    give(critic, 0, mean=1.0, gradient=-0.005)
+    give(critic, 1, mean=-1.0, gradient=0.005)
+    give(player, 0, mean=-1.0, gradient=-0.005)
+    player.steps = 4 * player.steps
+    for run in (critic, player):
+        outputs = run.columns("activation")[-2:] if run is critic else run.columns("activation")
+        run.statistics[:, outputs, COLUMN["mean"]] += (2 / 270 * run.steps)[:, None]
+    engine = Engine()
+    critic.set_loss(1.0).feed(engine)
+    player.set_loss(1.0).feed(engine)
+    assert [one for one in engine.findings() if "discriminator" in one.title] == []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -25,7 +25,8 @@ from gradwatch_server.health.table import TensorTable
 __all__ = ["AlliedRule", "Scores"]
 
 WINDOW_ROWS: Final = 30
-"""Rows with all of a step's outputs that are taken together; a discriminator learns, and windows are compared."""
+"""Rows with all of a step's outputs that are taken together. A discriminator learns, and a critic's scores have no zero
+that they keep to: what is compared is of the same steps."""
 WINDOWS_MIN: Final = 2
 """In succession."""
 WINDOWS_KEPT: Final = 64
@@ -81,18 +82,12 @@ class Scores:
         self._signs = np.zeros(len(self._outputs))
         self._squares = self._n_elements = 0.0
         self._n_rows, self._first_step = 0, -1
-        self.n_windows = 0
-        self._windows: deque[Window] = deque(maxlen=WINDOWS_KEPT)
+        self.windows: deque[Window] = deque(maxlen=WINDOWS_KEPT)
 
     @property
     def n_calls(self) -> int:
         """How often it is called with a gradient."""
         return len(self._outputs)
-
-    def window(self, number: int) -> Window | None:
-        """One of the windows so far, counted from 0; None if it is kept no more."""
-        place = number - self.n_windows + len(self._windows)
-        return self._windows[place] if 0 <= place < len(self._windows) else None
 
     def feed(self, block: Block) -> None:
         """Takes rows; those in which not all calls were looked at say nothing."""
@@ -118,8 +113,7 @@ class Scores:
         whole = tuple(int(sign) for sign in np.where(is_sure, np.sign(signs), 0))
         spread = math.sqrt(max(self._squares / WINDOW_ROWS - float(means[0]) ** 2, 0.0))
         n_elements = self._n_elements / WINDOW_ROWS
-        self._windows.append(Window(tuple(means.tolist()), whole, spread, n_elements, self._first_step, step))
-        self.n_windows += 1
+        self.windows.append(Window(tuple(means.tolist()), whole, spread, n_elements, self._first_step, step))
         self._means[:], self._signs[:] = 0, 0
         self._squares = self._n_elements = 0.0
         self._n_rows = 0
@@ -127,9 +121,9 @@ class Scores:
 
 @dataclass
 class _Pair:
-    """Two streams that share a discriminator, and how many windows of theirs were compared."""
+    """Two streams that share a discriminator, and up to which step they were compared."""
 
-    n_compared: int = 0
+    compared_step: int = -1
     n_allied: int = 0
     first_step: int = -1
     episode: Allied | None = None
@@ -156,10 +150,9 @@ class AlliedRule:
                     self._compare(player, other, own, self._pairs.setdefault((judge, player), _Pair()))
 
     def _compare(self, player: int, scores: Scores, judge: Scores, pair: _Pair) -> None:
-        for number in range(pair.n_compared, min(scores.n_windows, judge.n_windows)):
-            pair.n_compared = number + 1
-            ours, theirs = scores.window(number), judge.window(number)
-            if ours is None or theirs is None or ours.signs[-1] == 0:
+        for ours, theirs in _in_step(scores.windows, judge.windows, after=pair.compared_step):
+            pair.compared_step = min(ours.last_step, theirs.last_step)
+            if ours.signs[-1] == 0:
                 continue
             sign = _sign_of_generated(ours, theirs)
             if sign == 0:
@@ -188,6 +181,36 @@ class AlliedRule:
                     is_lowered=sign > 0,
                 )
                 self.episodes.append(pair.episode)
+
+
+def _in_step(one: Sequence[Window], other: Sequence[Window], *, after: int) -> Iterator[tuple[Window, Window]]:
+    """Windows of two streams over the same steps: each of the slower one, with the other's as one."""
+    if not one or not other:
+        return
+    is_swapped = _length(one) < _length(other)
+    slow, fast = (other, one) if is_swapped else (one, other)
+    for window in slow:
+        within = [w for w in fast if w.last_step >= window.first_step and w.first_step <= window.last_step]
+        if window.first_step > after and fast[-1].last_step >= window.last_step and within:
+            yield (_as_one(within), window) if is_swapped else (window, _as_one(within))
+
+
+def _length(windows: Sequence[Window]) -> float:
+    """The steps of a window, in the mean."""
+    return (windows[-1].last_step - windows[0].first_step) / len(windows)
+
+
+def _as_one(windows: Sequence[Window]) -> Window:
+    """Windows of one stream together: a sign that is not that of all of them is none."""
+    signs = [set(of_call) for of_call in zip(*(window.signs for window in windows), strict=True)]
+    return Window(
+        means=tuple(np.mean([window.means for window in windows], axis=0).tolist()),
+        signs=tuple(of_call.pop() if len(of_call) == 1 else 0 for of_call in signs),
+        spread=float(np.mean([window.spread for window in windows])),
+        n_elements=float(np.mean([window.n_elements for window in windows])),
+        first_step=windows[0].first_step,
+        last_step=windows[-1].last_step,
+    )
 
 
 def _sign_of_generated(player: Window, judge: Window) -> int:
