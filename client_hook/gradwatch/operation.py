@@ -22,9 +22,10 @@ from gradwatch.mask import find_inverted, find_single
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.redrawn import find_redrawn
+from gradwatch.reduction import MIN, SUM, count_broken, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
-from gradwatch.statistic import estimate_size
+from gradwatch.statistic import estimate_size, is_under_xla
 from gradwatch.tap import find_handle
 
 __all__ = [
@@ -575,15 +576,15 @@ def operation_block(ops: Sequence[Any]) -> Tensor:
 
 def _row(op: Any) -> Tensor:
     inputs, outputs = ([one for one in some if one.dtype.is_floating] for some in (op.inputs, op.outputs))
-    return _shared_row([*inputs, *outputs], len(inputs), op.type)
+    return _shared_row([*inputs, *outputs], len(inputs), op.type, is_under_xla())
 
 
-def _row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str) -> Tensor:
+def _row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str, is_fused: bool) -> Tensor:
     """A row of `operation_block` from the floating inputs and, behind them, outputs."""
     inputs, outputs = tensors[:n_inputs], tensors[n_inputs:]
     nan = tf.constant(np.nan, tf.float32)
-    n_out = _count_nonfinite(outputs)
-    n_in = _count_nonfinite(inputs)
+    n_out = _count_nonfinite(outputs, is_fused=is_fused)
+    n_in = _count_nonfinite(inputs, is_fused=is_fused)
     risk = RISKS.get(op_type)
     if risk is None or len(inputs) <= risk.input:
         return tf.stack([n_out, n_in, nan, nan, nan, nan])
@@ -591,10 +592,11 @@ def _row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str) -> Tensor:
     counted = x[risk.input]
     margin = risk.margin(counted, float(inputs[risk.input].dtype.max))
     margin = tf.where(tf.math.is_finite(margin), margin, tf.fill(tf.shape(margin), tf.constant(np.inf, margin.dtype)))
-    n_singular = nan if op_type in _NO_SINGULAR_INPUT else _float32(tf.math.count_nonzero(margin <= 0))
+    least, n_singular = _least_and_singular(margin, is_fused=is_fused)
+    n_singular = nan if op_type in _NO_SINGULAR_INPUT else _float32(n_singular)
     slope = risk.slope(x)
     slope = tf.where(tf.math.is_nan(slope), tf.zeros_like(slope), slope)
-    least = tf.minimum(_float32(tf.reduce_min(margin)), tf.float32.max)
+    least = tf.minimum(_float32(least), tf.float32.max)
     steepest = tf.minimum(_float32(tf.reduce_max(slope)), tf.float32.max)
     return tf.stack([n_out, n_in, least, steepest, n_singular, _float32(tf.size(counted))])
 
@@ -604,13 +606,25 @@ _shared_row: Final = SharedFunction(_row_of)
 
 def measure(op_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[str, float]:
     """The numbers of `operation_block` of one eager operation, by name, from its floating inputs and outputs."""
-    row = _row_of([*inputs, *outputs], len(inputs), op_type)
+    row = _row_of([*inputs, *outputs], len(inputs), op_type, is_fused=False)
     return dict(zip(OPERATION_STATISTICS, row.numpy().tolist(), strict=True))
 
 
-def _count_nonfinite(tensors: Iterable[Tensor]) -> Tensor:
-    counts = [_float32(tf.math.count_nonzero(~tf.math.is_finite(tensor))) for tensor in tensors]
+def _count_nonfinite(tensors: Iterable[Tensor], *, is_fused: bool) -> Tensor:
+    if is_fused:
+        counts = [n for tensor in tensors for n in count_broken(tensor, is_fused=True)]
+    else:
+        counts = [_float32(tf.math.count_nonzero(~tf.math.is_finite(tensor))) for tensor in tensors]
     return tf.add_n(counts) if counts else tf.constant(0.0)
+
+
+def _least_and_singular(margin: Tensor, *, is_fused: bool) -> tuple[Tensor, Tensor]:
+    """The least distance to the singular point, and how many elements are at it or beyond it."""
+    if not is_fused:
+        return tf.reduce_min(margin), tf.math.count_nonzero(margin <= 0)
+    row = tf.reshape(margin, [1, -1])
+    least, n_singular = reduce_rows([(MIN, row), (SUM, tf.cast(row <= 0, tf.int64))], is_fused=True)
+    return least[0], n_singular[0]
 
 
 def _float32(x: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from gradwatch.operation import LOOPS, describe_operations
+from gradwatch.reduction import count_broken
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import is_under_xla
@@ -298,7 +299,7 @@ class _Copy:
 
     def count(self, tensor: Tensor) -> str:
         """Counts NaN, Inf and elements of an output, float32 ``[3]``; the name of the result."""
-        function = _counter.trace([tensor])
+        function = _counter.trace([tensor], is_under_xla())
         if function.name not in self._functions:
             self._functions.add(function.name)
             function.add_to_graph(self._graph)
@@ -339,14 +340,9 @@ def _key(tensor: Tensor) -> tuple[int, int]:
     return id(tensor.op), tensor.value_index
 
 
-def _count(tensors: Sequence[Tensor]) -> Tensor:
+def _count(tensors: Sequence[Tensor], is_fused: bool) -> Tensor:
     (tensor,) = tensors
-    found = (
-        tf.math.count_nonzero(tf.math.is_nan(tensor)),
-        tf.math.count_nonzero(tf.math.is_inf(tensor)),
-        tf.size(tensor),
-    )
-    return tf.stack([tf.cast(one, tf.float32) for one in found])
+    return tf.stack([*count_broken(tensor, is_fused=is_fused), tf.cast(tf.size(tensor), tf.float32)])
 
 
 _counter: Final = SharedFunction(_count)

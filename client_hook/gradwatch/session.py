@@ -64,6 +64,7 @@ from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
+from gradwatch.ring import create_untraced
 from gradwatch.script import find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
@@ -1117,8 +1118,17 @@ def _as_tensors(gradients: Sequence[Any]) -> list[Any]:
 
 
 def _build(optimizer: Any, variables: Sequence[Any]) -> None:
-    """Lets an optimizer make its own variables, as its ``apply`` would: what it does is read off them."""
-    if not legacy.is_optimizer(optimizer) and not optimizer.built:
+    """Lets an optimizer make its own variables, as its ``apply`` would: what it does is read off them.
+
+    Keras' own make them outside of the trace: TensorFlow traces a function again from which a variable came, and all
+    that is recorded with it. But what scales the loss does so by another number once it is built, and counts on that.
+    """
+    if legacy.is_optimizer(optimizer) or optimizer.built:
+        return
+    is_plain = type(optimizer).__module__.startswith("keras.") and not hasattr(optimizer, "inner_optimizer")
+    if is_plain and not tf.executing_eagerly() and not tf.distribute.has_strategy():
+        create_untraced(partial(optimizer.build, list(variables)))
+    else:
         optimizer.build(list(variables))
 
 

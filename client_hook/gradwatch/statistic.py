@@ -7,8 +7,8 @@ On a CPU the cost of a statistic is memory passes over large tensors and op laun
 of like size are laid side by side in one padded matrix and reduced along its rows, in float64, where squares of float32
 neither overflow nor underflow and sums lose nothing. Large ones are reduced alone, in float32, by reductions that read
 them once; their sum of squares tells whether all elements are finite and well scaled, and only where not they too are
-reduced in float64, masked (`tf.cond`: a healthy step pays nothing). XLA fuses the exact reductions into one read, so
-there they are taken at once.
+reduced in float64, masked (`tf.cond`: a healthy step pays nothing). Compiled by XLA the exact reductions are one pass,
+so there they are taken at once.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import FIRST_STATISTICS, STATISTICS
+from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.shared import SharedFunction, has_gpu, leave_apart
 
 __all__ = [
@@ -128,7 +129,7 @@ def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
 def _block(tensors: Sequence[Tensor], n_elements: Sequence[Any], is_fused: bool) -> Tensor:
     groups = _groups(tensors)
     alone = [i for i in range(len(tensors)) if i not in {i for members in groups for i in members}]
-    sums = [_group_sums([tensors[i] for i in members]) for members in groups]
+    sums = [_group_sums([tensors[i] for i in members], is_fused=is_fused) for members in groups]
     sums += _sums_alone([tensors[i] for i in alone], is_fused=is_fused)
     order = np.argsort([i for members in groups for i in members] + alone)
     stacked = tf.gather(tf.concat(sums, 0), order)
@@ -217,7 +218,7 @@ def layer_row(tensor: Tensor, output: LayerOutput) -> Tensor:
         tensor: ``[..., n_units]`` of any floating dtype; its other dimensions may be unknown.
         output: what is to be known of it beside the usual.
     """
-    return _layer_row([tensor], _layer_options(tensor, output))
+    return _layer_rows([tensor], (_layer_options(tensor, output),))[0]
 
 
 def layer_rows_where(is_due: Tensor, tensors: Sequence[Tensor], outputs: Sequence[LayerOutput]) -> Tensor:
@@ -235,12 +236,11 @@ def _layer_options(tensor: Tensor, output: LayerOutput) -> _LayerOptions:
     )
 
 
-def _row_of_layer(tensors: Sequence[Tensor], options: _LayerOptions) -> Tensor:
+def _sums_of_layer(tensors: Sequence[Tensor], options: _LayerOptions) -> Tensor:
+    """A tensor's eight sums, its size and the two statistics that only layers' tensors have: float64 ``[11]``."""
     matrix = tf.reshape(tensors[0], [-1, 1 if options.is_scalar else tf.shape(tensors[0])[-1]])
-    row = _block([matrix], [tf.size(matrix)], options.is_fused)[0]
-    if options.activation is None and not options.has_samples:
-        return row
-    n_saturated, distance = row[-2], row[-1]
+    (sums,) = _sums_alone([matrix], is_fused=options.is_fused)
+    n_saturated = distance = tf.constant(_NAN)
     if options.activation is not None:
         from_end, limit = _FROM_END[options.activation]
         distances = from_end(tf.cast(matrix, tf.float32))
@@ -251,7 +251,8 @@ def _row_of_layer(tensors: Sequence[Tensor], options: _LayerOptions) -> Tensor:
         n_saturated = tf.math.count_nonzero(is_flat, dtype=tf.float32) * tf.cast(tf.shape(matrix)[0], tf.float32)
     if options.has_samples:
         distance = _cosine_distance(tensors[0])
-    return tf.concat([row[:-2], [n_saturated, distance]], 0)
+    more = [tf.cast(one, tf.float64) for one in (tf.size(matrix), n_saturated, distance)]
+    return tf.concat([sums[0], more], 0)
 
 
 def _cosine_distance(tensor: Tensor) -> Tensor:
@@ -267,10 +268,12 @@ def _cosine_distance(tensor: Tensor) -> Tensor:
 
 
 def _rows_of_layers(tensors: Sequence[Tensor], options: Sequence[_LayerOptions]) -> Tensor:
-    return tf.stack([_layer_row([tensor], some) for tensor, some in zip(tensors, options, strict=True)])
+    found = tf.stack([_layer_sums([tensor], some) for tensor, some in zip(tensors, options, strict=True)])
+    sums, sizes, of_layers = found[:, :-3], found[:, -3], tf.cast(found[:, -2:], tf.float32)
+    return tf.concat([_rows(sums, sizes, sizes)[:, :-2], of_layers], 1)
 
 
-_layer_row: Final = SharedFunction(_row_of_layer)
+_layer_sums: Final = SharedFunction(_sums_of_layer)
 _layer_rows: Final = SharedFunction(_rows_of_layers)
 
 
@@ -331,7 +334,7 @@ def _groups(tensors: Sequence[Tensor]) -> list[list[int]]:
     return list(classes.values())
 
 
-def _group_sums(tensors: Sequence[Tensor]) -> Tensor:
+def _group_sums(tensors: Sequence[Tensor], *, is_fused: bool) -> Tensor:
     """The sums of small tensors, as the rows of one matrix padded with zeros: float64 ``[k, 8]``."""
     shared = tensors[0].dtype if len({tensor.dtype for tensor in tensors}) == 1 else tf.float64
     dtype = tf.float64 if shared.is_complex else shared
@@ -345,7 +348,8 @@ def _group_sums(tensors: Sequence[Tensor]) -> Tensor:
         pads = {size: tf.zeros([width - size], dtype) for size in sizes if size < width}
         pieces = [piece for vector, size in zip(flat, sizes, strict=True) for piece in (vector, pads.get(size))]
         flat = [piece for piece in pieces if piece is not None]
-    return _exact_sums(tf.cast(tf.reshape(tf.concat(flat, 0), [len(tensors), width]), tf.float64), mask)
+    matrix = tf.cast(tf.reshape(tf.concat(flat, 0), [len(tensors), width]), tf.float64)
+    return _exact_sums(matrix, mask, is_fused=is_fused)
 
 
 def _sums_alone(tensors: Sequence[Tensor], *, is_fused: bool) -> list[Tensor]:
@@ -409,7 +413,7 @@ def estimate_size(shape: Iterable[int | None]) -> int:
     return math.prod(dimension or USUAL_BATCH for dimension in shape)
 
 
-def _exact_sums(x: Tensor, mask: Tensor | None) -> Tensor:
+def _exact_sums(x: Tensor, mask: Tensor | None, *, is_fused: bool) -> Tensor:
     """The sums of the rows of a float64 matrix by masked reductions, right for any content: ``[k, 8]``.
 
     The columns: square sum, sum, minimum and maximum of the finite elements, and the counts of NaN, +Inf, -Inf and 0.
@@ -421,21 +425,21 @@ def _exact_sums(x: Tensor, mask: Tensor | None) -> Tensor:
     finite = among(tf.math.is_finite(x))
     clean = tf.where(finite, x, tf.zeros_like(x))
     conditions = (tf.math.is_nan(x), x == math.inf, x == -math.inf, x == 0)
-    columns = [
-        tf.reduce_sum(tf.square(clean), axis=1),
-        tf.reduce_sum(clean, axis=1),
-        tf.reduce_min(tf.where(finite, x, math.inf), axis=1),
-        tf.reduce_max(tf.where(finite, x, -math.inf), axis=1),
-        *(tf.reduce_sum(tf.cast(among(condition), tf.float64), axis=1) for condition in conditions),
+    reductions = [
+        (SUM, tf.square(clean)),
+        (SUM, clean),
+        (MIN, tf.where(finite, x, math.inf)),
+        (MAX, tf.where(finite, x, -math.inf)),
+        *((SUM, tf.cast(among(condition), tf.float64)) for condition in conditions),
     ]
-    return tf.stack(columns, axis=1)
+    return tf.stack(reduce_rows(reductions, is_fused=is_fused), axis=1)
 
 
 def _vector_sums(tensors: Sequence[Tensor], is_fused: bool) -> Tensor:
     vector = tf.reshape(tensors[0], [-1])
 
     def sums_of(piece: Tensor) -> Tensor:
-        return _exact_sums(tf.cast(piece, tf.float64)[None, :], None)
+        return _exact_sums(tf.cast(piece, tf.float64)[None, :], None, is_fused=is_fused)
 
     def add(start: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
         both = tf.concat([sums, sums_of(vector[start : start + PIECE])], 0)
@@ -443,7 +447,7 @@ def _vector_sums(tensors: Sequence[Tensor], is_fused: bool) -> Tensor:
         total = tf.reduce_sum(both, axis=0)
         return start + PIECE, tf.concat([total[:2], [low, high], total[4:]], 0)[None, :]
 
-    if is_fused:  # by XLA, which keeps none of it
+    if is_fused:  # by XLA, in one pass: none of it is kept
         return sums_of(vector)
     first = (tf.constant(PIECE), sums_of(vector[:PIECE]))
     return tf.while_loop(lambda start, _: start < tf.size(vector), add, first, parallel_iterations=1)[1]

@@ -190,8 +190,10 @@ def _in_step(one: Sequence[Window], other: Sequence[Window], *, after: int) -> I
     is_swapped = _length(one) < _length(other)
     slow, fast = (other, one) if is_swapped else (one, other)
     for window in slow:
+        if window.first_step <= after or window.last_step > fast[-1].last_step:
+            continue
         within = [w for w in fast if w.last_step >= window.first_step and w.first_step <= window.last_step]
-        if window.first_step > after and fast[-1].last_step >= window.last_step and within:
+        if within:
             yield (_as_one(within), window) if is_swapped else (window, _as_one(within))
 
 

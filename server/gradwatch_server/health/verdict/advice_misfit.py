@@ -41,7 +41,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     start_as_usual,
 )
 from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
-from gradwatch_server.health.verdict.operation import say_source
+from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
@@ -211,7 +211,7 @@ def advise_cap(cap: Mapping[str, Any]) -> Hypothesis:
     """A bound on the loss of each sample, beyond which it has no slope."""
     source = cap["source"]
     return Hypothesis(
-        f"A cap on the loss gives up the samples that are furthest off ({say_source(source)})",
+        f"A cap on the loss gives up the samples that are furthest off{say_line(source)}",
         0.9,
         f"`{source['code']}` lets no sample count for more than {say_number(float(cap['limit']))}. Beyond that its "
         "loss has no slope: a sample that is far off, of a rare class perhaps, teaches nothing any more, and the mean "

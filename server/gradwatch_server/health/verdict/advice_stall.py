@@ -30,7 +30,7 @@ from gradwatch_server.health.verdict.advice_growth import (
 )
 from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, MASKED, PADDING_CODE
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
-from gradwatch_server.health.verdict.operation import say_noun, say_place, say_source
+from gradwatch_server.health.verdict.operation import say_line, say_noun, say_place, say_source
 from gradwatch_server.health.verdict.scene import Scene, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number
 
@@ -356,7 +356,7 @@ def advise_crossing(broadcast: Mapping[str, Any]) -> Hypothesis:
     source = broadcast["source"]
     column, vector, table = say_crossing(broadcast)
     return Hypothesis(
-        f"A broadcast of {column} with {vector} makes {table} ({say_source(source)})",
+        f"A broadcast of {column} with {vector} makes {table}{say_line(source)}",
         0.9,
         f"There `{source['code']}` combines a column and a vector of the same length: each element of one with every "
         "element of the other, without an error. What belongs to one sample is mixed with that of all others of its "

@@ -11,7 +11,7 @@ from gradwatch_server.health.episode import MASKING, SINGLE
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import FAR_INPUT, advise_rate, advise_scale
-from gradwatch_server.health.verdict.operation import say_source
+from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number
 
@@ -204,7 +204,7 @@ def advise_missing(
 def _advise_cut(cut: Mapping[str, Any]) -> Hypothesis:
     """An operation of the step's graph at which the gradient ends."""
     kind, source = str(cut["type"]), cut.get("source")
-    place = f" ({say_source(source)})" if source else f" in {cut['layer']}" if cut.get("layer") else ""
+    place = say_line(source) or (f" in {cut['layer']}" if cut.get("layer") else "")
     line = f" `{source['code']}`" if source else ""
     return Hypothesis(
         f"The way back ends at {kind}{place}, an operation without a gradient",
@@ -369,7 +369,7 @@ def advise_zero(
 
 def advise_mask(slip: Mapping[str, Any]) -> Hypothesis:
     """A mask of attention that is inverted, as the cause where nothing is learned."""
-    place = f" ({say_source(slip['source'])})" if slip.get("source") else ""
+    place = say_line(slip.get("source"))
     return Hypothesis(
         f"The mask of an attention is the wrong way round{place}",
         0.9,
@@ -485,7 +485,7 @@ def _advise_cancelled(layer: str, scene: Scene) -> Hypothesis:
         source = single.get("source")
         what = f"The softmax of {single['layer'] or layer}" if source is None else f"`{source['code']}`"
         return Hypothesis(
-            f"A softmax runs over an axis of length one{'' if source is None else f' ({say_source(source)})'}",
+            f"A softmax runs over an axis of length one{say_line(source)}",
             0.95,
             f"{what} is given one number in its last axis, and a softmax over one number is always 1: each item gets "
             "the same weight, however it scores. The gradient cancels out on its way back, all but rounding errors.",

@@ -44,7 +44,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_unheard,
     advise_unreachable,
 )
-from gradwatch_server.health.verdict.operation import say_source
+from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.order import advise_order
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
@@ -276,7 +276,7 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
     function, source = table.functions[lead.column] or "tanh", table.sources[lead.column]
     is_within = lead.column in table.within
     others = len(lead.columns) - 1
-    what = f"{table.say_output(lead.column)}{f' ({say_source(source)})' if source else ''}"
+    what = f"{table.say_output(lead.column)}{say_line(source)}"
     more = f" (and {others} more like it)" if is_within and others else say_more_layers(others)
     ends = "-1 and 1" if function == "tanh" else "0 and 1"
     measured = (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_crossing
 from gradwatch_server.health.verdict.advice_zero import advise_mask
-from gradwatch_server.health.verdict.operation import say_source
+from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.scene import Scene, tell
 
 __all__ = ["tell_misshaped"]
@@ -76,16 +76,11 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return next((say for is_such, say in ways if is_such), _say_cut)(lead)
 
 
-def _say_place(slip: Mapping[str, Any]) -> str:
-    """Where it stands, in brackets; empty where its line is not known."""
-    return f" ({say_source(slip['source'])})" if slip.get("source") else ""
-
-
 def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip["source"]
     column, vector, table = say_crossing(lead.slip)
     return (
-        f"A column and a vector make a table of all pairs on the way to the loss ({say_source(source)})",
+        f"A column and a vector make a table of all pairs on the way to the loss{say_line(source)}",
         (
             f"In the compiled step `{source['code']}` takes a tensor of shape {column}, such as what a layer "
             f"gives, and one of shape {vector}, such as targets, and makes {table} of them. Nothing in the step asks "
@@ -97,7 +92,7 @@ def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_mask(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip.get("source")
-    place = _say_place(lead.slip)
+    place = say_line(lead.slip.get("source"))
     code = f"`{source['code']}`" if source else "A comparison with 0"
     return (
         f"The attention sees the padding alone: its mask is inverted{place}",
@@ -115,7 +110,7 @@ def _say_mask(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     before, after = lead.slip["input_shape"], lead.slip["output_shape"]
     is_layer = not lead.slip.get("source")
-    place = _say_place(lead.slip)
+    place = say_line(lead.slip.get("source"))
     by = "A Reshape layer" if is_layer else f"A reshape{place}"
     return (
         f"{by} makes {_say(after)} of {_say(before)}: that exchanges no axes",
@@ -138,7 +133,7 @@ def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_made(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     kind, name = lead.slip["class"], lead.slip["name"]
-    place = _say_place(lead.slip)
+    place = say_line(lead.slip.get("source"))
     return (
         f"A {kind} layer is made anew in every call of the model, and never learns{place}",
         (
@@ -159,13 +154,13 @@ def _say_made(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_cut(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source, layer = lead.slip["source"], lead.slip["layer"]
     return (
-        f"The gradient of a recurrence is cut at each call ({say_source(source)})",
+        f"The gradient of a recurrence is cut at each call{say_line(source)}",
         (
             f"`{source['code']}` stands between calls of {layer} in one step: what {layer} gives is handed to its next "
             "call without its gradient."
         ),
         Hypothesis(
-            f"A stop_gradient on the state of {layer} ({say_source(source)})",
+            f"A stop_gradient on the state of {layer}{say_line(source)}",
             0.9,
             "The loss teaches the last call alone: whatever has to be remembered from an earlier one has no gradient "
             "that says so.",
@@ -222,7 +217,7 @@ def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_redrawn(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip.get("source")
-    place = _say_place(lead.slip)
+    place = say_line(lead.slip.get("source"))
     what = f"`{source['code']}`" if source else "An operation"
     return (
         f"The step draws actions anew, and learns from what came of others{place}",
@@ -243,7 +238,7 @@ def _say_redrawn(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_backwards(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    who = lead.slip["layer"] or f"A layer{_say_place(lead.slip)}"
+    who = lead.slip["layer"] or f"A layer{say_line(lead.slip.get('source'))}"
     return (
         f"{who} reads the sequence backwards, and is joined step by step with what is not turned round",
         (

@@ -28,6 +28,7 @@ __all__ = [
     "name_operation",
     "operation_evidence",
     "say_exactly",
+    "say_line",
     "say_link",
     "say_noun",
     "say_operation",
@@ -179,10 +180,7 @@ def say_noun(operation: Operation) -> str:
 def say_place(operation: Operation) -> str:
     """`` in `unit` (train.py:47)``, as far as known."""
     place = f" in `{operation.layer}`" if operation.layer else ""
-    source = operation.source
-    if source is None:
-        return place
-    return f"{place} ({say_source(source)})"
+    return place + say_line(operation.source)
 
 
 def say_source(source: Mapping[str, Any]) -> str:
@@ -190,6 +188,11 @@ def say_source(source: Mapping[str, Any]) -> str:
     # Written on the training's machine, which may be of another kind than ours: both slashes part a path.
     file, line = PureWindowsPath(str(source.get("file") or "")).name, source.get("line")
     return f"{file}:{line}" if line is not None else file
+
+
+def say_line(source: Mapping[str, Any] | None) -> str:
+    """`` (train.py:47)``; empty where it is not known."""
+    return f" ({say_source(source)})" if source else ""
 
 
 def say_link(account: Account) -> dict[str, Any] | None:

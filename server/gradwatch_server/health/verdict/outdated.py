@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.episode import Outdated
 from gradwatch_server.health.finding import Finding, Hypothesis
-from gradwatch_server.health.verdict.operation import say_source
+from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
@@ -79,7 +79,7 @@ def _in_tensorflow(name: str) -> str:
 
 def _say_value(traced: Mapping[str, Any], lead: Outdated) -> tuple[str, str, Hypothesis]:
     name, was, changed_at = str(traced["name"]), say_number(float(traced["value"])), traced.get("changed_at")
-    by = f", by `{changed_at['code']}` ({say_source(changed_at)})" if changed_at else ""
+    by = f", by `{changed_at['code']}`{say_line(changed_at)}" if changed_at else ""
     evidence = (
         f"{name} was {was} when TensorFlow compiled the step that reads it. It was changed at "
         f"{say_step(lead.first_step)} or shortly before{by}; the compiled step still computes with {was}."
