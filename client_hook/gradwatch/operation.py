@@ -359,6 +359,8 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
         return bool(op.get_attr("new_axis_mask") == 0)
     if op.type == "GatherV2":
         return bool(op.get_attr("batch_dims") > 0)
+    if op.type == "MatMul":  # by a kernel: what a layer gives of a model that is not watched, as a target network
+        return bool(op.inputs[1].op.type == "ReadVariableOp")
     if op.type not in _UNARY | _ELEMENTWISE or not depth:
         return False
     columns = [one for one in op.inputs if one.shape.rank == column.shape.rank]

@@ -175,7 +175,7 @@ def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
     # to come near to what a random copy says.
     if episode.is_judge or episode.is_copy:
         return True
-    return _is_still_to_learn(testimony, SPARE_SHARE if episode.is_unknown else UNTAUGHT_SHARE)
+    return _is_still_to_learn(testimony, LEARNED_SHARE if episode.is_unknown else UNTAUGHT_SHARE)
 
 
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:

@@ -26,7 +26,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Phase, Summed
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["SummedRule"]
+__all__ = ["GROWN_FACTOR", "SummedRule"]
 
 WINDOW_ROWS: Final = 100
 """Rows with full statistics, the first of the run: later the weights may be where no gradient comes any more. Of a walk
@@ -50,6 +50,8 @@ begins so too, and ends at ten times."""
 FIRST_ROWS: Final = 3
 KEPT_ROWS: Final = 20
 """Updates from variables that nothing was written into. Sums of 20 gradients have four times the norm of one."""
+SAME: Final = 1e-5
+"""By how much of itself the norm of what is clipped may differ from step to step, for rounding."""
 TENSORS_MIN: Final = 3
 """Tensors with a mean that moves, of whose ratios the median counts."""
 
@@ -109,7 +111,9 @@ class SummedRule:
 
     def _judge_kept(self, step: int) -> None:
         first, later = self._kept[0], float(np.median(self._kept[-KEPT_ROWS // 2 :]))
-        if later >= GROWN_FACTOR * first > 0:
+        # What is clipped to one norm cannot grow: there nothing but the hook's word tells, and it waits for longer.
+        is_bounded = len(self._kept) == WINDOW_ROWS and max(self._kept) <= (1 + SAME) * min(self._kept)
+        if first > 0 and (is_bounded or later >= GROWN_FACTOR * first):
             self._open(step, len(self._kept), grown=later / first, ratio=None)
 
     def _take(self, block: Block) -> None:

@@ -25,6 +25,7 @@ from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.forgetting import CHANGES
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.runaway import is_driven
+from gradwatch_server.health.summed import GROWN_FACTOR
 from gradwatch_server.health.verdict.advice_growth import GROWN_VARIANCE
 from gradwatch_server.health.verdict.advice_misfit import (
     advise_behind,
@@ -372,6 +373,8 @@ def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
 def tell_summed(lead: Summed, scene: Scene) -> Finding:
     """The finding of gradients that are added up and never set back to zero."""
     grown = f"The gradient has grown {say_number(lead.grown)} times since {say_step(lead.first_step)}"
+    if lead.grown < GROWN_FACTOR:
+        grown = "The gradient is cut to the same norm at every step, so that it cannot be seen to grow"
     title = "The gradients that are applied add up from step to step: they are never set back to zero"
     if lead.closed_step is not None:
         title = f"The gradients that were applied added up from step to step, until {say_step(lead.closed_step)}"
