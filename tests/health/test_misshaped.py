@@ -23,6 +23,9 @@ MASK = {"type": "Equal", "name": "Equal", "layer": None, "source": SOURCE}
 BACKWARDS = {"type": "ReverseV2", "name": "back/ReverseV2", "layer": "back", "source": None}
 REPEATED = {"type": "Call", "name": "head/BiasAdd", "layer": "head", "source": None, "n": 4}
 REDRAWN = {"type": "Multinomial", "name": "Multinomial", "layer": "", "source": SOURCE}
+DOUBLED = {"type": "LogSoftmax", "name": "LogSoftmax", "layer": "", "source": SOURCE, "function": "Softmax"}
+RATE = {"type": "Sub", "name": "log_poisson_loss/sub", "layer": "", "source": SOURCE, "function": "Softplus"}
+STRAIGHT = {"type": "ZerosLike", "name": "zeros_like", "layer": "", "source": SOURCE, "function": "Relu"}
 LEVEL, FALLING = np.full(N, 2.0), 2.0 * np.exp(-np.arange(N) / 30)
 
 
@@ -87,6 +90,25 @@ def test_an_action_that_is_drawn_anew_is_told_whatever_the_loss() -> None:
     assert (found.kind, found.layer) == ("loss_plateau", None)
     assert found.title == "The step draws actions anew, and learns from what came of others (train.py:7)"
     assert found.source is not None
+
+
+@pytest.mark.parametrize(
+    ("slip", "title", "cause"),
+    [
+        (DOUBLED, "The loss takes the softmax of what is one already (train.py:7)", "A softmax is applied twice"),
+        (RATE, "The loss expects the logarithm of a rate, and is given the rate (train.py:7)", "The Poisson loss"),
+        (
+            STRAIGHT,
+            "The loss asks for the second derivative of a network of relus, which is 0 everywhere (train.py:7)",
+            "A relu has no second derivative",
+        ),
+    ],
+    ids=["softmax", "rate", "second derivative"],
+)
+def test_functions_that_do_not_fit_are_told_whatever_the_loss(slip: dict[str, Any], title: str, cause: str) -> None:
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert (found.kind, found.title) == ("loss_plateau", title)
+    assert found.hypotheses[0].cause.startswith(cause)
 
 
 def test_a_sequence_that_is_not_turned_round_again() -> None:

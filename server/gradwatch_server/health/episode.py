@@ -952,6 +952,8 @@ DRAWING: Final = frozenset({"Multinomial", "StatelessMultinomial"})
 """Operations that draw an action."""
 TURNING: Final = "ReverseV2"
 """The type of a slip that turns a sequence round."""
+ZERO: Final = "ZerosLike"
+"""The type of a slip that is the second derivative of a function made of straight pieces."""
 MADE: Final = "Layer"
 """The type of a slip that is a layer, made anew in every call."""
 
@@ -995,6 +997,16 @@ class Misshaped(Episode):
     def is_redrawn(self) -> bool:
         """Whether it is an action that is drawn anew, in the step that learns from another."""
         return self.slip.get("type") in DRAWING
+
+    @property
+    def is_doubled(self) -> bool:
+        """Whether it is a loss that applies a function to what has been through it."""
+        return "function" in self.slip and not self.is_straight
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it is a second derivative that is 0 everywhere."""
+        return self.slip.get("type") == ZERO
 
     @property
     def is_backwards(self) -> bool:

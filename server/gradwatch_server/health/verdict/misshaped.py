@@ -36,6 +36,14 @@ def augment(image, mask):
     both = tf.image.random_flip_left_right(both)
     both = tf.image.random_flip_up_down(both)
     return both[..., :-1], both[..., -1:]                               # of a mask with one channel"""
+STRAIGHT_CODE: Final = """\
+tf.keras.layers.Dense(units, activation="tanh")       # or "swish": both can be differentiated twice"""
+SCORES_CODE: Final = """\
+scores = tf.keras.layers.Dense(n_classes)(h)          # no softmax: the loss takes it itself"""
+RATE_CODE: Final = """\
+log_rate = tf.keras.layers.Dense(1)(h)                # no function: the loss takes the exponential itself
+loss = tf.reduce_mean(tf.nn.log_poisson_loss(counts, log_rate))
+rate = tf.exp(log_rate)                               # to predict with"""
 REDRAWN_CODE: Final = """\
 # actions: those that were taken, kept beside what came of them
 log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
@@ -70,6 +78,8 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         (lead.is_backwards, _say_backwards),
         (lead.is_repeated, _say_repeated),
         (lead.is_redrawn, _say_redrawn),
+        (lead.is_straight, _say_straight),
+        (lead.is_doubled, _say_doubled),
         (lead.is_apart, _say_apart),
         (lead.is_mask, _say_mask),
     )
@@ -233,6 +243,58 @@ def _say_redrawn(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "log-probability of another, drawn anew: on the average the gradient says nothing.",
             "Give the step the actions that were taken, and take the log-probability of these.",
             REDRAWN_CODE,
+        ),
+    )
+
+
+def _say_straight(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, function = say_line(lead.slip.get("source")), str(lead.slip["function"]).lower()
+    return (
+        f"The loss asks for the second derivative of a network of {function}s, which is 0 everywhere{place}",
+        (
+            f"In the compiled step a derivative is differentiated once more on the way to the loss, and no function "
+            f"there is curved: the only activation functions are {function}s."
+        ),
+        Hypothesis(
+            f"A {function} has no second derivative",
+            0.95,
+            f"A {function} is made of straight pieces. Its slope is the same throughout each of them, so the second "
+            "derivative of all that is made of it is exactly 0. What the loss says of it can be met by any weights, "
+            "however low the loss becomes.",
+            "Use an activation function that can be differentiated twice.",
+            STRAIGHT_CODE,
+        ),
+    )
+
+
+def _say_doubled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, function = say_line(lead.slip.get("source")), str(lead.slip["function"]).lower()
+    if function == "softmax":
+        return (
+            f"The loss takes the softmax of what is one already{place}",
+            "In the compiled step the output of a softmax goes into an operation that takes the softmax of its input.",
+            Hypothesis(
+                f"A softmax is applied twice{place}",
+                0.95,
+                "The loss expects scores of any size. Probabilities lie between 0 and 1, and the softmax of such "
+                "numbers is nearly even: no class can become likely, and the gradient is small.",
+                "Leave the softmax out of the last layer, and apply it where you predict.",
+                SCORES_CODE,
+            ),
+        )
+    return (
+        f"The loss expects the logarithm of a rate, and is given the rate{place}",
+        (
+            f"In the compiled step the loss is exp(s) - s * targets, that of a Poisson distribution whose rate is "
+            f"exp(s). What it is given for s comes out of a {function}, which makes a number positive."
+        ),
+        Hypothesis(
+            f"The Poisson loss is given a rate in place of its logarithm{place}",
+            0.95,
+            f"Its exponential is taken twice over: after the {function}, and in the loss. What the model gives is the "
+            "logarithm of what it has learned, so every prediction is far too small.",
+            "Let the last layer give the logarithm, without a function, and take the exponential where you predict.",
+            RATE_CODE,
         ),
     )
 

@@ -1,0 +1,111 @@
+"""Functions that are applied to what they are not for, in the graph. Owns no state.
+
+A loss that takes the logarithm of a softmax itself is given probabilities; one that takes the exponential itself is
+given a rate; a second derivative is asked of a network of relus, which has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
+
+__all__ = ["find_doubled", "find_straight"]
+
+FOUND_MAX: Final = 4
+WAY_MAX: Final = 16
+PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
+"""Operations that leave a number what it is."""
+OF_SCORES: Final = frozenset({"CTCLoss", "CTCLossV2", "LogSoftmax"})
+"""Those that take a softmax of their first input, beside the cross-entropies, whose numbers tell it."""
+POSITIVE: Final = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softplus", "Square"})
+"""Functions that make a rate of a score."""
+STRAIGHT: Final = frozenset({"LeakyRelu", "Relu", "Relu6"})
+"""Activation functions of straight pieces."""
+STRAIGHT_GRADIENTS: Final = frozenset({"BiasAddGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad"})
+CURVED: Final = frozenset({"Atan2", "Cos", "Erf", "Sigmoid", "Sin", "Softplus", "Tan", "Tanh"})
+"""Functions that have a second derivative, and whose gradient is made of other operations than one of its own."""
+Tensor = Any  # tensorflow ships no types
+
+
+def find_doubled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Softmaxes of what is one already, and Poisson losses of a logarithm that are given the rate itself.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type of the operation, its name, the layer and the source line; ``function``: the type of what made its input.
+        The first `FOUND_MAX`.
+    """
+    found = []
+    for op in forward:
+        before = _origin(op.inputs[0]) if op.type in OF_SCORES else None
+        is_doubled = before is not None and before.type == "Softmax"
+        if op.type == "Sub" and _is_poisson(op):
+            before = _origin(op.inputs[0].op.inputs[0])
+            is_doubled = before.type in POSITIVE
+        if before is not None and is_doubled:
+            found.append(_describe(op, layer_paths) | {"function": before.type})
+    return found[:FOUND_MAX]
+
+
+def find_straight(behind: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Second derivatives, in the loss itself, of networks whose activation functions are made of straight pieces.
+
+    Args:
+        behind: the operations that the loss depends on, those that a tape made among them, in the order in which they
+            run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type, name and layer of the zero that the first activation function has for a second derivative, the source
+        line that asks for it, and the function's ``function``; none where anything curved stands there too, or where
+        derivatives with respect to kernels do: of these the products of a network have a second one.
+    """
+    straight = [op for op in behind if op.type in STRAIGHT]
+    twice = [op for op in behind if op.name.startswith(2 * GRADIENT_SCOPE) and "/zeros_like" in op.name]
+    if not straight or not twice or any(map(_is_curved, behind)):
+        return []
+    return [{**_describe(twice[0], layer_paths), "type": "ZerosLike", "function": straight[0].type}]
+
+
+def _is_curved(op: Any) -> bool:
+    is_of_kernel = op.type == "Conv2DBackpropFilter" or (
+        op.type == "MatMul" and GRADIENT_SCOPE in op.name and op.get_attr("transpose_a")
+    )
+    is_curved_gradient = op.type.endswith("Grad") and op.type not in STRAIGHT_GRADIENTS
+    return bool(op.type in CURVED or is_curved_gradient or is_of_kernel)
+
+
+def _is_poisson(op: Any) -> bool:
+    """``exp(s) - s * targets``, as `tf.nn.log_poisson_loss` computes it."""
+    exp, product = (one.op for one in op.inputs)
+    return bool(exp.type == "Exp" and product.type == "Mul" and any(one is exp.inputs[0] for one in product.inputs))
+
+
+def _origin(tensor: Tensor) -> Any:
+    """The operation that made numbers, before they were given another shape or order."""
+    op = tensor.op
+    for _ in range(WAY_MAX):
+        parts = op.inputs[:-1] if op.type == "ConcatV2" else op.inputs[:1]
+        sources = {id(source): source for source in map(_before_slice, parts)}
+        if op.type not in PASSING | {"ConcatV2"} or len(sources) != 1:
+            break
+        (op,) = sources.values()
+    return op
+
+
+def _before_slice(tensor: Tensor) -> Any:
+    return tensor.op.inputs[0].op if tensor.op.type == "StridedSlice" else tensor.op
+
+
+def _describe(op: Any, layer_paths: Sequence[str]) -> dict[str, Any]:
+    return {
+        "type": op.type,
+        "name": op.name,
+        "layer": layer_of(op.name, layer_paths),
+        "source": source_of(op) if is_own(op) else None,
+    }

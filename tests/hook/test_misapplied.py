@@ -1,0 +1,156 @@
+"""Functions that are applied to what they are not for: told with their line; those that fit are not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, find_line
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(16, 2)).astype(np.float32)
+COUNTS = RANDOM.poisson(3.0, (16, 1)).astype(np.float32)
+LABELS = np.array([[1, 2]] * 2, np.int32)
+
+
+def ctc(scores: Any) -> Any:
+    frames = tf.reshape(scores, [2, 8, 4])
+    lengths = tf.fill([2], 2), tf.fill([2], 8)
+    return tf.reduce_mean(tf.nn.ctc_loss(LABELS, frames, *lengths, logits_time_major=False, blank_index=3))  # ctc
+
+
+def second(u: Callable[[Any], Any], x: Any) -> Any:
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            value = u(x)
+        slope = inner.gradient(value, x)
+    return outer.gradient(slope, x, unconnected_gradients="zero")  # second
+
+
+def of_kernels(model: Any, x: Any) -> Any:
+    """A penalty on the curvature of the error, by its kernels: a network of relus has that."""
+    kernel = model.trainable_variables[0]
+    with tf.GradientTape() as outer, tf.GradientTape() as inner:
+        error = tf.reduce_mean(tf.square(model(x)))
+        slope = inner.gradient(error, kernel)
+    return tf.reduce_sum(tf.square(outer.gradient(slope, kernel)))
+
+
+def softmax_before_ctc(model: Any, x: Any) -> Any:
+    return ctc(tf.nn.softmax(model(x)))
+
+
+def log_of_softmax(model: Any, x: Any) -> Any:
+    twice = tf.nn.log_softmax(tf.reshape(tf.nn.softmax(model(x)), [16, 2, 2]))  # log_of_softmax
+    return -tf.reduce_mean(twice[:, 0])
+
+
+def rate_for_its_logarithm(model: Any, x: Any) -> Any:
+    rate = tf.nn.softplus(model(x)[:, :1])
+    return tf.reduce_mean(tf.nn.log_poisson_loss(COUNTS, rate))  # rate_for_its_logarithm
+
+
+def curvature_of_relus(model: Any, x: Any) -> Any:
+    return tf.reduce_mean(tf.square(second(model, x) + 1.0))
+
+
+def scores_before_ctc(model: Any, x: Any) -> Any:
+    return ctc(model(x))
+
+
+def two_softmaxes(model: Any, x: Any) -> Any:
+    """A gate and a loss beside it."""
+    scores = model(x)
+    return -tf.reduce_mean(tf.nn.log_softmax(scores) * tf.nn.softmax(scores))
+
+
+def logarithm_of_a_rate(model: Any, x: Any) -> Any:
+    return tf.reduce_mean(tf.nn.log_poisson_loss(COUNTS, model(x)[:, :1]))
+
+
+def decay_at_a_rate(model: Any, x: Any) -> Any:
+    rate = tf.nn.softplus(model(x))
+    return tf.reduce_mean(tf.exp(-rate) - rate * COUNTS)
+
+
+def curvature_of_a_sine(model: Any, x: Any) -> Any:
+    return tf.reduce_mean(tf.square(second(lambda x: model(tf.sin(x)), x) + 1.0))
+
+
+def slope_of_relus(model: Any, x: Any) -> Any:
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        value = model(x)
+    return tf.reduce_mean(tf.square(tf.norm(tape.gradient(value, x), axis=1) - 1.0))
+
+
+TOLD = {
+    softmax_before_ctc: ("LogSoftmax", "ctc"),
+    log_of_softmax: ("LogSoftmax", "log_of_softmax"),
+    rate_for_its_logarithm: ("Sub", "rate_for_its_logarithm"),
+    curvature_of_relus: ("ZerosLike", "second"),
+}
+NOT_TOLD = [
+    scores_before_ctc,
+    two_softmaxes,
+    logarithm_of_a_rate,
+    decay_at_a_rate,
+    curvature_of_a_sine,
+    slope_of_relus,
+    of_kernels,
+]
+
+
+def train(watch: Any, loss_of: Callable[..., Any], n_steps: int = 3, activation: str = "relu", batch: Any = 16) -> Any:
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(8, activation), layers.Dense(4)])
+    optimizer = keras.optimizers.SGD(1e-4)
+    watched = watch(model)
+
+    @tf.function(input_signature=[tf.TensorSpec([batch, 2])])
+    def step(x: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(model, x) + 1e-3 * tf.reduce_mean(tf.square(model(x)))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    for _ in range(n_steps):
+        step(X)
+    return watched
+
+
+def found_in(recording: Any) -> list[Any]:
+    return [one for table in recording.tables.values() for one in table["slips"]]
+
+
+@pytest.mark.parametrize("batch", [16, None])
+@pytest.mark.parametrize("loss_of", TOLD)
+def test_the_line_is_named(watch: Any, read: Any, loss_of: Callable[..., Any], batch: int | None) -> None:
+    (found,) = found_in(read(train(watch, loss_of, batch=batch)))
+    kind, place = TOLD[loss_of]
+    assert found["type"] == kind
+    assert found["source"]["line"] == find_line(place, sys.modules[__name__])
+
+
+@pytest.mark.parametrize("loss_of", NOT_TOLD)
+def test_what_fits_is_not(watch: Any, read: Any, loss_of: Callable[..., Any]) -> None:
+    assert found_in(read(train(watch, loss_of))) == []
+
+
+def test_a_curved_network_has_a_second_derivative(watch: Any, read: Any) -> None:
+    assert found_in(read(train(watch, curvature_of_relus, activation="tanh"))) == []
+
+
+def test_it_is_told_with_its_cause(watch: Any, read: Any) -> None:
+    findings = diagnose(read(train(watch, curvature_of_relus, 150))).findings()
+    (told,) = (one for one in findings if "second derivative" in one.title)
+    assert (told.kind, told.first_step) == ("loss_plateau", 0)
+    assert told.hypotheses[0].cause == "A relu has no second derivative"
