@@ -94,7 +94,7 @@ def caps(recording):
     return [slip for table in recording.tables.values() for slip in table["slips"] if "limit" in slip]
 
 
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("jit_compile", [False, pytest.param(True, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("loss_of", WRONG)
 def test_the_line_is_named(watch, read, loss_of, jit_compile):
     (slip,) = caps(read(train(watch, loss_of, jit_compile=jit_compile)))

@@ -2,7 +2,8 @@
 
 It does harm where it is learned to be read off; who does not learn that has another trouble first. A sequence that is
 its own target is what an autoencoder is given; where nothing on the way is without an axis of time, there is nothing to
-be gained by it.
+be gained by it. Where it stands beside another input, what that becomes may well have none: there a loss that comes
+down to nothing tells that it is copied.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ CONFIRM_ROWS: Final = 10
 """Rows that know of it, in a run: in one batch a column may fit by chance."""
 SEQUENCE_RANK: Final = 3
 """Axes of a layer's output that has one of time."""
+COPIED_SHARE: Final = 0.01
+"""Likewise, where all is copied."""
 LEARNED_SHARE: Final = 0.5
 """Of its start, what the loss is at the most by then."""
 
@@ -39,6 +42,7 @@ class LeakedRule:
         self._stream = stream
         outputs = [table.shapes[column] for column in table.activation]
         self._keeps_time = bool(outputs) and all(len(shape) >= SEQUENCE_RANK for shape in outputs)
+        self._has_others = len([*table.entering("input"), *table.entering("index")]) > 1
         self._place = 0
         self._first_step = -1
         self._n_rows = 0
@@ -57,7 +61,7 @@ class LeakedRule:
                 if self._is_open:
                     self.episodes[-1].closed_step = step
                 self._place, self._first_step, self._n_rows = place, step, 0
-            if place and (self._keeps_time or not self._is_whole):
+            if place and (self._keeps_time or self._has_others or not self._is_whole):
                 self._note(step)
 
     @property
@@ -71,6 +75,8 @@ class LeakedRule:
     @property
     def _is_learned(self) -> bool:
         """Whether the loss came down, as far as it is known."""
+        if self._is_whole and not self._keeps_time:
+            return bool(np.median(self._losses) <= COPIED_SHARE * self._start)
         return np.isnan(self._start) or bool(np.mean(self._losses) <= LEARNED_SHARE * self._start)
 
     def _note(self, step: int) -> None:

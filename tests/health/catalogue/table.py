@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from tests.health.catalogue.play import Played, is_found, names_culprit, play
-from tests.health.catalogue.twentyfifth import BROKEN, HEALTHY
+from tests.health.catalogue.twentysixth import BROKEN, HEALTHY
 
 BLIND = "written blind"
 """So begins the study of a case by someone who had not seen the rules."""
@@ -41,7 +41,7 @@ programs that neither knows. When the first 49 were first played, 39 were found;
 had been written, and four showed gaps in the rules, which were closed. Most break at once: how early a slow failure is
 told shows in few of them.
 
-Nearer to an estimate is what happened to the twenty-five sets *written blind*, by someone who had seen neither rules
+Nearer to an estimate is what happened to the twenty-six sets *written blind*, by someone who had seen neither rules
 nor cases, at their first play (one seed, before any rule was changed for them):
 
 | set | end in NaN: found | only fail to learn: found | culprit named | healthy: silent |
@@ -71,12 +71,13 @@ nor cases, at their first play (one seed, before any rule was changed for them):
 | twenty-third, the families of the studies | 11 of 11 | 18 of 24 | 24 of 35 | 7 of 9; 35 of 35 cured copies (later) |
 | twenty-fourth, played within the default budget | 3 of 3 | 7 of 10 | 10 of 13 | 4 of 4 |
 | twenty-fifth, played within the default budget | 3 of 3 | 8 of 13 | 10 of 16 | 4 of 4, 14 of 14 cured copies |
+| twenty-sixth, by two, played within the default budget | 2 of 2 | 5 of 14 | 5 of 16 | 6 of 6, 15 of 16 cured copies |
 
-All but the last two were played with every statistic at every step. Within the default budget of 2 %, as users have it,
-78 of 80 of the older sets were found and named, drawn at random from the shorter ones that are found otherwise (of the
-two others *movie ratings* was told with another cause, and *ndvi* is not found on this processor with every row
-either); of the twenty-third set all that are found were, once two rules had been mended by it. 38 healthy ones were
-silent.
+All but the last three were played with every statistic at every step. Within the default budget of 2 %, as users have
+it, 78 of 80 of the older sets were found and named, drawn at random from the shorter ones that are found otherwise
+(of the two others *movie ratings* was told with another cause, and *ndvi* is not found on this processor with every
+row either); of the twenty-third set all that are found were, once two rules had been mended by it. 38 healthy ones
+were silent.
 
 The rules have been mended by them since, so their rows here are no estimate any more; what is still not found, or told
 with another cause, is listed below the table. What the tools of these studies report of their own sets:

@@ -1,0 +1,46 @@
+"""Sequences that are their own targets, by the place that the hook tells and the loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradwatch.protocol import LEAKED_PLACES
+from gradwatch_server.health.finding import Finding
+from tests.health.streams import Run, dense
+
+N = 200
+COPIED = 3.7 * np.exp(-np.arange(N) / 15)
+LEARNED = np.linspace(3.7, 1.0, N)
+
+
+def told(loss: np.ndarray, *, n_inputs: int) -> list[Finding]:
+    """A model of which the last input is the target, and of which a layer's output has no axis of time.
+
+    Args:
+        loss: of each step.
+        n_inputs: how many inputs it has.
+    """
+    names = [*(f"input/{place}" for place in range(n_inputs)), "target"]
+    run = Run(dense(4), n_steps=N, layers=[("state", 32, "tanh"), ("out", 5, None)], inputs=[(n, 7) for n in names])
+    for column in run.columns("input"):
+        run.tensors[int(column)] |= {"shape": [None, 7], "dtype": "int32"}
+    run.add_scalar("leaked", -float(n_inputs * LEAKED_PLACES)).set_loss(loss)
+    return [one for one in run.feed().findings() if "its own target" in one.title]
+
+
+def test_a_second_input_that_is_copied() -> None:
+    (found,) = told(COPIED, n_inputs=2)
+    assert found.title == "The targets are the inputs themselves: each sequence of input number 2 is its own target"
+    assert found.first_step == 0
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_inputs"),
+    [
+        pytest.param(COPIED, 1, id="an autoencoder"),
+        pytest.param(LEARNED, 2, id="what a condition beside it helps to learn"),
+    ],
+)
+def test_what_goes_through_a_bottleneck_is_no_leak(loss: np.ndarray, n_inputs: int) -> None:
+    assert told(loss, n_inputs=n_inputs) == []
