@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 enter = entering(HERE, "written blind, twenty-sixth set")
 
 enter("arm_posture", "log(0)", "nonfinite_loss", operations=("Log",), code="ops.log(ops.sum(")
-enter("signature_desk", "sqrt at 0", "singular_gradient", operations=("Sqrt",), code="tf.sqrt(")
+enter("signature_desk", "sqrt(0)", "singular_gradient", operations=("SqrtGrad",), code="tf.sqrt(")
 
 enter(
     "bearing_views",
@@ -39,7 +39,7 @@ enter(
     cause=("in place of its logarithm",),
 )
 enter("crack_map", "gradients that are never cleared", "exploding_gradient", cause=("never set back",))
-enter("digit_strings", "softmax twice", "loss_plateau", code="tf.nn.ctc_loss(", cause=("applied twice",))
+enter("digit_strings", "softmax twice", "loss_plateau", code="tf.reduce_mean(", cause=("applied twice",))
 enter("motif_graphs", "learning rate that falls to 0", "loss_plateau", cause=("schedule",))
 enter(
     "pallet_localiser",
@@ -53,6 +53,7 @@ enter(
     "review_mood",
     "padding that is read",
     "loss_plateau",
+    cause=("padding",),
     gap="it is told with other causes: where padding ends a sequence is not known of numbers of words",
 )
 enter("rod_cooling", "second derivative of relus", "loss_plateau", cause=("no second derivative",))
