@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.capped import SHAPES, goes_into
-from gradwatch.origin import is_own, layer_of, source_of
+from gradwatch.origin import slip_of
 
 __all__ = ["find_backwards"]
 
@@ -48,10 +48,9 @@ def find_backwards(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
         ways = [_turns(one) for one in _sequences(join)]
         for turned in _differing(ways) & turning.keys():
             op = turning[turned]
-            layer = layer_of(op.name, layer_paths)
-            source = source_of(op) if is_own(op) else None
             if not goes_into(join, ids, PICKING, through=PASSING):
-                found.setdefault(layer or op.name, {"type": op.type, "name": op.name, "layer": layer, "source": source})
+                slip = slip_of(op, layer_paths)
+                found.setdefault(slip["layer"] or op.name, slip)
     return list(found.values())
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.capped import goes_into
-from gradwatch.origin import is_own, layer_of, source_of
+from gradwatch.origin import layer_of, slip_of, source_of
 
 __all__ = ["find_inverted", "find_single"]
 
@@ -81,12 +81,7 @@ def find_single(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
     """
     ids = {id(op) for op in forward}
     found = [
-        {
-            "type": op.type,
-            "name": op.name,
-            "layer": layer_of(op.name, layer_paths),
-            "source": source_of(op) if is_own(op) else None,
-        }
+        slip_of(op, layer_paths)
         for op in forward
         if op.type == "Softmax" and op.inputs[0].shape.rank is not None and op.inputs[0].shape[-1] == 1
         if goes_into(op, ids, _WEIGHING, through=_PASSING)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
+from gradwatch.origin import GRADIENT_SCOPE, slip_of
 
 __all__ = ["find_doubled", "find_straight"]
 
@@ -40,16 +40,8 @@ def find_doubled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
         Type of the operation, its name, the layer and the source line; ``function``: the type of what made its input.
         The first `FOUND_MAX`.
     """
-    found = []
-    for op in forward:
-        before = _origin(op.inputs[0]) if op.type in OF_SCORES else None
-        is_doubled = before is not None and before.type == "Softmax"
-        if op.type == "Sub" and _is_poisson(op):
-            before = _origin(op.inputs[0].op.inputs[0])
-            is_doubled = before.type in POSITIVE
-        if before is not None and is_doubled:
-            found.append(_describe(op, layer_paths) | {"function": before.type})
-    return found[:FOUND_MAX]
+    found = [(op, function) for op in forward if (function := _function_before(op)) is not None]
+    return [slip_of(op, layer_paths) | {"function": function} for op, function in found[:FOUND_MAX]]
 
 
 def find_straight(behind: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -69,7 +61,18 @@ def find_straight(behind: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
     twice = [op for op in behind if op.name.startswith(2 * GRADIENT_SCOPE) and "/zeros_like" in op.name]
     if not straight or not twice or any(map(_is_curved, behind)):
         return []
-    return [{**_describe(twice[0], layer_paths), "type": "ZerosLike", "function": straight[0].type}]
+    return [{**slip_of(twice[0], layer_paths), "type": "ZerosLike", "function": straight[0].type}]
+
+
+def _function_before(op: Any) -> str | None:
+    """The type of what made an operation's input, where that is what it does itself; None where it fits."""
+    if op.type in OF_SCORES:
+        before, unfit = _origin(op.inputs[0]), frozenset({"Softmax"})
+    elif op.type == "Sub" and _is_poisson(op):
+        before, unfit = _origin(op.inputs[0].op.inputs[0]), POSITIVE
+    else:
+        return None
+    return str(before.type) if before.type in unfit else None
 
 
 def _is_curved(op: Any) -> bool:
@@ -100,12 +103,3 @@ def _origin(tensor: Tensor) -> Any:
 
 def _before_slice(tensor: Tensor) -> Any:
     return tensor.op.inputs[0].op if tensor.op.type == "StridedSlice" else tensor.op
-
-
-def _describe(op: Any, layer_paths: Sequence[str]) -> dict[str, Any]:
-    return {
-        "type": op.type,
-        "name": op.name,
-        "layer": layer_of(op.name, layer_paths),
-        "source": source_of(op) if is_own(op) else None,
-    }

@@ -21,6 +21,7 @@ __all__ = [
     "is_own",
     "is_users",
     "layer_of",
+    "slip_of",
     "source_at",
     "source_here",
     "source_of",
@@ -108,6 +109,16 @@ def is_own(op: Any) -> bool:
         if _LAYERS.search(frame.filename):
             return False
     return False
+
+
+def slip_of(op: Any, layer_paths: Sequence[str]) -> dict[str, Any]:
+    """An operation as ``slips`` tells of it: type, name, layer, and its source line where it is the user's own."""
+    return {
+        "type": op.type,
+        "name": op.name,
+        "layer": layer_of(op.name, layer_paths),
+        "source": source_of(op) if is_own(op) else None,
+    }
 
 
 @functools.lru_cache(maxsize=1024)

@@ -64,6 +64,8 @@ USUAL_BATCH: Final = 128
 ILL_CONDITIONED_VARIANCE: Final = 1e-2
 """If variance / mean square is smaller, E[x^2] - E[x]^2 loses two digits or more in float32."""
 
+N_SUMS: Final = 8
+"""What `_exact_sums` and `_fast_sums` give of a tensor."""
 N_OF_LAYERS: Final = len(STATISTICS) - len(FIRST_STATISTICS)
 """The last statistics, which only layers' tensors have."""
 
@@ -269,8 +271,9 @@ def _cosine_distance(tensor: Tensor) -> Tensor:
 
 def _rows_of_layers(tensors: Sequence[Tensor], options: Sequence[_LayerOptions]) -> Tensor:
     found = tf.stack([_layer_sums([tensor], some) for tensor, some in zip(tensors, options, strict=True)])
-    sums, sizes, of_layers = found[:, :-3], found[:, -3], tf.cast(found[:, -2:], tf.float32)
-    return tf.concat([_rows(sums, sizes, sizes)[:, :-2], of_layers], 1)
+    sums, sizes, of_layers = tf.split(found, [N_SUMS, 1, N_OF_LAYERS], axis=1)
+    rows = _rows(sums, sizes[:, 0], sizes[:, 0])
+    return tf.concat([rows[:, :-N_OF_LAYERS], tf.cast(of_layers, tf.float32)], 1)
 
 
 _layer_sums: Final = SharedFunction(_sums_of_layer)

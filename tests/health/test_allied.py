@@ -24,6 +24,14 @@ def give(run: Run, place: int, *, mean: float, gradient: float, std: float = 0.5
     run.statistics[:, [output, signal], COLUMN["n_elements"]] = n
 
 
+def share(*runs: Run) -> None:
+    """Lets the judge's calls, in several streams' steps, be those of one layer."""
+    for run in runs:
+        for tensor in run.tensors:
+            if tensor["kind"] in ("activation", "backprop"):
+                tensor["layer"] = "judge"
+
+
 def play(
     generated: float, *, real: float = 3.0, fake: float = -3.0, is_together: bool = False, batch: int = 64
 ) -> list[Finding]:
@@ -39,10 +47,7 @@ def play(
     calls = ["judge"] if is_together else ["judge", "judge (2)"]
     judge = Run(JUDGE, n_steps=N, optimizer="judge's", layers=[(name, 1, None) for name in calls])
     player = Run(dense(2), n_steps=N, stream=1, optimizer="player's", layers=[("judge", 1, None)])
-    for run in (judge, player):
-        for tensor in run.tensors:
-            if tensor["kind"] in ("activation", "backprop"):
-                tensor["layer"] = "judge"
+    share(judge, player)
     if is_together:
         give(judge, 0, mean=(real + fake) / 2, std=abs(real - fake) / 2, gradient=0.0, n=2 * BATCH)
     else:
@@ -92,10 +97,7 @@ def test_a_critic_whose_scores_drift() -> None:
     """It has four steps to each of the generator's, and only what it gives in the same steps can be compared."""
     critic = Run(JUDGE, n_steps=4 * N, optimizer="critic's", layers=[("judge", 1, None), ("judge (2)", 1, None)])
     player = Run(dense(2), n_steps=N, stream=1, optimizer="player's", layers=[("judge", 1, None)])
-    for run in (critic, player):
-        for tensor in run.tensors:
-            if tensor["kind"] in ("activation", "backprop"):
-                tensor["layer"] = "judge"
+    share(critic, player)
     give(critic, 0, mean=1.0, gradient=-0.005)
     give(critic, 1, mean=-1.0, gradient=0.005)
     give(player, 0, mean=-1.0, gradient=-0.005)

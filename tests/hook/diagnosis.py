@@ -45,6 +45,11 @@ def diagnose(recording):
     return engine
 
 
+def found_in(recording, field="slips"):
+    """What all streams of a recording tell in a field of their tables."""
+    return [one for table in recording.tables.values() for one in table[field]]
+
+
 def find_line(marker, module):
     """The line of a module's source that ends in the comment ``# <marker>``."""
     lines = inspect.getsource(module).splitlines() if not isinstance(module, Path) else module.read_text().splitlines()

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from keras import layers, ops
 
-from tests.hook.diagnosis import diagnose
+from tests.hook.diagnosis import diagnose, found_in
 
 X = np.random.default_rng(0).normal(size=(192, 9, 3)).astype(np.float32)
 Y = np.random.default_rng(1).normal(size=(192, 9, 1)).astype(np.float32)
@@ -84,10 +84,6 @@ def fit(watch: Any, between: Any, **options: Any) -> Any:
     watched = watch(model)
     model.fit(X, Y, batch_size=16, epochs=10, verbose=0)
     return watched
-
-
-def found_in(recording: Any) -> list[Any]:
-    return [one for table in recording.tables.values() for one in table["slips"]]
 
 
 @pytest.mark.parametrize("between", TOLD)

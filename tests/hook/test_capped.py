@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.hook.diagnosis import diagnose, find_line
+from tests.hook.diagnosis import diagnose, find_line, found_in
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(96, 6)).astype(np.float32)
@@ -91,7 +91,7 @@ def train(watch, loss_of, *, epochs=1, **options):
 
 
 def caps(recording):
-    return [slip for table in recording.tables.values() for slip in table["slips"] if "limit" in slip]
+    return [slip for slip in found_in(recording) if "limit" in slip]
 
 
 @pytest.mark.parametrize("jit_compile", [False, pytest.param(True, marks=pytest.mark.thorough)])

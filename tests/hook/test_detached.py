@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from keras import layers, ops
 
-from tests.hook.diagnosis import diagnose, find_line
+from tests.hook.diagnosis import diagnose, find_line, found_in
 
 X = np.random.default_rng(0).normal(size=(256, 12, 3)).astype(np.float32)
 Y = np.random.default_rng(1).normal(size=(256, 1)).astype(np.float32)
@@ -88,10 +88,6 @@ def fit(watch, model, **options):
     watched = watch(model)
     model.fit(X, Y, batch_size=16, epochs=8, verbose=0)
     return watched
-
-
-def found_in(recording):
-    return [one for table in recording.tables.values() for one in table["slips"]]
 
 
 @pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["fit", "jit"])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.hook.diagnosis import diagnose, find_line
+from tests.hook.diagnosis import diagnose, find_line, found_in
 
 X = np.random.default_rng(0).normal(size=(16, 4)).astype(np.float32)
 
@@ -46,14 +46,10 @@ def train(watch, how, n_steps=3, *, is_built=True):
     return watched
 
 
-def made(recording):
-    return [one for table in recording.tables.values() for one in table["slips"]]
-
-
 @pytest.mark.parametrize("is_built", [True, False])
 def test_a_layer_that_is_made_in_each_call(watch, read, is_built):
     recording = read(train(watch, "each", is_built=is_built))
-    (one,) = made(recording)
+    (one,) = found_in(recording)
     assert (one["type"], one["class"]) == ("Layer", "Dense")
     assert one["source"]["line"] == find_line("line of the call", sys.modules[__name__])
 
@@ -67,7 +63,7 @@ def test_it_is_told_with_its_line(watch, read):
 @pytest.mark.parametrize("how", ["without weights", "kept"])
 @pytest.mark.parametrize("is_built", [True, False])
 def test_a_layer_that_is_kept_or_has_nothing_to_learn(watch, read, how, is_built):
-    assert made(read(train(watch, how, is_built=is_built))) == []
+    assert found_in(read(train(watch, how, is_built=is_built))) == []
 
 
 def test_a_graph_is_not_looked_at(watch, read):
@@ -75,4 +71,4 @@ def test_a_graph_is_not_looked_at(watch, read):
     model.compile("sgd", "mse", jit_compile=False)
     watched = watch(model)
     model.fit(X, X[:, :1], verbose=0)
-    assert made(read(watched)) == []
+    assert found_in(read(watched)) == []

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, find_line
+from tests.hook.diagnosis import diagnose, find_line, found_in
 
 RANDOM = np.random.default_rng(0)
 LENGTHS = RANDOM.integers(3, 9, 256)
@@ -118,10 +118,6 @@ def fit(watch, attend, n_epochs=1, **options):
     watched = watch(model)
     model.fit(TOKENS, LABELS, batch_size=16, epochs=n_epochs, verbose=0)
     return watched
-
-
-def found_in(recording):
-    return [one for table in recording.tables.values() for one in table["slips"]]
 
 
 @pytest.mark.parametrize(("attend", "marker"), INVERTED.values(), ids=INVERTED)

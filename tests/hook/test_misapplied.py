@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, find_line
+from tests.hook.diagnosis import diagnose, find_line, found_in
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(16, 2)).astype(np.float32)
@@ -125,10 +125,6 @@ def train(watch: Any, loss_of: Callable[..., Any], n_steps: int = 3, activation:
     for _ in range(n_steps):
         step(X)
     return watched
-
-
-def found_in(recording: Any) -> list[Any]:
-    return [one for table in recording.tables.values() for one in table["slips"]]
 
 
 @pytest.mark.parametrize("batch", [16, None])

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, find_line
+from tests.hook.diagnosis import diagnose, find_line, found_in
 
 N = 4
 RANDOM = np.random.default_rng(0)
@@ -89,10 +89,6 @@ def train(watch: Any, loss_of: Callable[..., Any], n_steps: int = 30) -> Any:
     for _ in range(n_steps):
         step(X, TAKEN, CAME, TABLE)
     return watched
-
-
-def found_in(recording: Any) -> list[Any]:
-    return [one for table in recording.tables.values() for one in table["slips"]]
 
 
 @pytest.mark.parametrize("loss_of", TOLD)

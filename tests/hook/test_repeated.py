@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose
+from tests.hook.diagnosis import diagnose, found_in
 
 X = np.random.default_rng(0).normal(size=(256, 6)).astype(np.float32)
 Y = np.random.default_rng(1).normal(size=(256, 3)).astype(np.float32)
@@ -21,10 +21,6 @@ def fit(watch: Any, model: Any, targets: Any, n_epochs: int = 8) -> Any:
     watched = watch(model)
     model.fit(X, targets, batch_size=16, epochs=n_epochs, verbose=0)
     return watched
-
-
-def found_in(recording: Any) -> list[Any]:
-    return [one for table in recording.tables.values() for one in table["slips"]]
 
 
 def joined(heads: list[Any], **options: Any) -> Any:

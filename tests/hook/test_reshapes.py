@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, find_line
+from tests.hook.diagnosis import diagnose, find_line, found_in
 
 X = np.random.default_rng(0).normal(size=(256, 6, 20)).astype(np.float32)
 Y = np.random.default_rng(1).normal(size=(256, 1)).astype(np.float32)
@@ -63,13 +63,13 @@ def fit(watch, between, **options):
     return watched
 
 
-def found_in(recording):
-    return [one for table in recording.tables.values() for one in table["reshapes"]]
+def reshapes_in(recording):
+    return found_in(recording, "reshapes")
 
 
 @pytest.mark.parametrize("turn", TURNS)
 def test_the_line_is_named(watch, read, turn):
-    (found,) = found_in(read(fit(watch, layers.Lambda(turn))))
+    (found,) = reshapes_in(read(fit(watch, layers.Lambda(turn))))
     assert found["source"]["line"] == find_line(turn.__name__, sys.modules[__name__])
     assert found["output_shape"] in ([-1, 20, 6], [-1, 6, 4, 5])
 
@@ -79,9 +79,9 @@ def test_a_layer_that_reshapes_is_told(watch, read, options):
     recording = read(fit(watch, layers.Reshape((20, 6)), **options))
     told = [one for one in diagnose(recording).findings() if "exchanges no axes" in one.title]
     if "run_eagerly" in options:
-        assert (found_in(recording), told) == ([], [])
+        assert (reshapes_in(recording), told) == ([], [])
         return
-    (found,) = found_in(recording)
+    (found,) = reshapes_in(recording)
     assert (found["input_shape"], found["output_shape"]) == ([-1, 6, 20], [-1, 20, 6])
     (finding,) = told
     assert (finding.kind, finding.severity, finding.first_step) == ("loss_plateau", "warning", 0)
@@ -91,9 +91,9 @@ def test_a_layer_that_reshapes_is_told(watch, read, options):
 
 @pytest.mark.parametrize("between", PLAIN.values(), ids=PLAIN)
 def test_other_reshapes_are_not(watch, read, between):
-    assert found_in(read(fit(watch, between()))) == []
+    assert reshapes_in(read(fit(watch, between()))) == []
 
 
 def test_attention_that_swaps_its_heads_by_itself(watch, read):
     attention = layers.MultiHeadAttention(2, 4)
-    assert found_in(read(fit(watch, lambda x: attention(x, x)))) == []
+    assert reshapes_in(read(fit(watch, lambda x: attention(x, x)))) == []

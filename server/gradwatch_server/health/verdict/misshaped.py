@@ -102,7 +102,7 @@ def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_mask(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip.get("source")
-    place = say_line(lead.slip.get("source"))
+    place = say_line(source)
     code = f"`{source['code']}`" if source else "A comparison with 0"
     return (
         f"The attention sees the padding alone: its mask is inverted{place}",
@@ -227,7 +227,7 @@ def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_redrawn(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip.get("source")
-    place = say_line(lead.slip.get("source"))
+    place = say_line(source)
     what = f"`{source['code']}`" if source else "An operation"
     return (
         f"The step draws actions anew, and learns from what came of others{place}",
@@ -252,7 +252,7 @@ def _say_straight(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"The loss asks for the second derivative of a network of {function}s, which is 0 everywhere{place}",
         (
-            f"In the compiled step a derivative is differentiated once more on the way to the loss, and no function "
+            "In the compiled step a derivative is differentiated once more on the way to the loss, and no function "
             f"there is curved: the only activation functions are {function}s."
         ),
         Hypothesis(
@@ -285,7 +285,7 @@ def _say_doubled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"The loss expects the logarithm of a rate, and is given the rate{place}",
         (
-            f"In the compiled step the loss is exp(s) - s * targets, that of a Poisson distribution whose rate is "
+            "In the compiled step the loss is exp(s) - s * targets, that of a Poisson distribution whose rate is "
             f"exp(s). What it is given for s comes out of a {function}, which makes a number positive."
         ),
         Hypothesis(
