@@ -26,8 +26,9 @@ from gradwatch.redrawn import find_redrawn
 from gradwatch.reduction import MIN, SUM, count_broken, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
-from gradwatch.statistic import estimate_size, is_under_xla
+from gradwatch.statistic import estimate_size
 from gradwatch.tap import find_handle
+from gradwatch.xla import is_under_xla
 
 __all__ = [
     "LOOPS",

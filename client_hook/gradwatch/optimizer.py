@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from gradwatch import legacy, statistic
 from gradwatch.protocol import STATISTICS
+from gradwatch.xla import cond
 
 __all__ = ["Clipped", "Slot", "Treatment", "find_slots", "measure_clipping", "read_treatment", "unscale"]
 
@@ -226,7 +227,7 @@ def _clip_sums(treatment: Treatment, gradients: Sequence[Any], present: Sequence
 
 
 def _where(is_wanted: Tensor, measure: Any) -> Clipped:
-    norm, share = tf.cond(is_wanted, measure, lambda: (tf.constant(0.0), tf.constant(0.0)))
+    norm, share = cond(is_wanted, measure, lambda: (tf.constant(0.0), tf.constant(0.0)))
     return Clipped(norm, share, is_wanted & tf.math.is_finite(norm))
 
 

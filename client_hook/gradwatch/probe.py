@@ -25,10 +25,10 @@ from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unsc
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message, name_correlation
 from gradwatch.replay import Replay
 from gradwatch.ring import Ring, create_untraced
-from gradwatch.statistic import is_under_xla
 from gradwatch.tap import Tap, Tapped, Waiting, unique_taps
 from gradwatch.traced import Traced, find_outdated
-from gradwatch.weight import Part, blocks_where, keep_nothing, keep_where
+from gradwatch.weight import Part, blocks_where, create_copies, keep_nothing, keep_where, store_where
+from gradwatch.xla import cond, is_under_xla
 
 if TYPE_CHECKING:
     from gradwatch.columns import Batch
@@ -265,6 +265,7 @@ class Stream:
         n_operation_numbers = len(self.operations) * len(OPERATION_STATISTICS)
         self.replays: deque[Replay | EagerReplay] = deque(maxlen=TRACES_MAX)
         self.ring = Ring(self.n_tensors * n_statistics + n_operation_numbers + 2 * len(self.scalars))
+        self._copies: list[Any] = []  # of the variables, under XLA
         self._before_eagerly = tf.function(self._before, reduce_retracing=True)
         self._after_eagerly = tf.function(self._after)
 
@@ -359,7 +360,7 @@ class Stream:
         """Calls ``apply`` only where every gradient is finite."""
         if tf.executing_eagerly():
             return apply() if bool(before.is_finite) else None
-        tf.cond(before.is_finite, lambda: _run(apply), lambda: tf.constant(0))
+        cond(before.is_finite, lambda: _run(apply), lambda: tf.constant(0))
         return None
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
@@ -378,7 +379,7 @@ class Stream:
         block, rest, is_finite, compared, is_weight_due, *weights = statistic.where(
             is_wanted, lambda: self._look_closely(begun), lambda: self._pass_by(begun)
         )
-        if is_under_xla():
+        if is_under_xla():  # whose branches must be alike: they are kept outside of this one
             weights += self._keep(weights)
         block = unscale(block, treatment.scale)
         given = block if len(gradients) == len(self.variables) else tf.gather(block, self._given)
@@ -401,7 +402,7 @@ class Stream:
         operations = self._operation_block(gradients, scalars.loss, is_full)
         is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
         wanted = self._wanted(is_weight_due)
-        kept = [] if is_under_xla() else self._keep(wanted)  # XLA's branches must be alike: they are kept outside
+        kept = [] if is_under_xla() else self._keep(wanted)
         compared = self._compare(beside.compared, is_full & self._cadence.is_on("input"))
         return [block, _end_to_end(rows, operations), is_finite, compared, is_weight_due, *wanted, *kept]
 
@@ -432,7 +433,7 @@ class Stream:
                 found.append(tf.constant(np.nan, tf.float32) if pair is None else correlate(pair.target, pair.output))
             return tf.stack(found)
 
-        return tf.cond(is_wanted, look, self._nothing_compared)
+        return cond(is_wanted, look, self._nothing_compared)
 
     def _nothing_compared(self) -> Tensor:
         return tf.constant(np.nan, tf.float32, [len(self.scalars) - self.N_FIRST_SCALARS])
@@ -539,14 +540,20 @@ class Stream:
     def _keep(self, wanted: Sequence[Tensor]) -> list[Tensor]:
         if "update" not in self._part_kinds:
             return []
-        return keep_where(wanted[self._part_kinds.index("update")], self.variables)
+        is_due = wanted[self._part_kinds.index("update")]
+        if not is_under_xla():
+            return keep_where(is_due, self.variables)
+        self._copies = self._copies or create_copies(self.variables)
+        store_where(is_due, self.variables, self._copies)
+        return []
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
         blocks = [before.gradients]
         if parts := self._parts(before.weights):
             kept = [slot.variable for slot in self.slots] + list(self.states.values())
-            blocks.append(blocks_where(before.is_due, [*self.variables, *kept], parts))
+            copies = self._copies if is_under_xla() else []
+            blocks.append(blocks_where(before.is_due, [*self.variables, *kept, *copies], parts))
         values = [tf.reshape(block, [-1]) for block in [*blocks, before.rest]]
         self.ring.write(before.step, *values, before.scalars, before.present)
 
@@ -559,7 +566,8 @@ class Stream:
         if "weight" in self.kinds:
             parts.append(Part(0, n, next(wanted)))
         if "update" in self.kinds:
-            parts.append(Part(0, n, next(wanted), kept))
+            first_copy = n + n_slots + len(self.states) if is_under_xla() else None
+            parts.append(Part(0, n, next(wanted), kept, first_copy))
         if self.slots:
             parts.append(Part(n, n_slots, next(wanted)))
         if self.states:

@@ -22,7 +22,7 @@ from gradwatch.operation import LOOPS, describe_operations
 from gradwatch.reduction import count_broken
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.shared import SharedFunction
-from gradwatch.statistic import is_under_xla
+from gradwatch.xla import cond, is_under_xla
 
 __all__ = ["CHAIN_MAX", "STEPS_BETWEEN", "Replay", "find_origin"]
 
@@ -95,9 +95,9 @@ class Replay:
         """Adds the branch to the graph: where a step is bad its operations are repeated, and their counts kept."""
 
         def repeat() -> Tensor:
-            return tf.cond(step >= self._not_before.read_value(), lambda: self._keep(step), lambda: tf.constant(0))
+            return cond(step >= self._not_before.read_value(), lambda: self._keep(step), lambda: tf.constant(0))
 
-        tf.cond(is_bad, repeat, lambda: tf.constant(0))
+        cond(is_bad, repeat, lambda: tf.constant(0))
 
     def read(self, *, is_last: bool = False) -> list[dict[str, Any]]:  # noqa: ARG002 a graph waits for nothing
         """The origins found since the last reading, as in the protocol's ``origins``."""

@@ -14,9 +14,10 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import auto_control_deps_utils, ops
-from tensorflow.python.ops import control_flow_util, control_flow_util_v2
+from tensorflow.python.ops import control_flow_util_v2
 
 from gradwatch.ring import create_untraced
+from gradwatch.xla import held_back, is_under_xla
 
 __all__ = ["SharedFunction", "has_gpu", "leave_apart"]
 
@@ -74,7 +75,7 @@ class SharedFunction:
         """
         signature = self._signature(tensors)
         read = tuple((tuple(variable.shape.as_list()), variable.dtype) for variable in variables)
-        trace = _called(self._traces(signature, read, options))
+        trace = _called(self._traces(signature, read, options), is_under_xla())
         constant = _constants(
             trace, *((one.tobytes(), one.dtype.name, one.shape) for one in map(np.asarray, otherwise))
         )
@@ -118,7 +119,7 @@ def leave_apart(op: Any) -> None:
     one for each input.
     """
     is_placed = has_gpu() or tf.distribute.has_strategy()  # what is on several devices needs ops of its own there
-    if len(op.inputs) >= APART_INPUTS and not is_placed and not control_flow_util.GraphOrParentsInXlaContext(op.graph):
+    if len(op.inputs) >= APART_INPUTS and not is_placed and not is_under_xla():
         control_flow_util_v2.maybe_set_lowering_attr(op, lower_using_switch_merge=False)
 
 
@@ -157,9 +158,14 @@ def _has_state(trace: Any) -> bool:
 
 
 @lru_cache(maxsize=TRACES_MAX)
-def _called(trace: Any) -> Any:
+def _called(trace: Any, is_held_back: bool) -> Any:
     """A trace that calls another: inlined where a branch is, it leaves a call that TensorFlow places op by op."""
-    return _traced(lambda *inputs: _call(trace, inputs), trace.structured_input_signature[0])
+
+    def call(*inputs: Tensor) -> list[Tensor]:
+        found = _call(trace, inputs)
+        return held_back(found) if is_held_back else found
+
+    return _traced(call, trace.structured_input_signature[0])
 
 
 @lru_cache(maxsize=TRACES_MAX)

@@ -21,11 +21,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import record
-from tensorflow.python.ops import control_flow_util
 
 from gradwatch.protocol import FIRST_STATISTICS, STATISTICS
 from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.shared import SharedFunction, has_gpu, leave_apart
+from gradwatch.xla import cond, is_under_xla
 
 __all__ = [
     "NOTHING",
@@ -35,7 +35,6 @@ __all__ = [
     "estimate_size",
     "full_block",
     "half_square",
-    "is_under_xla",
     "layer_row",
     "layer_rows_where",
     "light_rows",
@@ -58,6 +57,9 @@ SQUARE_SUM_MIN: Final = 1e-30
 
 ROW_LENGTH: Final = 128
 """Zeros in a row, at most: a byte holds them."""
+
+ROWS_AT_ONCE: Final = 16
+"""Rows of a large tensor that XLA is given to reduce."""
 
 USUAL_BATCH: Final = 128
 
@@ -148,7 +150,10 @@ shapes: one trace does for all of them."""
 
 def half_square(tensor: Tensor) -> Tensor:
     """Half of the sum of squares, a float32 scalar, by one read; not finite where an element is not, or too large."""
-    return tf.nn.l2_loss(_cast(tensor, tf.float32))
+    tensor = _cast(tensor, tf.float32)
+    if is_under_xla() and (tensor.shape.num_elements() or 0) > SMALL_TENSOR_LIMIT:
+        return tf.reduce_sum(tf.reduce_sum(tf.square(_in_rows(tensor)), axis=1)) / 2
+    return tf.nn.l2_loss(tensor)
 
 
 def step_block(
@@ -178,13 +183,13 @@ def step_block(
 
 
 def where(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> Any:
-    """`tf.cond`, in a graph, for what is dear and seldom due.
+    """`cond`, in a graph, for what is dear and seldom due.
 
     The dear branch is a function of its own that is not inlined: a step in which it is not due skips one op, not some
     hundred of which the executor must find each to be dead.
     """
     as_one = tf.function(dear, experimental_attributes={"_noinline": True}, autograph=False)
-    found = tf.cond(is_due, as_one, cheap)
+    found = cond(is_due, as_one, cheap)
     leave_apart(tf.nest.flatten(found)[0].op.inputs[0].op)
     return found
 
@@ -313,12 +318,6 @@ def dense_values(gradient: Tensor) -> Tensor:
     return tf.math.unsorted_segment_sum(values, segments, n_rows)
 
 
-def is_under_xla() -> bool:
-    """Whether what is traced now will be compiled by XLA (``jit_compile=True`` around it)."""
-    # There is no public way to ask; without an answer the slower form is right as well.
-    return bool(control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph()))
-
-
 def _totals(counts: Sequence[Any]) -> Tensor:
     """Counts, known now or only at run time, as float64 ``[n]``."""
     if all(isinstance(count, int) for count in counts):
@@ -445,18 +444,32 @@ def _vector_sums(tensors: Sequence[Tensor], is_fused: bool) -> Tensor:
         return _exact_sums(tf.cast(piece, tf.float64)[None, :], None, is_fused=is_fused)
 
     def add(start: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
-        both = tf.concat([sums, sums_of(vector[start : start + PIECE])], 0)
-        low, high = tf.reduce_min(both[:, 2]), tf.reduce_max(both[:, 3])
-        total = tf.reduce_sum(both, axis=0)
-        return start + PIECE, tf.concat([total[:2], [low, high], total[4:]], 0)[None, :]
+        return start + PIECE, _combined(tf.concat([sums, sums_of(vector[start : start + PIECE])], 0))
 
     if is_fused:  # by XLA, in one pass: none of it is kept
-        return sums_of(vector)
+        return _combined(_exact_sums(tf.cast(_in_rows(vector), tf.float64), None, is_fused=True))
     first = (tf.constant(PIECE), sums_of(vector[:PIECE]))
     return tf.while_loop(lambda start, _: start < tf.size(vector), add, first, parallel_iterations=1)[1]
 
 
 _exact_vector_sums: Final = SharedFunction(_vector_sums)
+
+
+def _combined(sums: Tensor) -> Tensor:
+    """The sums of several pieces, ``[k, 8]``, as those of the whole, ``[1, 8]``."""
+    low, high = tf.reduce_min(sums[:, 2]), tf.reduce_max(sums[:, 3])
+    total = tf.reduce_sum(sums, axis=0)
+    return tf.concat([total[:2], [low, high], total[4:]], 0)[None, :]
+
+
+def _in_rows(tensor: Tensor) -> Tensor:
+    """The elements as rows of one length, which XLA reduces side by side on several cores; else as one."""
+    size = tensor.shape.num_elements()
+    if size is None:  # to this trace; XLA knows it
+        n_rows = tf.where((tf.size(tensor) > 0) & (tf.size(tensor) % ROWS_AT_ONCE == 0), ROWS_AT_ONCE, 1)
+    else:
+        n_rows = ROWS_AT_ONCE if size and size % ROWS_AT_ONCE == 0 else 1
+    return tf.reshape(tensor, [n_rows, tf.size(tensor) // n_rows])
 
 
 def _rows(sums: Tensor, sizes: Tensor, totals: Tensor) -> Tensor:

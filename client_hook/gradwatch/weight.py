@@ -2,7 +2,8 @@
 
 What is due seldom must cost nothing between: a variable's value that is held across its assignment makes TensorFlow
 copy it, and each tensor that enters or leaves a branch is an op or two more that every step passes by. So variables are
-read within the branch, and small ones leave it end to end as one. Owns no state.
+read within the branch, and small ones leave it end to end as one. XLA's branches cannot give more where something is
+due than where not: there the values are written into variables that a caller owns. Owns no state.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from gradwatch.ring import create_untraced
 from gradwatch.shared import SharedFunction
-from gradwatch.statistic import NOTHING, SMALL_TENSOR_LIMIT, is_under_xla, shared_block
+from gradwatch.statistic import NOTHING, SMALL_TENSOR_LIMIT, shared_block
+from gradwatch.xla import cond, is_under_xla
 
-__all__ = ["Part", "blocks_where", "keep_nothing", "keep_where"]
+__all__ = ["Part", "blocks_where", "create_copies", "keep_nothing", "keep_where", "store_where"]
 
 Tensor = Any  # tensorflow ships no types
 
@@ -32,18 +35,51 @@ class Part(NamedTuple):
         is_wanted: a bool scalar: NaN stands for what is not.
         kept: what `keep_where` gave before they were changed, for the statistics of the change; empty for those of the
             values themselves.
+        first_copy: likewise the place of the first of the copies that `store_where` wrote to.
     """
 
     first: int
     n: int
     is_wanted: Tensor
     kept: Sequence[Tensor] = ()
+    first_copy: int | None = None
+
+
+def create_copies(variables: Sequence[Any]) -> list[Any]:
+    """Variables for the values of others, each on its device; outside of every trace."""
+
+    def create(variable: Any) -> Any:
+        with tf.device(variable.device):
+            return tf.Variable(tf.zeros(variable.shape, variable.dtype), trainable=False, name="gradwatch_copy")
+
+    return create_untraced(lambda: [create(variable) for variable in variables])  # type: ignore[no-any-return]
+
+
+def store_where(is_due: Tensor, variables: Sequence[Any], copies: Sequence[Any]) -> None:
+    """Writes the values of variables as they are now into others where they are due; under XLA.
+
+    XLA updates a variable in place only if it knows that its old value has been read before, and else copies it in
+    every step. So what is written to the variables afterwards is made to need a number that the branch gives: it is -0,
+    which added to any number leaves it as it is.
+    """
+    nothing = tf.constant(-0.0)
+
+    def store() -> Tensor:
+        for variable, copy in zip(variables, copies, strict=True):
+            copy.assign(variable.read_value())
+        return nothing
+
+    after = cond(is_due, store, lambda: nothing)
+    for variable in variables:
+        if not variable.dtype.is_complex:
+            variable.assign(variable.read_value() + tf.cast(after, variable.dtype))
 
 
 def keep_where(is_due: Tensor, variables: Sequence[Any]) -> list[Tensor]:
-    """The values of variables as they are now where they are due, for `blocks_where`; else next to nothing."""
-    if is_under_xla():  # whose branches must be alike, and which reads what it needs when it is needed
-        return [variable.read_value() for variable in variables]
+    """The values of variables as they are now where they are due, for `blocks_where`; else next to nothing.
+
+    Not under XLA: see `store_where`.
+    """
     return _kept.where(is_due, _nothing(variables), [], variables=variables)
 
 
@@ -59,7 +95,7 @@ def blocks_where(is_due: Tensor, variables: Sequence[Any], parts: Sequence[Part]
         float32 ``[n, 12]``, the parts one below another.
     """
     tensors = [part.is_wanted for part in parts] + [tensor for part in parts for tensor in part.kept]
-    layout = tuple((part.first, part.n, len(part.kept)) for part in parts)
+    layout = tuple((part.first, part.n, len(part.kept), part.first_copy) for part in parts)
     nothing = np.tile(NOTHING, (sum(part.n for part in parts), 1))
     (found,) = _blocks.where(is_due, [nothing], tensors, layout, is_under_xla(), variables=variables)
     return found
@@ -71,16 +107,16 @@ def _nothing(variables: Sequence[Any]) -> list[npt.NDArray[Any]]:
     return otherwise + [np.zeros(1, dtype.as_numpy_dtype) for dtype in small]
 
 
-def _blocks_of(tensors: Sequence[Tensor], layout: Sequence[tuple[int, int, int]], is_fused: bool) -> Tensor:
+def _blocks_of(tensors: Sequence[Tensor], layout: Sequence[tuple[int, int, int, int | None]], is_fused: bool) -> Tensor:
     given = iter(tensors)
     wanted = [next(given) for _ in layout]
-    kept = [[next(given) for _ in range(n_kept)] for _, _, n_kept in layout]
+    kept = [[next(given) for _ in range(n_kept)] for _, _, n_kept, _ in layout]
     values = list(given)
     blocks = []
-    for (first, n, n_kept), is_wanted, before in zip(layout, wanted, kept, strict=True):
+    for (first, n, n_kept, first_copy), is_wanted, before in zip(layout, wanted, kept, strict=True):
         some = values[first : first + n]
-        if n_kept:
-            old = before if is_fused else _unpack(before, some)
+        if n_kept or first_copy is not None:
+            old = _unpack(before, some) if first_copy is None else values[first_copy : first_copy + n]
             some = [value - tf.reshape(one, value.shape) for value, one in zip(some, old, strict=True)]
         sizes = tuple(math.prod(value.shape) for value in some)
         blocks += shared_block.where(is_wanted, [np.tile(NOTHING, (n, 1))], some, sizes, is_fused)

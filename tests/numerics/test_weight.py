@@ -32,14 +32,20 @@ def changed(given):
 def step(given, updates, *, is_due, is_taken, jit_compile):
     """One step that keeps the variables, changes them and measures them: the blocks of values and of updates."""
 
+    copies = weight.create_copies(given) if jit_compile else []
+
     @tf.function(jit_compile=jit_compile)
     def run(is_due, is_taken):
-        kept = weight.keep_where(is_taken, given)
+        n = len(given)
+        of_updates = weight.Part(0, n, is_taken, first_copy=n)
+        if jit_compile:
+            weight.store_where(is_taken, given, copies)
+        else:
+            of_updates = weight.Part(0, n, is_taken, weight.keep_where(is_taken, given))
         for variable, update in zip(given, updates, strict=True):
             variable.assign_add(update)
-        n = len(given)
-        parts = [weight.Part(0, n, tf.constant(True)), weight.Part(0, n, is_taken, kept), weight.Part(1, 2, is_due)]
-        return weight.blocks_where(is_due, given, parts)
+        parts = [weight.Part(0, n, tf.constant(True)), of_updates, weight.Part(1, 2, is_due)]
+        return weight.blocks_where(is_due, [*given, *copies], parts)
 
     return run(tf.constant(is_due), tf.constant(is_taken)).numpy()
 

@@ -1,0 +1,47 @@
+"""What XLA is asked, and what it must be told. Owns no state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.ops import control_flow_util
+
+try:
+    from tensorflow.compiler.tf2xla.python.xla import optimization_barrier
+except ImportError:  # no public API: without it some branches run that are not due
+    optimization_barrier = None
+
+__all__ = ["cond", "held_back", "is_under_xla"]
+
+Tensor = Any  # tensorflow ships no types
+
+
+def is_under_xla() -> bool:
+    """Whether what is traced now will be compiled by XLA (``jit_compile=True`` around it)."""
+    # There is no public way to ask; without an answer the slower form is right as well.
+    return bool(control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph()))
+
+
+def cond(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> Any:
+    """`tf.cond` that runs ``dear`` only where it is due, under XLA too, when both give tensors of the same types."""
+    if not is_under_xla():
+        return tf.cond(is_due, dear, cheap)
+    return tf.cond(is_due, lambda: held_back(dear()), cheap)
+
+
+def held_back(values: Any) -> Any:
+    """Tensors (in any structure) of a branch, unchanged; under XLA only.
+
+    XLA takes a condition apart whose branches hold nothing but elementwise operations and reductions, however many and
+    of whatever size: both are run, and what was due is chosen (its pass *simplify-conditional*). Not so beside a
+    barrier.
+    """
+    if optimization_barrier is None:
+        return values
+    flat = tf.nest.flatten(values)
+    found = optimization_barrier(*flat)
+    for one, other in zip(found, flat, strict=True):
+        one.set_shape(other.shape)
+    return tf.nest.pack_sequence_as(values, found)
