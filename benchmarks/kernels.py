@@ -27,7 +27,7 @@ BOOKKEEPING = {
 }  # fmt: skip
 HOST = {"infeed", "outfeed", "send", "recv", "send-done", "recv-done"}
 _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) \(.*\{$")
-_OPCODE = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = (?:\([^=]*\)|\S+) ([\w\-]+)\(")
+_OPCODE = re.compile(r"^\s+(?:ROOT )?%?[\w.\-]+ = (?:\((?:[^()]|\([^()]*\))*\)|\S+) ([\w\-]+)\(")
 _CALLED = re.compile(r"(?:true_computation|false_computation|body|to_apply)=%?([\w.\-]+)")
 _BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
 
