@@ -13,6 +13,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from gradwatch.protocol import COLUMN_STATISTICS, N_BAD_ROWS
+from gradwatch.xla import math_here
 
 __all__ = ["COLUMNS_MAX", "Measured", "count_columns", "measure", "read_measured", "row_width"]
 
@@ -64,7 +65,7 @@ def measure(tensor: Tensor, n_columns: int) -> Tensor:
     Returns:
         float32 ``[row_width(n_columns)]``. An element beyond float32 is float32's largest number.
     """
-    is_bad = ~tf.math.is_finite(tensor)
+    is_bad = ~math_here().is_finite(tensor)
     parts = [tf.reshape(_column_block(tensor, is_bad, n_columns), [-1]), _bad_rows(is_bad)]
     return tf.concat(parts, 0)
 

@@ -23,6 +23,7 @@ from gradwatch.probe import Stream
 from gradwatch.protocol import Message, columns_message
 from gradwatch.ring import Ring
 from gradwatch.tap import Tapped, keys_of
+from gradwatch.xla import math_here
 
 __all__ = ["Batch", "ColumnLog"]
 
@@ -167,7 +168,7 @@ class Batch:
                     one.ring.write(step, measure(tensor, one.n_columns))
             return statistic.full_block(self._values, self._sizes())
 
-        is_full = (is_due & self._cadence.is_on("input")) | ~tf.reduce_all(tf.math.is_finite(half_squares))
+        is_full = (is_due & self._cadence.is_on("input")) | ~tf.reduce_all(math_here().is_finite(half_squares))
         return statistic.where(is_full, look_closely, lambda: self.glance(half_squares))
 
     def _sizes(self) -> list[Any]:

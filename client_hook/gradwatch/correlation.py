@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
+from gradwatch.xla import math_here
+
 __all__ = ["Pair", "correlate", "find_deviations", "is_comparable", "is_compared"]
 
 COLUMNS_MAX: Final = 4_096
@@ -74,8 +76,9 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
     (t, of_t, t_varies), (o, of_o, o_varies) = (
         find_deviations(one[:n_both, :COLUMNS_MAX]) for one in (targets, outputs)
     )
-    found = tf.reduce_sum(t * o) / tf.sqrt(of_t * of_o)
-    is_known = t_varies & tf.math.is_finite(of_o) & (n_targets == n_outputs)
+    functions = math_here()
+    found = tf.reduce_sum(t * o) / functions.sqrt(of_t * of_o)
+    is_known = t_varies & functions.is_finite(of_o) & (n_targets == n_outputs)
     return tf.cast(tf.where(is_known, tf.where(o_varies, found, 0.0), _NAN), tf.float32)
 
 
@@ -127,4 +130,4 @@ def find_deviations(columns: Tensor, axis: int | None = None) -> tuple[Tensor, T
     deviations = columns - tf.reduce_mean(columns, axis=0)
     square_sums = tf.reduce_sum(tf.square(deviations), axis=axis)
     is_more = square_sums > ROUNDING * tf.reduce_sum(tf.square(columns), axis=axis)
-    return deviations, square_sums, tf.math.is_finite(square_sums) & is_more
+    return deviations, square_sums, math_here().is_finite(square_sums) & is_more

@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from gradwatch import statistic
+from gradwatch.xla import math_here
 
 __all__ = ["Glance", "as_scalar"]
 
@@ -33,11 +34,11 @@ class Glance:
 
     def is_bad(self) -> Tensor:
         """Whether something of it is not finite, or so large that one cannot tell."""
-        return ~tf.math.is_finite(tf.reduce_sum(self._numbers))
+        return ~math_here().is_finite(tf.reduce_sum(self._numbers))
 
     def is_loss_bad(self) -> Tensor:
         """Whether a loss is not finite."""
-        return ~tf.reduce_all(tf.math.is_finite(self._numbers[self._n_squares :]))
+        return ~tf.reduce_all(math_here().is_finite(self._numbers[self._n_squares :]))
 
     def of_gradients(self) -> Tensor:
         """The half squares of the gradients."""

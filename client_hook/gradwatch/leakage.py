@@ -63,7 +63,7 @@ def find_leaked(compared: Compared) -> Tensor:
             else:
                 continue
             place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
-            found = tf.where((found == 0) | tf.math.is_nan(found), place, found)
+            found = tf.where((found > 0) | (found < 0), found, place)
     return found
 
 

@@ -23,12 +23,12 @@ from gradwatch.misapplied import find_doubled, find_straight
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.redrawn import find_redrawn
-from gradwatch.reduction import MIN, SUM, count_broken, reduce_rows
+from gradwatch.reduction import MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 from gradwatch.tap import find_handle
-from gradwatch.xla import is_under_xla
+from gradwatch.xla import PlainMath, is_under_xla, math_for
 
 __all__ = [
     "LOOPS",
@@ -596,13 +596,13 @@ def _row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str, is_fused: bo
     if risk is None or len(inputs) <= risk.input:
         return tf.stack([n_out, n_in, nan, nan, nan, nan])
     x = [tensor if tensor.dtype == tf.float64 else tf.cast(tensor, tf.float32) for tensor in inputs]
-    counted = x[risk.input]
+    counted, functions = x[risk.input], math_for(is_fused)
     margin = risk.margin(counted, float(inputs[risk.input].dtype.max))
-    margin = tf.where(tf.math.is_finite(margin), margin, tf.fill(tf.shape(margin), tf.constant(np.inf, margin.dtype)))
+    margin = tf.where(functions.is_finite(margin), margin, tf.fill(tf.shape(margin), tf.constant(np.inf, margin.dtype)))
     least, n_singular = _least_and_singular(margin, is_fused=is_fused)
     n_singular = nan if op_type in _NO_SINGULAR_INPUT else _float32(n_singular)
     slope = risk.slope(x)
-    slope = tf.where(tf.math.is_nan(slope), tf.zeros_like(slope), slope)
+    slope = tf.where(functions.is_nan(slope), tf.zeros_like(slope), slope)
     least = tf.minimum(_float32(least), tf.float32.max)
     steepest = tf.minimum(_float32(tf.reduce_max(slope)), tf.float32.max)
     return tf.stack([n_out, n_in, least, steepest, n_singular, _float32(tf.size(counted))])
@@ -619,10 +619,10 @@ def measure(op_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -
 
 def _count_nonfinite(tensors: Iterable[Tensor], *, is_fused: bool) -> Tensor:
     if is_fused:
-        counts = [n for tensor in tensors for n in count_broken(tensor, is_fused=True)]
+        counts = [tf.reduce_sum(tf.cast(~PlainMath.is_finite(tensor), tf.int64)) for tensor in tensors]
     else:
-        counts = [_float32(tf.math.count_nonzero(~tf.math.is_finite(tensor))) for tensor in tensors]
-    return tf.add_n(counts) if counts else tf.constant(0.0)
+        counts = [tf.math.count_nonzero(~tf.math.is_finite(tensor)) for tensor in tensors]
+    return _float32(tf.add_n(counts)) if counts else tf.constant(0.0)
 
 
 def _least_and_singular(margin: Tensor, *, is_fused: bool) -> tuple[Tensor, Tensor]:

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from gradwatch import legacy, statistic
 from gradwatch.protocol import STATISTICS
-from gradwatch.xla import cond
+from gradwatch.xla import cond, math_here
 
 __all__ = ["Clipped", "Slot", "Treatment", "find_slots", "measure_clipping", "read_treatment", "unscale"]
 
@@ -228,7 +228,7 @@ def _clip_sums(treatment: Treatment, gradients: Sequence[Any], present: Sequence
 
 def _where(is_wanted: Tensor, measure: Any) -> Clipped:
     norm, share = cond(is_wanted, measure, lambda: (tf.constant(0.0), tf.constant(0.0)))
-    return Clipped(norm, share, is_wanted & tf.math.is_finite(norm))
+    return Clipped(norm, share, is_wanted & math_here().is_finite(norm))
 
 
 def _slices_norm(gradient: Any, norm: Tensor, scale: Tensor | None) -> Tensor:
@@ -239,12 +239,12 @@ def _slices_norm(gradient: Any, norm: Tensor, scale: Tensor | None) -> Tensor:
 
 
 def _norm(tensor: Tensor) -> Tensor:
-    return tf.sqrt(2 * tf.nn.l2_loss(tensor))
+    return math_here().sqrt(2 * tf.nn.l2_loss(tensor))
 
 
 def _together(norms: Tensor) -> Tensor:
     """The norm over tensors' norms; NaN where one is."""
-    return _as_float(tf.sqrt(tf.reduce_sum(tf.square(tf.cast(norms, tf.float64)))))
+    return _as_float(math_here().sqrt(tf.reduce_sum(tf.square(tf.cast(norms, tf.float64)))))
 
 
 def _size(gradient: Any) -> Tensor:

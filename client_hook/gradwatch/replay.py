@@ -19,7 +19,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from gradwatch.operation import LOOPS, describe_operations
-from gradwatch.reduction import count_broken
+from gradwatch.reduction import count_broken, unpack_broken
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.shared import SharedFunction
 from gradwatch.xla import cond, is_under_xla
@@ -32,6 +32,8 @@ STEPS_BETWEEN: Final = 50
 """Steps from one repetition to the next: weights that are NaN make every step bad, and say nothing new."""
 CHAIN_MAX: Final = 12
 ROWS: Final = 4
+N_COUNTS: Final = 3
+"""Of each operation: elements that are NaN, that are infinite, and all."""
 Tensor = Any  # tensorflow ships no types
 Counts = npt.NDArray[np.float32]
 
@@ -88,7 +90,7 @@ class Replay:
         ]
         self._roots = [places[id(root.op)] for root in roots if id(root.op) in places]
         self._losses = [places[id(root.op)] for root in losses if id(root.op) in places]
-        self._ring = Ring(3 * len(ops), ROWS)
+        self._ring = Ring(N_COUNTS * len(ops), ROWS)
         self._not_before = create_untraced(lambda: tf.Variable(-1, dtype=tf.int64, trainable=False))
 
     def record(self, step: Tensor, is_bad: Tensor) -> None:
@@ -104,7 +106,7 @@ class Replay:
         rows = self._ring.read()
         found = []
         for step, values in zip(rows.steps.tolist(), rows.values, strict=True):
-            *counts, sizes = values.reshape(3, -1)
+            *counts, sizes = values.reshape(N_COUNTS, -1)
             origin = self._origin(step, np.stack(counts), sizes)
             if origin is not None:
                 found.append(origin)
@@ -123,7 +125,7 @@ class Replay:
     def _count(self) -> Tensor:
         """Repeats the step: float32 ``[3 n]``, of each operation's floating outputs counts of NaN, of Inf, of all."""
         copy = _Copy(self._ops)
-        counts: dict[tuple[int, int], str] = {}
+        counts: dict[tuple[int, int], list[str]] = {}
         places = []
         for place, op in enumerate(self._ops):
             for tensor in op.outputs:
@@ -131,8 +133,10 @@ class Replay:
                     equal = counts.get(_key(op.inputs[0])) if op.type in _EQUAL else None
                     counts[_key(tensor)] = equal or copy.count(tensor)
                     places.append(place)
-        found = tf.math.unsorted_segment_sum(tf.stack(copy.add([*counts.values()])), places, len(self._ops))
-        return tf.reshape(tf.transpose(found), [-1])
+        numbers = tf.stack(copy.add([name for names in counts.values() for name in names]))
+        found = tf.math.unsorted_segment_sum(tf.reshape(numbers, [-1, 2]), places, len(self._ops))
+        broken, sizes = tf.unstack(found, axis=1)
+        return tf.cast(tf.concat([*unpack_broken(broken), sizes], 0), tf.float32)
 
     def _origin(self, step: int, counts: Counts, sizes: npt.NDArray[np.float32]) -> dict[str, Any] | None:
         chain = find_origin(self._nodes, self._roots, counts) or find_origin(self._nodes, self._losses, counts)
@@ -297,8 +301,8 @@ class _Copy:
             if id(op) in self._copied:
                 self._define(self._copied[id(op)], op.node_def, op.inputs)
 
-    def count(self, tensor: Tensor) -> str:
-        """Counts NaN, Inf and elements of an output, float32 ``[3]``; the name of the result."""
+    def count(self, tensor: Tensor) -> list[str]:
+        """Counts what is broken of an output, and its elements, two int64; the names of the results."""
         function = _counter.trace([tensor], is_under_xla())
         if function.name not in self._functions:
             self._functions.add(function.name)
@@ -307,9 +311,9 @@ class _Copy:
         definition = tf.compat.v1.NodeDef(op="PartitionedCall")
         definition.attr["f"].func.name = function.name
         definition.attr["Tin"].list.type.append(tensor.dtype.as_datatype_enum)
-        definition.attr["Tout"].list.type.append(tf.float32.as_datatype_enum)
+        definition.attr["Tout"].list.type.extend([tf.int64.as_datatype_enum] * 2)
         self._define(name, definition, [tensor])
-        return f"{name}:0"
+        return [f"{name}:{place}" for place in range(2)]
 
     def add(self, wanted: Sequence[str]) -> list[Tensor]:
         """Adds everything to the graph; the tensors of these names."""
@@ -340,9 +344,9 @@ def _key(tensor: Tensor) -> tuple[int, int]:
     return id(tensor.op), tensor.value_index
 
 
-def _count(tensors: Sequence[Tensor], is_fused: bool) -> Tensor:
+def _count(tensors: Sequence[Tensor], is_fused: bool) -> list[Tensor]:
     (tensor,) = tensors
-    return tf.stack([*count_broken(tensor, is_fused=is_fused), tf.cast(tf.size(tensor), tf.float32)])
+    return [count_broken(tensor, is_fused=is_fused), tf.size(tensor, tf.int64)]
 
 
 _counter: Final = SharedFunction(_count)

@@ -23,9 +23,9 @@ import tensorflow as tf
 from tensorflow.python.eager import record
 
 from gradwatch.protocol import FIRST_STATISTICS, STATISTICS
-from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
+from gradwatch.reduction import MAX, MIN, SUM, reduce_rows, stack_columns
 from gradwatch.shared import SharedFunction, has_gpu, leave_apart
-from gradwatch.xla import cond, is_under_xla
+from gradwatch.xla import cond, is_under_xla, math_for, math_here
 
 __all__ = [
     "NOTHING",
@@ -48,6 +48,9 @@ SMALL_TENSOR_LIMIT: Final = 16_384
 
 GROUP_RATIO: Final = 8
 """Tensors in one group differ in size by less than this: few groups, and little padding of what is small anyway."""
+
+GROUP_RATIO_FUSED: Final = 64
+"""The same under XLA, where each group is a loop to be compiled, in a tenth of a second or two."""
 
 PIECE: Final = 1 << 20
 """Elements of a large tensor that are looked at in float64 at a time, so that the memory for it is bounded."""
@@ -131,7 +134,7 @@ def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:
 
 
 def _block(tensors: Sequence[Tensor], n_elements: Sequence[Any], is_fused: bool) -> Tensor:
-    groups = _groups(tensors)
+    groups = _groups(tensors, GROUP_RATIO_FUSED if is_fused else GROUP_RATIO)
     alone = [i for i in range(len(tensors)) if i not in {i for members in groups for i in members}]
     sums = [_group_sums([tensors[i] for i in members], is_fused=is_fused) for members in groups]
     sums += _sums_alone([tensors[i] for i in alone], is_fused=is_fused)
@@ -140,7 +143,7 @@ def _block(tensors: Sequence[Tensor], n_elements: Sequence[Any], is_fused: bool)
     sizes = [tensor.shape.num_elements() for tensor in tensors]
     if None in sizes:
         sizes = [tf.size(tensor) for tensor in tensors]
-    return _rows(stacked, _totals(sizes), _totals(n_elements))
+    return _rows(stacked, _totals(sizes), _totals(n_elements), is_fused=is_fused)
 
 
 shared_block: Final = SharedFunction(_block, has_shapes=True)
@@ -176,7 +179,7 @@ def step_block(
         return full_block(tensors, n_elements), is_due
     if half_squares is None:
         half_squares = tf.stack([half_square(tensor) for tensor in tensors])
-    is_full = is_due | ~tf.reduce_all(tf.math.is_finite(half_squares))
+    is_full = is_due | ~tf.reduce_all(math_here().is_finite(half_squares))
     nothing = np.tile(NOTHING, (len(tensors), 1))
     (full,) = shared_block.where(is_full, [nothing], tensors, tuple(n_elements), is_under_xla())
     return tf.where(is_full, full, light_rows(half_squares, n_elements)), is_full
@@ -257,27 +260,28 @@ def _sums_of_layer(tensors: Sequence[Tensor], options: _LayerOptions) -> Tensor:
             is_flat = tf.reduce_max(distances, axis=0) <= limit
         n_saturated = tf.math.count_nonzero(is_flat, dtype=tf.float32) * tf.cast(tf.shape(matrix)[0], tf.float32)
     if options.has_samples:
-        distance = _cosine_distance(tensors[0])
+        distance = _cosine_distance(tensors[0], is_fused=options.is_fused)
     more = [tf.cast(one, tf.float64) for one in (tf.size(matrix), n_saturated, distance)]
     return tf.concat([sums[0], more], 0)
 
 
-def _cosine_distance(tensor: Tensor) -> Tensor:
+def _cosine_distance(tensor: Tensor, *, is_fused: bool) -> Tensor:
     """The mean cosine distance between samples, as `LayerOutput` says: a float32 scalar."""
     some = _cast(tensor[:SAMPLES_MAX], tf.float32)
     flat = tf.reshape(some, [tf.shape(some)[0], tf.reduce_prod(tf.shape(some)[1:])])
-    lengths = tf.norm(flat, axis=1, keepdims=True)
+    lengths = math_for(is_fused).sqrt(tf.reduce_sum(tf.square(flat), axis=1, keepdims=True))
     n = tf.math.count_nonzero(lengths, dtype=tf.float32)
     # The cosines of all pairs, those of a sample with itself too, add up to the square of the sum of all directions.
     direction = tf.linalg.matmul(tf.math.divide_no_nan(1.0, lengths), flat, transpose_a=True)
-    total, n_pairs = tf.abs(tf.square(n) - 2 * tf.nn.l2_loss(direction)), n * (n - 1)
+    difference, n_pairs = tf.square(n) - 2 * tf.nn.l2_loss(direction), n * (n - 1)
+    total = tf.maximum(difference, -difference)
     return tf.where(n_pairs > 0, total / tf.maximum(n_pairs, 1), _NAN)
 
 
 def _rows_of_layers(tensors: Sequence[Tensor], options: Sequence[_LayerOptions]) -> Tensor:
     found = tf.stack([_layer_sums([tensor], some) for tensor, some in zip(tensors, options, strict=True)])
     sums, sizes, of_layers = tf.split(found, [N_SUMS, 1, N_OF_LAYERS], axis=1)
-    rows = _rows(sums, sizes[:, 0], sizes[:, 0])
+    rows = _rows(sums, sizes[:, 0], sizes[:, 0], is_fused=options[0].is_fused)
     return tf.concat([rows[:, :-N_OF_LAYERS], tf.cast(of_layers, tf.float32)], 1)
 
 
@@ -296,7 +300,7 @@ def light_rows(half_squares: Tensor, n_elements: Sequence[Any]) -> Tensor:
     middle = np.tile(_LIGHT_MIDDLE, (n, 1))
     sizes = tf.reshape(tf.cast(_totals(n_elements), tf.float32), [n, 1])
     last = np.full((n, N_OF_LAYERS), _NAN, np.float32)
-    return tf.concat([tf.reshape(math.sqrt(2) * tf.sqrt(half_squares), [n, 1]), middle, sizes, last], 1)
+    return tf.concat([tf.reshape(math.sqrt(2) * math_here().sqrt(half_squares), [n, 1]), middle, sizes, last], 1)
 
 
 def dense_values(gradient: Tensor) -> Tensor:
@@ -325,13 +329,13 @@ def _totals(counts: Sequence[Any]) -> Tensor:
     return tf.stack([tf.cast(count, tf.float64) for count in counts])
 
 
-def _groups(tensors: Sequence[Tensor]) -> list[list[int]]:
+def _groups(tensors: Sequence[Tensor], ratio: int) -> list[list[int]]:
     """Sorts small tensors of static shape into groups of like size."""
     classes: dict[int, list[int]] = {}
     for i, tensor in enumerate(tensors):
         size = tensor.shape.num_elements()
         if size is not None and size <= SMALL_TENSOR_LIMIT:
-            key = 0 if size <= 1 else math.ceil(math.log(size, GROUP_RATIO))
+            key = 0 if size <= 1 else math.ceil(math.log(size, ratio))
             classes.setdefault(key, []).append(i)
     return list(classes.values())
 
@@ -424,9 +428,10 @@ def _exact_sums(x: Tensor, mask: Tensor | None, *, is_fused: bool) -> Tensor:
     def among(condition: Tensor) -> Tensor:
         return condition if mask is None else condition & mask
 
-    finite = among(tf.math.is_finite(x))
+    functions = math_for(is_fused)
+    finite = among(functions.is_finite(x))
     clean = tf.where(finite, x, tf.zeros_like(x))
-    conditions = (tf.math.is_nan(x), x == math.inf, x == -math.inf, x == 0)
+    conditions = (functions.is_nan(x), x == math.inf, x == -math.inf, x == 0)
     reductions = [
         (SUM, tf.square(clean)),
         (SUM, clean),
@@ -464,32 +469,30 @@ def _combined(sums: Tensor) -> Tensor:
 
 def _in_rows(tensor: Tensor) -> Tensor:
     """The elements as rows of one length, which XLA reduces side by side on several cores; else as one."""
-    size = tensor.shape.num_elements()
-    if size is None:  # to this trace; XLA knows it
-        n_rows = tf.where((tf.size(tensor) > 0) & (tf.size(tensor) % ROWS_AT_ONCE == 0), ROWS_AT_ONCE, 1)
-    else:
-        n_rows = ROWS_AT_ONCE if size and size % ROWS_AT_ONCE == 0 else 1
-    return tf.reshape(tensor, [n_rows, tf.size(tensor) // n_rows])
+    size = tf.size(tensor)  # XLA knows it, where the trace does not
+    n_rows = tf.where((size > SMALL_TENSOR_LIMIT) & (size % ROWS_AT_ONCE == 0), ROWS_AT_ONCE, 1)
+    return tf.reshape(tensor, [n_rows, size // n_rows])
 
 
-def _rows(sums: Tensor, sizes: Tensor, totals: Tensor) -> Tensor:
+def _rows(sums: Tensor, sizes: Tensor, totals: Tensor, *, is_fused: bool) -> Tensor:
     """The statistics float32 ``[n, 12]`` from sums ``[n, 8]``, the tensors' own sizes and what they stand for."""
     square_sum, total, low, high, n_nan, n_pos_inf, n_neg_inf, n_zero = tf.unstack(sums, axis=1)
+    sqrt = math_for(is_fused).sqrt
     n_left_out = totals - sizes  # exact zeros that a sparse gradient does not store
     n_finite = totals - n_nan - n_pos_inf - n_neg_inf
     divisor = tf.maximum(n_finite, 1)
     mean = total / divisor
     low = tf.where(n_left_out > 0, tf.minimum(low, 0), low)
     high = tf.where(n_left_out > 0, tf.maximum(high, 0), high)
-    is_huge = tf.math.is_inf(square_sum)  # float64 beyond 1e154: far beyond what a row can tell
+    is_huge = square_sum == math.inf  # float64 beyond 1e154: far beyond what a row can tell
     variance = tf.where(is_huge, square_sum, tf.maximum(square_sum / divisor - tf.square(mean), 0))
-    std = tf.where(low == high, tf.zeros_like(variance), tf.sqrt(variance))
+    std = tf.where(low == high, tf.zeros_like(variance), sqrt(variance))
     low, high, mean, std = (tf.where(n_finite > 0, value, _NAN) for value in (low, high, mean, std))
-    columns = [tf.sqrt(square_sum), low, high, mean, std, n_nan, n_pos_inf, n_neg_inf, n_zero + n_left_out, totals]
+    columns = [sqrt(square_sum), low, high, mean, std, n_nan, n_pos_inf, n_neg_inf, n_zero + n_left_out, totals]
     columns += [tf.fill(tf.shape(totals), tf.constant(_NAN, tf.float64))] * N_OF_LAYERS
-    rows = tf.stack(columns, axis=1)
+    rows = stack_columns(columns, is_fused=is_fused)
     limit = tf.constant(tf.float32.max, tf.float64)
-    return tf.cast(tf.where(tf.abs(rows) > limit, tf.sign(rows) * limit, rows), tf.float32)
+    return tf.cast(tf.where(rows > limit, limit, tf.where(rows < -limit, -limit, rows)), tf.float32)
 
 
 def _cast(tensor: Tensor, dtype: Any) -> Tensor:

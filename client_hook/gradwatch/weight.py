@@ -112,15 +112,27 @@ def _blocks_of(tensors: Sequence[Tensor], layout: Sequence[tuple[int, int, int, 
     wanted = [next(given) for _ in layout]
     kept = [[next(given) for _ in range(n_kept)] for _, _, n_kept, _ in layout]
     values = list(given)
-    blocks = []
-    for (first, n, n_kept, first_copy), is_wanted, before in zip(layout, wanted, kept, strict=True):
+    found = []
+    for (first, n, n_kept, first_copy), before in zip(layout, kept, strict=True):
         some = values[first : first + n]
         if n_kept or first_copy is not None:
             old = _unpack(before, some) if first_copy is None else values[first_copy : first_copy + n]
             some = [value - tf.reshape(one, value.shape) for value, one in zip(some, old, strict=True)]
-        sizes = tuple(math.prod(value.shape) for value in some)
-        blocks += shared_block.where(is_wanted, [np.tile(NOTHING, (n, 1))], some, sizes, is_fused)
+        found.append(some)
+    if is_fused:  # to compile them once takes longer than to run them for nothing
+        together = [value for some in found for value in some]
+        rows = tf.split(shared_block(together, _sizes(together), True), [len(some) for some in found])
+        blocks = [tf.where(is_wanted, some, NOTHING) for is_wanted, some in zip(wanted, rows, strict=True)]
+    else:
+        blocks = [
+            shared_block.where(is_wanted, [np.tile(NOTHING, (len(some), 1))], some, _sizes(some), False)[0]
+            for is_wanted, some in zip(wanted, found, strict=True)
+        ]
     return tf.concat(blocks, 0)
+
+
+def _sizes(values: Sequence[Tensor]) -> tuple[int, ...]:
+    return tuple(math.prod(value.shape) for value in values)
 
 
 def _keep(values: Sequence[Tensor]) -> list[Tensor]:

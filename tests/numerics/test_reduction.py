@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gradwatch.reduction import MAX, MIN, SUM, count_broken, reduce_rows
+from gradwatch.reduction import MAX, MIN, SUM, count_broken, reduce_rows, unpack_broken
 from gradwatch.statistic import full_block
 
 LARGE = 200_000
@@ -35,7 +35,7 @@ def test_rows(is_fused: bool, shape: tuple[int, int], dtype: tf.DType) -> None:
 @pytest.mark.parametrize("shape", [(), (0,), (4, 50, 3)])
 def test_broken_elements(is_fused: bool, shape: tuple[int, ...]) -> None:
     values = np.random.default_rng(5).choice([0.5, np.nan, np.inf, -np.inf], shape)
-    count = tf.function(lambda x: count_broken(x, is_fused=is_fused), jit_compile=is_fused)
+    count = tf.function(lambda x: unpack_broken(count_broken(x, is_fused=is_fused)), jit_compile=is_fused)
     n_nan, n_inf = (float(one) for one in count(tf.constant(values, tf.float32)))
     assert (n_nan, n_inf) == (np.isnan(values).sum(), np.isinf(values).sum())
 
