@@ -67,3 +67,46 @@ def test_an_epsilon_far_above_the_gradients(batch: int, every: int) -> None:
 )
 def test_an_epsilon_that_does_no_harm(healthy: Run) -> None:
     assert not [one for one in healthy.feed().findings() if "epsilon" in one.title]
+
+
+AVERAGED = {"class": "Adam", "use_ema": True, "ema_momentum": 0.999}
+FIT_LINE = "model.fit(x, y)"
+FIT = {
+    "calls": [
+        {"role": "fit", "layer": None, "n": 1, "file": "train.py", "line": 9, "begins": 9}
+        | {"lines": [FIT_LINE], "start": 0, "end": len(FIT_LINE)}
+    ],
+    "imports": {},
+}
+
+
+def averaged(n_steps: int = 300, script: dict[str, object] = FIT, **settings: object) -> Run:
+    return Run(dense(2), n_steps=n_steps, settings=AVERAGED | settings, script=script)
+
+
+@pytest.mark.parametrize("batch", [7, 300])
+def test_an_average_that_reaches_further_back_than_the_training(batch: int) -> None:
+    engine = averaged().feed(batch=batch)
+    assert not engine.findings()
+    engine.finish()
+    (found,) = engine.findings()
+    assert (found.kind, found.severity) == ("loss_plateau", "warning")
+    assert found.evidence["first_share"] == pytest.approx(0.999**299)
+    assert found.title.startswith("After `fit` the model's weights are 74% those of its first step")
+    assert "ema_momentum=0.98" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        averaged(ema_momentum=0.99),
+        averaged(use_ema=False),
+        averaged(ema_overwrite_frequency=100),
+        averaged(script={}),  # a loop of its own, which may never put the average in place
+        averaged(n_steps=40),
+    ],
+)
+def test_an_average_that_fits(run: Run) -> None:
+    engine = run.feed()
+    engine.finish()
+    assert not engine.findings()

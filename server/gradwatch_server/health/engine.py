@@ -262,6 +262,7 @@ class Engine:
             players[0].correlation.finish()
         for state in self._applied():
             state.copies.finish()
+            state.misset.finish()
         self._ask_questions()
 
     def _applied(self) -> list[Stream]:

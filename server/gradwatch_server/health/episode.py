@@ -750,12 +750,14 @@ class Leaked(Episode):
         column: of the input, from 0.
         is_last: whether it is that of a sequence's last time.
         is_whole: whether a whole sequence of integers is its own target.
+        is_next: whether it is the target but for one step, and the model looks at the steps to come.
     """
 
     number: int = 0
     column: int = 0
     is_last: bool = False
     is_whole: bool = False
+    is_next: bool = False
 
 
 @dataclass(eq=False)
@@ -900,10 +902,13 @@ class Misset(Episode):
     Attributes:
         epsilon: one that is far above the gradients, NaN where that is not the trouble.
         gradient: the root mean square of the kernel's gradient that has the largest.
+        first_share: of the averaged weights that `fit` put in place at its end, what was the first step's weights; NaN
+            where that is not the trouble.
     """
 
     epsilon: float = float("nan")
     gradient: float = float("nan")
+    first_share: float = float("nan")
 
 
 class MismatchKind(Enum):

@@ -1,7 +1,8 @@
-"""The rule for settings of an optimizer that undo one another: known from the first step on, and told alone."""
+"""The rule for settings of an optimizer that undo one another, or the training: told alone, whatever the loss does."""
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from gradwatch_server.health.block import Block
@@ -23,6 +24,22 @@ def find_swapped_betas(setup: Setup) -> tuple[float, float] | None:
     return (first, second) if first is not None and second is not None and first * first > second else None
 
 
+FIRST_SHARE: Final = 0.5
+"""Of averaged weights, what is the first step's at the least where that is told: a training is to move them further."""
+
+
+def find_first_share(setup: Setup, n_steps: int) -> float | None:
+    """Of the weights that `fit` puts in place at its end, what is the first step's; None where it averages none.
+
+    Keras' optimizers begin the average with the weights after their first step, and put it in place of the weights
+    where `fit` ends, unless they do so every ``ema_overwrite_frequency`` steps.
+    """
+    momentum = setup.number("ema_momentum")
+    is_averaged = setup.settings.get("use_ema") is True and setup.number("ema_overwrite_frequency") is None
+    is_fitted = any(call.get("role") == "fit" for call in setup.script.get("calls", ()))
+    return momentum ** (n_steps - 1) if is_averaged and is_fitted and momentum is not None else None
+
+
 class MissetRule:
     """Watches one stream whose optimizer has such settings.
 
@@ -33,6 +50,8 @@ class MissetRule:
 
     def __init__(self, stream: int, setup: Setup) -> None:
         self._stream = stream
+        self._setup = setup
+        self._last_step = -1
         self._is_so = find_swapped_betas(setup) is not None
         self._n_rows = 0
         self._first_step = -1
@@ -40,19 +59,29 @@ class MissetRule:
 
     def feed(self, block: Block) -> None:
         """Takes rows."""
-        for step in block.steps.tolist() if self._is_so else ():
+        for step in block.steps.tolist():
             self._first_step = step if self._n_rows == 0 else self._first_step
-            self._n_rows += 1
-            if not self.episodes and self._n_rows >= CONFIRM_ROWS:
-                self.episodes.append(
-                    Misset(
-                        stream=self._stream,
-                        phase=Phase.UPDATE,
-                        first_step=self._first_step,
-                        last_step=step,
-                        n_rows=self._n_rows,
-                        known_step=step,
-                    )
-                )
+            self._n_rows, self._last_step = self._n_rows + 1, step
+            if self._is_so and not self.episodes and self._n_rows >= CONFIRM_ROWS:
+                self._note()
             for episode in self.episodes:
                 episode.last_step, episode.n_rows = step, self._n_rows
+
+    def finish(self) -> None:
+        """Says that the run has ended."""
+        share = find_first_share(self._setup, self._n_rows)
+        if share is not None and share >= FIRST_SHARE and self._n_rows >= CONFIRM_ROWS and not self.episodes:
+            self._note(share)
+
+    def _note(self, first_share: float = math.nan) -> None:
+        self.episodes.append(
+            Misset(
+                stream=self._stream,
+                phase=Phase.UPDATE,
+                first_step=self._first_step,
+                last_step=self._last_step,
+                n_rows=self._n_rows,
+                known_step=self._last_step,
+                first_share=first_share,
+            )
+        )

@@ -145,11 +145,12 @@ class Stream:
         self._correlated = {name: target for name in scalars if (target := find_correlated(name)) is not None}
         self.correlation = CorrelationRule(number, table, list(self._correlated.values()))
         self.copies = UntaughtRule(number, table, setup, is_of_copies=True)
+        self.misset = MissetRule(number, setup)
         of_setup = (
             UntaughtRule(number, table, setup),
             self.copies,
             MisshapedRule(number, table, setup),
-            MissetRule(number, setup),
+            self.misset,
             EpsilonRule(number, table, setup),
             UnheardRule(number, table, setup),
             *(() if setup.from_tape else (SummedRule(number, table),)),

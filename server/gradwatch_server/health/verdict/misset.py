@@ -21,6 +21,11 @@ EPSILON_CODE: Final = """\
 optimizer = tf.keras.optimizers.{name}({rate:g})                # its own epsilon is 1e-7"""
 
 
+AVERAGE_CODE: Final = """\
+optimizer = tf.keras.optimizers.{name}({rate:g}, use_ema=True, ema_momentum={momentum:g})"""
+MOMENTA: Final = (0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9)
+LEFT: Final = 0.01
+"""Of the first step's weights, what a momentum that is advised leaves at the most."""
 NO_MOVE: Final = 1e-9
 """Of itself: what a float32 weight does not even notice."""
 
@@ -62,12 +67,46 @@ def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
     )
 
 
+def _tell_average(lead: Misset, scene: Scene, name: str) -> Finding:
+    """An average of the weights over more steps than there were."""
+    momentum = scene.setup.number("ema_momentum") or 0.0
+    fitting = next((one for one in MOMENTA if one ** (lead.n_rows - 1) <= LEFT), MOMENTA[-1])
+    reach = f"{1 / (1 - momentum):,.0f}" if momentum < 1 else "endless"
+    return tell(
+        lead,
+        scene,
+        title=f"After `fit` the model's weights are {lead.first_share:.0%} those of its first step: `ema_momentum` "
+        f"{momentum:g} in {lead.n_rows:,} steps",
+        evidence=scene.evidence(
+            f"{name} was made with use_ema=True and ema_momentum={momentum:g}, and has made {lead.n_rows:,} steps: "
+            f"{momentum:g} to the power of {lead.n_rows - 1:,} is {lead.first_share:.2g}.",
+            momentum=momentum,
+            first_share=lead.first_share,
+        ),
+        hypotheses=[
+            Hypothesis(
+                "The average of the weights reaches further back than the training",
+                0.95,
+                f"With `use_ema` the optimizer averages the weights over some {reach} steps, and `fit` puts the "
+                "average in their place at its end. The loss that it shows meanwhile is that of the weights as they "
+                "were trained; what is evaluated and saved afterwards is the average.",
+                "Average over a tenth of the steps or less, or leave the average out.",
+                AVERAGE_CODE.format(name=name, rate=scene.learning_rate or 1e-3, momentum=fitting),
+                (Change("optimizer", given=(("ema_momentum", f"{fitting:g}"),)),),
+            )
+        ],
+        subject="settings",
+    )
+
+
 def tell_misset(lead: Misset, scene: Scene) -> Finding:
-    """The finding of settings that are known from the first step on."""
+    """The finding of settings that undo one another, or the training."""
     first, second = find_swapped_betas(scene.setup) or (math.nan, math.nan)
     name = scene.setup.optimizer_class or "the optimizer"
     if not math.isnan(lead.epsilon):
         return _tell_epsilon(lead, scene, name)
+    if not math.isnan(lead.first_share):
+        return _tell_average(lead, scene, name)
     return tell(
         lead,
         scene,
