@@ -13,7 +13,7 @@ from typing import Any, Final
 from gradwatch.capped import SHAPES, goes_into
 from gradwatch.origin import slip_of
 
-__all__ = ["find_backwards"]
+__all__ = ["find_backwards", "is_read_by_loop"]
 
 JOINING: Final = frozenset({"Add", "AddV2", "AddN", "ConcatV2", "Maximum", "Mul", "Pack"})
 PICKING: Final = frozenset({"GatherV2", "Max", "Mean", "Min", "StridedSlice", "Sum", "TensorListGetItem"})
@@ -38,7 +38,7 @@ def find_backwards(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
         Type (``ReverseV2``), name, layer and source line (None within a layer of Keras') of the operation that turns
         such a sequence before a loop reads it, for each layer that does so.
     """
-    turning = {id(op): op for op in forward if op.type == "ReverseV2" and _is_read_by_loop(op)}
+    turning = {id(op): op for op in forward if op.type == "ReverseV2" and is_read_by_loop(op)}
     if not turning:
         return []
     ids = {id(op) for op in forward}
@@ -54,7 +54,8 @@ def find_backwards(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
     return list(found.values())
 
 
-def _is_read_by_loop(op: Any) -> bool:
+def is_read_by_loop(op: Any) -> bool:
+    """Whether a loop takes what an operation gives, step by step."""
     lists = [user for user in op.outputs[0].consumers() if user.type == "TensorListFromTensor"]
     return any(user.type == "While" for one in lists for user in one.outputs[0].consumers())
 

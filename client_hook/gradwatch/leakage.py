@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 import tensorflow as tf
 
 from gradwatch.correlation import Pair, find_deviations
-from gradwatch.protocol import LEAKED_PLACES
+from gradwatch.peeking import sees_later
+from gradwatch.protocol import LEAKED_PLACES, NEXT_PLACE
 
 __all__ = ["Compared", "find_leaked"]
 
@@ -46,7 +47,8 @@ def find_leaked(compared: Compared) -> Tensor:
     Of a sequence ``[n, time, features]``, or of integers ``[n, time]``, only the last time is looked at: to remember
     the first may be the task, and each but the last of a text's next words stands in the text. An input of one number
     is left out (a condition of the model, such as the label of an image), and so is one of the target's own form (what
-    an autoencoder is given), unless both are integers: then it is asked whether they are the same.
+    an autoencoder is given), unless both are integers: then it is asked whether they are the same, or the target one
+    step ahead of what a model is given that sees all steps.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -59,7 +61,8 @@ def find_leaked(compared: Compared) -> Tensor:
             if (columns := _columns(values, target)) is not None:
                 place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
             elif _are_words(values, target):
-                place = _place_of_all(values, target)
+                is_seen = any(one.target is target and sees_later(one.output, values) for one in compared.pairs)
+                place = _place_of_all(values, target, is_next_seen=is_seen)
             else:
                 continue
             place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
@@ -78,7 +81,7 @@ def _columns(values: Tensor, target: Tensor) -> Tensor | None:
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < LEAKED_PLACES else None
+    return values if values.shape[-1] < NEXT_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:
@@ -86,14 +89,19 @@ def _are_words(values: Tensor, target: Tensor) -> bool:
     return all(one.shape.rank == 2 and one.dtype.is_integer for one in (values, target))
 
 
-def _place_of_all(values: Tensor, target: Tensor) -> Tensor:
-    """`LEAKED_PLACES` where sequences of integers are their own targets, else 0; NaN where they are all alike."""
+def _place_of_all(values: Tensor, target: Tensor, *, is_next_seen: bool) -> Tensor:
+    """`LEAKED_PLACES` where sequences of integers are their own targets, else 0; NaN where they are all alike.
+
+    And `NEXT_PLACE` where each time's target is the number of the next time, if the model sees that.
+    """
     values, target = tf.cast(values, tf.int64), tf.cast(target, tf.int64)
     n, n_times = tf.unstack(tf.minimum(tf.shape(values), tf.shape(target)))
     is_same = tf.reduce_all(tf.shape(values) == tf.shape(target))
     is_same &= tf.reduce_all(values[:n, :n_times] == target[:n, :n_times])
+    is_next = tf.reduce_all(values[:n, 1:n_times] == target[:n, : n_times - 1]) & (n_times > 1)
+    place = tf.where(is_next & is_next_seen, float(NEXT_PLACE), 0.0)
     is_known = (n >= SAMPLES_MIN) & tf.reduce_any(target != target[:1])
-    return tf.where(is_known, tf.where(is_same, float(LEAKED_PLACES), 0.0), _NAN)
+    return tf.where(is_known, tf.where(is_same, float(LEAKED_PLACES), place), _NAN)
 
 
 def _last(target: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ __all__ = [
     "FIRST_STATISTICS",
     "KINDS",
     "LEAKED_PLACES",
+    "NEXT_PLACE",
     "N_BAD_ROWS",
     "OPERATION_STATISTICS",
     "PROTOCOL_VERSION",
@@ -66,6 +67,8 @@ LEAKED_PLACES: Final = 4_096
 """The scalar ``leaked`` is so many times the number of an input, plus the number of its column that is the target,
 counted from 1; negative where the column is that of a sequence's last time, or, where it is `LEAKED_PLACES` itself,
 where all of a sequence of integers is its own target."""
+NEXT_PLACE: Final = LEAKED_PLACES - 1
+"""In place of the column: each target of a sequence of integers is its next number, and the model sees that."""
 TARGET_CORRELATION: Final = "target_correlation"
 """The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
 _TARGET: Final = "target"

@@ -541,8 +541,11 @@ class Engine:
                 if account is None or account.origin is None or account.culprit is None:
                     continue
                 culprit = account.culprit
-                is_forward = culprit.name == account.origin.operation.name and not culprit.is_gradient
-                given.is_late = is_forward and not _has_broken_before(episodes, given, culprit)
+                origin = account.origin
+                is_forward = culprit.name == origin.operation.name and not culprit.is_gradient
+                given.is_late = (
+                    is_forward and origin.n_nonfinite_in == 0 and not _has_broken_before(episodes, given, culprit)
+                )
 
     def _is_new(self, episode: Episode) -> bool:
         """Whether an input that was not finite before, without harm, has broken in a column that was finite then."""

@@ -3,7 +3,8 @@
 It does harm where it is learned to be read off; who does not learn that has another trouble first. A sequence that is
 its own target is what an autoencoder is given; where nothing on the way is without an axis of time, there is nothing to
 be gained by it. Where it stands beside another input, what that becomes may well have none: there a loss that comes
-down to nothing tells that it is copied.
+down to nothing tells that it is copied. A sequence whose targets are its own next numbers is what a language model is
+given: the hook tells of it only where the model looks at them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from gradwatch.protocol import LEAKED_PLACES
+from gradwatch.protocol import LEAKED_PLACES, NEXT_PLACE
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Leaked, Phase
 from gradwatch_server.health.table import TensorTable
@@ -97,5 +98,6 @@ class LeakedRule:
                     column=column,
                     is_last=self._place < 0,
                     is_whole=self._is_whole,
+                    is_next=abs(self._place) % LEAKED_PLACES == NEXT_PLACE,
                 )
             )

@@ -23,10 +23,24 @@ SHIFT_CODE: Final = """\
 x, y = tokens[:, :-1], tokens[:, 1:]          # y at each step is the token that comes after x"""
 
 
+MASK_CODE: Final = """\
+layers.MultiHeadAttention(n_heads, key_dim)(x, x, use_causal_mask=True)   # each time sees itself and what came before
+layers.Conv1D(filters, kernel_size, padding="causal")(x)                   # the same of a convolution
+layers.LSTM(units, return_sequences=True)(x)                               # and no Bidirectional around it"""
+
+
 def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
     """The finding of one place."""
     of_input = f"input number {lead.number + 1}" if lead.number else "the input"
-    if lead.is_whole:
+    if lead.is_next:
+        where = f"in {of_input} the number after each time"
+        title = f"The model sees what it is to predict: each time's target is the next number of {of_input}"
+        fix = (
+            'Hide the times to come: `use_causal_mask=True` of an attention, `padding="causal"` of a convolution, no '
+            "`Bidirectional`. Then judge it by what it writes on its own: validation on whole sequences sees them too."
+        )
+        code = MASK_CODE
+    elif lead.is_whole:
         where = f"each sequence of {of_input}"
         title = f"The targets are the inputs themselves: {where} is its own target"
         fix = "Shift the one against the other: what is to be given at each step is the next one's number."
@@ -41,7 +55,10 @@ def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
         title = f"The target stands in its own input: {where} is the target"
         fix = "Leave the column out, or end the window before its target; then judge the model anew on held-out data."
         code = COLUMN_CODE.format(column=lead.column)
-    same = "was the target" if lead.is_whole else "held the sample's target, or the same in another unit"
+    cause = "The model looks at the times to come" if lead.is_next else "The target is among what it is predicted from"
+    same = (
+        "was the target" if lead.is_whole or lead.is_next else "held the sample's target, or the same in another unit"
+    )
     return tell(
         lead,
         scene,
@@ -52,7 +69,7 @@ def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
         ),
         hypotheses=[
             Hypothesis(
-                "The target is among what it is predicted from",
+                cause,
                 0.9,
                 "The loss falls because the model learns to hand the number on. It learns nothing that helps where the "
                 "target is not known yet.",
