@@ -278,7 +278,8 @@ def _is_the_other_way_round(cause: Episode, episode: Episode) -> bool:
     """Whether outputs that came to be the same for every sample are the cause of guessing, or come of it.
 
     Where there is nothing to learn the best that a model can give is the same for all: outputs that come to it when
-    most of what was not learned was not learned already come of that.
+    most of what was not learned was not learned already come of that. And what was further off than the targets' mean
+    before lacked more than what tells samples apart.
     """
     if isinstance(cause, Collapsed) and isinstance(episode, _GUESSING):
         collapsed, guessing = cause, episode
@@ -286,7 +287,8 @@ def _is_the_other_way_round(cause: Episode, episode: Episode) -> bool:
         collapsed, guessing = episode, cause
     else:
         return False
-    is_late = collapsed.first_step - guessing.first_step > 0.5 * (guessing.last_step - guessing.first_step)
+    share = 0.0 if isinstance(guessing, Unskilled) and guessing.is_worse else 0.5
+    is_late = collapsed.first_step - guessing.first_step > share * (guessing.last_step - guessing.first_step)
     return is_late == (cause is collapsed)
 
 
