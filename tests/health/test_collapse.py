@@ -100,6 +100,13 @@ def test_two_that_play_against_each_other_may_have_a_generator_that_makes_one_sa
     assert found.hypotheses[0].cause.startswith("Mode collapse")
 
 
+def test_a_player_that_moves_the_other_too() -> None:
+    engine = run(optimizer="generator").draw_together([2], TOGETHER).feed()
+    Run(dense(1), n_steps=N, stream=1, optimizer="critic").set_loss(0.69).feed(engine)
+    (found,) = engine.findings()
+    assert found.hypotheses[0].cause.startswith("The step of `generator` trains what `critic` trains as well")
+
+
 @pytest.mark.parametrize(("stop", "is_told"), [(120, False), (200, True)])
 def test_what_heals_soon_is_taken_back(stop: int, is_told: bool) -> None:
     healed = np.where(np.arange(N) < stop, TOGETHER, 1.0)

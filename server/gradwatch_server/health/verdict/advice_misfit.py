@@ -326,6 +326,33 @@ def _is_in_attention(layer: str, scene: Scene) -> bool:
     return bool(attention) and table is not None and parts <= set(table.layers)
 
 
+OWN_CODE: Final = """\
+logits = discriminator(generator(noise, training=True), training=True)
+loss = loss_of(tf.ones_like(logits), logits)
+gradients = tape.gradient(loss, generator.trainable_variables)            # the generator's alone
+generator_optimizer.apply_gradients(zip(gradients, generator.trainable_variables))"""
+
+
+def _advise_overstep(scene: Scene) -> list[Hypothesis]:
+    """A player whose step trains the other too."""
+    pair = scene.facts.find_overstep()
+    if pair is None:
+        return []
+    one, other = (scene.facts.optimizers[number] for number in pair)
+    n_both, n_all = len(scene.facts.trained[pair[1]]), len(scene.facts.trained[pair[0]])
+    return [
+        Hypothesis(
+            f"The step of `{one}` trains what `{other}` trains as well: one player moves the other",
+            0.85,
+            f"Of the {n_all} variables that `{one}` is given, {n_both} are all that `{other}` trains. In a game each "
+            "player moves its own weights: a generator's step that moves the discriminator teaches it to call real "
+            "what is generated, and nothing is left to learn from.",
+            "Ask the tape for the gradients of that player's own variables, and apply these alone.",
+            OWN_CODE,
+        )
+    ]
+
+
 LEVEL_SHARE: Final = 0.9
 GUESS_RATIO: Final = 10 * USUAL_RATIO
 """Steps of that size are a suspect where what was a guess at first is one again, and nothing but."""
@@ -386,6 +413,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
             )
         )
     if is_game:
+        found += _advise_overstep(scene)
         found.append(
             Hypothesis(
                 "Mode collapse: the generator makes one sample, whatever noise it is given",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -111,6 +112,7 @@ class Facts:
         is_of_entropies: whether what is trained on is a cross-entropy, or the negative of one, by its gradient.
         has_own_targets: whether samples of a batch have targets of their own, by the gradient of their outputs.
         setups: how the training of each stream is set up.
+        trained: the Keras paths of the variables that each stream trains.
     """
 
     questions: Mapping[Episode, Testimony]
@@ -132,6 +134,12 @@ class Facts:
     is_of_entropies: bool
     has_own_targets: bool
     setups: Mapping[int, Setup]
+    trained: Mapping[int, Set[str]]
+
+    def find_overstep(self) -> tuple[int, int] | None:
+        """A stream that trains all that another trains and more, and that other one; None where none does."""
+        pairs = itertools.permutations(self.trained, 2)
+        return next(((one, other) for one, other in pairs if self.trained[one] > self.trained[other] > set()), None)
 
 
 @dataclass(frozen=True)
