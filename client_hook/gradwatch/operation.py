@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.backwards import find_backwards
+from gradwatch.bootstrap import find_unended
 from gradwatch.capped import SHAPES, find_capped, goes_into
 from gradwatch.detached import find_detached
 from gradwatch.mask import find_inverted, find_single
@@ -280,8 +281,8 @@ def find_slips(
         than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer, source line and both shapes of the
         user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
         -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
-        `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `misapplied.find_doubled` and
-        `misapplied.find_straight` tell.
+        `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
+        `misapplied.find_doubled` and `misapplied.find_straight` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -296,6 +297,7 @@ def find_slips(
             *find_backwards(forward, layer_paths),
             *find_repeated(forward, outputs, layer_paths),
             *find_redrawn(forward),
+            *find_unended(forward),
             *find_doubled(forward, layer_paths),
             *find_straight(sorted(_find_all([], loss).values(), key=_place), layer_paths),
         ],

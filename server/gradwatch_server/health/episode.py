@@ -955,6 +955,8 @@ REPEATED: Final = "Call"
 """The type of a slip that is a layer called several times on one tensor."""
 DRAWING: Final = frozenset({"Multinomial", "StatelessMultinomial"})
 """Operations that draw an action."""
+UNREAD: Final = "unread"
+"""What a slip has that is a return counted on beyond an episode's end."""
 TURNING: Final = "ReverseV2"
 """The type of a slip that turns a sequence round."""
 ZERO: Final = "ZerosLike"
@@ -1002,6 +1004,11 @@ class Misshaped(Episode):
     def is_redrawn(self) -> bool:
         """Whether it is an action that is drawn anew, in the step that learns from another."""
         return self.slip.get("type") in DRAWING
+
+    @property
+    def is_unended(self) -> bool:
+        """Whether it is a return that is counted on beyond an episode's end."""
+        return UNREAD in self.slip
 
     @property
     def is_doubled(self) -> bool:

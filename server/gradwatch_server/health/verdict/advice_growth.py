@@ -95,6 +95,7 @@ tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")"""
 
 NORMAL_CODE: Final = """\
 x = tf.keras.layers.BatchNormalization()(x)             # before each activation, or after each block
+neighbours = tf.matmul(adjacency / tf.reduce_sum(adjacency, -1, keepdims=True), x)     # a mean, not a sum
 # or a branch that begins with nothing: its last layer, or its scale, starts at 0
 tf.keras.layers.Conv1D(width, 3, padding="same", kernel_initializer="zeros")"""
 
@@ -458,8 +459,8 @@ def advise_large_start(scene: Scene) -> list[Hypothesis]:
             f"In the first steps the standard deviation of the outputs grew to {say_number(grown**0.5)} times that of "
             "the first layer on the way through the layers. Numbers of that size make a large loss, and the first "
             "steps are spent on making them small again: what was seen to shrink is what had grown.",
-            "Normalise between the layers (BatchNormalization, LayerNormalization), or start each residual branch "
-            "near 0.",
+            "Normalise between the layers (BatchNormalization, LayerNormalization), take a mean where neighbours or "
+            "steps are summed, or start each residual branch near 0.",
             NORMAL_CODE,
         )
     ]

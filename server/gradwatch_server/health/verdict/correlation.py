@@ -8,6 +8,7 @@ from typing import Final
 from gradwatch_server.health.correlation import RELATED, UNRELATED
 from gradwatch_server.health.episode import Unrelated
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
+from gradwatch_server.health.verdict.advice_growth import advise_large_start
 from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_labels, advise_steps
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
@@ -47,7 +48,7 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
         hypotheses = [_advise_weights(lead), *_advise_other_labels(lead)]
     else:
         title = f"The outputs do not follow {name}: their correlation is {number}"
-        causes = [*_advise_parts(scene), *advise_columns(scene), *advise_steps(scene)]
+        causes = [*_advise_parts(scene), *advise_columns(scene), *advise_steps(scene), *advise_large_start(scene)]
         causes.append(advise_labels("one answer for all"))
         hypotheses = sorted(causes, key=lambda cause: -cause.confidence)
     others = f" Of {_say_target(lead, lead.other)} it is {say_number(of_other)}." if lead.other else ""

@@ -48,6 +48,9 @@ REDRAWN_CODE: Final = """\
 # actions: those that were taken, kept beside what came of them
 log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
 loss = -tf.reduce_mean(log_prob * advantages)"""
+UNENDED_CODE: Final = """\
+# {name}: 1 where the episode ended with this step, else 0
+target = reward + gamma * (1.0 - tf.cast({name}, tf.float32)) * value_of_next"""
 BACKWARDS_CODE: Final = """\
 # Bidirectional turns what was read backwards round again, and joins both (GRU: the layer that you have):
 h = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units, return_sequences=True))(h)
@@ -78,6 +81,7 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         (lead.is_backwards, _say_backwards),
         (lead.is_repeated, _say_repeated),
         (lead.is_redrawn, _say_redrawn),
+        (lead.is_unended, _say_unended),
         (lead.is_straight, _say_straight),
         (lead.is_doubled, _say_doubled),
         (lead.is_apart, _say_apart),
@@ -243,6 +247,28 @@ def _say_redrawn(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "log-probability of another, drawn anew: on the average the gradient says nothing.",
             "Give the step the actions that were taken, and take the log-probability of these.",
             REDRAWN_CODE,
+        ),
+    )
+
+
+def _say_unended(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source, unread = lead.slip.get("source"), [f"`{name}`" for name in lead.slip["unread"]]
+    place = say_line(source)
+    what = f"`{source['code']}`" if source else "An operation"
+    return (
+        f"What comes after an episode's end is counted on{place}: the step does not read {', '.join(unread)}",
+        (
+            f"{what} adds to what the step was given a discounted value of the next state, for every sample alike. "
+            f"Of what the step is given nothing reads {', '.join(unread)}."
+        ),
+        Hypothesis(
+            f"The target goes on beyond the end of an episode{place}",
+            0.85,
+            "Where an episode has ended there is no next state, and all that is still to come is 0. Counted on all the "
+            "same, an end costs nothing: what leads to it is worth as much as what does not, and the loss falls as it "
+            "should.",
+            "Multiply the value of the next state by 0 where the episode ended (not where it was only cut off).",
+            UNENDED_CODE.format(name=lead.slip["unread"][0]),
         ),
     )
 

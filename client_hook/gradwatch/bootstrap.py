@@ -1,0 +1,100 @@
+"""Returns that are counted on beyond an episode's end, in the graph. Owns no state.
+
+What a state is worth is learned from the reward and, times a discount, from what the next state is worth. Where the
+episode has ended there is no next state: a step that is told so and does not read it learns that no end is bad.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import tensorflow as tf
+
+from gradwatch.capped import SHAPES
+from gradwatch.origin import source_of
+
+__all__ = ["find_unended"]
+
+DISCOUNT_MIN: Final = 0.5
+"""A discount is between this and 1."""
+SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StopGradient", "StridedSlice"})
+"""Operations that leave numbers what they are."""
+PICKING: Final = SAME | {"BiasAdd", "GatherNd", "GatherV2", "Max", "Maximum", "Mean", "Min", "Minimum", "Sum"}
+"""What picks a value among those of several actions, or networks."""
+MADE: Final = frozenset({"BatchMatMulV2", "MatMul"})
+"""What a network gives is made by."""
+WAY_MAX: Final = 200
+UNREAD_MAX: Final = 4
+Tensor = Any  # tensorflow ships no types
+
+
+def find_unended(forward: Sequence[Any]) -> list[dict[str, Any]]:
+    """Sums of a reward and a discounted value of the next state, in a step that does not read all that it was given.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+
+    Returns:
+        Type (``Placeholder``), name, no layer, source line of the sum, and ``unread``: the names of the step's
+        arguments with a number for each sample that nothing reads; the first such sum.
+    """
+    for op in forward:
+        if op.type in ("Add", "AddV2"):
+            for reward, later in (op.inputs, tuple(reversed(op.inputs))):
+                given = _passed(reward.op)
+                if _is_argument(given) and reward.dtype.is_floating and _is_discounted_value(later.op):
+                    unread = [name for name in _unread(op.graph, given) if name]
+                    if unread:
+                        source = source_of(op)
+                        found = {"type": given.type, "name": op.name, "layer": "", "source": source}
+                        return [found | {"unread": unread[:UNREAD_MAX]}]
+    return []
+
+
+def _is_argument(op: Any) -> bool:
+    return bool(op.type == "Placeholder" and op.outputs[0].dtype != tf.resource and op.outputs[0].shape.rank)
+
+
+def _passed(op: Any) -> Any:
+    """The operation that made a tensor's numbers."""
+    for _ in range(WAY_MAX):
+        if op.type not in SAME:
+            break
+        op = op.inputs[0].op
+    return op
+
+
+def _is_discounted_value(op: Any) -> bool:
+    """Whether something is a constant below 1 times what a network gives, and nothing that depends on the sample."""
+    op = _passed(op)
+    if op.type != "Mul":
+        return False
+    for factor, value in (op.inputs, tuple(reversed(op.inputs))):
+        number = tf.get_static_value(factor)
+        if number is not None and number.size == 1 and DISCOUNT_MIN <= float(number.ravel()[0]) < 1:
+            return any(one.type in MADE for one in _behind(value.op))
+    return False
+
+
+def _behind(op: Any) -> Iterator[Any]:
+    """What a value is picked from."""
+    pending, seen = deque([op]), set[int]()
+    while pending and len(seen) < WAY_MAX:
+        one = pending.popleft()
+        if id(one) not in seen and one.type not in SHAPES:
+            seen.add(id(one))
+            yield one
+            if one.type in PICKING or one.type in ("Add", "AddV2"):
+                pending.extend(source.op for source in one.inputs)
+
+
+def _unread(graph: Any, beside: Any) -> Iterator[str]:
+    """The names of a function's arguments, of one number for each sample as one of them, that no operation reads."""
+    captured = {id(inner) for _, inner in graph.captures} if hasattr(graph, "captures") else set()
+    size = beside.outputs[0].shape
+    for one in getattr(graph, "inputs", ()):
+        is_number = id(one) not in captured and one.dtype != tf.resource and not one.consumers()
+        if is_number and one.shape.rank in (1, 2) and one.shape.is_compatible_with(size):
+            yield str(one.op.name)
