@@ -624,7 +624,7 @@ def _count_nonfinite(tensors: Iterable[Tensor], *, is_fused: bool) -> Tensor:
         counts = [tf.reduce_sum(tf.cast(~PlainMath.is_finite(tensor), tf.int64)) for tensor in tensors]
     else:
         counts = [tf.math.count_nonzero(~tf.math.is_finite(tensor)) for tensor in tensors]
-    return _float32(tf.add_n(counts)) if counts else tf.constant(0.0)
+    return tf.add_n([_float32(count) for count in counts]) if counts else tf.constant(0.0)
 
 
 def _least_and_singular(margin: Tensor, *, is_fused: bool) -> tuple[Tensor, Tensor]:

@@ -86,7 +86,8 @@ def count_broken(tensor: Tensor, *, is_fused: bool) -> Tensor:
 
 def unpack_broken(counts: Tensor) -> tuple[Tensor, Tensor]:
     """The counts of NaN and of infinite elements, int64, from what `count_broken` gave, or a sum of it; any shape."""
-    return counts % _INFINITE, counts // _INFINITE
+    n_inf = counts // _INFINITE
+    return counts - _INFINITE * n_inf, n_inf
 
 
 @lru_cache(maxsize=64)

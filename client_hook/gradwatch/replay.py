@@ -134,9 +134,9 @@ class Replay:
                     counts[_key(tensor)] = equal or copy.count(tensor)
                     places.append(place)
         numbers = tf.stack(copy.add([name for names in counts.values() for name in names]))
-        found = tf.math.unsorted_segment_sum(tf.reshape(numbers, [-1, 2]), places, len(self._ops))
-        broken, sizes = tf.unstack(found, axis=1)
-        return tf.cast(tf.concat([*unpack_broken(broken), sizes], 0), tf.float32)
+        broken, sizes = tf.unstack(tf.reshape(numbers, [-1, 2]), axis=1)
+        rows = tf.cast(tf.stack([*unpack_broken(broken), sizes], axis=1), tf.float32)
+        return tf.reshape(tf.transpose(tf.math.unsorted_segment_sum(rows, places, len(self._ops))), [-1])
 
     def _origin(self, step: int, counts: Counts, sizes: npt.NDArray[np.float32]) -> dict[str, Any] | None:
         chain = find_origin(self._nodes, self._roots, counts) or find_origin(self._nodes, self._losses, counts)

@@ -31,13 +31,19 @@ enter(
     cause=("beyond the end of an episode",),
 )
 enter("ecg_rhythms", "labels out of range", "saturated_activation", "exploding_gradient", cause=("does not fit",))
-enter("event_log_query", "softmax of one", "zero_gradient", code="softmax", cause=("axis of length one",))
+enter("event_log_query", "softmax of one", "zero_gradient", cause=("axis of length one",))
 enter("fabric_weaves", "data in order", "dead_units", "loss_plateau", cause=("come in order",))
 enter("friends_usage", "sums that are not normalised", "loss_plateau", cause=("grow from layer to layer",))
-enter("grid_hours", "average that forgets too slowly", "loss_plateau", code="ema_momentum", cause=("reaches further",))
+enter("grid_hours", "average that forgets too slowly", "loss_plateau", cause=("reaches further",))
 enter("ledger_risk", "dropout of what was to be kept", "dead_units", cause=("dropout rate is too high",))
 enter("part_vae", "penalty that outweighs", "dead_units", cause=("penalty",))
-enter("pulse_gan", "a player that moves the other", "dead_units", cause=("one player moves the other",))
+enter(
+    "pulse_gan",
+    "a player that moves the other",
+    "dead_units",
+    cause=("one player moves the other",),
+    gap="it is named where the generator's outputs collapse, which with every row they do not",
+)
 enter("recipe_steps", "target among the inputs", "loss_plateau", cause=("looks at the times to come",))
 enter("sensor_denoise", "random numbers drawn once", "loss_plateau", cause=("inside a compiled function",))
 enter("sku_photos", "data in order", "dead_units", "loss_plateau", cause=("come in order",))
