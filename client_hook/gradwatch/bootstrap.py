@@ -6,14 +6,14 @@ episode has ended there is no next state: a step that is told so and does not re
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.capped import SHAPES
+from gradwatch.mask import passed
 from gradwatch.origin import source_of
+from gradwatch.redrawn import behind
 
 __all__ = ["find_unended"]
 
@@ -21,7 +21,19 @@ DISCOUNT_MIN: Final = 0.5
 """A discount is between this and 1."""
 SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StopGradient", "StridedSlice"})
 """Operations that leave numbers what they are."""
-PICKING: Final = SAME | {"BiasAdd", "GatherNd", "GatherV2", "Max", "Maximum", "Mean", "Min", "Minimum", "Sum"}
+PICKING: Final = SAME | {
+    "Add",
+    "AddV2",
+    "BiasAdd",
+    "GatherNd",
+    "GatherV2",
+    "Max",
+    "Maximum",
+    "Mean",
+    "Min",
+    "Minimum",
+    "Sum",
+}
 """What picks a value among those of several actions, or networks."""
 MADE: Final = frozenset({"BatchMatMulV2", "MatMul"})
 """What a network gives is made by."""
@@ -43,8 +55,8 @@ def find_unended(forward: Sequence[Any]) -> list[dict[str, Any]]:
     for op in forward:
         if op.type in ("Add", "AddV2"):
             for reward, later in (op.inputs, tuple(reversed(op.inputs))):
-                given = _passed(reward.op)
-                if _is_argument(given) and reward.dtype.is_floating and _is_discounted_value(later.op):
+                given = passed(reward, SAME)
+                if _is_argument(given) and reward.dtype.is_floating and _is_discounted_value(later):
                     unread = [name for name in _unread(op.graph, given) if name]
                     if unread:
                         source = source_of(op)
@@ -57,37 +69,16 @@ def _is_argument(op: Any) -> bool:
     return bool(op.type == "Placeholder" and op.outputs[0].dtype != tf.resource and op.outputs[0].shape.rank)
 
 
-def _passed(op: Any) -> Any:
-    """The operation that made a tensor's numbers."""
-    for _ in range(WAY_MAX):
-        if op.type not in SAME:
-            break
-        op = op.inputs[0].op
-    return op
-
-
-def _is_discounted_value(op: Any) -> bool:
+def _is_discounted_value(tensor: Tensor) -> bool:
     """Whether something is a constant below 1 times what a network gives, and nothing that depends on the sample."""
-    op = _passed(op)
+    op = passed(tensor, SAME)
     if op.type != "Mul":
         return False
     for factor, value in (op.inputs, tuple(reversed(op.inputs))):
         number = tf.get_static_value(factor)
         if number is not None and number.size == 1 and DISCOUNT_MIN <= float(number.ravel()[0]) < 1:
-            return any(one.type in MADE for one in _behind(value.op))
+            return any(one.type in MADE for one in behind([value.op], through=PICKING, most=WAY_MAX))
     return False
-
-
-def _behind(op: Any) -> Iterator[Any]:
-    """What a value is picked from."""
-    pending, seen = deque([op]), set[int]()
-    while pending and len(seen) < WAY_MAX:
-        one = pending.popleft()
-        if id(one) not in seen and one.type not in SHAPES:
-            seen.add(id(one))
-            yield one
-            if one.type in PICKING or one.type in ("Add", "AddV2"):
-                pending.extend(source.op for source in one.inputs)
 
 
 def _unread(graph: Any, beside: Any) -> Iterator[str]:

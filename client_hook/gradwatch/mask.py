@@ -6,7 +6,7 @@ number far below them, or multiplied by such a number and added to them. Owns no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ import tensorflow as tf
 from gradwatch.capped import goes_into
 from gradwatch.origin import layer_of, slip_of, source_of
 
-__all__ = ["find_inverted", "find_single"]
+__all__ = ["find_inverted", "find_single", "passed"]
 
 FAR_BELOW: Final = -1e3
 """From here on a number that stands for minus infinity: of its exponential nothing is left."""
@@ -62,7 +62,7 @@ def find_inverted(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
     found: dict[str, dict[str, Any]] = {}
     for op in forward:
         if op.type == "Softmax":
-            for mask in _masks_of(_passed(op.inputs[0])):  # another axis than the last is moved there
+            for mask in _masks_of(passed(op.inputs[0])):  # another axis than the last is moved there
                 for compared in _comparisons(mask):
                     one = {"type": compared.type, "layer": layer_of(compared.name, layer_paths)}
                     found.setdefault(compared.name, {"name": compared.name, **one, "source": source_of(compared)})
@@ -106,7 +106,7 @@ def _masks_of(scores: Any) -> Iterator[_Mask]:
 
 def _masks_added(tensor: Tensor, sign: float) -> Iterator[_Mask]:
     """The mask in what is added to scores, or subtracted: a mask times a number far from 0."""
-    op = _passed(tensor)
+    op = passed(tensor)
     if op.type == "Mul":
         for factor, other in (op.inputs, reversed(op.inputs)):
             number = _constant(factor)
@@ -116,7 +116,7 @@ def _masks_added(tensor: Tensor, sign: float) -> Iterator[_Mask]:
 
 def _comparisons(mask: _Mask, depth: int = DEPTH_MAX) -> Iterator[Any]:
     """The comparisons with 0 which hold where something is 0 and that is all that is kept."""
-    op, keeps = _passed(mask.tensor), mask.keeps
+    op, keeps = passed(mask.tensor), mask.keeps
     if not depth:
         return
     if op.type in ("Equal", "NotEqual", "Greater"):
@@ -131,11 +131,11 @@ def _comparisons(mask: _Mask, depth: int = DEPTH_MAX) -> Iterator[Any]:
             yield from _comparisons(_Mask(one, keeps=keeps), depth - 1)
 
 
-def _passed(tensor: Tensor) -> Any:
+def passed(tensor: Tensor, through: Set[str] = _PASSING) -> Any:
     """The operation that made a tensor, before what leaves it as it is."""
     op = tensor.op
     for _ in range(DEPTH_MAX):
-        if op.type not in _PASSING:
+        if op.type not in through:
             break
         op = op.inputs[0].op
     return op
@@ -152,9 +152,9 @@ def _is_constant(tensor: Tensor, value: float) -> bool:
 
 def _constant(tensor: Tensor) -> float | None:
     """The number that a tensor is throughout, known while the step is traced; None if it is none."""
-    op = _passed(tensor)
+    op = passed(tensor)
     if op.type == "Fill":
-        op = _passed(op.inputs[1])
+        op = passed(op.inputs[1])
     if op.type in ("OnesLike", "ZerosLike"):
         return float(op.type == "OnesLike")
     if op.type == "Mul":

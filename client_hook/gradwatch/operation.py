@@ -29,7 +29,7 @@ from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 from gradwatch.tap import find_handle
-from gradwatch.xla import PlainMath, is_under_xla, math_for
+from gradwatch.xla import is_under_xla, math_for
 
 __all__ = [
     "LOOPS",
@@ -620,10 +620,7 @@ def measure(op_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -
 
 
 def _count_nonfinite(tensors: Iterable[Tensor], *, is_fused: bool) -> Tensor:
-    if is_fused:
-        counts = [tf.reduce_sum(tf.cast(~PlainMath.is_finite(tensor), tf.int64)) for tensor in tensors]
-    else:
-        counts = [tf.math.count_nonzero(~tf.math.is_finite(tensor)) for tensor in tensors]
+    counts = [tf.math.count_nonzero(~math_for(is_fused).is_finite(tensor)) for tensor in tensors]
     return tf.add_n([_float32(count) for count in counts]) if counts else tf.constant(0.0)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from gradwatch.capped import SHAPES
 from gradwatch.origin import source_of
 
-__all__ = ["find_redrawn"]
+__all__ = ["behind", "find_redrawn"]
 
 DRAWING: Final = frozenset({"Multinomial", "StatelessMultinomial"})
 PICKING: Final = frozenset(
@@ -69,11 +69,11 @@ def find_redrawn(forward: Sequence[Any]) -> list[dict[str, Any]]:
 
 def _draw_of(picked: Any) -> Any:
     """The draw whose log-probability something is; None where it is none."""
-    found = list(_behind([picked], through=PICKING | PROBABILITIES))
+    found = list(behind([picked], through=PICKING | PROBABILITIES))
     ids = {id(op) for op in found if op.type != "Const"}
     for draw in found:
-        if draw.type in DRAWING and draw in _behind([picked], through=PICKING):
-            scores = _behind([draw.inputs[0].op], through=PROBABILITIES)
+        if draw.type in DRAWING and draw in behind([picked], through=PICKING):
+            scores = behind([draw.inputs[0].op], through=PROBABILITIES)
             if any(id(op) in ids for op in scores):
                 return draw
     return None
@@ -81,15 +81,15 @@ def _draw_of(picked: Any) -> Any:
 
 def _is_given(op: Any, draw: Any) -> bool:
     """Whether something is made of numbers that a step was given, and of nothing that the draw decided."""
-    found = list(_behind([op], through=None))
+    found = list(behind([op], through=None))
     has_data = any(one.type == "Placeholder" and one.outputs[0].dtype.is_floating for one in found)
     return has_data and draw not in found
 
 
-def _behind(ops: Sequence[Any], *, through: frozenset[str] | None) -> Iterator[Any]:
-    """Operations and what they are made of, passing those of some types, or all."""
+def behind(ops: Sequence[Any], *, through: frozenset[str] | None, most: int = WAY_MAX) -> Iterator[Any]:
+    """Operations and what they are made of, passing those of some types, or all; no more than so many."""
     pending, seen = list(ops), set[int]()
-    while pending and len(seen) < WAY_MAX:
+    while pending and len(seen) < most:
         op = pending.pop()
         if id(op) in seen or op.type in SHAPES:
             continue

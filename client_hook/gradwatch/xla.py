@@ -14,7 +14,7 @@ try:
 except ImportError:  # no public API: without it some branches run that are not due
     optimization_barrier = None
 
-__all__ = ["PlainMath", "cond", "held_back", "is_under_xla", "math_for", "math_here"]
+__all__ = ["cond", "held_back", "is_under_xla", "math_for", "math_here"]
 
 Tensor = Any  # tensorflow ships no types
 

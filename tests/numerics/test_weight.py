@@ -37,9 +37,9 @@ def step(given, updates, *, is_due, is_taken, jit_compile):
     @tf.function(jit_compile=jit_compile)
     def run(is_due, is_taken):
         n = len(given)
-        of_updates = weight.Part(0, n, is_taken, first_copy=n)
         if jit_compile:
             weight.store_where(is_taken, given, copies)
+            of_updates = weight.Part(0, n, is_taken, first_copy=n)
         else:
             of_updates = weight.Part(0, n, is_taken, weight.keep_where(is_taken, given))
         for variable, update in zip(given, updates, strict=True):

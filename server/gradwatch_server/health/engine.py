@@ -388,7 +388,7 @@ class Engine:
             is_of_entropies=any(state.skill.is_of_entropies for state in states),
             has_own_targets=any(state.shared_target.has_own_targets for state in states),
             setups={state.number: self._setups[state.number] for state in self._applied()},
-            trained={state.number: state.table.names_of_gradients(left_out=False) for state in self._applied()},
+            tables={state.number: state.table for state in self._applied()},
         )
         self._complete(self._questions)
         self._note_healed(self._questions)

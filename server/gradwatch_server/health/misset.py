@@ -53,13 +53,14 @@ class MissetRule:
         self._setup = setup
         self._last_step = -1
         self._is_so = find_swapped_betas(setup) is not None
+        self._is_averaged = find_first_share(setup, 1) is not None
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misset] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows."""
-        for step in block.steps.tolist():
+        for step in block.steps.tolist() if self._is_so or self._is_averaged else ():
             self._first_step = step if self._n_rows == 0 else self._first_step
             self._n_rows, self._last_step = self._n_rows + 1, step
             if self._is_so and not self.episodes and self._n_rows >= CONFIRM_ROWS:

@@ -112,7 +112,7 @@ class Facts:
         is_of_entropies: whether what is trained on is a cross-entropy, or the negative of one, by its gradient.
         has_own_targets: whether samples of a batch have targets of their own, by the gradient of their outputs.
         setups: how the training of each stream is set up.
-        trained: the Keras paths of the variables that each stream trains.
+        tables: the tensor table of each stream.
     """
 
     questions: Mapping[Episode, Testimony]
@@ -134,12 +134,17 @@ class Facts:
     is_of_entropies: bool
     has_own_targets: bool
     setups: Mapping[int, Setup]
-    trained: Mapping[int, Set[str]]
+    tables: Mapping[int, TensorTable]
 
     def find_overstep(self) -> tuple[int, int] | None:
         """A stream that trains all that another trains and more, and that other one; None where none does."""
-        pairs = itertools.permutations(self.trained, 2)
+        pairs = itertools.permutations(self.tables, 2)
         return next(((one, other) for one, other in pairs if self.trained[one] > self.trained[other] > set()), None)
+
+    @cached_property
+    def trained(self) -> Mapping[int, Set[str]]:
+        """The Keras paths of the variables that each stream trains."""
+        return {number: table.names_of_gradients(left_out=False) for number, table in self.tables.items()}
 
 
 @dataclass(frozen=True)
