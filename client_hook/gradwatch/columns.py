@@ -77,8 +77,8 @@ class ColumnLog:
 
             def measure(values: Sequence[Tensor]) -> Tensor:
                 batch = Batch(keys, values, columns, self._cadence)
-                step, half_squares = stream.read_next_step(), batch.half_squares()
-                return batch.block(step, half_squares, self._cadence.is_due(step))
+                step, squares = stream.read_next_step(), statistic.half_squares(batch.floating)
+                return batch.block(step, squares, self._cadence.is_due(step))
 
             self._run_eagerly[key] = tf.function(measure, reduce_retracing=True, autograph=False)
         with statistic.apart():
@@ -147,19 +147,15 @@ class Batch:
         self._values = list(values)
         self._columns = list(columns)
         self._cadence = cadence
-        self._floating = [tensor for tensor in self._values if tensor.dtype.is_floating]
+        self.floating = [tensor for tensor in self._values if tensor.dtype.is_floating]
 
-    def half_squares(self) -> list[Tensor]:
-        """Half of the sum of squares of each floating tensor, by one read: not finite where an element is not."""
-        return [statistic.half_square(tensor) for tensor in self._floating]
-
-    def glance(self, half_squares: Tensor) -> Tensor:
+    def glance(self, squares: Tensor) -> Tensor:
         """The rows, float32 ``[n, 12]``, of tensors without a non-finite element, of which no more is wanted."""
-        rows = statistic.light_rows(half_squares, self._sizes()[: len(self._floating)])
-        n_others = len(self._values) - len(self._floating)
+        rows = statistic.light_rows(squares, self._sizes()[: len(self.floating)])
+        n_others = len(self._values) - len(self.floating)
         return rows if n_others == 0 else tf.concat([rows, np.tile(statistic.NOTHING, (n_others, 1))], 0)
 
-    def block(self, step: Tensor, half_squares: Tensor, is_due: Tensor) -> Tensor:
+    def block(self, step: Tensor, squares: Tensor, is_due: Tensor) -> Tensor:
         """The rows; full where that is due or an element is not finite, and the columns are then kept."""
 
         def look_closely() -> Tensor:
@@ -168,8 +164,8 @@ class Batch:
                     one.ring.write(step, measure(tensor, one.n_columns))
             return statistic.full_block(self._values, self._sizes())
 
-        is_full = (is_due & self._cadence.is_on("input")) | ~tf.reduce_all(math_here().is_finite(half_squares))
-        return statistic.where(is_full, look_closely, lambda: self.glance(half_squares))
+        is_full = (is_due & self._cadence.is_on("input")) | ~tf.reduce_all(math_here().is_finite(squares))
+        return statistic.where(is_full, look_closely, lambda: self.glance(squares))
 
     def _sizes(self) -> list[Any]:
         static_sizes = [tensor.shape.num_elements() for tensor in self._values]

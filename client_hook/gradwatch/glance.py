@@ -23,14 +23,13 @@ class Glance:
 
     Args:
         gradients: the gradients that there are, dense.
-        half_squares: the `statistic.half_square` of what else is looked at in every step.
+        others: what else is looked at in every step.
         losses: what else must be finite; the mean is taken of more than one number.
     """
 
-    def __init__(self, gradients: Sequence[Tensor], half_squares: Sequence[Tensor], losses: Sequence[Tensor]) -> None:
-        numbers = [*map(statistic.half_square, gradients), *half_squares, *map(as_scalar, losses)]
-        self._n_gradients, self._n_squares = len(gradients), len(gradients) + len(half_squares)
-        self._numbers = tf.stack(numbers) if numbers else tf.zeros([0])
+    def __init__(self, gradients: Sequence[Tensor], others: Sequence[Tensor], losses: Sequence[Tensor]) -> None:
+        self._n_gradients, self._n_squares = len(gradients), len(gradients) + len(others)
+        self._numbers = statistic.half_squares([*gradients, *others], [as_scalar(loss) for loss in losses])
 
     def is_bad(self) -> Tensor:
         """Whether something of it is not finite, or so large that one cannot tell."""

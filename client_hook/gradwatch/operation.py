@@ -24,7 +24,7 @@ from gradwatch.misapplied import find_doubled, find_straight
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.redrawn import find_redrawn
-from gradwatch.reduction import MIN, SUM, reduce_rows
+from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
@@ -592,22 +592,29 @@ def _row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str, is_fused: bo
     """A row of `operation_block` from the floating inputs and, behind them, outputs."""
     inputs, outputs = tensors[:n_inputs], tensors[n_inputs:]
     nan = tf.constant(np.nan, tf.float32)
-    n_out = _count_nonfinite(outputs, is_fused=is_fused)
-    n_in = _count_nonfinite(inputs, is_fused=is_fused)
     risk = RISKS.get(op_type)
     if risk is None or len(inputs) <= risk.input:
+        n_out, n_in = (_count_nonfinite(some, is_fused=is_fused) for some in (outputs, inputs))
         return tf.stack([n_out, n_in, nan, nan, nan, nan])
     x = [tensor if tensor.dtype == tf.float64 else tf.cast(tensor, tf.float32) for tensor in inputs]
     counted, functions = x[risk.input], math_for(is_fused)
     margin = risk.margin(counted, float(inputs[risk.input].dtype.max))
     margin = tf.where(functions.is_finite(margin), margin, tf.fill(tf.shape(margin), tf.constant(np.inf, margin.dtype)))
-    least, n_singular = _least_and_singular(margin, is_fused=is_fused)
-    n_singular = nan if op_type in _NO_SINGULAR_INPUT else _float32(n_singular)
     slope = risk.slope(x)
     slope = tf.where(functions.is_nan(slope), tf.zeros_like(slope), slope)
-    least = tf.minimum(_float32(least), tf.float32.max)
-    steepest = tf.minimum(_float32(tf.reduce_max(slope)), tf.float32.max)
-    return tf.stack([n_out, n_in, least, steepest, n_singular, _float32(tf.size(counted))])
+    if is_fused and (n_inputs == 1 or op_type.endswith("Grad")):  # all of one shape: in one pass
+        least, steepest, *counts = _reduce_all(
+            [(MIN, margin), (MAX, slope), *((SUM, one) for one in (_broken(outputs), _broken(inputs), margin <= 0))]
+        )
+        n_out, n_in, n_singular = map(_float32, counts)
+    else:
+        n_out, n_in = (_count_nonfinite(some, is_fused=is_fused) for some in (outputs, inputs))
+        least, n_singular = _least_and_singular(margin, is_fused=is_fused)
+        steepest = tf.reduce_max(slope)
+    if op_type in _NO_SINGULAR_INPUT:
+        n_singular = nan
+    least, steepest = (tf.minimum(_float32(one), tf.float32.max) for one in (least, steepest))
+    return tf.stack([n_out, n_in, least, steepest, _float32(n_singular), _float32(tf.size(counted))])
 
 
 _shared_row: Final = SharedFunction(_row_of)
@@ -620,17 +627,31 @@ def measure(op_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -
 
 
 def _count_nonfinite(tensors: Iterable[Tensor], *, is_fused: bool) -> Tensor:
-    counts = [tf.math.count_nonzero(~math_for(is_fused).is_finite(tensor)) for tensor in tensors]
+    if is_fused:
+        counts = [_reduce_all([(SUM, _broken([tensor]))])[0] for tensor in tensors]
+    else:
+        counts = [tf.math.count_nonzero(~tf.math.is_finite(tensor)) for tensor in tensors]
     return tf.add_n([_float32(count) for count in counts]) if counts else tf.constant(0.0)
+
+
+def _broken(tensors: Sequence[Tensor]) -> Tensor:
+    """How many of some tensors of one shape are not finite, at each place; under XLA."""
+    return tf.add_n([tf.cast(~math_for(True).is_finite(tensor), tf.int64) for tensor in tensors])
+
+
+def _reduce_all(reductions: Iterable[tuple[str, Tensor]]) -> list[Tensor]:
+    """Tensors of one shape, each reduced to a number, by one pass under XLA; truths are counted."""
+    numbers = [(kind, tf.cast(one, tf.int64) if one.dtype == tf.bool else one) for kind, one in reductions]
+    rows = [(kind, tf.reshape(one, [1, -1])) for kind, one in numbers]
+    return [found[0] for found in reduce_rows(rows, is_fused=True)]
 
 
 def _least_and_singular(margin: Tensor, *, is_fused: bool) -> tuple[Tensor, Tensor]:
     """The least distance to the singular point, and how many elements are at it or beyond it."""
     if not is_fused:
         return tf.reduce_min(margin), tf.math.count_nonzero(margin <= 0)
-    row = tf.reshape(margin, [1, -1])
-    least, n_singular = reduce_rows([(MIN, row), (SUM, tf.cast(row <= 0, tf.int64))], is_fused=True)
-    return least[0], n_singular[0]
+    least, n_singular = _reduce_all([(MIN, margin), (SUM, margin <= 0)])
+    return least, n_singular
 
 
 def _float32(x: Tensor) -> Tensor:

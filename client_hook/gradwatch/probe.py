@@ -17,17 +17,18 @@ import tensorflow as tf
 from gradwatch import statistic
 from gradwatch.cadence import Cadence
 from gradwatch.correlation import correlate
+from gradwatch.deferred import Kept
 from gradwatch.eager import EagerReplay
 from gradwatch.glance import Glance, as_scalar
 from gradwatch.leakage import Compared, find_leaked
 from gradwatch.operation import Operation, find_operations, operation_block
 from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message, name_correlation
-from gradwatch.replay import Replay
+from gradwatch.replay import TRACES_MAX, Replay
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.tap import Tap, Tapped, Waiting, unique_taps
 from gradwatch.traced import Traced, find_outdated
-from gradwatch.weight import Part, blocks_where, create_copies, keep_nothing, keep_where, store_where
+from gradwatch.weight import Part, blocks_where, keep_nothing, keep_where, store_where
 from gradwatch.xla import cond, is_under_xla
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Before", "Beside", "Clock", "StepScalars", "Stream", "resource_of"]
 
-TRACES_MAX = 8
-"""Traces of one training step whose copies are kept: new shapes of a batch make new ones."""
 Tensor = Any  # tensorflow ships no types
 _N_ELEMENTS = STATISTICS.index("n_elements")
 _COUNTS = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
@@ -110,7 +109,8 @@ class Beside(NamedTuple):
         rows: eagerly, in place of these: all rows, which are there, in the order of the table.
         compared: inputs, targets and outputs, of which is told how they fit one another.
         loss: what the gradients were asked of, where that is not the loss as such; None where it is, or is not known.
-        repeat: called with the step and whether it is bad, a bool scalar: lets a bad step tell where it began.
+        repeat: called with the step and whether it is bad, a bool scalar: lets a bad step tell where it began. Under
+            XLA it gives whether the weights as they are must be kept for that.
     """
 
     tapped: Sequence[Tapped | Waiting] = ()
@@ -118,7 +118,7 @@ class Beside(NamedTuple):
     rows: Tensor | None = None
     compared: Compared = Compared()
     loss: Tensor | None = None
-    repeat: Callable[[Tensor, Tensor], None] | None = None
+    repeat: Callable[[Tensor, Tensor], Tensor | None] | None = None
 
 
 class _Begun(NamedTuple):
@@ -265,9 +265,15 @@ class Stream:
         n_operation_numbers = len(self.operations) * len(OPERATION_STATISTICS)
         self.replays: deque[Replay | EagerReplay] = deque(maxlen=TRACES_MAX)
         self.ring = Ring(self.n_tensors * n_statistics + n_operation_numbers + 2 * len(self.scalars))
-        self._copies: list[Any] = []  # of the variables, under XLA
+        self._kept: Kept | None = None
         self._before_eagerly = tf.function(self._before, reduce_retracing=True)
         self._after_eagerly = tf.function(self._after)
+
+    @property
+    def kept(self) -> Kept:
+        """The weights as they were before a step, under XLA."""
+        self._kept = self._kept or Kept(self.variables)
+        return self._kept
 
     def tensors_message(self, seq: int | None = None) -> Message:
         """The stream's tensor table as a ``tensors`` message of the protocol."""
@@ -371,7 +377,7 @@ class Stream:
         treatment = scalars.treatment
         dense = self._dense(gradients)
         losses = [loss for loss in (scalars.loss, beside.loss) if loss is not None]
-        glance = Glance(list(dense.values()), beside.batch.half_squares() if beside.batch else [], losses)
+        glance = Glance(list(dense.values()), beside.batch.floating if beside.batch else [], losses)
         begun = _Begun(step, self._cadence.is_due(step), gradients, dense, scalars, beside, glance)
         is_wanted = begun.is_due | glance.is_bad()
         if treatment.is_update is not None:
@@ -380,7 +386,8 @@ class Stream:
             is_wanted, lambda: self._look_closely(begun), lambda: self._pass_by(begun)
         )
         if is_under_xla():  # whose branches must be alike: they are kept outside of this one
-            weights += self._keep(weights)
+            *weights, is_kept = weights
+            self._store(weights, is_kept)
         block = unscale(block, treatment.scale)
         given = block if len(gradients) == len(self.variables) else tf.gather(block, self._given)
         clipped = measure_clipping(treatment, gradients, given, is_finite=is_finite, is_due=is_weight_due)
@@ -390,10 +397,10 @@ class Stream:
     def _look_closely(self, begun: _Begun) -> list[Tensor]:
         """What `Before` has from ``gradients`` to ``weights``, where something is due or bad."""
         step, is_due, gradients, dense, scalars, beside, glance = begun
+        is_free = self.kept.is_free() if is_under_xla() else None
         is_loss_bad = glance.is_loss_bad()
         block, is_full, is_finite = self._gradient_block(dense, is_due | is_loss_bad, glance.of_gradients())
-        if beside.repeat is not None:
-            beside.repeat(step, ~is_finite | is_loss_bad)
+        is_kept = None if beside.repeat is None else beside.repeat(step, ~is_finite | is_loss_bad)
         rows = beside.rows
         if rows is None:
             batch, squares = beside.batch, glance.of_others()
@@ -401,8 +408,8 @@ class Stream:
             rows = self._tap_block(tapped + [self._measured(one, is_full) for one in beside.tapped])
         operations = self._operation_block(gradients, scalars.loss, is_full)
         is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
-        wanted = self._wanted(is_weight_due)
-        kept = [] if is_under_xla() else self._keep(wanted)
+        wanted = self._wanted(is_weight_due, is_free)
+        kept = [_or_false(is_kept)] if is_under_xla() else self._keep(wanted)
         compared = self._compare(beside.compared, is_full & self._cadence.is_on("input"))
         return [block, _end_to_end(rows, operations), is_finite, compared, is_weight_due, *wanted, *kept]
 
@@ -416,7 +423,7 @@ class Stream:
             batch = beside.batch
             rows = self._tap_block([] if batch is None else [Tapped(batch.keys, batch.glance(glance.of_others()))])
         wanted = [tf.constant(False)] * len(self._part_kinds)
-        kept = [] if is_under_xla() or "update" not in self.kinds else keep_nothing(self.variables)
+        kept = [tf.constant(False)] if is_under_xla() else self._keep_nothing()
         rest = _end_to_end(rows, self._no_operations())
         return [block, rest, tf.constant(True), self._nothing_compared(), tf.constant(False), *wanted, *kept]
 
@@ -470,12 +477,12 @@ class Stream:
         return {place: statistic.dense_values(gradient) for place, gradient in given if gradient is not None}
 
     def _gradient_block(
-        self, dense: Mapping[int, Tensor], is_due: Tensor, half_squares: Tensor | None = None
+        self, dense: Mapping[int, Tensor], is_due: Tensor, squares: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The gradients' block, whether it is full, and whether every element is finite."""
         places = list(dense)
         found, is_full = statistic.step_block(
-            list(dense.values()), [self.sizes[place] for place in places], is_due, half_squares
+            list(dense.values()), [self.sizes[place] for place in places], is_due, squares
         )
         is_finite = tf.reduce_all(found[:, _COUNTS] == 0)
         return _placed(found, places, _missing(len(self.variables))), is_full, is_finite
@@ -532,27 +539,40 @@ class Stream:
     def _weights_before(self, is_due: Tensor) -> tuple[Tensor, ...]:
         """For each of `_parts` whether it is wanted, a bool scalar, and then what keeps the weights as they are."""
         wanted = self._wanted(is_due)
+        if is_under_xla():
+            self._store(wanted)
+            return tuple(wanted)
         return *wanted, *self._keep(wanted)
 
-    def _wanted(self, is_due: Tensor) -> list[Tensor]:
-        return [is_due & self._cadence.is_on(kind) for kind in self._part_kinds]
+    def _wanted(self, is_due: Tensor, is_free: Tensor | None = None) -> list[Tensor]:
+        """Whether each of `_part_kinds` is; ``is_free``: of what updates are computed from nothing is wanted longer."""
+        wanted = [is_due & self._cadence.is_on(kind) for kind in self._part_kinds]
+        if is_free is not None and "update" in self._part_kinds:
+            wanted[self._part_kinds.index("update")] &= is_free
+        return wanted
 
     def _keep(self, wanted: Sequence[Tensor]) -> list[Tensor]:
         if "update" not in self._part_kinds:
             return []
-        is_due = wanted[self._part_kinds.index("update")]
-        if not is_under_xla():
-            return keep_where(is_due, self.variables)
-        self._copies = self._copies or create_copies(self.variables)
-        store_where(is_due, self.variables, self._copies)
-        return []
+        return keep_where(wanted[self._part_kinds.index("update")], self.variables)
+
+    def _keep_nothing(self) -> list[Tensor]:
+        return keep_nothing(self.variables) if "update" in self._part_kinds else []
+
+    def _store(self, wanted: Sequence[Tensor], is_kept: Tensor | None = None) -> None:
+        """Keeps the weights as they are, under XLA: for the statistics of updates, and where a bad step keeps them."""
+        if "update" in self._part_kinds:
+            is_due = _or_false(is_kept) | wanted[self._part_kinds.index("update")]
+            store_where(is_due, self.kept.variables, self.kept.copies)
+        elif self._kept is not None:
+            store_where(_or_false(is_kept), self.kept.variables, self.kept.copies)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
         blocks = [before.gradients]
         if parts := self._parts(before.weights):
             kept = [slot.variable for slot in self.slots] + list(self.states.values())
-            copies = self._copies if is_under_xla() else []
+            copies = self.kept.copies[: len(self.variables)] if is_under_xla() else []
             blocks.append(blocks_where(before.is_due, [*self.variables, *kept, *copies], parts))
         values = [tf.reshape(block, [-1]) for block in [*blocks, before.rest]]
         self.ring.write(before.step, *values, before.scalars, before.present)
@@ -592,6 +612,10 @@ def _some(gradients: Sequence[Any]) -> list[Tensor]:
     """One of the gradients that are there: the last, which arrives first."""
     found = [gradient for gradient in gradients if gradient is not None][-1:]
     return [getattr(gradient, "values", gradient) for gradient in found]
+
+
+def _or_false(flag: Tensor | None) -> Tensor:
+    return tf.constant(False) if flag is None else flag
 
 
 def _missing(n: int) -> Any:

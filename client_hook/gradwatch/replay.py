@@ -11,25 +11,37 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gradwatch.operation import LOOPS, describe_operations
+from gradwatch.operation import describe_operations
 from gradwatch.reduction import count_broken, unpack_broken
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.shared import SharedFunction
 from gradwatch.xla import cond, is_under_xla
 
-__all__ = ["CHAIN_MAX", "STEPS_BETWEEN", "Replay", "find_origin"]
+__all__ = [
+    "CHAIN_MAX",
+    "N_COUNTS",
+    "READS",
+    "STEPS_BETWEEN",
+    "TRACES_MAX",
+    "Copy",
+    "Replay",
+    "find_origin",
+    "is_repeatable",
+]
 
 NODES_MAX: Final = 10_000
 """Operations that are repeated at most: a larger step is left alone, for the copy costs time when it is traced."""
 STEPS_BETWEEN: Final = 50
 """Steps from one repetition to the next: weights that are NaN make every step bad, and say nothing new."""
+TRACES_MAX: Final = 8
+"""Traces of one training step whose copies are kept: new shapes of a batch make new ones."""
 CHAIN_MAX: Final = 12
 ROWS: Final = 4
 N_COUNTS: Final = 3
@@ -37,9 +49,9 @@ N_COUNTS: Final = 3
 Tensor = Any  # tensorflow ships no types
 Counts = npt.NDArray[np.float32]
 
-_READS: Final = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
+READS: Final = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
 """Operations with state that can be run twice: they only look at it."""
-_GIVEN: Final = frozenset({"Placeholder", "Const", *_READS})
+_GIVEN: Final = frozenset({"Placeholder", "Const", *READS})
 """What enters a step. It makes nothing non-finite: a batch, a weight or a mask may be so."""
 _EQUAL: Final = frozenset(
     {
@@ -77,11 +89,8 @@ class Replay:
         graph = tf.compat.v1.get_default_graph()
         roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
         losses = [] if loss is None else [loss]
-        ops = _find_ops([root.op for root in roots + losses if root.graph is graph], graph)
-        self.is_possible = bool(ops) and len(ops) <= NODES_MAX and not (is_under_xla() and any(map(_is_loop, ops)))
-        if not self.is_possible:
-            return
-        self._ops = ops
+        self._ops = ops = _find_ops([root.op for root in roots + losses if root.graph is graph], graph)
+        self.is_possible = 0 < len(ops) <= NODES_MAX
         self._layer_paths = list(layer_paths)
         places = {id(op): place for place, op in enumerate(ops)}
         self._nodes = [
@@ -90,24 +99,24 @@ class Replay:
         ]
         self._roots = [places[id(root.op)] for root in roots if id(root.op) in places]
         self._losses = [places[id(root.op)] for root in losses if id(root.op) in places]
-        self._ring = Ring(N_COUNTS * len(ops), ROWS)
-        self._not_before = create_untraced(lambda: tf.Variable(-1, dtype=tf.int64, trainable=False))
 
-    def record(self, step: Tensor, is_bad: Tensor) -> None:
+    def record(self, step: Tensor, is_bad: Tensor) -> Tensor | None:
         """Adds the branch to the graph: where a step is bad its operations are repeated, and their counts kept."""
+        self._ring = Ring(N_COUNTS * len(self._ops), ROWS)
+        self._not_before = create_untraced(lambda: tf.Variable(-1, dtype=tf.int64, trainable=False))
 
         def repeat() -> Tensor:
             return cond(step >= self._not_before.read_value(), lambda: self._keep(step), lambda: tf.constant(0))
 
         cond(is_bad, repeat, lambda: tf.constant(0))
+        return None
 
     def read(self, *, is_last: bool = False) -> list[dict[str, Any]]:  # noqa: ARG002 a graph waits for nothing
         """The origins found since the last reading, as in the protocol's ``origins``."""
         rows = self._ring.read()
         found = []
         for step, values in zip(rows.steps.tolist(), rows.values, strict=True):
-            *counts, sizes = values.reshape(N_COUNTS, -1)
-            origin = self._origin(step, np.stack(counts), sizes)
+            origin = self._origin(step, values)
             if origin is not None:
                 found.append(origin)
         return found
@@ -117,14 +126,16 @@ class Replay:
 
     def _keep(self, step: Tensor) -> Tensor:
         self._not_before.assign(step + STEPS_BETWEEN)
+
         # A function of its own, not inlined: where it does not run it is one op to pass by, not thousands.
-        counts = tf.function(self._count, experimental_attributes={"_noinline": True}, autograph=False)()
-        self._ring.write(step, counts)
+        def repeat() -> Tensor:
+            return self._count(Copy(self._ops))
+
+        self._ring.write(step, tf.function(repeat, experimental_attributes={"_noinline": True}, autograph=False)())
         return tf.constant(0)
 
-    def _count(self) -> Tensor:
+    def _count(self, copy: Copy) -> Tensor:
         """Repeats the step: float32 ``[3 n]``, of each operation's floating outputs counts of NaN, of Inf, of all."""
-        copy = _Copy(self._ops)
         counts: dict[tuple[int, int], list[str]] = {}
         places = []
         for place, op in enumerate(self._ops):
@@ -138,7 +149,9 @@ class Replay:
         rows = tf.cast(tf.stack([*unpack_broken(broken), sizes], axis=1), tf.float32)
         return tf.reshape(tf.transpose(tf.math.unsorted_segment_sum(rows, places, len(self._ops))), [-1])
 
-    def _origin(self, step: int, counts: Counts, sizes: npt.NDArray[np.float32]) -> dict[str, Any] | None:
+    def _origin(self, step: int, values: npt.NDArray[np.float32]) -> dict[str, Any] | None:
+        *both, sizes = values.reshape(N_COUNTS, -1)
+        counts = np.stack(both)
         chain = find_origin(self._nodes, self._roots, counts) or find_origin(self._nodes, self._losses, counts)
         if not chain:
             return None
@@ -271,30 +284,38 @@ def _find_ops(roots: Iterable[Any], graph: Any) -> list[Any]:
     return found
 
 
-def _is_loop(op: Any) -> bool:
-    """Whether an operation needs sizes that XLA may not see in a copy: a loop, a list of tensors for its gradient."""
-    return op.type in LOOPS or op.type.startswith(("TensorList", "EmptyTensorList"))
-
-
-def _is_repeatable(op: Any) -> bool:
+def is_repeatable(op: Any) -> bool:
+    """Whether an operation can be run twice, with the same result and without another effect."""
     if op.type == "Placeholder":
         return False
-    if op.type in _READS:  # a counter, such as a seed's, has moved on since; a weight has not
+    if op.type in READS:  # a counter, such as a seed's, has moved on since; a weight has not
         return bool(op.outputs[0].dtype.is_floating)
     return not op.op_def.is_stateful
 
 
-class _Copy:
+class Copy:
     """The repeatable ones of some operations, to be added to the graph that is being made, all at once.
 
     To make thousands of operations one by one takes longer than to trace the step that they are copied from.
+
+    Args:
+        ops: the operations, in an order in which they can run.
+        give: for a tensor that is not computed anew, one that stands for it in the graph that is being made; by default
+            the tensor itself, captured.
+        repeats: whether an operation is among those that are computed anew.
     """
 
-    def __init__(self, ops: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        ops: Sequence[Any],
+        give: Callable[[Tensor], Tensor] | None = None,
+        repeats: Callable[[Any], bool] = is_repeatable,
+    ) -> None:
         self._graph = tf.compat.v1.get_default_graph()
+        self._give = give or self._graph.capture
         self._given: dict[str, Tensor] = {}
         self._functions: set[Any] = set()
-        self._copied = {id(op): f"op_{place}" for place, op in enumerate(ops) if _is_repeatable(op)}
+        self._copied = {id(op): f"op_{place}" for place, op in enumerate(ops) if repeats(op)}
         self._definition = tf.compat.v1.GraphDef()
         self._definition.versions.CopyFrom(self._graph.graph_def_versions)  # else defaults of old are assumed
         for op in ops:
@@ -336,7 +357,7 @@ class _Copy:
             return f"{copied}:{tensor.value_index}"
         name = f"given_{id(tensor)}:0"
         if name not in self._given:
-            self._given[name] = self._graph.capture(tensor)
+            self._given[name] = self._give(tensor)
         return name
 
 

@@ -23,6 +23,7 @@ from gradwatch import __version__, legacy
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
 from gradwatch.columns import ColumnLog
+from gradwatch.deferred import DeferredReplay
 from gradwatch.distribution import (
     ReducedStream,
     Replica,
@@ -91,6 +92,7 @@ from gradwatch.target import (
 from gradwatch.traced import Traced, find_traced
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
+from gradwatch.xla import is_under_xla
 
 __all__ = ["Watch", "watch"]
 
@@ -923,26 +925,41 @@ class Watch:
             self._fail("looking at the step's own code", error)
             return []
 
-    def _replay(self, stream: Stream, gradients: Sequence[Any], loss: Any) -> Callable[[Any, Any], None] | None:
+    def _replay(self, stream: Stream, gradients: Sequence[Any], loss: Any) -> Callable[[Any, Any], Any] | None:
         """What lets a bad step of the graph being traced tell which operation it began with."""
         if not self.captures_operations:
             return None
         try:
-            replay = Replay(gradients, loss, layer_paths(self._models))
+            replay = self._create_replay(stream, gradients, loss)
         except Exception as error:  # the boundary; the step itself is recorded without it
             self._fail("preparing to compute a bad step again", error)
             return None
         if not replay.is_possible:
             return None
 
-        def record(step: Any, is_bad: Any) -> None:
+        def record(step: Any, is_bad: Any) -> Any:
             try:
-                replay.record(step, is_bad)
+                is_kept = replay.record(step, is_bad)
                 stream.replays.append(replay)
             except Exception as error:  # likewise
                 self._fail("preparing to compute a bad step again", error)
+                return None
+            return is_kept
 
         return record
+
+    def _create_replay(self, stream: Stream, gradients: Sequence[Any], loss: Any) -> Replay:
+        paths = layer_paths(self._models)
+        if not is_under_xla():
+            return Replay(gradients, loss, paths)
+        return DeferredReplay(
+            gradients,
+            loss,
+            paths,
+            kept=stream.kept,
+            trained=[resource_of(one) for model in self._models for one in trainable_variables(model)],
+            on_error=partial(self._fail, "computing a bad step again"),
+        )
 
     def _note_backwards(self, stream: Stream, backwards: Sequence[Backward], loss: Any, before: Before) -> None:
         """Lets a bad step that runs eagerly tell which operation it began with."""

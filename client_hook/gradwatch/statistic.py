@@ -34,7 +34,7 @@ __all__ = [
     "dense_values",
     "estimate_size",
     "full_block",
-    "half_square",
+    "half_squares",
     "layer_row",
     "layer_rows_where",
     "light_rows",
@@ -51,6 +51,12 @@ GROUP_RATIO: Final = 8
 
 GROUP_RATIO_FUSED: Final = 64
 """The same under XLA, where each group is a loop to be compiled, in a tenth of a second or two."""
+
+TOGETHER_SIZE_MAX: Final = 1 << 18
+"""Elements up to which XLA reduces tensors of one shape by one loop: they are laid side by side in memory for that."""
+
+TOGETHER_ELEMENTS_MAX: Final = 1 << 21
+"""Elements that are laid side by side at most."""
 
 PIECE: Final = 1 << 20
 """Elements of a large tensor that are looked at in float64 at a time, so that the memory for it is bounded."""
@@ -151,16 +157,35 @@ shared_block: Final = SharedFunction(_block, has_shapes=True)
 shapes: one trace does for all of them."""
 
 
-def half_square(tensor: Tensor) -> Tensor:
-    """Half of the sum of squares, a float32 scalar, by one read; not finite where an element is not, or too large."""
-    tensor = _cast(tensor, tf.float32)
-    if is_under_xla() and (tensor.shape.num_elements() or 0) > SMALL_TENSOR_LIMIT:
-        return tf.reduce_sum(tf.reduce_sum(tf.square(_in_rows(tensor)), axis=1)) / 2
-    return tf.nn.l2_loss(tensor)
+def half_squares(tensors: Sequence[Tensor], beside: Sequence[Tensor] = ()) -> Tensor:
+    """Half of each tensor's sum of squares, by one read, and behind them float32 scalars ``beside``: float32 ``[n]``.
+
+    A sum is not finite where an element is not, or where its square or their sum is too large.
+    """
+    if not tensors or not is_under_xla():
+        found = [*(tf.nn.l2_loss(_cast(tensor, tf.float32)) for tensor in tensors), *beside]
+        return tf.stack(found) if found else tf.zeros([0])
+    # One reduction for tensors of one size, for to XLA each is several kernels; large ones are not put together first.
+    groups: dict[Any, list[int]] = {}
+    for place, tensor in enumerate(tensors):
+        size = tensor.shape.num_elements()
+        groups.setdefault("large" if size is None or size > SMALL_TENSOR_LIMIT else size, []).append(place)
+    sums = []
+    for size, places in groups.items():
+        some = [_cast(tensors[place], tf.float32) for place in places]
+        if size == "large":
+            rows = [tf.reduce_sum(tf.square(_in_rows(tensor)), axis=1) for tensor in some]
+            sums += [tf.reduce_sum(row, keepdims=True) for row in rows]
+        else:
+            together = tf.stack([tf.reshape(tensor, [size]) for tensor in some])
+            sums.append(tf.reduce_sum(tf.square(together), axis=1))
+    order = np.argsort([place for places in groups.values() for place in places])
+    halves = tf.gather(tf.concat(sums, 0) / 2, order)
+    return tf.concat([halves, tf.stack(beside)], 0) if beside else halves
 
 
 def step_block(
-    tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Tensor, half_squares: Tensor | None = None
+    tensors: Sequence[Tensor], n_elements: Sequence[int], is_due: Tensor, squares: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """The block of a training step: full where it is due or an element is not finite, else norms alone, by one read.
 
@@ -168,7 +193,7 @@ def step_block(
         tensors: as for `full_block`.
         n_elements: as for `full_block`.
         is_due: a bool scalar, whether all statistics are wanted at this step.
-        half_squares: the `half_square` of each, float32 ``[n]``, where they are known already.
+        squares: the `half_squares`, where they are known already.
 
     Returns:
         The block, float32 ``[n, 12]``, and whether it is full. One that is not has norms and counts (of zero
@@ -177,12 +202,12 @@ def step_block(
     """
     if not tensors:
         return full_block(tensors, n_elements), is_due
-    if half_squares is None:
-        half_squares = tf.stack([half_square(tensor) for tensor in tensors])
-    is_full = is_due | ~tf.reduce_all(math_here().is_finite(half_squares))
+    if squares is None:
+        squares = half_squares(tensors)
+    is_full = is_due | ~tf.reduce_all(math_here().is_finite(squares))
     nothing = np.tile(NOTHING, (len(tensors), 1))
     (full,) = shared_block.where(is_full, [nothing], tensors, tuple(n_elements), is_under_xla())
-    return tf.where(is_full, full, light_rows(half_squares, n_elements)), is_full
+    return tf.where(is_full, full, light_rows(squares, n_elements)), is_full
 
 
 def where(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> Any:
@@ -228,13 +253,15 @@ def layer_row(tensor: Tensor, output: LayerOutput) -> Tensor:
         tensor: ``[..., n_units]`` of any floating dtype; its other dimensions may be unknown.
         output: what is to be known of it beside the usual.
     """
-    return _layer_rows([tensor], (_layer_options(tensor, output),))[0]
+    function = _layer_rows_compiled if is_under_xla() else _layer_rows
+    return function([tensor], (_layer_options(tensor, output),))[0]
 
 
 def layer_rows_where(is_due: Tensor, tensors: Sequence[Tensor], outputs: Sequence[LayerOutput]) -> Tensor:
     """`layer_row` of each of some tensors, float32 ``[n, 12]``, where they are due, else NaN; in a graph."""
     options = tuple(_layer_options(*pair) for pair in zip(tensors, outputs, strict=True))
-    (rows,) = _layer_rows.where(is_due, [np.tile(NOTHING, (len(tensors), 1))], tensors, options)
+    function = _layer_rows_compiled if is_under_xla() else _layer_rows
+    (rows,) = function.where(is_due, [np.tile(NOTHING, (len(tensors), 1))], tensors, options)
     return rows
 
 
@@ -248,28 +275,36 @@ def _layer_options(tensor: Tensor, output: LayerOutput) -> _LayerOptions:
 
 def _sums_of_layer(tensors: Sequence[Tensor], options: _LayerOptions) -> Tensor:
     """A tensor's eight sums, its size and the two statistics that only layers' tensors have: float64 ``[11]``."""
-    matrix = tf.reshape(tensors[0], [-1, 1 if options.is_scalar else tf.shape(tensors[0])[-1]])
-    (sums,) = _sums_alone([matrix], is_fused=options.is_fused)
-    n_saturated = distance = tf.constant(_NAN)
-    if options.activation is not None:
-        from_end, limit = _FROM_END[options.activation]
-        distances = from_end(tf.cast(matrix, tf.float32))
-        if options.is_fused:  # by XLA, whose maximum may pass a NaN by
-            is_flat = tf.reduce_all(distances <= limit, axis=0)
-        else:  # in half the time
-            is_flat = tf.reduce_max(distances, axis=0) <= limit
-        n_saturated = tf.math.count_nonzero(is_flat, dtype=tf.float32) * tf.cast(tf.shape(matrix)[0], tf.float32)
-    if options.has_samples:
-        distance = _cosine_distance(tensors[0], is_fused=options.is_fused)
-    more = [tf.cast(one, tf.float64) for one in (tf.size(matrix), n_saturated, distance)]
+    (sums,) = _sums_alone(tensors, is_fused=False)
+    distance = _cosine_distance(tensors[0]) if options.has_samples else _NAN
+    more = [tf.cast(one, tf.float64) for one in (tf.size(tensors[0]), _count_saturated(tensors[0], options), distance)]
     return tf.concat([sums[0], more], 0)
 
 
-def _cosine_distance(tensor: Tensor, *, is_fused: bool) -> Tensor:
-    """The mean cosine distance between samples, as `LayerOutput` says: a float32 scalar."""
+def _count_saturated(tensor: Tensor, options: _LayerOptions) -> Tensor:
+    """The elements of units that are flat at every element of the batch, a float32 scalar; NaN where none can be."""
+    if options.activation is None:
+        return tf.constant(_NAN)
+    matrix = tf.reshape(tensor, [-1, 1 if options.is_scalar else tf.shape(tensor)[-1]])
+    from_end, limit = _FROM_END[options.activation]
+    distances = from_end(tf.cast(matrix, tf.float32))
+    if options.is_fused:  # by XLA, whose maximum may pass a NaN by
+        is_flat = tf.reduce_all(distances <= limit, axis=0)
+    else:  # in half the time
+        is_flat = tf.reduce_max(distances, axis=0) <= limit
+    return tf.math.count_nonzero(is_flat, dtype=tf.float32) * tf.cast(tf.shape(matrix)[0], tf.float32)
+
+
+def _samples(tensor: Tensor) -> Tensor:
+    """The samples that are compared, each flattened: float32 ``[n, n_numbers]``."""
     some = _cast(tensor[:SAMPLES_MAX], tf.float32)
-    flat = tf.reshape(some, [tf.shape(some)[0], tf.reduce_prod(tf.shape(some)[1:])])
-    lengths = math_for(is_fused).sqrt(tf.reduce_sum(tf.square(flat), axis=1, keepdims=True))
+    return tf.reshape(some, [tf.shape(some)[0], tf.reduce_prod(tf.shape(some)[1:])])
+
+
+def _cosine_distance(tensor: Tensor) -> Tensor:
+    """The mean cosine distance between samples, as `LayerOutput` says: a float32 scalar."""
+    flat = _samples(tensor)
+    lengths = tf.sqrt(tf.reduce_sum(tf.square(flat), axis=1, keepdims=True))
     n = tf.math.count_nonzero(lengths, dtype=tf.float32)
     # The cosines of all pairs, those of a sample with itself too, add up to the square of the sum of all directions.
     direction = tf.linalg.matmul(tf.math.divide_no_nan(1.0, lengths), flat, transpose_a=True)
@@ -278,29 +313,64 @@ def _cosine_distance(tensor: Tensor, *, is_fused: bool) -> Tensor:
     return tf.where(n_pairs > 0, total / tf.maximum(n_pairs, 1), _NAN)
 
 
+def _cosine_distances(tensors: Sequence[Tensor]) -> Tensor:
+    """`_cosine_distance` of several, float32 ``[n]``, by what XLA compiles fast: a product of each, the rest of all."""
+    products = []
+    for tensor in tensors:
+        flat = _samples(tensor)
+        n_missing = SAMPLES_MAX - tf.shape(flat)[0]
+        products.append(tf.pad(tf.linalg.matmul(flat, flat, transpose_b=True), [[0, n_missing], [0, n_missing]]))
+    together = tf.stack(products)
+    lengths = math_for(True).sqrt(tf.linalg.diag_part(together))
+    inverse = tf.math.divide_no_nan(1.0, lengths)
+    cosines = together * inverse[:, :, None] * inverse[:, None, :]
+    is_pair = (lengths[:, :, None] != 0) & (lengths[:, None, :] != 0) & ~tf.eye(SAMPLES_MAX, dtype=tf.bool)
+    totals = tf.reduce_sum(tf.where(is_pair, 1 - cosines, 0.0), axis=[1, 2])
+    n_pairs = tf.reduce_sum(tf.cast(is_pair, tf.float32), axis=[1, 2])
+    return tf.where(n_pairs > 0, tf.maximum(totals, -totals) / tf.maximum(n_pairs, 1), _NAN)
+
+
 def _rows_of_layers(tensors: Sequence[Tensor], options: Sequence[_LayerOptions]) -> Tensor:
-    found = tf.stack([_layer_sums([tensor], some) for tensor, some in zip(tensors, options, strict=True)])
+    is_fused = options[0].is_fused
+    if is_fused:
+        found = _sums_of_layers_compiled(tensors, options)
+    else:
+        found = tf.stack([_layer_sums([tensor], some) for tensor, some in zip(tensors, options, strict=True)])
     sums, sizes, of_layers = tf.split(found, [N_SUMS, 1, N_OF_LAYERS], axis=1)
-    rows = _rows(sums, sizes[:, 0], sizes[:, 0], is_fused=options[0].is_fused)
+    rows = _rows(sums, sizes[:, 0], sizes[:, 0], is_fused=is_fused)
     return tf.concat([rows[:, :-N_OF_LAYERS], tf.cast(of_layers, tf.float32)], 1)
+
+
+def _sums_of_layers_compiled(tensors: Sequence[Tensor], options: Sequence[_LayerOptions]) -> Tensor:
+    """`_sums_of_layer` of each, float64 ``[n, 11]``, in as few loops as may be: to compile one takes XLA 0.1 s."""
+    distances = np.full(len(tensors), _NAN, np.float32)
+    compared = [place for place, some in enumerate(options) if some.has_samples]
+    if compared:
+        found = tf.concat([_cosine_distances([tensors[place] for place in compared]), [_NAN]], 0)
+        distances = tf.gather(found, [compared.index(i) if i in compared else -1 for i in range(len(tensors))])
+    saturated = tf.stack([_count_saturated(*pair) for pair in zip(tensors, options, strict=True)])
+    sizes = tf.stack([tf.cast(tf.size(tensor), tf.float32) for tensor in tensors])
+    more = tf.cast(tf.stack([sizes, saturated, distances], axis=1), tf.float64)
+    return tf.concat([*_sums_alone(tensors, is_fused=True), more], 1)
 
 
 _layer_sums: Final = SharedFunction(_sums_of_layer)
 _layer_rows: Final = SharedFunction(_rows_of_layers)
+_layer_rows_compiled: Final = SharedFunction(_rows_of_layers, has_shapes=True)
 
 
-def light_rows(half_squares: Tensor, n_elements: Sequence[Any]) -> Tensor:
+def light_rows(squares: Tensor, n_elements: Sequence[Any]) -> Tensor:
     """The rows of tensors without a non-finite element, of which no more is wanted: float32 ``[n, 12]``.
 
     Args:
-        half_squares: the `half_square` of each, float32 ``[n]``, finite.
+        squares: their `half_squares`, finite.
         n_elements: their sizes, known now or only at run time.
     """
     n = len(n_elements)
     middle = np.tile(_LIGHT_MIDDLE, (n, 1))
     sizes = tf.reshape(tf.cast(_totals(n_elements), tf.float32), [n, 1])
     last = np.full((n, N_OF_LAYERS), _NAN, np.float32)
-    return tf.concat([tf.reshape(math.sqrt(2) * math_here().sqrt(half_squares), [n, 1]), middle, sizes, last], 1)
+    return tf.concat([tf.reshape(math.sqrt(2) * math_here().sqrt(squares), [n, 1]), middle, sizes, last], 1)
 
 
 def dense_values(gradient: Tensor) -> Tensor:
@@ -359,9 +429,11 @@ def _group_sums(tensors: Sequence[Tensor], *, is_fused: bool) -> Tensor:
 
 
 def _sums_alone(tensors: Sequence[Tensor], *, is_fused: bool) -> list[Tensor]:
-    """The sums of large tensors, each float64 ``[1, 8]``: fast, or exact if one is not finite and well scaled."""
+    """The sums of large tensors, float64 ``[n, 8]`` in pieces: fast, or exact if one is not finite and well scaled."""
     flat = [tf.reshape(_cast(t, t.dtype if t.dtype == tf.float64 else tf.float32), [-1]) for t in tensors]
-    is_fast = [vector.dtype == tf.float32 and vector.shape.num_elements() != 0 and not is_fused for vector in flat]
+    if is_fused:
+        return [_sums_compiled(flat, [(t.dtype, _static_shape(t)) for t in tensors])] if flat else []
+    is_fast = [vector.dtype == tf.float32 and vector.shape.num_elements() != 0 for vector in flat]
     fast = [vector for vector, chosen in zip(flat, is_fast, strict=True) if chosen]
     found: Any = iter(())
     if fast:
@@ -369,9 +441,45 @@ def _sums_alone(tensors: Sequence[Tensor], *, is_fused: bool) -> list[Tensor]:
         # One branch for all: a cond costs more than what it might save.
         sums = tf.cond(is_usable, lambda: sums, lambda: tf.concat(_exact_in_turn(fast), 0))
         found = iter(tf.split(sums, len(fast)))
-    return [
-        next(found) if chosen else _exact_vector_sums([v], is_fused) for v, chosen in zip(flat, is_fast, strict=True)
-    ]
+    return [next(found) if chosen else _exact_vector_sums([v], False) for v, chosen in zip(flat, is_fast, strict=True)]
+
+
+def _sums_compiled(vectors: Sequence[Tensor], kinds: Sequence[tuple[Any, tuple[int | None, ...] | None]]) -> Tensor:
+    """The sums of vectors, float64 ``[n, 8]``, where XLA compiles them: of tensors of one type and shape by one loop.
+
+    Args:
+        vectors: the tensors, flattened.
+        kinds: their types and shapes, as far as they are known.
+    """
+    groups: dict[Any, list[int]] = {}
+    for place, (dtype, shape) in enumerate(kinds):
+        size = None if shape is None else estimate_size(shape)
+        is_small = size is not None and size <= TOGETHER_SIZE_MAX
+        groups.setdefault((dtype, shape) if is_small else place, []).append(place)
+    found, order = [], []
+    for places in groups.values():
+        size = 1 if len(places) == 1 else estimate_size(kinds[places[0]][1] or ())
+        n_max = max(1, TOGETHER_ELEMENTS_MAX // max(1, size))
+        for first in range(0, len(places), n_max):
+            some = [vectors[place] for place in places[first : first + n_max]]
+            found.append(_exact_vector_sums(some, True) if len(some) == 1 else _sums_side_by_side(some))
+            order += places[first : first + n_max]
+    return tf.gather(tf.concat(found, 0), np.argsort(order))
+
+
+def _sums_side_by_side(vectors: Sequence[Tensor]) -> Tensor:
+    """The sums of vectors that are about as long as one another, as the rows of one matrix: float64 ``[k, 8]``."""
+    if all(vector.shape.is_fully_defined() for vector in vectors):
+        return _exact_sums(tf.cast(tf.stack(vectors), tf.float64), None, is_fused=True)
+    sizes = tf.stack([tf.size(vector) for vector in vectors])  # alike, but who knows
+    width = tf.reduce_max(sizes)
+    rows = [tf.concat([vector, tf.zeros([width - tf.size(vector)], vector.dtype)], 0) for vector in vectors]
+    mask = tf.range(width)[None, :] < sizes[:, None]
+    return _exact_sums(tf.cast(tf.stack(rows), tf.float64), mask, is_fused=True)
+
+
+def _static_shape(tensor: Tensor) -> tuple[int | None, ...] | None:
+    return None if tensor.shape.rank is None else tuple(tensor.shape.as_list())
 
 
 def _exact_in_turn(vectors: Sequence[Tensor]) -> list[Tensor]:

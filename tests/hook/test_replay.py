@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import gradwatch
-from gradwatch.replay import CHAIN_MAX, Node, Replay, find_origin
+from gradwatch.replay import CHAIN_MAX, Copy, Node, Replay, find_origin
 from gradwatch_server import messages
 from tests.hook.training import dense
 
@@ -50,8 +50,21 @@ def behind_dropout(layer, x, is_on):
 
 
 def in_a_loop(layer, x, is_on):
-    inside = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.math.log(y - is_on * y)), (0, tf.abs(x) + 9))
+    def body(i, y):
+        return i + 1, tf.math.log(y - is_on * y)
+
+    # XLA must know how often a loop runs, to differentiate it.
+    inside = tf.while_loop(lambda i, y: i < 3, body, (0, tf.abs(x) + 9), maximum_iterations=3)
     return x + inside[1]
+
+
+def behind_numbers_drawn_anew(layer, x, is_on):
+    return x + tf.math.log(tf.random.uniform(tf.shape(x)) - is_on)
+
+
+def behind_an_embedding(layer, x, is_on):
+    rows = tf.gather(layer.kernel.value, tf.argmax(x, axis=1))  # each about 1
+    return x + tf.math.log(rows + 1 - 9 * is_on)
 
 
 CASES = {
@@ -60,6 +73,8 @@ CASES = {
     "a matrix product in half precision": (half_precision_product, "MatMul", "tf.matmul(half"),
     "infinities that were given and subtracted": (difference_of_infinities, "Sub", "far - tf.roll"),
     "random numbers on the way": (behind_dropout, "Log", "tf.math.log(dropped"),
+    "random numbers that cannot be drawn again": (behind_numbers_drawn_anew, "Log", "tf.math.log(tf.random"),
+    "rows of a table": (behind_an_embedding, "Log", "tf.math.log(rows"),
     "within a loop": (in_a_loop, "StatelessWhile", "tf.while_loop"),
 }
 
@@ -93,11 +108,8 @@ def line_of(wrong, text):
     return first + next(i for i, line in enumerate(lines) if text in line)
 
 
-@pytest.mark.parametrize(
-    ("case", "jit"),
-    # XLA must know how often a loop runs, to differentiate it: it refuses that training with or without the hook.
-    [(case, jit) for case in CASES for jit in (False, True) if not (jit and case == "within a loop")],
-)
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("case", CASES)
 def test_the_first_operation(watch, case, jit):
     wrong, kind, text = CASES[case]
     model = model_with(wrong)
@@ -166,10 +178,11 @@ def test_an_operation_of_the_gradient(watch):
     assert "tf.sqrt(tf.reduce_sum" in found["operation"]["source"]["code"]
 
 
-def test_a_batch_of_any_size_is_counted(watch):
+@pytest.mark.parametrize("jit", [False, True])
+def test_a_batch_of_any_size_is_counted(watch, jit):
     """In ``fit`` a graph does not know how many rows a batch has; the server takes what is told of it."""
     model = model_with(behind_dropout)
-    model.compile(keras.optimizers.SGD(1e-3), "mse")
+    model.compile(keras.optimizers.SGD(1e-3), "mse", jit_compile=jit)
     begun = watch(model)
     x = np.random.default_rng(0).normal(size=(18, 4)).astype("float32")
     model.fit(x, x[:, :1], batch_size=5, shuffle=False, verbose=0)
@@ -194,7 +207,8 @@ def test_healthy_steps_say_nothing_and_the_batch_is_no_operation(watch):
     assert origins_of(begun) == []
 
 
-def test_the_training_is_the_same(collectors):
+@pytest.mark.parametrize("jit", [False, True])
+def test_the_training_is_the_same(collectors, jit):
     """Weights after some steps are bit for bit those without the hook, through the bad step too."""
     found = []
     for is_watched in (False, True):
@@ -203,7 +217,7 @@ def test_the_training_is_the_same(collectors):
         begun = None
         if is_watched:
             begun = gradwatch.watch(model, budget=0)
-        train(model, n_steps=2)
+        train(model, n_steps=4, jit=jit)
         found.append([weight.numpy() for weight in model.weights])
         if begun:
             begun.close()
@@ -236,7 +250,8 @@ def test_what_only_passes_on_has_the_counts_of_what_it_passes_on():
     def step(x):
         out = tf.transpose(tf.expand_dims(-tf.reshape(tf.stop_gradient(tf.math.log(x)), [3, 2]), 0))
         made["replay"] = Replay([2.0 * tf.concat([out, out], 0)], None, [])
-        made["counts"] = tf.function(made["replay"]._count).get_concrete_function()
+        repeat = tf.function(lambda: made["replay"]._count(Copy(made["replay"]._ops)))
+        made["counts"] = repeat.get_concrete_function()
         return made["counts"]()
 
     x = np.float32([1, 0, -1, 2, 0, 3])

@@ -284,6 +284,13 @@ def test_how_far_apart_samples_are(name, jit_compile, is_known):
     np.testing.assert_allclose(found, cosine_distance(x), atol=2e-6, rtol=1e-2)
 
 
+def compared(x, jit_compile):
+    run = tf.function(
+        lambda x: statistic.layer_row(x, statistic.LayerOutput(has_samples=True)), jit_compile=jit_compile
+    )
+    return run(x).numpy()
+
+
 ENDS = {
     "relu": ([0, 0, 0], [0, 1, 0], [0, 0, np.nan]),
     "relu6": ([0, 6, 6], [0, 5, 6], [6, 6, np.nan]),
@@ -305,15 +312,17 @@ def test_units_that_are_flat_for_the_whole_batch(activation, dtype, jit_compile)
 
 
 @pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float64], ids=lambda dtype: dtype.name)
-def test_how_far_apart_samples_of_another_type_are(dtype):
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_how_far_apart_samples_of_another_type_are(dtype, jit_compile):
     x = tf.cast(SAMPLES["of a picture"], dtype)
-    found = statistic.layer_row(x, statistic.LayerOutput(has_samples=True)).numpy()[NAMES.index("cosine_distance")]
+    found = compared(x, jit_compile)[NAMES.index("cosine_distance")]
     np.testing.assert_allclose(found, cosine_distance(tf.cast(x, tf.float64).numpy()), rtol=1e-4)
 
 
-def test_only_the_first_samples_are_compared():
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_only_the_first_samples_are_compared(jit_compile):
     x = np.concatenate([np.ones((16, 3), np.float32), -np.ones((50, 3), np.float32)])
-    found = statistic.layer_row(tf.constant(x), statistic.LayerOutput(has_samples=True)).numpy()
+    found = compared(tf.constant(x), jit_compile)
     assert found[NAMES.index("cosine_distance")] < 1e-6
     assert found[NAMES.index("n_elements")] == 66 * 3
 
@@ -321,6 +330,7 @@ def test_only_the_first_samples_are_compared():
 @pytest.mark.parametrize(
     "x", [np.ones((4, 1)), np.ones(4), np.ones(()), [[1.0, np.nan], [1.0, 2.0]], [[np.inf, 1.0]] * 2]
 )
-def test_samples_that_have_no_direction(x):
-    found = statistic.layer_row(tf.constant(x, tf.float32), statistic.LayerOutput(has_samples=True)).numpy()
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_samples_that_have_no_direction(x, jit_compile):
+    found = compared(tf.constant(x, tf.float32), jit_compile)
     assert np.isnan(found[NAMES.index("cosine_distance")])
