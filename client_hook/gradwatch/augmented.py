@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from gradwatch.syntax import last_name, nodes_of
 
-__all__ = ["Turned", "find_turned"]
+__all__ = ["TURNING", "Turned", "find_turned"]
 
 TURNING: Final = frozenset(
     {
@@ -20,7 +20,9 @@ TURNING: Final = frozenset(
         "random_flip_left_right",
         "random_flip_up_down",
         "RandomCrop",
+        "RandomElasticTransform",
         "RandomFlip",
+        "RandomPerspective",
         "RandomRotation",
         "RandomShear",
         "RandomTranslation",

@@ -19,6 +19,7 @@ from gradwatch.backwards import find_backwards
 from gradwatch.bootstrap import find_unended
 from gradwatch.capped import SHAPES, find_capped, goes_into
 from gradwatch.detached import find_detached
+from gradwatch.gathered import find_gathered
 from gradwatch.mask import find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_straight
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
@@ -282,7 +283,7 @@ def find_slips(
         user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
         -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
-        `misapplied.find_doubled` and `misapplied.find_straight` tell.
+        `gathered.find_gathered`, `misapplied.find_doubled` and `misapplied.find_straight` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -298,6 +299,7 @@ def find_slips(
             *find_repeated(forward, outputs, layer_paths),
             *find_redrawn(forward),
             *find_unended(forward),
+            *find_gathered(forward, layer_paths),
             *find_doubled(forward, layer_paths),
             *find_straight(sorted(_find_all([], loss).values(), key=_place), layer_paths),
         ],

@@ -7,6 +7,8 @@ one row. No op runs on the host, so a row is the same under `tf.function`, XLA, 
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -387,7 +389,7 @@ class Stream:
         )
         if is_under_xla():  # whose branches must be alike: they are kept outside of this one
             *weights, is_kept = weights
-            self._store(weights, is_kept)
+            self._store(weights, None if beside.repeat is None else is_kept)
         block = unscale(block, treatment.scale)
         given = block if len(gradients) == len(self.variables) else tf.gather(block, self._given)
         clipped = measure_clipping(treatment, gradients, given, is_finite=is_finite, is_due=is_weight_due)
@@ -397,7 +399,7 @@ class Stream:
     def _look_closely(self, begun: _Begun) -> list[Tensor]:
         """What `Before` has from ``gradients`` to ``weights``, where something is due or bad."""
         step, is_due, gradients, dense, scalars, beside, glance = begun
-        is_free = self.kept.is_free() if is_under_xla() else None
+        is_free = self.kept.is_free() if is_under_xla() and beside.repeat is not None else None
         is_loss_bad = glance.is_loss_bad()
         block, is_full, is_finite = self._gradient_block(dense, is_due | is_loss_bad, glance.of_gradients())
         is_kept = None if beside.repeat is None else beside.repeat(step, ~is_finite | is_loss_bad)
@@ -561,18 +563,18 @@ class Stream:
 
     def _store(self, wanted: Sequence[Tensor], is_kept: Tensor | None = None) -> None:
         """Keeps the weights as they are, under XLA: for the statistics of updates, and where a bad step keeps them."""
+        is_due = [] if is_kept is None else [is_kept]
         if "update" in self._part_kinds:
-            is_due = _or_false(is_kept) | wanted[self._part_kinds.index("update")]
-            store_where(is_due, self.kept.variables, self.kept.copies)
-        elif self._kept is not None:
-            store_where(_or_false(is_kept), self.kept.variables, self.kept.copies)
+            is_due.append(wanted[self._part_kinds.index("update")])
+        if is_due:
+            store_where(functools.reduce(operator.or_, is_due), self.kept.variables, self.kept.copies)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
         blocks = [before.gradients]
         if parts := self._parts(before.weights):
             kept = [slot.variable for slot in self.slots] + list(self.states.values())
-            copies = self.kept.copies[: len(self.variables)] if is_under_xla() else []
+            copies = self.kept.copies[: len(self.variables)] if is_under_xla() and "update" in self.kinds else []
             blocks.append(blocks_where(before.is_due, [*self.variables, *kept, *copies], parts))
         values = [tf.reshape(block, [-1]) for block in [*blocks, before.rest]]
         self.ring.write(before.step, *values, before.scalars, before.present)

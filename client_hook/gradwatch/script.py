@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import keras
 import tensorflow as tf
 
-from gradwatch.augmented import find_turned
+from gradwatch.augmented import TURNING, find_turned
 from gradwatch.origin import EXCERPT_WIDTH, frames, is_users
 from gradwatch.protocol import Message
 from gradwatch.syntax import last_name, nodes_of, users_files
@@ -70,7 +70,7 @@ def find_script(
     calls = [_Call(file, node) for file in files for node in _calls_in(file)]
     # What could be anyone's is looked for where the training is; a layer tells by its configuration which are its.
     beside = [call for call in calls if call.file in near]
-    schedules, turned = keras.optimizers.schedules, find_turned(near)
+    schedules, layers = keras.optimizers.schedules, list(_of_layers(calls, models))
     found = [
         _describe("optimizer", _only(_made_by(_calls_of(calls, type(optimizer)), type(optimizer), settings))),
         _describe("compile", _only([call for call in beside if _is_compile(call.node)])),
@@ -80,8 +80,8 @@ def find_script(
         _describe("files", _only([call for call in beside if _sorts_files(call.node)])),
         _describe("loss", _only(_of_classes(beside, keras.losses, keras.losses.Loss))),
         _describe("schedule", _only(_of_classes(beside, schedules, schedules.LearningRateSchedule))),
-        None if turned is None else _describe("augment", _Call(turned.file, turned.node), n=turned.n),
-        *_of_layers(calls, models),
+        _find_augment(near, layers),
+        *(_describe("layer", made.call, layer=made.path, n=made.n) for made in layers),
         *(_describe("variable", _only(_held_as(files, name)), layer=name) for name in untracked),
     ]
     return {"calls": [one for one in found if one is not None], "imports": _imports(files[0])}
@@ -179,7 +179,28 @@ def _is_fit(node: ast.Call, line: int) -> bool:
     return last_name(node) == "fit" and node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
-def _of_layers(calls: Sequence[_Call], models: Sequence[Any]) -> Iterator[Message | None]:
+class _Built(NamedTuple):
+    """A layer, and the call that made it and others, ``n`` in all."""
+
+    call: _Call
+    layer: Any
+    n: int
+
+    @property
+    def path(self) -> str:
+        return str(self.layer.path or self.layer.name)
+
+
+def _find_augment(files: Sequence[str], layers: Sequence[_Built]) -> Message | None:
+    """The call that turns images without what is asked of their places: of a data set, or a layer of the model."""
+    turned = find_turned(files)
+    if turned is not None:
+        return _describe("augment", _Call(turned.file, turned.node), n=turned.n)
+    within = next((made for made in layers if type(made.layer).__name__ in TURNING), None)
+    return None if within is None else _describe("augment", within.call, layer=within.path, n=1)
+
+
+def _of_layers(calls: Sequence[_Call], models: Sequence[Any]) -> Iterator[_Built]:
     """The calls of layers; of several that are alike those that follow one another in the same number as the layers."""
     layers = [one for one in walk(models) if isinstance(one, keras.layers.Layer) and not isinstance(one, keras.Model)]
     made_of = {kind: _calls_of(calls, kind) for kind in {type(layer) for layer in layers}}
@@ -199,7 +220,7 @@ def _of_layers(calls: Sequence[_Call], models: Sequence[Any]) -> Iterator[Messag
             pairs += [(places[0], layer) for layer in members]
     counts = Counter(call for call, _ in pairs)
     for call, layer in pairs:
-        yield _describe("layer", call, layer=str(layer.path or layer.name), n=counts[call])
+        yield _Built(call, layer, counts[call])
 
 
 def _number_of(layer: Any) -> int:

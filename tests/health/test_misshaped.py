@@ -23,6 +23,7 @@ MASK = {"type": "Equal", "name": "Equal", "layer": None, "source": SOURCE}
 BACKWARDS = {"type": "ReverseV2", "name": "back/ReverseV2", "layer": "back", "source": None}
 REPEATED = {"type": "Call", "name": "head/BiasAdd", "layer": "head", "source": None, "n": 4}
 REDRAWN = {"type": "Multinomial", "name": "Multinomial", "layer": "", "source": SOURCE}
+GATHERED = {"type": "GatherV2", "name": "GatherV2", "layer": "", "source": SOURCE}
 DOUBLED = {"type": "LogSoftmax", "name": "LogSoftmax", "layer": "", "source": SOURCE, "function": "Softmax"}
 RATE = {"type": "Sub", "name": "log_poisson_loss/sub", "layer": "", "source": SOURCE, "function": "Softplus"}
 STRAIGHT = {"type": "ZerosLike", "name": "zeros_like", "layer": "", "source": SOURCE, "function": "Relu"}
@@ -51,13 +52,13 @@ def test_a_reshape_that_exchanges_axes() -> None:
     assert "tf.keras.layers.Permute((2, 1))" in found.hypotheses[0].code
 
 
-def turned(target: list[int | None], n: int, loss: np.ndarray) -> Run:
+def turned(target: list[int | None], n: int, loss: np.ndarray, layer: str | None = None) -> Run:
     """A training whose script turns images at random, and asks for something of this shape."""
     run = run_of(loss, inputs=[("input", 3), ("target", 1)])
     shapes = ([None, 32, 32, 3], target)
     for column, name, shape in zip(run.columns("input"), ("input", "target"), shapes, strict=True):
         run.tensors[int(column)] |= {"tensor": name, "shape": shape}
-    run.script = {"calls": [call("augment", "    x = «tf.image.random_flip_left_right(x)»", n=n)]}
+    run.script = {"calls": [call("augment", "    x = «tf.image.random_flip_left_right(x)»", n=n, layer=layer)]}
     return run
 
 
@@ -73,6 +74,14 @@ def test_images_that_are_turned_away_from_their_masks(target: list[int | None], 
     assert (found.kind, found.source["line"]) == ("loss_plateau", 7)
 
 
+def test_images_that_a_layer_of_the_model_turns() -> None:
+    (found,) = turned([None, 32, 32, 1], 1, LEVEL, "model/flip").feed().findings()
+    assert found.title.startswith("Images are turned at random, and their masks stay as they are")
+    assert found.layer == "model/flip"
+    assert "what the model is given" in found.evidence["summary"]
+    assert found.hypotheses[0].fix.startswith("Take it out of the model")
+
+
 def test_images_that_are_turned_are_what_they_are_called_still() -> None:
     assert turned([None, 1], 1, LEVEL).feed().findings() == []
     assert turned([None, 32, 32, 1], 1, FALLING).feed().findings() == []
@@ -83,6 +92,14 @@ def test_a_layer_in_several_places() -> None:
     assert (found.kind, found.layer) == ("loss_plateau", "head")
     assert found.title == "head is called 4 times on the same tensor: these outputs are all the same"
     assert "range(4)" in found.hypotheses[0].code
+
+
+def test_a_gather_of_all_pairs_is_told_whatever_the_loss() -> None:
+    (found,) = run_of(FALLING, slips=[GATHERED]).feed().findings()
+    assert (found.kind, found.layer) == ("loss_plateau", None)
+    assert found.title.startswith("A gather takes the columns of all samples from each")
+    assert found.source is not None
+    assert "batch_dims=1" in found.hypotheses[0].code
 
 
 def test_an_action_that_is_drawn_anew_is_told_whatever_the_loss() -> None:

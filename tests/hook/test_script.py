@@ -260,6 +260,21 @@ def test_images_that_are_turned_without_their_masks(find):
     assert [one["n"] for one in script["calls"] if one["role"] == "augment"] == [1]
 
 
+def test_images_that_a_layer_of_the_model_turns(run):
+    text = (
+        IMPORTS
+        + """
+turn = keras.Sequential([layers.RandomFlip("horizontal"), layers.RandomContrast(0.2)], name="turn")
+inputs = keras.Input((8, 8, 3))
+model = keras.Model(inputs, layers.Conv2D(1, 3, padding="same")(turn(inputs)))
+found = find([model], keras.optimizers.Adam(), {}, [])
+"""
+    )
+    (turned,) = [one for one in run(text, find=find_script)["found"]["calls"] if one["role"] == "augment"]
+    assert (turned["layer"].split("/")[-1].startswith("random_flip"), turned["n"]) == (True, 1)
+    assert turned["lines"][0][turned["start"] : turned["end"]] == 'layers.RandomFlip("horizontal")'
+
+
 def test_the_line_where_a_statement_begins_is_told(find):
     text = SCRIPT + "\ndata = (\n    tf.data.Dataset.from_tensor_slices((inputs, targets))\n    .batch(4)\n)\n"
     (data,) = [one for one in find(text)["calls"] if one["role"] == "data"]

@@ -182,12 +182,13 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     # Numbers may be cut anew on purpose: who learns from them meant it. No one means to throw away what is learned, nor
     # to lay the first step of a sequence beside the last, to answer several questions by one number, or to turn an
     # image away from its mask. The loss of a policy tells nothing, nor does one whose targets are made of what it
-    # gives, that has no second derivative or takes a rate for its logarithm.
+    # gives, that has no second derivative, takes a rate for its logarithm or a mean over all pairs.
     is_never_meant = episode.is_crossing or episode.is_backwards or episode.is_repeated or episode.is_apart
     return (
         episode.is_made
         or episode.is_redrawn
         or episode.is_unended
+        or episode.is_gathered
         or episode.is_straight
         or episode.is_doubled
         or _is_still_to_learn(testimony, LEARNED_SHARE if is_never_meant else SPARE_SHARE)

@@ -961,6 +961,8 @@ TURNING: Final = "ReverseV2"
 """The type of a slip that turns a sequence round."""
 ZERO: Final = "ZerosLike"
 """The type of a slip that is the second derivative of a function made of straight pieces."""
+GATHERED: Final = "GatherV2"
+"""The type of a slip that gathers what belongs to all samples for each of them."""
 MADE: Final = "Layer"
 """The type of a slip that is a layer, made anew in every call."""
 
@@ -1019,6 +1021,11 @@ class Misshaped(Episode):
     def is_straight(self) -> bool:
         """Whether it is a second derivative that is 0 everywhere."""
         return self.slip.get("type") == ZERO
+
+    @property
+    def is_gathered(self) -> bool:
+        """Whether it is a gather of all pairs."""
+        return self.slip.get("type") == GATHERED
 
     @property
     def is_backwards(self) -> bool:

@@ -29,7 +29,10 @@ def _is_told_by_gradients(slip: Mapping[str, Any]) -> bool:
 
 
 def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
-    """The user's call that turns images without what is asked of each of their places; none for other targets."""
+    """The user's call that turns images without what is asked of each of their places; none for other targets.
+
+    It maps the data set, or is that of a layer of the model, which is given the images alone.
+    """
     calls = [call for call in setup.script.get("calls", ()) if call["role"] == AUGMENT]
     places = {tuple(table.shapes[column][1:3]) for column in table.entering("input") if len(table.shapes[column]) == 4}
     targets = (table.shapes[column] for column in table.entering("target"))
@@ -37,7 +40,7 @@ def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
         return []
     call = calls[0]
     source = {"file": call["file"], "line": call["line"], "code": str(call["lines"][0]).strip()}
-    return [{"type": AUGMENT, "name": AUGMENT, "layer": None, "source": source, "n": call["n"]}]
+    return [{"type": AUGMENT, "name": AUGMENT, "layer": call["layer"], "source": source, "n": call["n"]}]
 
 
 class MisshapedRule:

@@ -44,6 +44,8 @@ RATE_CODE: Final = """\
 log_rate = tf.keras.layers.Dense(1)(h)                # no function: the loss takes the exponential itself
 loss = tf.reduce_mean(tf.nn.log_poisson_loss(counts, log_rate))
 rate = tf.exp(log_rate)                               # to predict with"""
+GATHERED_CODE: Final = """\
+taken = tf.gather(values, places, axis=1, batch_dims=1)        # [n]: of each sample its own"""
 REDRAWN_CODE: Final = """\
 # actions: those that were taken, kept beside what came of them
 log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
@@ -85,6 +87,7 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         (lead.is_straight, _say_straight),
         (lead.is_doubled, _say_doubled),
         (lead.is_apart, _say_apart),
+        (lead.is_gathered, _say_gathered),
         (lead.is_mask, _say_mask),
     )
     return next((say for is_such, say in ways if is_such), _say_cut)(lead)
@@ -205,17 +208,18 @@ def _say_repeated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    source = lead.slip["source"]
+    source, layer = lead.slip["source"], lead.slip["layer"]
     place = say_source(source)
     how = (
         "Images and masks are turned each by a draw of its own"
         if lead.slip["n"] > 1
         else "Images are turned at random, and their masks stay as they are"
     )
+    whose = "what the model is given" if layer else "one of the two that the data set is mapped with"
     return (
         f"{how} ({place})",
         (
-            f"`{source['code']}` moves the places of one of the two that the data set is mapped with. The targets have "
+            f"`{source['code']}` moves the places of {whose}. The targets have "
             "a number for each place of the input, so that they must be moved with it."
         ),
         Hypothesis(
@@ -223,8 +227,29 @@ def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             0.9,
             "Two random flips agree in half of the samples, and two of each in a quarter; where the image alone is "
             "turned it is the same. The rest of the masks tells of other places.",
-            "Turn both by one draw: join them, turn what is joined, and part them again.",
+            ("Take it out of the model, and turn both" if layer else "Turn both")
+            + " by one draw: join them, turn what is joined, and part them again.",
             APART_CODE,
+        ),
+    )
+
+
+def _say_gathered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source = lead.slip["source"]
+    place = say_source(source)
+    return (
+        f"A gather takes the columns of all samples from each: [n, n] meets [n] on the way to the loss ({place})",
+        (
+            f"`{source['code']}` gives a table: in row i what sample i has in the columns of all samples. It is put "
+            "together with one number for each sample, and the loss is a mean over all pairs."
+        ),
+        Hypothesis(
+            f"`batch_dims` is missing in a gather ({place})",
+            0.9,
+            "Each sample is compared with the targets of all others too: what fits best is the same for all, the mean "
+            "of the targets.",
+            "Take of each sample its own column.",
+            GATHERED_CODE,
         ),
     )
 

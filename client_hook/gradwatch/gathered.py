@@ -1,0 +1,94 @@
+"""Gathers that pick a column for every sample from every sample, in the graph. Owns no state.
+
+`tf.gather(scores, labels, axis=1)` gives ``[n, n]``: each sample's number at the labels of all. What is meant, one
+number of each sample, takes ``batch_dims=1``. Compared with one number for each sample the table is no error, for it
+broadcasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import tensorflow as tf
+
+from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of
+from gradwatch.redrawn import behind
+
+__all__ = ["find_gathered"]
+
+FOUND_MAX: Final = 4
+WAY_MAX: Final = 3000
+MEETING: Final = frozenset({"Add", "AddV2", "Maximum", "Minimum", "Mul", "RealDiv", "SquaredDifference", "Sub"})
+"""Operations of two tensors, element by element."""
+ASKING: Final = frozenset(
+    {
+        "ArgMax",
+        "BatchMatMulV2",
+        "Einsum",
+        "GatherNd",
+        "GatherV2",
+        "LogSoftmax",
+        "MatMul",
+        "MatrixDiagPart",
+        "MatrixDiagPartV3",
+        "Max",
+        "Softmax",
+        "SoftmaxCrossEntropyWithLogits",
+        "SparseSoftmaxCrossEntropyWithLogits",
+        "StridedSlice",
+        "TopKV2",
+    }
+)
+"""What compares the numbers of a row with one another, or picks some: all pairs are meant."""
+
+
+def find_gathered(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Gathers of all pairs that meet a vector which knows nothing of what was gathered by, and are averaged.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type (``GatherV2``), name, layer and source line of each, the first `FOUND_MAX`.
+    """
+    found = [slip_of(op, layer_paths) for op in forward if _is_of_all_pairs(op) and not layer_of(op.name, layer_paths)]
+    return [one for one in found if one["source"] is not None][:FOUND_MAX]
+
+
+def _is_of_all_pairs(op: Any) -> bool:
+    if op.type != "GatherV2" or op.get_attr("batch_dims") != 0:
+        return False
+    table, places, axis = op.inputs
+    if table.shape.rank != 2 or places.shape.rank != 1 or tf.get_static_value(axis) not in (1, -1):
+        return False
+    if table.shape[0] == 1 or table.shape[0] != places.shape[0] or tf.get_static_value(places) is not None:
+        return False
+    beyond = _beyond(op)
+    return not any(one.type in ASKING for one in beyond) and any(_meets_vector(one, op, beyond) for one in beyond)
+
+
+def _meets_vector(op: Any, gather: Any, beyond: Sequence[Any]) -> bool:
+    """Whether an operation puts the table, or what was made of it, together with a vector of another origin."""
+    if op.type not in MEETING:
+        return False
+    made, table = {id(one) for one in (gather, *beyond)}, gather.outputs[0].shape
+    for one, vector in (op.inputs, tuple(reversed(op.inputs))):
+        if id(one.op) in made and one.shape.rank == 2 and vector.shape.rank == 1 and vector.shape[0] == table[1]:
+            return gather.inputs[1].op not in behind([vector.op], through=None) and id(vector.op) not in made
+    return False
+
+
+def _beyond(op: Any) -> list[Any]:
+    """The operations that what one gives goes into, without those of a gradient."""
+    pending, seen = [op], {id(op)}
+    found: list[Any] = []
+    while pending and len(found) < WAY_MAX:
+        for output in pending.pop().outputs:
+            for one in output.consumers():
+                if id(one) not in seen and not one.name.startswith(GRADIENT_SCOPE):
+                    seen.add(id(one))
+                    found.append(one)
+                    pending.append(one)
+    return found
