@@ -31,10 +31,15 @@ def collectors(monkeypatch):
 
 
 @pytest.fixture
-def watch(collectors):
-    """`gradwatch.watch`, collected, with full statistics at every step unless a test says otherwise."""
+def watch(collectors, request):
+    """`gradwatch.watch`, collected, with full statistics at every step unless a test says otherwise.
+
+    Of all kinds, or of those in the module's ``CAPTURE``: without the others a step is traced in a part of the time.
+    """
+    wanted = {"capture": request.module.CAPTURE} if hasattr(request.module, "CAPTURE") else {}
 
     def begin(*targets, budget=0, **options):
+        options = wanted | options
         begun = gradwatch.watch(*targets, budget=budget, **options)
         begun.collector = collectors[-1] if collectors else None
         return begun

@@ -10,6 +10,8 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient",)
+
 GAMMA = 0.97
 RANDOM = np.random.default_rng(0)
 STATES, NEXT = RANDOM.normal(size=(2, 32, 4)).astype(np.float32)

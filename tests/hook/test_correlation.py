@@ -9,6 +9,8 @@ from gradwatch.correlation import COLUMNS_MAX, correlate, is_comparable
 from gradwatch.protocol import find_correlated, is_loss, name_correlation
 from tests.hook.ways import WAYS, by_loop
 
+CAPTURE = ("gradient", "input")
+
 RANDOM = np.random.default_rng(0)
 
 

@@ -9,6 +9,8 @@ import tensorflow as tf
 
 from tests.hook.diagnosis import diagnose, find_line
 
+CAPTURE = ("gradient",)
+
 X = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
 Y = X[:, :1]
 

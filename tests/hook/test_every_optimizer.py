@@ -13,6 +13,8 @@ from tests.hook.test_capture import FIRST, X, Y, adam, compiled, fit, sgd
 from tests.hook.training import LOSS, assert_close, assert_recorded, batches, reference_loop
 from tests.numerics.reference import row
 
+CAPTURE = ("gradient", "weight", "update")
+
 GIVEN = batches(X, Y, epochs=1)[:3]
 KINDS = ("gradient", "weight", "update")
 

@@ -10,6 +10,8 @@ from gradwatch.protocol import LEAKED_PLACES
 from tests.hook.diagnosis import diagnose
 from tests.hook.ways import WAYS
 
+CAPTURE = ("gradient", "input")
+
 N = 32
 RANDOM = np.random.default_rng(0)
 TABLE = RANDOM.normal(size=(N, 5)).astype(np.float32)

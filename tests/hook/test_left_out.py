@@ -9,6 +9,8 @@ from gradwatch.protocol import STATISTICS
 from tests.hook import training
 from tests.hook.test_capture import sgd
 
+CAPTURE = ("gradient",)
+
 N_ELEMENTS = STATISTICS.index("n_elements")
 X = np.ones((4, 3), np.float32)
 

@@ -10,6 +10,8 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient",)
+
 RANDOM = np.random.default_rng(0)
 LENGTHS = RANDOM.integers(3, 9, 256)
 TOKENS = np.where(np.arange(10) < LENGTHS[:, None], RANDOM.integers(1, 30, (256, 10)), 0).astype(np.int32)

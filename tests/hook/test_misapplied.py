@@ -14,6 +14,8 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient",)
+
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(16, 2)).astype(np.float32)
 COUNTS = RANDOM.poisson(3.0, (16, 1)).astype(np.float32)

@@ -15,6 +15,8 @@ from tests.hook.test_capture import BIAS, FIRST, X, Y, adam, compiled, fit, sgd
 from tests.hook.training import LOSS, as_dense, assert_close, assert_recorded, batches, reference_loop
 from tests.numerics.reference import row
 
+CAPTURE = ("gradient", "weight", "update")
+
 RATE = 0.1
 TOKENS = training.tokens()
 OPTIMIZER_KINDS = ("gradient", "weight", "update")

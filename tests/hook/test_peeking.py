@@ -9,6 +9,8 @@ from gradwatch.protocol import NEXT_PLACE
 from tests.hook.diagnosis import diagnose
 from tests.hook.test_leakage import leaked
 
+CAPTURE = ("gradient", "input")
+
 N_TOKENS, TIME = 9, 8
 layers = keras.layers
 START = np.random.default_rng(0).integers(0, N_TOKENS, (320, 1))

@@ -14,6 +14,8 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient",)
+
 N = 4
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(32, 5)).astype(np.float32)

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+CAPTURE = ("gradient",)
+
 X = np.random.default_rng(0).normal(size=(16, 4)).astype(np.float32)
 Y = X[:, :1] * 2
 

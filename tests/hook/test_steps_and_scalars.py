@@ -12,6 +12,8 @@ from tests.hook.recording import Recording
 from tests.hook.test_capture import FIRST, X, Y, adam, compiled, fit, sgd
 from tests.hook.training import LOSS, assert_close, assert_recorded, batches, reference_loop
 
+CAPTURE = ("gradient",)
+
 
 class TwoPlayers:
     """A pair of models that train each other, as in a GAN: a critic, several times for each step of the other."""

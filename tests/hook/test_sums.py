@@ -11,6 +11,8 @@ from gradwatch import interception
 from gradwatch.sums import find_sums, is_cleared
 from tests.hook.diagnosis import diagnose
 
+CAPTURE = ("gradient",)
+
 X = np.random.default_rng(0).normal(size=(512, 8)).astype(np.float32)
 Y = X @ np.random.default_rng(1).normal(size=(8, 1)).astype(np.float32) + 3
 N_MICRO = 4

@@ -16,6 +16,8 @@ from gradwatch.traced import find_outdated, find_traced
 from gradwatch_server.health.outdated import CONFIRM_ROWS
 from tests.hook.diagnosis import diagnose, find_line
 
+CAPTURE = ("gradient",)
+
 X = np.random.default_rng(0).normal(size=(256, 4)).astype(np.float32)
 Y = X @ np.random.default_rng(1).normal(size=(4, 1)).astype(np.float32)
 N_STEPS = 60
