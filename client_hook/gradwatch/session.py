@@ -66,6 +66,7 @@ from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.ring import create_untraced
+from gradwatch.scaled import find_scaled
 from gradwatch.script import find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
@@ -739,8 +740,8 @@ class Watch:
                     variables=found,
                     is_left_out=is_left_out,
                     setup=self._setup(optimizer, variables, names)
-                    | {"broken": self._broken(found, names), "slips": list(made), "from_tape": are_from_tape(gradients)}
-                    | self._graph(variables, found, gradients, loss, [pair.output for pair in compared.pairs]),
+                    | {"broken": self._broken(found, names), "from_tape": are_from_tape(gradients)}
+                    | self._slips(made, variables, found, gradients, loss, [pair.output for pair in compared.pairs]),
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
@@ -873,6 +874,11 @@ class Watch:
         if not self.captures_operations or tf.executing_eagerly():
             return []
         return describe_operations(find_operations(gradients, loss), layer_paths(self._models))
+
+    def _slips(self, made: Sequence[dict[str, Any]], *step: Any) -> dict[str, Any]:
+        """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
+        found = {"slips": list(made)} | self._graph(*step)
+        return found | {"slips": [*found["slips"], *find_scaled(self._models)]}
 
     def _graph(
         self,

@@ -23,6 +23,7 @@ MASK = {"type": "Equal", "name": "Equal", "layer": None, "source": SOURCE}
 BACKWARDS = {"type": "ReverseV2", "name": "back/ReverseV2", "layer": "back", "source": None}
 REPEATED = {"type": "Call", "name": "head/BiasAdd", "layer": "head", "source": None, "n": 4}
 REDRAWN = {"type": "Multinomial", "name": "Multinomial", "layer": "", "source": SOURCE}
+SCALED = {"type": "Normalization", "name": "scale", "layer": "scale", "source": None}
 GATHERED = {"type": "GatherV2", "name": "GatherV2", "layer": "", "source": SOURCE}
 DOUBLED = {"type": "LogSoftmax", "name": "LogSoftmax", "layer": "", "source": SOURCE, "function": "Softmax"}
 RATE = {"type": "Sub", "name": "log_poisson_loss/sub", "layer": "", "source": SOURCE, "function": "Softplus"}
@@ -100,6 +101,22 @@ def test_a_gather_of_all_pairs_is_told_whatever_the_loss() -> None:
     assert found.title.startswith("A gather takes the columns of all samples from each")
     assert found.source is not None
     assert "batch_dims=1" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(("width", "is_told"), [(5.0, True), (50.0, False)])
+def test_a_table_that_is_scaled_as_a_whole(width: float, is_told: bool) -> None:
+    """Where a column takes less than a thousandth of the room of another; of columns that are alike it is well."""
+    run = run_of(FALLING, slips=[SCALED], inputs=[("table", 3)])
+    columns = np.zeros((N, 3, 3), np.float32)
+    columns[:, :, 2] = [width, 10_000.0, 900.0]
+    rows = {"steps": run.steps, "columns": columns, "bad_rows": np.full((N, 8), -1), "n_bad_rows": np.zeros(N, int)}
+    run.input_columns.append({"tensor": "table", **rows})
+    findings = run.feed().findings()
+    assert bool(findings) == is_told
+    for found in findings:
+        assert (found.kind, found.layer) == ("loss_plateau", "scale")
+        assert found.title == "scale scales all columns of the input by one mean and one deviation"
+        assert found.evidence["summary"].startswith("Column 0 of the input takes less than a thousandth")
 
 
 def test_an_action_that_is_drawn_anew_is_told_whatever_the_loss() -> None:

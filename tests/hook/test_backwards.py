@@ -12,7 +12,7 @@ from keras import layers, ops
 
 from tests.hook.diagnosis import diagnose, found_in
 
-CAPTURE = ("gradient",)
+CAPTURE = ("gradient", "operation")
 
 X = np.random.default_rng(0).normal(size=(192, 9, 3)).astype(np.float32)
 Y = np.random.default_rng(1).normal(size=(192, 9, 1)).astype(np.float32)

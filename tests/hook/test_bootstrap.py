@@ -10,7 +10,7 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
-CAPTURE = ("gradient",)
+CAPTURE = ("gradient", "operation")
 
 GAMMA = 0.97
 RANDOM = np.random.default_rng(0)

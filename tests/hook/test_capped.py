@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
-CAPTURE = ("gradient",)
+CAPTURE = ("gradient", "operation")
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(96, 6)).astype(np.float32)

@@ -10,7 +10,7 @@ from keras import layers, ops
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
-CAPTURE = ("gradient",)
+CAPTURE = ("gradient", "operation")
 
 X = np.random.default_rng(0).normal(size=(256, 12, 3)).astype(np.float32)
 Y = np.random.default_rng(1).normal(size=(256, 1)).astype(np.float32)

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.hook.training import dense
 
-CAPTURE = ("gradient",)
+CAPTURE = ("gradient", "operation")
 
 N = 8
 

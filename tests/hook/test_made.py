@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
-CAPTURE = ("gradient",)
+CAPTURE = ("gradient", "operation")
 
 X = np.random.default_rng(0).normal(size=(16, 4)).astype(np.float32)
 

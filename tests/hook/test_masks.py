@@ -10,7 +10,7 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
-CAPTURE = ("gradient",)
+CAPTURE = ("gradient", "operation")
 
 RANDOM = np.random.default_rng(0)
 LENGTHS = RANDOM.integers(3, 9, 256)

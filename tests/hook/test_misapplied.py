@@ -14,7 +14,7 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
-CAPTURE = ("gradient",)
+CAPTURE = ("gradient", "operation")
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(16, 2)).astype(np.float32)

@@ -14,7 +14,7 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
-CAPTURE = ("gradient",)
+CAPTURE = ("gradient", "operation")
 
 N = 4
 RANDOM = np.random.default_rng(0)

@@ -35,6 +35,7 @@ from gradwatch_server.health.episode import (
     Faint,
     Flat,
     Growth,
+    Misshaped,
     Missing,
     NonFinite,
     Phase,
@@ -430,6 +431,10 @@ class Engine:
                 norms_now = [testimony.known.read(KERNEL_NORM, state.number).newest or 0.0 for state in own]
                 before = math.hypot(*(state.start.kernel_norm for state in own))
                 episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
+            elif isinstance(episode, Misshaped) and episode.is_scaled:
+                inputs = [columns for (stream, _), columns in self._columns.items() if stream == episode.stream]
+                known = (columns.find_narrow() for columns in inputs)
+                episode.narrow, episode.widest = next((one for one in known if one[0]), ([], -1))
             elif isinstance(episode, Unrelated):
                 episode.is_judged = len(applied) == 1
             elif isinstance(episode, Flat) and len(applied) == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import Any, Final
@@ -963,6 +963,8 @@ ZERO: Final = "ZerosLike"
 """The type of a slip that is the second derivative of a function made of straight pieces."""
 GATHERED: Final = "GatherV2"
 """The type of a slip that gathers what belongs to all samples for each of them."""
+SCALED: Final = "Normalization"
+"""The type of a slip that scales a whole table by one mean and one deviation."""
 MADE: Final = "Layer"
 """The type of a slip that is a layer, made anew in every call."""
 
@@ -973,9 +975,13 @@ class Misshaped(Episode):
 
     Attributes:
         slip: the entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.slips`.
+        narrow: of an input that is scaled as a whole the columns that hardly vary beside the widest.
+        widest: that one.
     """
 
     slip: Mapping[str, Any] = field(default_factory=dict)
+    narrow: Sequence[int] = ()
+    widest: int = -1
 
     @property
     def is_reshape(self) -> bool:
@@ -1021,6 +1027,11 @@ class Misshaped(Episode):
     def is_straight(self) -> bool:
         """Whether it is a second derivative that is 0 everywhere."""
         return self.slip.get("type") == ZERO
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether it is a layer that scales a whole table by one mean and one deviation."""
+        return self.slip.get("type") == SCALED
 
     @property
     def is_gathered(self) -> bool:

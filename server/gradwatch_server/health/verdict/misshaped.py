@@ -11,6 +11,7 @@ from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_cr
 from gradwatch_server.health.verdict.advice_zero import advise_mask
 from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.scene import Scene, tell
+from gradwatch_server.health.verdict.spelling import list_names
 
 __all__ = ["tell_misshaped"]
 
@@ -46,6 +47,9 @@ loss = tf.reduce_mean(tf.nn.log_poisson_loss(counts, log_rate))
 rate = tf.exp(log_rate)                               # to predict with"""
 GATHERED_CODE: Final = """\
 taken = tf.gather(values, places, axis=1, batch_dims=1)        # [n]: of each sample its own"""
+SCALED_CODE: Final = """\
+normalise = tf.keras.layers.Normalization()           # axis=-1: a mean and a deviation for each column
+normalise.adapt(x_train)"""
 REDRAWN_CODE: Final = """\
 # actions: those that were taken, kept beside what came of them
 log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
@@ -88,6 +92,7 @@ def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         (lead.is_doubled, _say_doubled),
         (lead.is_apart, _say_apart),
         (lead.is_gathered, _say_gathered),
+        (lead.is_scaled, _say_scaled),
         (lead.is_mask, _say_mask),
     )
     return next((say for is_such, say in ways if is_such), _say_cut)(lead)
@@ -250,6 +255,27 @@ def _say_gathered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "of the targets.",
             "Take of each sample its own column.",
             GATHERED_CODE,
+        ),
+    )
+
+
+def _say_scaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, n = lead.slip["layer"], len(lead.narrow)
+    one, places = n == 1, list_names([str(place) for place in lead.narrow])
+    return (
+        f"{layer} scales all columns of the input by one mean and one deviation",
+        (
+            f"Column{'' if one else 's'} {places} of the input {'takes' if one else 'take'} less than a thousandth of "
+            f"the room that column {lead.widest} takes. Scaled by what is common to all, "
+            f"{'it is' if one else 'they are'} next to constant: what a layer makes of them is lost beside the others."
+        ),
+        Hypothesis(
+            "The inputs are not scaled column by column",
+            0.85,
+            "`axis=None` is for an input that is one number, or many of one kind. Columns in units of their own must "
+            "each have a mean and a deviation.",
+            "Leave `axis` as it is by itself, the last one, and adapt the layer to the training data again.",
+            SCALED_CODE,
         ),
     )
 

@@ -21,12 +21,7 @@ enter("product_reid", "sqrt(0)", "singular_gradient", code="sqrt", cause=("squar
 enter("bearing_simsiam", "collapsed representation", "dead_units", cause=("nothing in the loss holds",))
 enter("engine_diagnosis", "weights that were not loaded", "missing_gradient", cause=("never came into",))
 enter("event_log_lm", "target among the inputs", "loss_plateau", cause=("looks at the times to come",))
-enter(
-    "flat_rents_anew",
-    "inputs scaled to nothing",
-    "loss_plateau",
-    gap="one mean and one deviation for all columns leave the narrow ones constant; the others give most of the score",
-)
+enter("flat_rents_anew", "inputs scaled to nothing", "loss_plateau", cause=("column by column",))
 enter("freight_quotes", "gradients that are never cleared", "exploding_gradient", cause=("never set back to zero",))
 enter("load_curve_diffusion", "random numbers drawn once", "loss_plateau", cause=("inside a compiled function",))
 enter("machine_events", "target among the inputs", "loss_plateau", cause=("looks at the times to come",))
