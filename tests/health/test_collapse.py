@@ -203,6 +203,18 @@ def test_outputs_that_shrank(before: float, after: float, is_told: bool) -> None
     assert len(told) == is_told
 
 
+@pytest.mark.parametrize("layer", ["out", "between"])
+def test_the_last_layer_may_come_to_rest_in_one_of_its_calls(layer: str) -> None:
+    """As the edges of a domain do, where what is sought is 0."""
+    names = ("between", "out", "between (2)", "out (2)", "between (3)", "out (3)")
+    run = Run(dense(4), n_steps=N, layers=[(name, 4, None) for name in names])
+    for column, name in zip(run.columns("activation"), names, strict=True):
+        run.tensors[int(column)] |= {"layer": name.partition(" ")[0]}
+    run.scale("activation", 1e-3, [names.index(f"{layer} (2)")], start=60)
+    told = [found for found in run.feed().findings() if " has shrunk to " in found.title]
+    assert len(told) == (layer == "between")
+
+
 @pytest.mark.parametrize(
     ("factors", "shapes", "is_told"),
     [

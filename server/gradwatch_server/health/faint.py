@@ -1,9 +1,10 @@
 """The rule for layers whose output shrinks to next to nothing of what it was: what stands behind is told nothing.
 
 A penalty that outweighs the data does that, on the output itself (a posterior that collapses) or on the weights. A
-layer that fades on purpose is rare, and the last one may well come to rest near 0: it is not judged. Where a penalty on
-the squares of weights is all that their gradient knows, it is a multiple of the weights themselves: least, largest and
-mean are the same multiple as the spread, and in the next row too.
+layer that fades on purpose is rare, and the last one may well come to rest near 0, be it in one of its calls alone (at
+the edge of an equation's domain): it is not judged. Where a penalty on the squares of weights is all that their
+gradient knows, it is a multiple of the weights themselves: least, largest and mean are the same multiple as the spread,
+and in the next row too.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ Float = npt.NDArray[np.float64]
 
 
 class FaintRule:
-    """Watches the standard deviation of all outputs but the last of one stream.
+    """Watches the standard deviation of all outputs but the last layer's of one stream.
 
     Args:
         stream: the stream's number.
@@ -54,7 +55,7 @@ class FaintRule:
 
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
-        self._columns = table.activation[:-1]
+        self._columns = table.hidden
         n = len(self._columns)
         self._early: list[list[float]] = [[] for _ in range(n)]
         self._before = np.full(n, np.nan)

@@ -68,7 +68,7 @@ class SquashedRule:
         """The columns of outputs, and of the weights that decide how large they are at first; of functions none."""
         table = self._table
         kernels = {table.layer_of_gradient(position): position for position in table.whole_kernels.tolist()}
-        hidden = table.activation[:-1].tolist()
+        hidden = table.hidden.tolist()
         if self._is_within:
             without = [c for c in hidden if table.layer_of(c) not in kernels]
             found = [c for c in [*table.within.tolist(), *without] if table.functions[c] in _ENDED]

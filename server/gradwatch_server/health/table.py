@@ -243,6 +243,12 @@ class TensorTable:
         layer = self.layer_of(column)
         return f"the {self.functions[column]} in {layer}" if column in self.within else layer
 
+    @property
+    def hidden(self) -> Index:
+        """The columns of layers' outputs, but for those of the last layer, in whichever of its calls."""
+        last = {self.layer_of(column) for column in self.activation[-1:].tolist()}
+        return np.array([column for column in self.activation.tolist() if self.layer_of(column) not in last], np.int64)
+
     def layer_of(self, column: int) -> str:
         """The layer of a tensor; its own name where the table names no layer."""
         return self.layers[column] or self.names[column]

@@ -1,6 +1,7 @@
-"""A twenty-eighth set by two who had not seen the rules: 2 that meet NaN, 14 that only fail to learn, 6 healthy.
+"""A twenty-eighth set by two who had not seen the rules: 2 that meet NaN, 14 that only fail to learn, 7 healthy.
 
-They were first played as users have it, within the default budget. How it went at first stands in the table.
+One of these is a cured copy of which a warning was told. They were first played as users have it, within the default
+budget. How it went at first stands in the table.
 """
 
 from __future__ import annotations
