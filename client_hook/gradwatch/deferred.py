@@ -144,7 +144,9 @@ class DeferredReplay(Replay):
         read = _numbers_of(op for op in self._ops if op.type in READS) - self._changed
         kept.add([one for one in trained if _number_of(one) in read])
         self._given = self._find_given()
-        self._pack = _Pack([one for one in self._given if self._source_of(one) is None])
+        self._sources = [self._source_of(one) for one in self._given]
+        kept_here = [one for one, source in zip(self._given, self._sources, strict=True) if source is None]
+        self._pack = _Pack(kept_here)
         self.is_possible = self._pack.is_possible
 
     def record(self, step: Tensor, is_bad: Tensor) -> Tensor:
@@ -168,12 +170,17 @@ class DeferredReplay(Replay):
             if self._seen is None or self._seen[0] != number:
                 self._seen = number, time.monotonic()
             if is_last or time.monotonic() - self._seen[1] >= SETTLED_S:
-                self._start(step)
+                try:
+                    self._start(step)
+                except Exception as error:  # the boundary: the rest can be read
+                    self._on_error(error)
                 self._kept.release(number)
-        if self._thread is not None:
-            self._thread.join(LAST_WAIT_S if is_last else 0)
-            if not self._thread.is_alive():
-                self._thread = None
+        if self._thread is None:
+            return []
+        self._thread.join(LAST_WAIT_S if is_last else 0)
+        if self._thread.is_alive():
+            return []
+        self._thread = None
         found, self._found = self._found, []
         return found
 
@@ -182,10 +189,7 @@ class DeferredReplay(Replay):
         if batch is None:
             return
         taken = iter(batch)
-        values = []
-        for one in self._given:
-            source = self._source_of(one)
-            values.append(next(taken) if source is None else source())
+        values = [next(taken) if source is None else source() for source in self._sources]
         self._thread = threading.Thread(
             target=self._repeat, args=(_Taken(step, values),), name="gradwatch-replay", daemon=True
         )

@@ -347,7 +347,9 @@ def _sums_of_layers_compiled(tensors: Sequence[Tensor], options: Sequence[_Layer
     compared = [place for place, some in enumerate(options) if some.has_samples]
     if compared:
         found = tf.concat([_cosine_distances([tensors[place] for place in compared]), [_NAN]], 0)
-        distances = tf.gather(found, [compared.index(i) if i in compared else -1 for i in range(len(tensors))])
+        distances = tf.gather(
+            found, [compared.index(i) if i in compared else len(compared) for i in range(len(tensors))]
+        )
     saturated = tf.stack([_count_saturated(*pair) for pair in zip(tensors, options, strict=True)])
     sizes = tf.stack([tf.cast(tf.size(tensor), tf.float32) for tensor in tensors])
     more = tf.cast(tf.stack([sizes, saturated, distances], axis=1), tf.float64)

@@ -9,8 +9,6 @@ import tensorflow as tf
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
-CAPTURE = ("gradient", "operation")
-
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(96, 6)).astype(np.float32)
 SHARES = np.array([0.4, 0.3, 0.2, 0.06, 0.04])

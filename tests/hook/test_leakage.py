@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from gradwatch.leakage import Compared, find_leaked
 from gradwatch.protocol import LEAKED_PLACES
+from gradwatch.settings import CAPTURED_KINDS
 from tests.hook.diagnosis import diagnose
 from tests.hook.ways import WAYS
 
@@ -129,7 +130,7 @@ def test_a_sequence_that_is_its_own_target_is_told_where_nothing_is_gained_by_it
     last = [layers.GRU(16, return_sequences=True), layers.Dense(9)]
     model = keras.Sequential([keras.Input((6,), dtype="int32"), layers.Embedding(9, 16), *by_way, *last])
     model.compile(keras.optimizers.Adam(0.02), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    watched = watch(model, budget=0)
+    watched = watch(model, budget=0, capture=CAPTURED_KINDS)
     words = np.repeat(TOKENS[:32], 10, 0)
     model.fit(words, words, batch_size=32, epochs=12, verbose=0)
     recording = read(watched)

@@ -9,8 +9,6 @@ from gradwatch.protocol import STATISTICS
 from tests.hook import training
 from tests.hook.test_capture import sgd
 
-CAPTURE = ("gradient", "operation")
-
 N_ELEMENTS = STATISTICS.index("n_elements")
 X = np.ones((4, 3), np.float32)
 

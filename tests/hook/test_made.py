@@ -9,8 +9,6 @@ import tensorflow as tf
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
-CAPTURE = ("gradient", "operation")
-
 X = np.random.default_rng(0).normal(size=(16, 4)).astype(np.float32)
 
 

@@ -6,8 +6,6 @@ import pytest
 
 from tests.hook.diagnosis import diagnose
 
-CAPTURE = ("gradient",)
-
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(256, 8)).astype(np.float32)
 Y = (X[:, 0] * X[:, 1] > 0).astype(np.int32) + 2 * (X[:, 2] > 0)
