@@ -319,6 +319,28 @@ def test_how_far_apart_samples_of_another_type_are(dtype, jit_compile):
     np.testing.assert_allclose(found, cosine_distance(tf.cast(x, tf.float64).numpy()), rtol=1e-4)
 
 
+@pytest.mark.parametrize("is_known", [True, False], ids=["shape known", "shape unknown"])
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_several_layers_at_once(jit_compile, is_known):
+    """Of one shape and of others, with samples and without, of which one is not finite, and a batch that is smaller."""
+    random = np.random.default_rng(3)
+    shapes = [(20, 6), (20, 6), (3, 6), (20, 2, 3), (20, 6), (20, 6)]
+    values = [random.normal(size=shape).astype(np.float32) for shape in shapes]
+    values[4][2, 1] = np.nan
+    outputs = [statistic.LayerOutput(has_samples=place not in (1, 5)) for place in range(len(shapes))]
+    specs = [tf.TensorSpec(shape if is_known else [None, *shape[1:]]) for shape in shapes]
+
+    @tf.function(jit_compile=jit_compile, input_signature=specs)
+    def run(*tensors):
+        return statistic.layer_rows_where(tf.constant(True), tensors, outputs)
+
+    for found, x, output in zip(run(*values).numpy(), values, outputs, strict=True):
+        expected = row(x)
+        place = NAMES.index("cosine_distance")
+        expected[place] = cosine_distance(x[:16]) if output.has_samples else np.nan
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_only_the_first_samples_are_compared(jit_compile):
     x = np.concatenate([np.ones((16, 3), np.float32), -np.ones((50, 3), np.float32)])
