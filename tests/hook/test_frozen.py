@@ -7,8 +7,6 @@ import tensorflow as tf
 
 from tests.hook.diagnosis import diagnose
 
-CAPTURE = ("gradient", "weight", "operation")
-
 X = np.random.default_rng(0).normal(size=(4096, 6, 4)).astype(np.float32)
 Y = np.random.default_rng(1).integers(0, 5, size=4096)
 

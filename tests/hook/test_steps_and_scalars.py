@@ -12,7 +12,7 @@ from tests.hook.recording import Recording
 from tests.hook.test_capture import FIRST, X, Y, adam, compiled, fit, sgd
 from tests.hook.training import LOSS, assert_close, assert_recorded, batches, reference_loop
 
-CAPTURE = ("gradient", "weight")
+CAPTURE = ("gradient", "weight", "update")
 
 
 class TwoPlayers:
