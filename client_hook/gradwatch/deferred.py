@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from gradwatch.replay import N_COUNTS, READS, STEPS_BETWEEN, TRACES_MAX, Copy, Replay, is_repeatable
 from gradwatch.ring import create_untraced
+from gradwatch.tap import find_handle, find_outer
 from gradwatch.weight import create_copies
 from gradwatch.xla import cond
 
@@ -235,14 +236,14 @@ class DeferredReplay(Replay):
     def _source_of(self, tensor: Tensor) -> Callable[[], npt.NDArray[Any]] | None:
         """What gives the value of a constant or a variable as the step read it; None for what the step must keep."""
         if tensor.op.type == "ReadVariableOp":
-            handle = _outer_of(tensor.op.inputs[0])
+            handle = find_outer(tensor.op.inputs[0])
             if handle is None or handle._id in self._changed:
                 return None
             copy = self._kept.copy_of(handle._id)
             if copy is not None:
                 return lambda: np.asarray(copy.numpy())
             return lambda: np.asarray(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tensor.dtype).numpy())
-        constant = _outer_of(tensor)
+        constant = find_outer(tensor)
         return None if constant is None else lambda: np.asarray(constant.numpy())
 
 
@@ -314,13 +315,5 @@ def _number_of(variable: Any) -> int:
 
 def _numbers_of(ops: Iterable[Any]) -> set[int]:
     """The numbers of the variables that operations read or write."""
-    handles = map(_outer_of, (op.inputs[0] for op in ops))
-    return {int(handle._id) for handle in handles if handle is not None}
-
-
-def _outer_of(tensor: Tensor) -> Tensor | None:
-    """The eager tensor that a symbolic one stands for, through the graphs that captured it; None if there is none."""
-    while tf.is_symbolic_tensor(tensor):
-        captures = getattr(tensor.graph, "captures", ())
-        tensor = next((outer for outer, inner in captures if inner is tensor), None)
-    return tensor
+    found = (find_handle(op.inputs[0]) for op in ops)
+    return {number for number in found if number is not None}

@@ -7,8 +7,6 @@ one row. No op runs on the host, so a row is the same under `tf.function`, XLA, 
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -563,11 +561,13 @@ class Stream:
 
     def _store(self, wanted: Sequence[Tensor], is_kept: Tensor | None = None) -> None:
         """Keeps the weights as they are, under XLA: for the statistics of updates, and where a bad step keeps them."""
-        is_due = [] if is_kept is None else [is_kept]
         if "update" in self._part_kinds:
-            is_due.append(wanted[self._part_kinds.index("update")])
-        if is_due:
-            store_where(functools.reduce(operator.or_, is_due), self.kept.variables, self.kept.copies)
+            is_due = _or_false(is_kept) | wanted[self._part_kinds.index("update")]
+        elif is_kept is not None:
+            is_due = is_kept
+        else:
+            return
+        store_where(is_due, self.kept.variables, self.kept.copies)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:

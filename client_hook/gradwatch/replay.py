@@ -91,6 +91,8 @@ class Replay:
         losses = [] if loss is None else [loss]
         self._ops = ops = _find_ops([root.op for root in roots + losses if root.graph is graph], graph)
         self.is_possible = 0 < len(ops) <= NODES_MAX
+        if not self.is_possible:
+            return
         self._layer_paths = list(layer_paths)
         places = {id(op): place for place, op in enumerate(ops)}
         self._nodes = [

@@ -19,7 +19,7 @@ from tensorflow.python.ops import control_flow_util_v2
 from gradwatch.ring import create_untraced
 from gradwatch.xla import held_back, is_under_xla
 
-__all__ = ["SharedFunction", "has_gpu", "leave_apart"]
+__all__ = ["SharedFunction", "has_gpu", "leave_apart", "static_shape"]
 
 APART_INPUTS: Final = 32
 """From so many inputs on the branches stay functions, which one device runs: an op for each input of each branch in the
@@ -100,7 +100,7 @@ class SharedFunction:
         return self._traces(self._signature(tensors), (), options)
 
     def _signature(self, tensors: Sequence[Tensor]) -> Signature:
-        return tuple((_static_shape(one) if self._has_shapes else None, one.dtype) for one in tensors)
+        return tuple((static_shape(one) if self._has_shapes else None, one.dtype) for one in tensors)
 
     def _trace_anew(self, given: Signature, read: Signature, options: tuple[Hashable, ...]) -> Any:
         def function(*inputs: Tensor) -> Any:
@@ -128,7 +128,8 @@ def has_gpu() -> bool:
     return bool(tf.config.list_logical_devices("GPU"))
 
 
-def _static_shape(tensor: Tensor) -> tuple[int | None, ...] | None:
+def static_shape(tensor: Tensor) -> tuple[int | None, ...] | None:
+    """A tensor's shape as far as the trace knows it, which can be a key; None where not even the rank is known."""
     return None if tensor.shape.rank is None else tuple(tensor.shape.as_list())
 
 

@@ -24,7 +24,7 @@ from tensorflow.python.eager import record
 
 from gradwatch.protocol import FIRST_STATISTICS, STATISTICS
 from gradwatch.reduction import MAX, MIN, SUM, reduce_rows, stack_columns
-from gradwatch.shared import SharedFunction, has_gpu, leave_apart
+from gradwatch.shared import SharedFunction, has_gpu, leave_apart, static_shape
 from gradwatch.xla import cond, is_under_xla, math_for, math_here
 
 __all__ = [
@@ -253,15 +253,13 @@ def layer_row(tensor: Tensor, output: LayerOutput) -> Tensor:
         tensor: ``[..., n_units]`` of any floating dtype; its other dimensions may be unknown.
         output: what is to be known of it beside the usual.
     """
-    function = _layer_rows_compiled if is_under_xla() else _layer_rows
-    return function([tensor], (_layer_options(tensor, output),))[0]
+    return _rows_function()([tensor], (_layer_options(tensor, output),))[0]
 
 
 def layer_rows_where(is_due: Tensor, tensors: Sequence[Tensor], outputs: Sequence[LayerOutput]) -> Tensor:
     """`layer_row` of each of some tensors, float32 ``[n, 12]``, where they are due, else NaN; in a graph."""
     options = tuple(_layer_options(*pair) for pair in zip(tensors, outputs, strict=True))
-    function = _layer_rows_compiled if is_under_xla() else _layer_rows
-    (rows,) = function.where(is_due, [np.tile(NOTHING, (len(tensors), 1))], tensors, options)
+    (rows,) = _rows_function().where(is_due, [np.tile(NOTHING, (len(tensors), 1))], tensors, options)
     return rows
 
 
@@ -361,6 +359,11 @@ _layer_rows: Final = SharedFunction(_rows_of_layers)
 _layer_rows_compiled: Final = SharedFunction(_rows_of_layers, has_shapes=True)
 
 
+def _rows_function() -> SharedFunction:
+    """What measures layers' tensors here: under XLA those of one shape together, so that shapes must be known."""
+    return _layer_rows_compiled if is_under_xla() else _layer_rows
+
+
 def light_rows(squares: Tensor, n_elements: Sequence[Any]) -> Tensor:
     """The rows of tensors without a non-finite element, of which no more is wanted: float32 ``[n, 12]``.
 
@@ -434,7 +437,7 @@ def _sums_alone(tensors: Sequence[Tensor], *, is_fused: bool) -> list[Tensor]:
     """The sums of large tensors, float64 ``[n, 8]`` in pieces: fast, or exact if one is not finite and well scaled."""
     flat = [tf.reshape(_cast(t, t.dtype if t.dtype == tf.float64 else tf.float32), [-1]) for t in tensors]
     if is_fused:
-        return [_sums_compiled(flat, [(t.dtype, _static_shape(t)) for t in tensors])] if flat else []
+        return [_sums_compiled(flat, [(t.dtype, static_shape(t)) for t in tensors])] if flat else []
     is_fast = [vector.dtype == tf.float32 and vector.shape.num_elements() != 0 for vector in flat]
     fast = [vector for vector, chosen in zip(flat, is_fast, strict=True) if chosen]
     found: Any = iter(())
@@ -478,10 +481,6 @@ def _sums_side_by_side(vectors: Sequence[Tensor]) -> Tensor:
     rows = [tf.concat([vector, tf.zeros([width - tf.size(vector)], vector.dtype)], 0) for vector in vectors]
     mask = tf.range(width)[None, :] < sizes[:, None]
     return _exact_sums(tf.cast(tf.stack(rows), tf.float64), mask, is_fused=True)
-
-
-def _static_shape(tensor: Tensor) -> tuple[int | None, ...] | None:
-    return None if tensor.shape.rank is None else tuple(tensor.shape.as_list())
 
 
 def _exact_in_turn(vectors: Sequence[Tensor]) -> list[Tensor]:

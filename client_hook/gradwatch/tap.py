@@ -27,6 +27,7 @@ __all__ = [
     "captured_handles",
     "enclosing_graphs",
     "find_handle",
+    "find_outer",
     "is_visible",
     "keys_of",
     "unique_taps",
@@ -253,14 +254,18 @@ def captured_variables() -> list[Any]:
     return list({id(one): one for one in found}.values())
 
 
+def find_outer(tensor: Tensor) -> Tensor | None:
+    """The eager tensor that a symbolic one stands for, through the graphs that captured it; None if there is none."""
+    while tf.is_symbolic_tensor(tensor):
+        captures = getattr(tensor.graph, "captures", ())
+        tensor = next((outer for outer, inner in captures if inner is tensor), None)
+    return tensor
+
+
 def find_handle(tensor: Tensor) -> int | None:
     """The number of an eager handle, through the graphs that captured it."""
-    while tf.is_symbolic_tensor(tensor):
-        outer = next((one for one, inner in getattr(tensor.graph, "captures", ()) if inner is tensor), None)
-        if outer is None:
-            return None
-        tensor = outer
-    return int(tensor._id)
+    outer = find_outer(tensor)
+    return None if outer is None else int(outer._id)
 
 
 def unique_taps(taps: Iterable[Tap], taken: Set[tuple[str, str]], suffix: str) -> list[Tap]:

@@ -179,12 +179,12 @@ def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
 
 
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
+    if episode.is_scaled:
+        return bool(episode.narrow)
     # Numbers may be cut anew on purpose: who learns from them meant it. No one means to throw away what is learned, nor
     # to lay the first step of a sequence beside the last, to answer several questions by one number, or to turn an
     # image away from its mask. The loss of a policy tells nothing, nor does one whose targets are made of what it
     # gives, that has no second derivative, takes a rate for its logarithm or a mean over all pairs.
-    if episode.is_scaled:
-        return bool(episode.narrow)
     is_never_meant = episode.is_crossing or episode.is_backwards or episode.is_repeated or episode.is_apart
     return (
         episode.is_made
