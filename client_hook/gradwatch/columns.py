@@ -149,9 +149,9 @@ class Batch:
         self._cadence = cadence
         self.floating = [tensor for tensor in self._values if tensor.dtype.is_floating]
 
-    def glance(self, squares: Tensor) -> Tensor:
+    def _glance(self, squares: Tensor) -> Tensor:
         """The rows, float32 ``[n, 12]``, of tensors without a non-finite element, of which no more is wanted."""
-        rows = statistic.light_rows(squares, self._sizes()[: len(self.floating)])
+        rows = statistic.light_rows(squares, self.sizes()[: len(self.floating)])
         n_others = len(self._values) - len(self.floating)
         return rows if n_others == 0 else tf.concat([rows, np.tile(statistic.NOTHING, (n_others, 1))], 0)
 
@@ -162,12 +162,13 @@ class Batch:
             for one, tensor in zip(self._columns, self._values, strict=True):
                 if one is not None:
                     one.ring.write(step, measure(tensor, one.n_columns))
-            return statistic.full_block(self._values, self._sizes())
+            return statistic.full_block(self._values, self.sizes())
 
         is_full = (is_due & self._cadence.is_on("input")) | ~tf.reduce_all(math_here().is_finite(squares))
-        return statistic.where(is_full, look_closely, lambda: self.glance(squares))
+        return statistic.where(is_full, look_closely, lambda: self._glance(squares))
 
-    def _sizes(self) -> list[Any]:
+    def sizes(self) -> list[Any]:
+        """The elements of each: numbers, or if one is not known scalar tensors."""
         static_sizes = [tensor.shape.num_elements() for tensor in self._values]
         return [tf.size(tensor) for tensor in self._values] if None in static_sizes else static_sizes
 

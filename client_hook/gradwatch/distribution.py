@@ -207,7 +207,7 @@ class Begun(NamedTuple):
     step: Tensor
     is_due: Tensor
     is_finite: Tensor
-    weights: tuple[Tensor, ...]
+    weights: tuple[Tensor, Sequence[Tensor]]
 
 
 class Applied(NamedTuple):
@@ -225,11 +225,11 @@ class ReducedStream(Stream):
         self._begin_eagerly = tf.function(self._begin)
         self._end_eagerly = tf.function(self._end, reduce_retracing=True)
 
-    def begin(self, is_due: Tensor) -> tuple[Tensor, ...]:
+    def begin(self, is_due: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
         """The ops that must run before ``apply``: the weights as they are, where they are wanted."""
         run = self._begin_eagerly if tf.executing_eagerly() else self._begin
         with statistic.apart():
-            weights: tuple[Tensor, ...] = run(is_due)
+            weights: tuple[Tensor, Sequence[Tensor]] = run(is_due)
         return weights
 
     def end(self, begun: Begun, applied: Applied, scalars: StepScalars) -> None:
@@ -239,18 +239,18 @@ class ReducedStream(Stream):
             run(begun, applied, scalars)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-    def _begin(self, is_due: Tensor) -> tuple[Tensor, ...]:
+    def _begin(self, is_due: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
         return self._weights_before(is_due)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _end(self, begun: Begun, applied: Applied, scalars: StepScalars) -> None:
-        step, is_due, is_finite, weights = begun
+        step, is_due, is_finite, (are_wanted, kept) = begun
         # Weights are due where they were before ``apply``; the sum may overflow where no replica's gradient did.
         block, *_ = self._gradient_block(self._dense(applied.gradients), is_due)
-        block = unscale(block, applied.scale)
+        measured = self._alone(unscale(block, applied.scale))
         # Keras takes the first replica's word for whether a loss scale met an overflow.
         values, flags = self._scalars(scalars, is_finite)
-        self._after(Before(step, is_due, block, tf.zeros([0]), is_finite, weights, values, flags))
+        self._after(Before(step, is_due, measured, is_finite, are_wanted, kept, values, flags, self._nothing_seen()))
 
 
 class Step(NamedTuple):

@@ -25,27 +25,30 @@ class Glance:
         gradients: the gradients that there are, dense.
         others: what else is looked at in every step.
         losses: what else must be finite; the mean is taken of more than one number.
+
+    Attributes:
+        numbers: the vector: half of each tensor's sum of squares, and the losses.
     """
 
     def __init__(self, gradients: Sequence[Tensor], others: Sequence[Tensor], losses: Sequence[Tensor]) -> None:
         self._n_gradients, self._n_squares = len(gradients), len(gradients) + len(others)
-        self._numbers = statistic.half_squares([*gradients, *others], [as_scalar(loss) for loss in losses])
+        self.numbers = statistic.half_squares([*gradients, *others], [as_scalar(loss) for loss in losses])
 
     def is_bad(self) -> Tensor:
         """Whether something of it is not finite, or so large that one cannot tell."""
-        return ~math_here().is_finite(tf.reduce_sum(self._numbers))
+        return ~math_here().is_finite(tf.reduce_sum(self.numbers))
 
     def is_loss_bad(self) -> Tensor:
         """Whether a loss is not finite."""
-        return ~tf.reduce_all(math_here().is_finite(self._numbers[self._n_squares :]))
+        return ~tf.reduce_all(math_here().is_finite(self.numbers[self._n_squares :]))
 
     def of_gradients(self) -> Tensor:
         """The half squares of the gradients."""
-        return self._numbers[: self._n_gradients]
+        return self.numbers[: self._n_gradients]
 
     def of_others(self) -> Tensor:
         """The half squares of what else is looked at."""
-        return self._numbers[self._n_gradients : self._n_squares]
+        return self.numbers[self._n_gradients : self._n_squares]
 
 
 def as_scalar(value: Any) -> Tensor:

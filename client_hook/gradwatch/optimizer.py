@@ -8,7 +8,7 @@ tells, and then only where that is due.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
@@ -20,7 +20,6 @@ from gradwatch.xla import cond, math_here
 __all__ = ["Clipped", "Slot", "Treatment", "find_slots", "measure_clipping", "read_treatment", "unscale"]
 
 Tensor = Any  # tensorflow ships no types
-_NORM: Final = STATISTICS.index("norm")
 _MAGNITUDES: Final = ("norm", "min", "max", "mean", "std")
 """The statistics that grow with what they are taken of; the others are counts."""
 _ACCUMULATOR: Final = "gradient_accumulator"
@@ -114,7 +113,7 @@ def unscale(block: Tensor, scale: Tensor | None) -> Tensor:
 
 
 def measure_clipping(
-    treatment: Treatment, gradients: Sequence[Any], block: Tensor, *, is_finite: Tensor, is_due: Tensor
+    treatment: Treatment, gradients: Sequence[Any], norms_of: Callable[[], Tensor], *, is_finite: Tensor, is_due: Tensor
 ) -> Clipped | None:
     """What clipping leaves of the gradients.
 
@@ -125,7 +124,7 @@ def measure_clipping(
     Args:
         treatment: what the optimizer does.
         gradients: as given to it, with the scale; None where there is none.
-        block: their statistics without the scale, ``[n, 12]``.
+        norms_of: gives their norms without the scale, float32 ``[n]``.
         is_finite: whether all of them are finite.
         is_due: whether a reading is due.
 
@@ -146,7 +145,7 @@ def measure_clipping(
         sizes = [_size(gradient) for gradient in given]
         limit = treatment.clipvalue
         return _where(is_due & is_finite, lambda: _clip_values(given, sizes, limit, treatment.scale))
-    norms = tf.gather(block[:, _NORM], present)
+    norms = tf.gather(norms_of(), present)
     measured = [_slices_norm(gradient, norms[i], treatment.scale) for i, gradient in enumerate(given)]
     return Clipped(*_clip_norms(treatment, norms, tf.stack(measured)), is_known=is_finite)
 

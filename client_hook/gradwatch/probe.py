@@ -26,10 +26,11 @@ from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unsc
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message, name_correlation
 from gradwatch.replay import TRACES_MAX, Replay
 from gradwatch.ring import Ring, create_untraced
+from gradwatch.row import N_LOSSES_MAX, Layout
 from gradwatch.tap import Tap, Tapped, Waiting, unique_taps
 from gradwatch.traced import Traced, find_outdated
 from gradwatch.weight import Part, blocks_where, keep_nothing, keep_where, store_where
-from gradwatch.xla import cond, is_under_xla
+from gradwatch.xla import cond, is_under_xla, math_here
 
 if TYPE_CHECKING:
     from gradwatch.columns import Batch
@@ -38,6 +39,7 @@ __all__ = ["Before", "Beside", "Clock", "StepScalars", "Stream", "resource_of"]
 
 Tensor = Any  # tensorflow ships no types
 _N_ELEMENTS = STATISTICS.index("n_elements")
+_NORM = STATISTICS.index("norm")
 _COUNTS = slice(STATISTICS.index("n_nan"), STATISTICS.index("n_neg_inf") + 1)
 
 
@@ -82,22 +84,24 @@ class Before(NamedTuple):
     Attributes:
         step: the step.
         is_due: whether weights, updates and slots are due.
-        gradients: the gradients' block, ``[n_variables, 12]``.
-        rest: what else was measured before the step, in the order of the table, end to end.
+        measured: the first vectors of a `row.Layout`, end to end, up to what is told of weights.
         is_finite: whether every gradient is finite.
-        weights: for each part of `Stream._parts` whether it is wanted, and what keeps the weights as they were.
-        scalars: the scalars' values.
+        are_wanted: for each part of `Stream._parts` whether it is.
+        kept: what keeps the weights as they were.
+        scalars: the values of the first scalars.
         present: which of them are known.
+        seen: what was seen at a glance, the last vectors of a `row.Layout`.
     """
 
     step: Tensor
     is_due: Tensor
-    gradients: Tensor
-    rest: Tensor
+    measured: Tensor
     is_finite: Tensor
-    weights: tuple[Tensor, ...]
+    are_wanted: Tensor
+    kept: Sequence[Tensor]
     scalars: Tensor
     present: Tensor
+    seen: Tensor
 
 
 class Beside(NamedTuple):
@@ -255,16 +259,24 @@ class Stream:
         self.states = {**(states or {}), **(untaught or {}), **(copied or {})} if "weight" in self.kinds else {}
         of_weights = [kind for kind in ("weight", "update") if kind in self.kinds]
         self._part_kinds = (*of_weights, *["slot"] * bool(self.slots), *["weight"] * bool(self.states))
-        n_kept = len(self.slots) + len(self.states)
-        self.n_tensors = len(self.kinds) * len(self.variables) + n_kept + len(self.taps)
+        seen = [place for place, tap in enumerate(taps) if tap.kind == "input" and tf.as_dtype(tap.dtype).is_floating]
+        self._input_places = {(taps[tap].kind, taps[tap].tensor): place for place, tap in enumerate(seen)}
+        n_weights = (len(self.kinds) - 1) * len(self.variables) + len(self.slots) + len(self.states)
+        self.layout = Layout(
+            sizes=self.sizes,
+            n_weights=n_weights,
+            n_taps=len(self.taps),
+            seen_taps=tuple(seen),
+            n_operations=len(self.operations),
+            n_first=self.N_FIRST_SCALARS,
+            n_compared=len(self.scalars) - self.N_FIRST_SCALARS,
+        )
         self.skips_nonfinite = skips_nonfinite
         self._clock = clock
         self._cadence = cadence
         self._last: Any = _counter("gradwatch_last_step", -1) if follows is None else follows._last
-        n_statistics = len(STATISTICS)
-        n_operation_numbers = len(self.operations) * len(OPERATION_STATISTICS)
         self.replays: deque[Replay | EagerReplay] = deque(maxlen=TRACES_MAX)
-        self.ring = Ring(self.n_tensors * n_statistics + n_operation_numbers + 2 * len(self.scalars))
+        self.ring = Ring(self.layout.width)
         self._kept: Kept | None = None
         self._before_eagerly = tf.function(self._before, reduce_retracing=True)
         self._after_eagerly = tf.function(self._after)
@@ -382,20 +394,20 @@ class Stream:
         is_wanted = begun.is_due | glance.is_bad()
         if treatment.is_update is not None:
             is_wanted |= self._is_weight_due(step, begun.is_due, treatment)
-        block, rest, is_finite, compared, is_weight_due, *weights = statistic.where(
+        measured, is_finite, is_weight_due, are_wanted, *kept = statistic.where(
             is_wanted, lambda: self._look_closely(begun), lambda: self._pass_by(begun)
         )
         if is_under_xla():  # whose branches must be alike: they are kept outside of this one
-            *weights, is_kept = weights
-            self._store(weights, None if beside.repeat is None else is_kept)
-        block = unscale(block, treatment.scale)
-        given = block if len(gradients) == len(self.variables) else tf.gather(block, self._given)
-        clipped = measure_clipping(treatment, gradients, given, is_finite=is_finite, is_due=is_weight_due)
-        values, flags = self._scalars(scalars, is_finite, clipped, compared)
-        return Before(step, is_weight_due, block, rest, is_finite, tuple(weights), values, flags)
+            self._store(are_wanted, None if beside.repeat is None else kept.pop())
+        seen = self._seen(begun)
+        clipped = measure_clipping(
+            treatment, gradients, lambda: self._norms(measured, seen), is_finite=is_finite, is_due=is_weight_due
+        )
+        values, flags = self._scalars(scalars, is_finite, clipped)
+        return Before(step, is_weight_due, measured, is_finite, are_wanted, kept, values, flags, seen)
 
     def _look_closely(self, begun: _Begun) -> list[Tensor]:
-        """What `Before` has from ``gradients`` to ``weights``, where something is due or bad."""
+        """What `Before` has of ``measured``, ``is_finite``, ``is_due``, ``are_wanted`` and ``kept``, if any is."""
         step, is_due, gradients, dense, scalars, beside, glance = begun
         is_free = self.kept.is_free() if is_under_xla() and beside.repeat is not None else None
         is_loss_bad = glance.is_loss_bad()
@@ -408,30 +420,60 @@ class Stream:
             rows = self._tap_block(tapped + [self._measured(one, is_full) for one in beside.tapped])
         operations = self._operation_block(gradients, scalars.loss, is_full)
         is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
-        wanted = self._wanted(is_weight_due, is_free)
-        kept = [_or_false(is_kept)] if is_under_xla() else self._keep(wanted)
+        are_wanted = self._wanted(is_weight_due, is_free)
+        kept = [_or_false(is_kept)] if is_under_xla() else self._keep(are_wanted)
         compared = self._compare(beside.compared, is_full & self._cadence.is_on("input"))
-        return [block, _end_to_end(rows, operations), is_finite, compared, is_weight_due, *wanted, *kept]
+        measured = _end_to_end(unscale(block, scalars.treatment.scale), rows, operations, compared)
+        return [measured, is_finite, is_weight_due, are_wanted, *kept]
 
     def _pass_by(self, begun: _Begun) -> list[Tensor]:
-        """The same where nothing is: norms alone."""
-        dense, beside, glance = begun.dense, begun.beside, begun.glance
-        found = statistic.light_rows(glance.of_gradients(), [self.sizes[place] for place in dense])
-        block = _placed(found, list(dense), _missing(len(self.variables)))
-        rows = beside.rows
-        if rows is None:
-            batch = beside.batch
-            rows = self._tap_block([] if batch is None else [Tapped(batch.keys, batch.glance(glance.of_others()))])
-        wanted = [tf.constant(False)] * len(self._part_kinds)
+        """The same where nothing is: constants alone, for what was seen at a glance says the rest."""
+        block = _missing(len(self.variables))
+        block[list(begun.dense)] = statistic.NOTHING
         kept = [tf.constant(False)] if is_under_xla() else self._keep_nothing()
-        rest = _end_to_end(rows, self._no_operations())
-        return [block, rest, tf.constant(True), self._nothing_compared(), tf.constant(False), *wanted, *kept]
+        are_wanted = tf.zeros([len(self._part_kinds)], tf.bool)
+        measured = self._alone(block, begun.beside.rows)
+        return [measured, tf.constant(True), tf.constant(False), are_wanted, *kept]
+
+    def _alone(self, block: Any, rows: Tensor | None = None) -> Tensor:
+        """`Before.measured`, if beside gradients nothing was, or the rows of taps."""
+        rows = np.tile(statistic.NOTHING, (len(self.taps), 1)) if rows is None else rows
+        return _end_to_end(block, rows, self._no_operations(), self._nothing_compared())
+
+    def _seen(self, begun: _Begun) -> Tensor:
+        """What was seen at a glance, as a `row.Layout` has it: without a loss scale, NaN for what there is not."""
+        seen, n, n_of_gradients = begun.glance.numbers, len(self.variables), len(begun.dense)
+        scale, batch = begun.scalars.treatment.scale, begun.beside.batch
+        if scale is not None:
+            seen = tf.concat([seen[:n_of_gradients] / tf.square(scale), seen[n_of_gradients:]], 0)
+        floating = [] if batch is None else batch.keys[: len(batch.floating)]
+        places = [*begun.dense, *(n + self._input_places[key] for key in floating)]
+        nothing = self._nothing_seen()
+        if places != list(range(self.layout.n_seen)):
+            seen = _placed(seen[: len(places)], places, nothing[: self.layout.n_seen])
+        n_missing = self.layout.n_seen + N_LOSSES_MAX - seen.shape[0]
+        sizes = nothing[self.layout.n_seen + N_LOSSES_MAX :]
+        if batch is not None and floating:
+            found = tf.stack([tf.cast(size, tf.float32) for size in batch.sizes()[: len(floating)]])
+            sizes = _placed(found, [self._input_places[key] for key in floating], sizes)
+        return tf.concat([seen, nothing[:n_missing], sizes], 0)
+
+    def _nothing_seen(self) -> Any:
+        return np.full(self.layout.n_seen + N_LOSSES_MAX + len(self._input_places), np.nan, np.float32)
+
+    def _norms(self, measured: Tensor, seen: Tensor) -> Tensor:
+        """The norms of the gradients that are given to the optimizer, looked at closely or not."""
+        n = len(self.variables)
+        exact = tf.reshape(measured[: n * len(STATISTICS)], [n, len(STATISTICS)])[:, _NORM]
+        norms = tf.where(math_here().is_nan(exact), math_here().sqrt(2 * seen[:n]), exact)
+        return norms if len(self._given) == n else tf.gather(norms, self._given)
 
     def _compare(self, compared: Compared, is_wanted: Tensor) -> Tensor:
         """The scalars from `N_FIRST_SCALARS` on: what inputs, targets and outputs tell of one another."""
+        nothing = self._nothing_compared()
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
         if not pairs and not (compared.inputs and compared.targets):
-            return self._nothing_compared()
+            return nothing
 
         def look() -> Tensor:
             found = [find_leaked(compared)]
@@ -440,10 +482,10 @@ class Stream:
                 found.append(tf.constant(np.nan, tf.float32) if pair is None else correlate(pair.target, pair.output))
             return tf.stack(found)
 
-        return cond(is_wanted, look, self._nothing_compared)
+        return cond(is_wanted, look, lambda: tf.constant(nothing))
 
-    def _nothing_compared(self) -> Tensor:
-        return tf.constant(np.nan, tf.float32, [len(self.scalars) - self.N_FIRST_SCALARS])
+    def _nothing_compared(self) -> Any:
+        return np.full(self.layout.n_compared, np.nan, np.float32)
 
     def _is_weight_due(self, step: Tensor, is_full: Tensor, treatment: Treatment) -> Tensor:
         """Weights change at the last of several micro-steps only: what was due at any of them is taken there."""
@@ -507,9 +549,9 @@ class Stream:
         return np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)
 
     def _scalars(
-        self, scalars: StepScalars, is_finite: Tensor, clipped: Clipped | None = None, compared: Tensor | None = None
+        self, scalars: StepScalars, is_finite: Tensor, clipped: Clipped | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The values of all scalars, and which of the first are known: of the others the values tell."""
+        """The values of the first scalars, and which of them are known."""
         is_skipped = ~is_finite if self.skips_nonfinite or scalars.treatment.skips_nonfinite else None
         is_update = scalars.treatment.is_update
         if is_update is not None and is_skipped is not None:
@@ -527,42 +569,38 @@ class Stream:
         present = {name: tf.constant(value is not None) for name, value in values.items()}
         if clipped is not None:
             present["clipped_norm"] = present["clipped_share"] = clipped.is_known
-        others = self._nothing_compared() if compared is None else compared
         first = self.SCALARS[: self.N_FIRST_SCALARS]
         row = [0.0 if value is None else as_scalar(value) for value in map(values.get, first)]
-        flags = [present[name] for name in first] + [tf.constant(False)] * others.shape[0]
-        return (
-            tf.concat([tf.stack([tf.cast(value, tf.float32) for value in row]), others], 0),
-            tf.cast(tf.stack(flags), tf.float32),
-        )
+        flags = [present[name] for name in first]
+        return tf.stack([tf.cast(value, tf.float32) for value in row]), tf.cast(tf.stack(flags), tf.float32)
 
-    def _weights_before(self, is_due: Tensor) -> tuple[Tensor, ...]:
-        """For each of `_parts` whether it is wanted, a bool scalar, and then what keeps the weights as they are."""
-        wanted = self._wanted(is_due)
+    def _weights_before(self, is_due: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
+        """For each of `_parts` whether it is wanted, and what keeps the weights as they are."""
+        are_wanted = self._wanted(is_due)
         if is_under_xla():
-            self._store(wanted)
-            return tuple(wanted)
-        return *wanted, *self._keep(wanted)
+            self._store(are_wanted)
+            return are_wanted, []
+        return are_wanted, self._keep(are_wanted)
 
-    def _wanted(self, is_due: Tensor, is_free: Tensor | None = None) -> list[Tensor]:
+    def _wanted(self, is_due: Tensor, is_free: Tensor | None = None) -> Tensor:
         """Whether each of `_part_kinds` is; ``is_free``: of what updates are computed from nothing is wanted longer."""
         wanted = [is_due & self._cadence.is_on(kind) for kind in self._part_kinds]
         if is_free is not None and "update" in self._part_kinds:
             wanted[self._part_kinds.index("update")] &= is_free
-        return wanted
+        return tf.stack(wanted) if wanted else tf.zeros([0], tf.bool)
 
-    def _keep(self, wanted: Sequence[Tensor]) -> list[Tensor]:
+    def _keep(self, are_wanted: Tensor) -> list[Tensor]:
         if "update" not in self._part_kinds:
             return []
-        return keep_where(wanted[self._part_kinds.index("update")], self.variables)
+        return keep_where(are_wanted[self._part_kinds.index("update")], self.variables)
 
     def _keep_nothing(self) -> list[Tensor]:
         return keep_nothing(self.variables) if "update" in self._part_kinds else []
 
-    def _store(self, wanted: Sequence[Tensor], is_kept: Tensor | None = None) -> None:
+    def _store(self, are_wanted: Tensor, is_kept: Tensor | None = None) -> None:
         """Keeps the weights as they are, under XLA: for the statistics of updates, and where a bad step keeps them."""
         if "update" in self._part_kinds:
-            is_due = _or_false(is_kept) | wanted[self._part_kinds.index("update")]
+            is_due = _or_false(is_kept) | are_wanted[self._part_kinds.index("update")]
         elif is_kept is not None:
             is_due = is_kept
         else:
@@ -571,29 +609,26 @@ class Stream:
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
-        blocks = [before.gradients]
-        if parts := self._parts(before.weights):
-            kept = [slot.variable for slot in self.slots] + list(self.states.values())
+        of_weights = []
+        if parts := self._parts(before.kept):
+            others = [slot.variable for slot in self.slots] + list(self.states.values())
             copies = self.kept.copies[: len(self.variables)] if is_under_xla() and "update" in self.kinds else []
-            blocks.append(blocks_where(before.is_due, [*self.variables, *kept, *copies], parts))
-        values = [tf.reshape(block, [-1]) for block in [*blocks, before.rest]]
-        self.ring.write(before.step, *values, before.scalars, before.present)
+            variables = [*self.variables, *others, *copies]
+            of_weights.append(blocks_where(before.is_due, variables, parts, before.are_wanted))
+        self.ring.write(before.step, before.measured, *of_weights, before.scalars, before.present, before.seen)
 
-    def _parts(self, weights: Sequence[Tensor]) -> list[Part]:
-        """What is wanted of weights, of updates, of slots and of states, which lie one behind another."""
+    def _parts(self, kept: Sequence[Tensor]) -> list[Part]:
+        """What is told of weights, of updates, of slots and of states, which lie one behind another."""
         n, n_slots = len(self.variables), len(self.slots)
-        n_parts = len(self._part_kinds)
-        wanted, kept = iter(weights[:n_parts]), weights[n_parts:]
         parts = []
         if "weight" in self.kinds:
-            parts.append(Part(0, n, next(wanted)))
+            parts.append(Part(0, n))
         if "update" in self.kinds:
-            first_copy = n + n_slots + len(self.states) if is_under_xla() else None
-            parts.append(Part(0, n, next(wanted), kept, first_copy))
+            parts.append(Part(0, n, kept, n + n_slots + len(self.states) if is_under_xla() else None))
         if self.slots:
-            parts.append(Part(n, n_slots, next(wanted)))
+            parts.append(Part(n, n_slots))
         if self.states:
-            parts.append(Part(n + n_slots, len(self.states), next(wanted)))
+            parts.append(Part(n + n_slots, len(self.states)))
         return parts
 
 
@@ -606,7 +641,10 @@ def _placed(found: Tensor, places: Sequence[int], default: Any) -> Tensor:
     return tf.gather(tf.concat([tf.constant(default), found], 0), order)
 
 
-def _end_to_end(*blocks: Tensor) -> Tensor:
+def _end_to_end(*blocks: Any) -> Tensor:
+    """Tensors and arrays as one vector; a constant where all are arrays."""
+    if all(isinstance(block, np.ndarray) for block in blocks):
+        return tf.constant(np.concatenate([block.ravel() for block in blocks]))
     return tf.concat([tf.reshape(block, [-1]) for block in blocks], 0)
 
 

@@ -292,14 +292,8 @@ class Reader:
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
         """Sends a stream's rows; gives their statistics, and which rows a loss scale's normal work left out."""
         n = len(rows.steps)
-        n_scalars, n_first = len(stream.scalars), stream.N_FIRST_SCALARS
-        n_numbers = stream.n_tensors * len(STATISTICS)
-        statistics = rows.values[:, :n_numbers].reshape(n, stream.n_tensors, len(STATISTICS))
-        operations = rows.values[:, n_numbers : -2 * n_scalars]
-        scalars, present = rows.values[:, -2 * n_scalars : -n_scalars], rows.values[:, -n_scalars:]
+        statistics, operations, scalars, present = stream.layout.take_apart(rows.values)
         scalars[:, _GRADIENT_NORM], present[:, _GRADIENT_NORM] = global_norm(statistics[:, : len(stream.names)]), 1
-        is_known = ~np.isnan(scalars[:, n_first:])
-        scalars[:, n_first:], present[:, n_first:] = np.where(is_known, scalars[:, n_first:], 0), is_known
         beside = [np.full(n, is_cleared(stream.sums), np.float32)] if stream.sums else []
         beside += [stream.find_outdated(rows.steps).astype(np.float32)] if stream.traced else []
         for numbers_beside in beside:

@@ -73,7 +73,7 @@ class Ring:
         self.n_rows = n_rows or max(ROWS_MIN, min(ROWS_MAX, SIZE_LIMIT_BYTES // row_bytes))
         self.size_bytes = self.n_rows * row_bytes
         self._n_read = 0
-        self._rows, self._n_written = create_untraced(self._create)
+        self._rows, self._next = create_untraced(self._create)
 
     @property
     def n_read(self) -> int:
@@ -82,19 +82,18 @@ class Ring:
 
     def _create(self) -> tuple[Any, Any]:
         rows = tf.Variable(tf.zeros([self.n_rows, _HEADER + self.width]), trainable=False, name="gradwatch_ring")
-        return rows, tf.Variable(0, dtype=tf.int64, trainable=False, name="gradwatch_rows_written")
+        return rows, tf.Variable(1, dtype=tf.int64, trainable=False, name="gradwatch_next_row")
 
     def write(self, step: Tensor, *values: Tensor) -> None:
         """Adds one row, in the graph or eagerly: ``step`` int64 scalar, ``values`` vectors, ``width`` in all."""
-        count = self._n_written.read_value()
-        header = tf.reshape(tf.bitcast(tf.stack([count + 1, step]), tf.float32), [_HEADER])
-        row = tf.reshape(tf.concat([header, *values], 0), [1, -1])
-        index = tf.reshape(count % self.n_rows, [1])
+        number = self._next.read_value()
+        header = [tf.bitcast(one, tf.float32) for one in (number, step)]
+        row = tf.concat([*header, *values], 0)
         # The raw op: `Variable.scatter_update` would add a read of the whole ring to the user's graph.
-        store = tf.raw_ops.ResourceScatterUpdate(resource=self._rows.handle, indices=index, updates=row)
+        store = tf.raw_ops.ResourceScatterUpdate(resource=self._rows.handle, indices=number % self.n_rows, updates=row)
         # A step may end in the middle (the data set's end does it); a row that never came must not be counted.
         with tf.control_dependencies([] if store is None else [store]):
-            self._n_written.assign_add(1)
+            self._next.assign_add(1)
 
     def read(self) -> Rows:
         """Takes all new rows, oldest first. Called by one thread at a time, never by the training thread."""
@@ -106,7 +105,7 @@ class Ring:
             return Rows(np.zeros(0, np.int64), np.zeros((0, self.width), np.float32), n_lost)
         sequence = np.arange(first, n_written)
         taken = tf.raw_ops.ResourceGather(
-            resource=self._rows.handle, indices=sequence % self.n_rows, dtype=tf.float32
+            resource=self._rows.handle, indices=(sequence + 1) % self.n_rows, dtype=tf.float32
         ).numpy()
         header = taken[:, :_HEADER].copy().view(np.int64)
         found = header[:, 0] - 1
@@ -122,4 +121,4 @@ class Ring:
 
     def _count(self) -> int:
         # The raw op, here and above: a method of the variable takes several times as long.
-        return int(tf.raw_ops.ReadVariableOp(resource=self._n_written.handle, dtype=tf.int64).numpy())
+        return int(tf.raw_ops.ReadVariableOp(resource=self._next.handle, dtype=tf.int64).numpy()) - 1

@@ -21,9 +21,6 @@ from gradwatch.xla import held_back, is_under_xla
 
 __all__ = ["SharedFunction", "has_gpu", "leave_apart", "static_shape"]
 
-APART_INPUTS: Final = 32
-"""From so many inputs on the branches stay functions, which one device runs: an op for each input of each branch in the
-step's own graph takes longer to pass by than to call a function, and to optimize longer than in proportion to them."""
 TRACES_MAX: Final = 256
 """Traces of one function that are kept: new types or shapes make new ones."""
 Tensor = Any  # tensorflow ships no types
@@ -113,13 +110,13 @@ class SharedFunction:
 
 
 def leave_apart(op: Any) -> None:
-    """Lets the branches of a condition of many inputs stay functions.
+    """Lets the branches of a condition stay functions, of which the one that is taken is called.
 
     Else they become ops of the graph around it, and a branch that is not taken is an op or two that are passed by, and
-    one for each input.
+    one for each input: that takes longer from seven inputs on, and to optimize longer than in proportion to them.
     """
     is_placed = has_gpu() or tf.distribute.has_strategy()  # what is on several devices needs ops of its own there
-    if len(op.inputs) >= APART_INPUTS and not is_placed and not is_under_xla():
+    if not is_placed and not is_under_xla():
         control_flow_util_v2.maybe_set_lowering_attr(op, lower_using_switch_merge=False)
 
 

@@ -32,7 +32,6 @@ class Part(NamedTuple):
     Attributes:
         first: the place of the first of them.
         n: how many they are.
-        is_wanted: a bool scalar: NaN stands for what is not.
         kept: what `keep_where` gave before they were changed, for the statistics of the change; empty for those of the
             values themselves.
         first_copy: likewise the place of the first of the copies that `store_where` wrote to.
@@ -40,7 +39,6 @@ class Part(NamedTuple):
 
     first: int
     n: int
-    is_wanted: Tensor
     kept: Sequence[Tensor] = ()
     first_copy: int | None = None
 
@@ -88,15 +86,21 @@ def keep_nothing(variables: Sequence[Any]) -> list[Tensor]:
     return [tf.constant(one) for one in _nothing(variables)]
 
 
-def blocks_where(is_due: Tensor, variables: Sequence[Any], parts: Sequence[Part]) -> Tensor:
+def blocks_where(is_due: Tensor, variables: Sequence[Any], parts: Sequence[Part], are_wanted: Tensor) -> Tensor:
     """The statistics of variables as they are now, or of what was added to them, where they are due, else NaN.
 
+    Args:
+        is_due: a bool scalar, whether anything is.
+        variables: all that the parts are of.
+        parts: what is to be known of them.
+        are_wanted: bool ``[n_parts]``: NaN stands for what is not.
+
     Returns:
-        float32 ``[n, 12]``, the parts one below another.
+        float32 ``[12 * n]``, the rows of the parts end to end.
     """
-    tensors = [part.is_wanted for part in parts] + [tensor for part in parts for tensor in part.kept]
+    tensors = [are_wanted, *(tensor for part in parts for tensor in part.kept)]
     layout = tuple((part.first, part.n, len(part.kept), part.first_copy) for part in parts)
-    nothing = np.tile(NOTHING, (sum(part.n for part in parts), 1))
+    nothing = np.tile(NOTHING, sum(part.n for part in parts))
     (found,) = _blocks.where(is_due, [nothing], tensors, layout, is_under_xla(), variables=variables)
     return found
 
@@ -109,7 +113,7 @@ def _nothing(variables: Sequence[Any]) -> list[npt.NDArray[Any]]:
 
 def _blocks_of(tensors: Sequence[Tensor], layout: Sequence[tuple[int, int, int, int | None]], is_fused: bool) -> Tensor:
     given = iter(tensors)
-    wanted = [next(given) for _ in layout]
+    wanted = tf.unstack(next(given), len(layout))
     kept = [[next(given) for _ in range(n_kept)] for _, _, n_kept, _ in layout]
     values = list(given)
     found = []
@@ -128,7 +132,7 @@ def _blocks_of(tensors: Sequence[Tensor], layout: Sequence[tuple[int, int, int, 
             shared_block.where(is_wanted, [np.tile(NOTHING, (len(some), 1))], some, _sizes(some), False)[0]
             for is_wanted, some in zip(wanted, found, strict=True)
         ]
-    return tf.concat(blocks, 0)
+    return tf.reshape(tf.concat(blocks, 0), [-1])
 
 
 def _sizes(values: Sequence[Tensor]) -> tuple[int, ...]:

@@ -66,7 +66,7 @@ def test_nonfinite_values_and_large_steps_pass_unchanged():
 def test_sequence_beyond_what_float32_can_count():
     ring = Ring(1, 16)
     start = 2**24 + 2**20 - 5
-    ring._n_written.assign(start)
+    ring._next.assign(start + 1)
     ring._n_read = start
     filled(ring, 0, 12)
     assert ring.read().steps.tolist() == list(range(12))

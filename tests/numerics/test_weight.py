@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from gradwatch import weight
+from gradwatch.protocol import STATISTICS
 from gradwatch.statistic import SMALL_TENSOR_LIMIT
 from tests.numerics.reference import assert_block_equal, block
 
@@ -39,15 +40,16 @@ def step(given, updates, *, is_due, is_taken, jit_compile):
         n = len(given)
         if jit_compile:
             weight.store_where(is_taken, given, copies)
-            of_updates = weight.Part(0, n, is_taken, first_copy=n)
+            of_updates = weight.Part(0, n, first_copy=n)
         else:
-            of_updates = weight.Part(0, n, is_taken, weight.keep_where(is_taken, given))
+            of_updates = weight.Part(0, n, weight.keep_where(is_taken, given))
         for variable, update in zip(given, updates, strict=True):
             variable.assign_add(update)
-        parts = [weight.Part(0, n, tf.constant(True)), of_updates, weight.Part(1, 2, is_due)]
-        return weight.blocks_where(is_due, [*given, *copies], parts)
+        parts = [weight.Part(0, n), of_updates, weight.Part(1, 2)]
+        are_wanted = tf.stack([True, is_taken, is_due])
+        return weight.blocks_where(is_due, [*given, *copies], parts, are_wanted)
 
-    return run(tf.constant(is_due), tf.constant(is_taken)).numpy()
+    return run(tf.constant(is_due), tf.constant(is_taken)).numpy().reshape(-1, len(STATISTICS))
 
 
 @pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
@@ -89,7 +91,7 @@ def test_a_variable_is_not_copied_where_it_is_not_due():
     def run(is_due):
         kept = weight.keep_where(is_due, [variable])
         variable.assign_add(tf.ones_like(variable))
-        return weight.blocks_where(is_due, [variable], [weight.Part(0, 1, is_due, kept)])
+        return weight.blocks_where(is_due, [variable], [weight.Part(0, 1, kept)], is_due[None])
 
     for is_due in (False, False, True):
         run(tf.constant(is_due))
