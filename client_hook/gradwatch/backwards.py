@@ -10,8 +10,8 @@ from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gradwatch.capped import SHAPES, goes_into
 from gradwatch.origin import slip_of
+from gradwatch.walk import SHAPES, goes_into
 
 __all__ = ["find_backwards", "is_read_by_loop"]
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from gradwatch.mask import passed
 from gradwatch.origin import source_of
-from gradwatch.redrawn import behind
+from gradwatch.walk import behind
 
 __all__ = ["find_unended"]
 

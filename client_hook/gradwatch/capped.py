@@ -7,22 +7,19 @@ on the loss.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import tensorflow as tf
 
 from gradwatch.origin import is_own, layer_of, source_of
+from gradwatch.walk import goes_into
 
-__all__ = ["SHAPES", "find_capped", "goes_into"]
+__all__ = ["find_capped"]
 
 PASSING: Final = frozenset({"Cast", "Identity", "Maximum", "Mul", "Reshape", "Squeeze"})
 """What a loss may pass between its cap and its mean: another bound, weights."""
 MEANS: Final = frozenset({"Mean", "Sum"})
-SHAPES: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
-"""What asks for a shape depends on no number."""
-WAY_MAX: Final = 8
-"""Operations between one and what it goes into."""
 
 
 def find_capped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -74,21 +71,3 @@ _FINDING: Final[dict[str, Callable[[Any], float | None]]] = {
     "Select": _limit_of_choice,
     "SelectV2": _limit_of_choice,
 }
-
-
-def goes_into(op: Any, forward: Set[int], ends: Set[str], *, through: Set[str], depth: int = WAY_MAX) -> bool:
-    """Whether all that is made of an operation's output goes into operations of some types.
-
-    Args:
-        op: the operation.
-        forward: the ids of the operations that are looked at.
-        ends: the types that it is to go into.
-        through: the types that may stand between.
-        depth: how many of these at the most.
-    """
-    users = [user for user in op.outputs[0].consumers() if id(user) in forward and user.type not in SHAPES]
-    return bool(users) and all(
-        user.type in ends
-        or (depth > 0 and user.type in through and goes_into(user, forward, ends, through=through, depth=depth - 1))
-        for user in users
-    )

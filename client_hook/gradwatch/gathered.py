@@ -12,13 +12,12 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of
-from gradwatch.redrawn import behind
+from gradwatch.origin import layer_of, slip_of
+from gradwatch.walk import behind, beyond
 
 __all__ = ["find_gathered"]
 
 FOUND_MAX: Final = 4
-WAY_MAX: Final = 3000
 MEETING: Final = frozenset({"Add", "AddV2", "Maximum", "Minimum", "Mul", "RealDiv", "SquaredDifference", "Sub"})
 """Operations of two tensors, element by element."""
 ASKING: Final = frozenset(
@@ -65,30 +64,16 @@ def _is_of_all_pairs(op: Any) -> bool:
         return False
     if table.shape[0] == 1 or table.shape[0] != places.shape[0] or tf.get_static_value(places) is not None:
         return False
-    beyond = _beyond(op)
-    return not any(one.type in ASKING for one in beyond) and any(_meets_vector(one, op, beyond) for one in beyond)
+    ahead = beyond(op)
+    return not any(one.type in ASKING for one in ahead) and any(_meets_vector(one, op, ahead) for one in ahead)
 
 
-def _meets_vector(op: Any, gather: Any, beyond: Sequence[Any]) -> bool:
+def _meets_vector(op: Any, gather: Any, ahead: Sequence[Any]) -> bool:
     """Whether an operation puts the table, or what was made of it, together with a vector of another origin."""
     if op.type not in MEETING:
         return False
-    made, table = {id(one) for one in (gather, *beyond)}, gather.outputs[0].shape
+    made, table = {id(one) for one in (gather, *ahead)}, gather.outputs[0].shape
     for one, vector in (op.inputs, tuple(reversed(op.inputs))):
         if id(one.op) in made and one.shape.rank == 2 and vector.shape.rank == 1 and vector.shape[0] == table[1]:
             return gather.inputs[1].op not in behind([vector.op], through=None) and id(vector.op) not in made
     return False
-
-
-def _beyond(op: Any) -> list[Any]:
-    """The operations that what one gives goes into, without those of a gradient."""
-    pending, seen = [op], {id(op)}
-    found: list[Any] = []
-    while pending and len(found) < WAY_MAX:
-        for output in pending.pop().outputs:
-            for one in output.consumers():
-                if id(one) not in seen and not one.name.startswith(GRADIENT_SCOPE):
-                    seen.add(id(one))
-                    found.append(one)
-                    pending.append(one)
-    return found

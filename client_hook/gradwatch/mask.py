@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.capped import goes_into
 from gradwatch.origin import layer_of, slip_of, source_of
+from gradwatch.walk import goes_into
 
 __all__ = ["find_inverted", "find_single", "passed"]
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gradwatch.origin import GRADIENT_SCOPE, slip_of
+from gradwatch.walk import behind
 
 __all__ = ["find_doubled", "find_straight"]
 
@@ -44,12 +45,11 @@ def find_doubled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
     return [slip_of(op, layer_paths) | {"function": function} for op, function in found[:FOUND_MAX]]
 
 
-def find_straight(behind: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+def find_straight(ops: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
     """Second derivatives, in the loss itself, of networks whose activation functions are made of straight pieces.
 
     Args:
-        behind: the operations that the loss depends on, those that a tape made among them, in the order in which they
-            run.
+        ops: the operations that the loss depends on, those that a tape made among them, in the order in which they run.
         layer_paths: as for `find_doubled`.
 
     Returns:
@@ -57,11 +57,21 @@ def find_straight(behind: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
         line that asks for it, and the function's ``function``; none where anything curved stands there too, or where
         derivatives with respect to kernels do: of these the products of a network have a second one.
     """
-    straight = [op for op in behind if op.type in STRAIGHT]
-    twice = [op for op in behind if op.name.startswith(2 * GRADIENT_SCOPE) and "/zeros_like" in op.name]
-    if not straight or not twice or any(map(_is_curved, behind)):
+    straight = [op for op in ops if op.type in STRAIGHT]
+    twice = [op for op in ops if op.name.startswith(2 * GRADIENT_SCOPE) and "/zeros_like" in op.name]
+    if not straight or not twice or any(map(_is_curved, _of_network(ops, straight))):
         return []
     return [{**slip_of(twice[0], layer_paths), "type": "ZerosLike", "function": straight[0].type}]
+
+
+def _of_network(ops: Sequence[Any], functions: Sequence[Any]) -> list[Any]:
+    """Those that weights go into, and those that a network's functions are made of: not what it is compared with."""
+    made_of = {id(op) for op in behind(functions, through=None, most=len(ops))}
+    weighed: set[int] = set()
+    for op in ops:
+        if op.type == "ReadVariableOp" or any(id(one.op) in weighed for one in op.inputs):
+            weighed.add(id(op))
+    return [op for op in ops if id(op) in made_of | weighed]
 
 
 def _function_before(op: Any) -> str | None:

@@ -15,9 +15,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from gradwatch.attracted import find_attracted
 from gradwatch.backwards import find_backwards
 from gradwatch.bootstrap import find_unended
-from gradwatch.capped import SHAPES, find_capped, goes_into
+from gradwatch.capped import find_capped
 from gradwatch.detached import find_detached
 from gradwatch.gathered import find_gathered
 from gradwatch.mask import find_inverted, find_single
@@ -30,6 +31,8 @@ from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 from gradwatch.tap import find_handle
+from gradwatch.unshown import find_unshown
+from gradwatch.walk import SHAPES, goes_into
 from gradwatch.xla import is_under_xla, math_for
 
 __all__ = [
@@ -283,7 +286,8 @@ def find_slips(
         user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
         -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
-        `gathered.find_gathered`, `misapplied.find_doubled` and `misapplied.find_straight` tell.
+        `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `misapplied.find_doubled` and
+        `misapplied.find_straight` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -300,6 +304,8 @@ def find_slips(
             *find_redrawn(forward),
             *find_unended(forward),
             *find_gathered(forward, layer_paths),
+            *find_unshown(forward, layer_paths),
+            *find_attracted(loss),
             *find_doubled(forward, layer_paths),
             *find_straight(sorted(_find_all([], loss).values(), key=_place), layer_paths),
         ],

@@ -13,7 +13,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.backwards import is_read_by_loop
-from gradwatch.capped import SHAPES
+from gradwatch.walk import SHAPES
 
 __all__ = ["sees_later"]
 

@@ -6,13 +6,13 @@ itself, and multiplies its log-probability with numbers that it was given, these
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch.capped import SHAPES
 from gradwatch.origin import source_of
+from gradwatch.walk import behind
 
-__all__ = ["behind", "find_redrawn"]
+__all__ = ["find_redrawn"]
 
 DRAWING: Final = frozenset({"Multinomial", "StatelessMultinomial"})
 PICKING: Final = frozenset(
@@ -42,7 +42,6 @@ PICKING: Final = frozenset(
 """What an action is picked by, and its log-probability."""
 PROBABILITIES: Final = frozenset({"AddV2", "Cast", "Identity", "Log", "LogSoftmax", "Maximum", "Reshape", "Softmax"})
 """What makes log-probabilities of scores."""
-WAY_MAX: Final = 3000
 Tensor = Any  # tensorflow ships no types
 
 
@@ -84,16 +83,3 @@ def _is_given(op: Any, draw: Any) -> bool:
     found = list(behind([op], through=None))
     has_data = any(one.type == "Placeholder" and one.outputs[0].dtype.is_floating for one in found)
     return has_data and draw not in found
-
-
-def behind(ops: Sequence[Any], *, through: frozenset[str] | None, most: int = WAY_MAX) -> Iterator[Any]:
-    """Operations and what they are made of, passing those of some types, or all; no more than so many."""
-    pending, seen = list(ops), set[int]()
-    while pending and len(seen) < most:
-        op = pending.pop()
-        if id(op) in seen or op.type in SHAPES:
-            continue
-        seen.add(id(op))
-        yield op
-        if through is None or op.type in through:
-            pending.extend(one.op for one in op.inputs)

@@ -253,3 +253,24 @@ def test_weights_of_an_attention_may_be_the_same_for_all(low: float, mean: float
     column = sick.columns("activation", [1])[0]
     sick.statistics[:, column, COLUMN["min"]], sick.statistics[:, column, COLUMN["mean"]] = low, mean
     assert bool(sick.feed().findings()) == is_told
+
+
+@pytest.mark.parametrize(
+    ("factor", "function", "depth", "is_told"),
+    [
+        pytest.param(0.05, None, 3, True, id="what stands behind goes to 0"),
+        pytest.param(0.05, "linear", 3, True, id="so it is called"),
+        pytest.param(0.5, None, 3, False, id="it gives something still"),
+        pytest.param(0.05, "relu", 3, False, id="it may be dead as well"),
+        pytest.param(0.05, None, 2, False, id="it is what is asked for"),
+    ],
+)
+def test_units_that_die_because_what_stands_behind_is_to_be_0(
+    factor: float, function: str | None, depth: int, *, is_told: bool
+) -> None:
+    layers = [("dense_0", 64, "relu"), ("dense_1", 8, function), ("dense_2", 64, "relu")][:depth]
+    sick = Run(dense(4), n_steps=N, layers=layers)
+    sick.flatten([0], 0.9, start=60).scale("activation", factor, [1], start=60)
+    causes = [one.cause for found in sick.feed().findings() if found.kind == "dead_units" for one in found.hypotheses]
+    assert any(cause.startswith("Units that died") for cause in causes)
+    assert any(cause.startswith("A penalty on what dense_1 gives") for cause in causes) == is_told

@@ -28,6 +28,8 @@ GATHERED = {"type": "GatherV2", "name": "GatherV2", "layer": "", "source": SOURC
 DOUBLED = {"type": "LogSoftmax", "name": "LogSoftmax", "layer": "", "source": SOURCE, "function": "Softmax"}
 RATE = {"type": "Sub", "name": "log_poisson_loss/sub", "layer": "", "source": SOURCE, "function": "Softplus"}
 STRAIGHT = {"type": "ZerosLike", "name": "zeros_like", "layer": "", "source": SOURCE, "function": "Relu"}
+UNSHOWN = {"type": "RandomStandardNormal", "name": "normal", "layer": "", "source": SOURCE, "shown": None}
+ATTRACTED = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "attracts": True}
 LEVEL, FALLING = np.full(N, 2.0), 2.0 * np.exp(-np.arange(N) / 30)
 
 
@@ -101,6 +103,24 @@ def test_a_gather_of_all_pairs_is_told_whatever_the_loss() -> None:
     assert found.title.startswith("A gather takes the columns of all samples from each")
     assert found.source is not None
     assert "batch_dims=1" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize("slip", [UNSHOWN, ATTRACTED])
+def test_what_no_loss_shows_is_told_whatever_the_loss(slip: dict[str, Any]) -> None:
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert (found.kind, found.layer) == ("loss_plateau", None)
+    assert found.title.endswith("(train.py:7)")
+    assert found.hypotheses[0].confidence == 0.95
+
+
+def test_where_the_noise_that_is_shown_is_drawn() -> None:
+    shown = SOURCE | {"line": 3}
+    (found,) = run_of(slips=[UNSHOWN | {"shown": shown}]).feed().findings()
+    assert "made with another draw (train.py:3)" in found.evidence["summary"]
+
+
+def test_a_slip_that_only_a_newer_hook_knows() -> None:
+    assert run_of(slips=[{"type": "Unheard", "name": "of", "layer": "", "source": SOURCE}]).feed().findings() == []
 
 
 @pytest.mark.parametrize(("width", "is_told"), [(5.0, True), (50.0, False)])

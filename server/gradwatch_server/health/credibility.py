@@ -30,6 +30,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Remade,
     Runaway,
+    SlipKind,
     Squashed,
     Still,
     Stuck,
@@ -178,23 +179,25 @@ def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.is_unknown else UNTAUGHT_SHARE)
 
 
+_UNSEEN_IN_LOSS: Final = frozenset(
+    {
+        *(SlipKind.MADE, SlipKind.REDRAWN, SlipKind.UNENDED, SlipKind.GATHERED, SlipKind.STRAIGHT, SlipKind.DOUBLED),
+        *(SlipKind.UNSHOWN, SlipKind.ATTRACTED),
+    }
+)
+"""Slips of which a loss tells nothing: that of a policy, one whose targets are made of what it gives, or that has no
+second derivative, takes a rate for its logarithm or a mean over all pairs, or is lowest where all is the same."""
+_NEVER_MEANT: Final = frozenset({SlipKind.CROSSING, SlipKind.BACKWARDS, SlipKind.REPEATED, SlipKind.APART})
+"""No one means to throw away what is learned, nor to lay the first step of a sequence beside the last, to answer
+several questions by one number, or to turn an image away from its mask. Who learns with the others may mean them."""
+
+
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
-    if episode.is_scaled:
+    if episode.what is SlipKind.SCALED:
         return bool(episode.narrow)
-    # Numbers may be cut anew on purpose: who learns from them meant it. No one means to throw away what is learned, nor
-    # to lay the first step of a sequence beside the last, to answer several questions by one number, or to turn an
-    # image away from its mask. The loss of a policy tells nothing, nor does one whose targets are made of what it
-    # gives, that has no second derivative, takes a rate for its logarithm or a mean over all pairs.
-    is_never_meant = episode.is_crossing or episode.is_backwards or episode.is_repeated or episode.is_apart
-    return (
-        episode.is_made
-        or episode.is_redrawn
-        or episode.is_unended
-        or episode.is_gathered
-        or episode.is_straight
-        or episode.is_doubled
-        or _is_still_to_learn(testimony, LEARNED_SHARE if is_never_meant else SPARE_SHARE)
-    )
+    if episode.what in _UNSEEN_IN_LOSS:
+        return True
+    return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
 
 
 def _is_unheard_credible(episode: Unheard | Mismatch, testimony: Testimony) -> bool:

@@ -44,6 +44,7 @@ from gradwatch_server.health.episode import (
     Relapse,
     Remade,
     Runaway,
+    SlipKind,
     Unrelated,
     Unskilled,
     Zero,
@@ -431,7 +432,7 @@ class Engine:
                 norms_now = [testimony.known.read(KERNEL_NORM, state.number).newest or 0.0 for state in own]
                 before = math.hypot(*(state.start.kernel_norm for state in own))
                 episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
-            elif isinstance(episode, Misshaped) and episode.is_scaled:
+            elif isinstance(episode, Misshaped) and episode.what is SlipKind.SCALED:
                 inputs = [columns for (stream, _), columns in self._columns.items() if stream == episode.stream]
                 known = (columns.find_narrow() for columns in inputs)
                 episode.narrow, episode.widest = next((one for one in known if one[0]), ([], -1))

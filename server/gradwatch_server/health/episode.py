@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, auto
 from typing import Any, Final
 
 import numpy as np
@@ -52,6 +52,7 @@ __all__ = [
     "Remade",
     "Runaway",
     "SharedTarget",
+    "SlipKind",
     "Squashed",
     "Standing",
     "Starved",
@@ -555,6 +556,8 @@ class Flat(Episode):
         is_of_zeros: whether the layer's kernels hold nothing but zeros at `known_step`.
         bias: the largest number in the layer's bias at `known_step`, NaN if it has none or was not captured.
         correlation: of outputs and targets, of late, the least of several; NaN where it is not known.
+        next_column: the output of the next layer, where that has a kernel, no function, and is not the last; else -1.
+        next_share: the root mean square of that at `known_step`, of what it was at first.
     """
 
     is_dead: bool = True
@@ -568,6 +571,8 @@ class Flat(Episode):
     is_of_zeros: bool = False
     bias: float = float("nan")
     correlation: float = float("nan")
+    next_column: int = -1
+    next_share: float = float("nan")
 
 
 @dataclass(eq=False)
@@ -951,102 +956,95 @@ SINGLE: Final = "Softmax"
 """The type of a slip that is a softmax over an axis of one."""
 AUGMENT: Final = "augment"
 """The type of a slip that turns images without their masks, and the role of its call in a script."""
-REPEATED: Final = "Call"
-"""The type of a slip that is a layer called several times on one tensor."""
-DRAWING: Final = frozenset({"Multinomial", "StatelessMultinomial"})
-"""Operations that draw an action."""
-UNREAD: Final = "unread"
-"""What a slip has that is a return counted on beyond an episode's end."""
-TURNING: Final = "ReverseV2"
-"""The type of a slip that turns a sequence round."""
-ZERO: Final = "ZerosLike"
-"""The type of a slip that is the second derivative of a function made of straight pieces."""
-GATHERED: Final = "GatherV2"
-"""The type of a slip that gathers what belongs to all samples for each of them."""
-SCALED: Final = "Normalization"
-"""The type of a slip that scales a whole table by one mean and one deviation."""
-MADE: Final = "Layer"
-"""The type of a slip that is a layer, made anew in every call."""
+
+
+class SlipKind(Enum):
+    """What is wrong with a compiled step, or with the script that made it."""
+
+    CROSSING = auto()
+    """A column meets a vector though nothing asks for all pairs."""
+    RESHAPE = auto()
+    """A reshape leaves axes their lengths and not their places."""
+    MADE = auto()
+    """A layer is made anew in every call."""
+    BACKWARDS = auto()
+    """A sequence stands beside one in the other order."""
+    REPEATED = auto()
+    """One layer gives the same to several outputs."""
+    REDRAWN = auto()
+    """An action is drawn anew, in the step that learns from another."""
+    UNENDED = auto()
+    """A return is counted on beyond an episode's end."""
+    STRAIGHT = auto()
+    """A second derivative is 0 everywhere."""
+    DOUBLED = auto()
+    """A loss applies a function to what has been through it."""
+    APART = auto()
+    """Images are turned without what is asked of their places."""
+    GATHERED = auto()
+    """What belongs to all samples is gathered for each of them."""
+    SCALED = auto()
+    """A layer scales a whole table by one mean and one deviation."""
+    UNSHOWN = auto()
+    """Noise is asked for that the model was not shown."""
+    ATTRACTED = auto()
+    """Two outputs of one network are drawn together, and nothing else is asked."""
+    MASK = auto()
+    """An attention sees the padding alone."""
+    CUT = auto()
+    """A recurrence hands its state on without a gradient."""
+
+    @classmethod
+    def of(cls, slip: Mapping[str, Any]) -> SlipKind | None:
+        """The kind of an entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.slips`; None where it is not known."""
+        by_field = (kind for name, kind in _BY_FIELD.items() if slip.get(name))
+        return next(by_field, None) or _BY_TYPE.get(str(slip.get("type")))
+
+
+_BY_FIELD: Final = {
+    "unasked": SlipKind.CROSSING,
+    "output_shape": SlipKind.RESHAPE,
+    "unread": SlipKind.UNENDED,
+    "attracts": SlipKind.ATTRACTED,
+}
+_BY_TYPE: Final = {
+    "Layer": SlipKind.MADE,
+    "ReverseV2": SlipKind.BACKWARDS,
+    "Call": SlipKind.REPEATED,
+    "Multinomial": SlipKind.REDRAWN,
+    "StatelessMultinomial": SlipKind.REDRAWN,
+    "ZerosLike": SlipKind.STRAIGHT,
+    "LogSoftmax": SlipKind.DOUBLED,
+    "CTCLoss": SlipKind.DOUBLED,
+    "CTCLossV2": SlipKind.DOUBLED,
+    "Sub": SlipKind.DOUBLED,
+    AUGMENT: SlipKind.APART,
+    "GatherV2": SlipKind.GATHERED,
+    "Normalization": SlipKind.SCALED,
+    "ParameterizedTruncatedNormal": SlipKind.UNSHOWN,
+    "RandomStandardNormal": SlipKind.UNSHOWN,
+    "StatelessRandomNormal": SlipKind.UNSHOWN,
+    "StatelessRandomNormalV2": SlipKind.UNSHOWN,
+    **dict.fromkeys(sorted(MASKING), SlipKind.MASK),
+    "StopGradient": SlipKind.CUT,
+}
 
 
 @dataclass(eq=False)
 class Misshaped(Episode):
-    """A slip in the compiled step: of shapes, or of a mask.
+    """A slip in the compiled step: of shapes, of a mask, or of what is put together.
 
     Attributes:
+        what: what is wrong.
         slip: the entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.slips`.
         narrow: of an input that is scaled as a whole the columns that hardly vary beside the widest.
         widest: that one.
     """
 
+    what: SlipKind = SlipKind.CUT
     slip: Mapping[str, Any] = field(default_factory=dict)
     narrow: Sequence[int] = ()
     widest: int = -1
-
-    @property
-    def is_reshape(self) -> bool:
-        """Whether it is a reshape."""
-        return "output_shape" in self.slip
-
-    @property
-    def is_mask(self) -> bool:
-        """Whether it is a mask."""
-        return self.slip.get("type") in MASKING
-
-    @property
-    def is_made(self) -> bool:
-        """Whether it is a layer that is made anew in every call."""
-        return self.slip.get("type") == MADE
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether it turns images without what is asked of their places."""
-        return self.slip.get("type") == AUGMENT
-
-    @property
-    def is_repeated(self) -> bool:
-        """Whether it is a layer that gives the same to several outputs."""
-        return self.slip.get("type") == REPEATED
-
-    @property
-    def is_redrawn(self) -> bool:
-        """Whether it is an action that is drawn anew, in the step that learns from another."""
-        return self.slip.get("type") in DRAWING
-
-    @property
-    def is_unended(self) -> bool:
-        """Whether it is a return that is counted on beyond an episode's end."""
-        return UNREAD in self.slip
-
-    @property
-    def is_doubled(self) -> bool:
-        """Whether it is a loss that applies a function to what has been through it."""
-        return "function" in self.slip and not self.is_straight
-
-    @property
-    def is_straight(self) -> bool:
-        """Whether it is a second derivative that is 0 everywhere."""
-        return self.slip.get("type") == ZERO
-
-    @property
-    def is_scaled(self) -> bool:
-        """Whether it is a layer that scales a whole table by one mean and one deviation."""
-        return self.slip.get("type") == SCALED
-
-    @property
-    def is_gathered(self) -> bool:
-        """Whether it is a gather of all pairs."""
-        return self.slip.get("type") == GATHERED
-
-    @property
-    def is_backwards(self) -> bool:
-        """Whether it is a sequence that stands beside one in the other order."""
-        return self.slip.get("type") == TURNING
-
-    @property
-    def is_crossing(self) -> bool:
-        """Whether it is a column that meets a vector though nothing asks for all pairs: no one means that."""
-        return bool(self.slip.get("unasked"))
 
 
 @dataclass(eq=False)

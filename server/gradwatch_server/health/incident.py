@@ -41,6 +41,7 @@ from gradwatch_server.health.episode import (
     Remade,
     Runaway,
     SharedTarget,
+    SlipKind,
     Squashed,
     Standing,
     Starved,
@@ -254,7 +255,7 @@ def _explains(cause: Episode, episode: Episode) -> bool:
 def _is_spoiled(cause: Episode, episode: Episode) -> bool:
     """Whether layers gave out after a slip that may lead them astray; an inverted mask does it from the first step."""
     is_such = isinstance(cause, _SPOILING) and isinstance(episode, _SUFFERING)
-    is_at_once = isinstance(cause, Misshaped) and cause.is_mask and cause.first_step == episode.first_step
+    is_at_once = isinstance(cause, Misshaped) and cause.what is SlipKind.MASK and cause.first_step == episode.first_step
     return is_such and (is_at_once or cause.first_step < episode.first_step)
 
 

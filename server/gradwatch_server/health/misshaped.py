@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gradwatch_server.health.block import Block
-from gradwatch_server.health.episode import AUGMENT, CAP, SINGLE, Misshaped, Phase
+from gradwatch_server.health.episode import AUGMENT, CAP, SINGLE, Misshaped, Phase, SlipKind
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.table import TensorTable
 
@@ -56,11 +56,10 @@ class MisshapedRule:
         self._stream = stream
         crossings = [one for one in setup.broadcasts if one.get("unasked")]
         others = [slip for slip in setup.slips if not _is_told_by_gradients(slip)]
-        self._waiting: list[tuple[Mapping[str, Any], int]] = [
-            *((one, 0) for one in crossings[:1]),
-            *((one, DOUBT_STEPS) for one in (*setup.reshapes[:1], *others, *_find_apart(table, setup))),
-        ]
-        """Slips that are not told yet, and after how many steps they are."""
+        slips = [*crossings[:1], *setup.reshapes[:1], *others, *_find_apart(table, setup)]
+        known = ((SlipKind.of(slip), slip) for slip in slips)  # a hook that is newer may know others
+        self._waiting = [(what, slip) for what, slip in known if what is not None]
+        """Slips that are not told yet."""
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misshaped] = []
@@ -73,9 +72,10 @@ class MisshapedRule:
             self._n_rows += 1
             for episode in self.episodes:
                 episode.last_step, episode.n_rows = step, self._n_rows
-            for slip, n_steps in list(self._waiting):
+            for what, slip in list(self._waiting):
+                n_steps = 0 if what is SlipKind.CROSSING else DOUBT_STEPS
                 if self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
-                    self._waiting.remove((slip, n_steps))
+                    self._waiting.remove((what, slip))
                     self.episodes.append(
                         Misshaped(
                             stream=self._stream,
@@ -84,6 +84,7 @@ class MisshapedRule:
                             last_step=step,
                             n_rows=self._n_rows,
                             known_step=step,
+                            what=what,
                             slip=slip,
                         )
                     )

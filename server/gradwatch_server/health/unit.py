@@ -65,6 +65,9 @@ class FlatRule:
         self._run_step = np.full(n, -1, np.int64)
         self._n_calm = np.zeros(n, np.int64)
         self._first_step = np.full(n, -1, np.int64)
+        self._next = np.array([_next_plain(table, column) for column in chosen], np.int64)
+        self._next_before = np.full(n, np.nan)
+        """How large what the next layer gives was at first, if it has a kernel and no function."""
         self._current: Flat | None = None
         self._members = np.zeros(n, bool)
         self.episodes: list[Flat] = []
@@ -79,6 +82,11 @@ class FlatRule:
         if not len(rows):
             return
         share = self._measure(block, rows)
+        if np.isnan(self._next_before[self._next >= 0]).any():
+            found = _read_size(block, self._next)
+            seen = [row[np.isfinite(row)][:1] for row in found.T]
+            first = np.array([row[0] if len(row) else np.nan for row in seen])
+            self._next_before = np.where(np.isnan(self._next_before), first, self._next_before)
         is_settled = not (np.isnan(self._before) & ~np.isnan(share).all(axis=0)).any()
         if is_settled and self._current is None and not self._run.any() and not self._is_high(share).any():
             return
@@ -167,6 +175,8 @@ class FlatRule:
             next_function=_next_function(self._table, column),
             is_of_zeros=_is_of_zeros(block, row, self._table, column),
             bias=_largest_bias(block, row, self._table, column),
+            next_column=int(self._next[first]),
+            next_share=float(_read_size(block, self._next[[first]])[row, 0] / self._next_before[first]),
         )
         self.episodes.append(self._current)
 
@@ -224,6 +234,22 @@ def _read_ends(block: Block, row: int, columns: list[int]) -> Float:
 
 def _largest(ends: Float) -> float:
     return float(np.nanmax(ends)) if ends.size and not np.isnan(ends).all() else float("nan")
+
+
+def _read_size(block: Block, columns: npt.NDArray[np.int64]) -> Float:
+    """The root mean square of outputs, ``[n_rows, n_columns]``; NaN where a column is -1 or was not looked at."""
+    norm, size = (
+        block.statistics[:, columns][:, :, [COLUMN["norm"], COLUMN["n_elements"]]].astype(np.float64).transpose(2, 0, 1)
+    )
+    return np.where(columns >= 0, norm / np.sqrt(np.maximum(size, 1.0)), np.nan)
+
+
+def _next_plain(table: TensorTable, column: int) -> int:
+    """The output of the next layer, where that has a kernel, no function, and is not the last; else -1."""
+    later = table.activation[table.activation > column]
+    if not len(later) or later[0] not in table.hidden or not table.holds_kernel(int(later[0])):
+        return -1
+    return int(later[0]) if table.functions[int(later[0])] in (None, "linear") else -1
 
 
 def _next_function(table: TensorTable, column: int) -> str | None:

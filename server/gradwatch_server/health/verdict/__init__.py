@@ -121,6 +121,8 @@ STEEP_LIMIT: Final = 1
 """An operation of one line that comes near its singular point, and again, is told once."""
 SURE: Final = 0.9
 """A cause as likely as this stands beside a sign that is wrong."""
+SHRUNK_SHARE: Final = 0.1
+"""Of what the layer behind dead units gave at first: with its own bias it gives something still, unless 0 is asked."""
 IDLE_ODDS: Final = 0.1
 """Of the odds of the first cause: a cause with less is left out."""
 
@@ -149,7 +151,7 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
 def _with_sign(finding: Finding, scene: Scene) -> Finding:
     """A finding with the sign that is wrong as its cause, where training climbs the error, beside what is as sure."""
     climb = advise_climb(scene)
-    if not climb:
+    if not climb or isinstance(scene.incident.lead, Misshaped):  # what a slip mixes up has no sign of its own
         return finding
     return replace(finding, hypotheses=(*climb, *(h for h in finding.hypotheses if h.confidence >= SURE)))
 
@@ -162,7 +164,7 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         causes += advise_untrained(scene.setup.untrained)
     if isinstance(lead, (Collapsed, Plateau, Unrelated, Unskilled)):
         causes += advise_untracked(scene.setup.untracked)
-    if isinstance(lead, Flat) and lead.is_dead and (layers := _find_twins(scene)):
+    if isinstance(lead, Flat) and lead.is_dead and (layers := _find_shrunk(lead, scene)):
         causes = [advise_prior(" and ".join(layers), 0.8), *causes[:1]]
     causes += advise_settings(scene)
     broadcast = next(iter(scene.setup.broadcasts), None)
@@ -191,8 +193,10 @@ _IS_THROWN: Final = (Collapsed, Faint, Growth, Plateau, Rate, Relapse, Runaway, 
 """What numbers that are far too large from the start on may come to."""
 
 
-def _find_twins(scene: Scene) -> list[str]:
-    """Two layers of one width whose outputs shrank to nothing together, as a mean and a variance do under a penalty."""
+def _find_shrunk(lead: Flat, scene: Scene) -> list[str]:
+    """What a penalty took: two layers of one width whose outputs shrank to nothing together, or the next one's."""
+    if lead.table is not None and lead.next_share < SHRUNK_SHARE:
+        return [lead.table.layer_of(lead.next_column)]
     for one in scene.incident.members:
         if isinstance(one, Faint) and one.table is not None and len(one.columns) > 1:
             first, second = list(one.columns)[:2]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from gradwatch_server.health.episode import Misshaped
+from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_crossing
 from gradwatch_server.health.verdict.advice_zero import advise_mask
@@ -50,6 +50,15 @@ taken = tf.gather(values, places, axis=1, batch_dims=1)        # [n]: of each sa
 SCALED_CODE: Final = """\
 normalise = tf.keras.layers.Normalization()           # axis=-1: a mean and a deviation for each column
 normalise.adapt(x_train)"""
+UNSHOWN_CODE: Final = """\
+noise = tf.random.normal(tf.shape(x))
+noisy = tf.sqrt(share) * x + tf.sqrt(1.0 - share) * noise      # the same noise
+loss = tf.reduce_mean(tf.square(noise - model([noisy, t], training=True)))"""
+ATTRACTED_CODE: Final = """\
+def distance(p, z):
+    z = tf.stop_gradient(z)                               # the description of the other view is not moved
+    p, z = tf.math.l2_normalize(p, axis=-1), tf.math.l2_normalize(z, axis=-1)
+    return -tf.reduce_mean(tf.reduce_sum(p * z, axis=-1))"""
 REDRAWN_CODE: Final = """\
 # actions: those that were taken, kept beside what came of them
 log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
@@ -66,7 +75,7 @@ backward = tf.keras.ops.flip(backward, axis=1)"""
 
 def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
     """The finding of one slip."""
-    title, text, hypothesis = _say_slip(lead)
+    title, text, hypothesis = _WORDS[lead.what](lead)
     return tell(
         lead,
         scene,
@@ -77,25 +86,6 @@ def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
         hypotheses=[hypothesis],
         subject=str(lead.slip["name"]),
     )
-
-
-def _say_slip(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    ways = (
-        (lead.is_crossing, _say_crossing),
-        (lead.is_reshape, _say_reshape),
-        (lead.is_made, _say_made),
-        (lead.is_backwards, _say_backwards),
-        (lead.is_repeated, _say_repeated),
-        (lead.is_redrawn, _say_redrawn),
-        (lead.is_unended, _say_unended),
-        (lead.is_straight, _say_straight),
-        (lead.is_doubled, _say_doubled),
-        (lead.is_apart, _say_apart),
-        (lead.is_gathered, _say_gathered),
-        (lead.is_scaled, _say_scaled),
-        (lead.is_mask, _say_mask),
-    )
-    return next((say for is_such, say in ways if is_such), _say_cut)(lead)
 
 
 def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
@@ -395,6 +385,50 @@ def _say_backwards(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unshown(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source, shown = lead.slip.get("source"), lead.slip.get("shown")
+    place = say_line(source)
+    what = f"`{source['code']}`" if source else "A draw"
+    other = f" What the model is given is made with another draw{say_line(shown)}." if shown else ""
+    return (
+        f"The model is asked for noise that it is never shown{place}",
+        (
+            f"{what} draws what the model's output is compared with, and nothing that the model is given is made of "
+            f"that draw.{other}"
+        ),
+        Hypothesis(
+            f"What the model is given is made with other noise than what it is asked for{place}",
+            0.95,
+            "Of a draw that it has not seen a model can know nothing but its mean, 0: the loss falls to the noise's "
+            "own variance, 1 if it is not scaled, and stays there.",
+            "Draw once, and give the same noise to both.",
+            UNSHOWN_CODE,
+        ),
+    )
+
+
+def _say_attracted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source = lead.slip.get("source")
+    place = say_line(source)
+    what = f"`{source['code']}`" if source else "The loss"
+    return (
+        f"The loss only draws two outputs of one network together, and moves both{place}",
+        (
+            f"{what} puts together two outputs that are made by the same weights, and the gradient reaches them "
+            "through both. Nothing else stands in the loss."
+        ),
+        Hypothesis(
+            f"The outputs collapse: nothing in the loss holds different samples apart{place}",
+            0.95,
+            "Two views of a sample agree best where every sample is described alike. With a gradient through both the "
+            "network goes there: the loss comes to its lowest value, and the description tells nothing.",
+            "Move one of the two only, by `tf.stop_gradient` on the other (SimSiam, BYOL), or hold samples apart in "
+            "the loss (a contrast with other samples, a spread that is asked for).",
+            ATTRACTED_CODE,
+        ),
+    )
+
+
 def _say(shape: Sequence[int]) -> str:
     return f"[{', '.join('n' if length == -1 else str(length) for length in shape)}]"
 
@@ -406,3 +440,23 @@ def _axes(before: Sequence[int], after: Sequence[int]) -> tuple[Any, ...]:
     for length in after[1:]:
         axes += [place for place, known in left if known == length and place not in axes][:1]
     return tuple(axes + [place for place, _ in left if place not in axes])
+
+
+_WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
+    SlipKind.CROSSING: _say_crossing,
+    SlipKind.RESHAPE: _say_reshape,
+    SlipKind.MADE: _say_made,
+    SlipKind.BACKWARDS: _say_backwards,
+    SlipKind.REPEATED: _say_repeated,
+    SlipKind.REDRAWN: _say_redrawn,
+    SlipKind.UNENDED: _say_unended,
+    SlipKind.STRAIGHT: _say_straight,
+    SlipKind.DOUBLED: _say_doubled,
+    SlipKind.APART: _say_apart,
+    SlipKind.GATHERED: _say_gathered,
+    SlipKind.SCALED: _say_scaled,
+    SlipKind.UNSHOWN: _say_unshown,
+    SlipKind.ATTRACTED: _say_attracted,
+    SlipKind.MASK: _say_mask,
+    SlipKind.CUT: _say_cut,
+}

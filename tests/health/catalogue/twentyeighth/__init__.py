@@ -19,7 +19,7 @@ enter = entering(HERE, "written blind, twenty-eighth set")
 enter("beat_marks_fp16", "log(0)", "loss_scale_floor", "nonfinite_gradient", code="log", cause=("logarithm",))
 enter("product_reid", "sqrt(0)", "singular_gradient", code="sqrt", cause=("square root of exactly 0",))
 
-enter("bearing_simsiam", "collapsed representation", "dead_units", cause=("nothing in the loss holds",))
+enter("bearing_simsiam", "collapsed representation", "loss_plateau", cause=("nothing in the loss holds",))
 enter("engine_diagnosis", "weights that were not loaded", "missing_gradient", cause=("never came into",))
 enter("event_log_lm", "target among the inputs", "loss_plateau", cause=("looks at the times to come",))
 enter("flat_rents_anew", "inputs scaled to nothing", "loss_plateau", cause=("column by column",))

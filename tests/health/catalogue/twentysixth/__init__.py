@@ -18,12 +18,7 @@ enter = entering(HERE, "written blind, twenty-sixth set")
 enter("arm_posture", "log(0)", "nonfinite_loss", operations=("Log",), code="ops.log(ops.sum(")
 enter("signature_desk", "sqrt(0)", "singular_gradient", operations=("SqrtGrad",), code="tf.sqrt(")
 
-enter(
-    "bearing_views",
-    "outputs that collapse",
-    "dead_units",
-    gap="the two views agree within a few steps, and what their encoder gives does not become the same for all samples",
-)
+enter("bearing_views", "outputs that collapse", "loss_plateau", cause=("nothing in the loss holds",))
 enter("cart_positioning", "shapes that broadcast", "loss_plateau", code="GAMMA", cause=("broadcast",))
 enter(
     "clock_phrases",

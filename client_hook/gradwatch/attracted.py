@@ -1,0 +1,116 @@
+"""Losses that only draw two outputs of one network together, in the graph. Owns no state.
+
+Two views of a sample are to be described alike. Where nothing else is asked, and both are moved towards one another,
+the cheapest way is to give every sample the same description. What holds them apart is other samples (a contrast), a
+spread that is asked for, or that one of the two is not moved (``stop_gradient``, a slow copy of the network).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from typing import Any, Final
+
+import tensorflow as tf
+
+from gradwatch.origin import GRADIENT_SCOPE, source_of
+from gradwatch.walk import behind
+
+__all__ = ["find_attracted"]
+
+ADDING: Final = frozenset({"Add", "AddN", "AddV2", "Sub"})
+DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
+AVERAGING: Final = frozenset({"Cast", "Identity", "Mean", "Neg", "Reshape", "Sum"})
+DIVIDING: Final = frozenset({"DivNoNan", "RealDiv"})
+DISTANCES: Final = frozenset({"Abs", "Square"})
+HOLDING: Final = frozenset({"Cholesky", "MatrixInverse", "MatrixTriangularSolve", "Qr", "SelfAdjointEigV2", "Svd"})
+"""What gives all directions the same spread."""
+SCALING: Final = frozenset(
+    {
+        *("Cast", "DivNoNan", "Identity", "L2Loss", "Maximum", "Minimum", "Mul", "Neg", "RealDiv", "Reshape", "Rsqrt"),
+        *("Sqrt", "Square", "Squeeze", "Sum"),
+    }
+)
+"""What a description passes where it is brought to length 1."""
+WAY_MAX: Final = 40
+READING: Final = frozenset({"Cast", "Identity", "Reshape"})
+NEAR: Final = 12
+"""Operations at a network's end, of which a tape went back through one at least if it is moved."""
+Tensor = Any  # tensorflow ships no types
+
+
+def find_attracted(loss: Tensor | None) -> list[dict[str, Any]]:
+    """The first product or difference of two outputs of one network, in a loss that is made of nothing else.
+
+    Args:
+        loss: what the gradients were asked of; None where it is not known.
+
+    Returns:
+        Type, name, no layer and source line of it, and ``attracts``: True.
+    """
+    terms = [] if loss is None else list(_terms(loss))
+    if not terms or not all(one.type in (*DIFFERENCES, "Mul") and len(one.inputs) == 2 for one in terms):
+        return []
+    moved = _names_with_gradient(terms[0].graph)
+    if not all(_is_attraction(term, moved) for term in terms):
+        return []
+    first = terms[0]
+    return [{"type": first.type, "name": first.name, "layer": "", "source": source_of(first), "attracts": True}]
+
+
+def _terms(loss: Tensor) -> Iterator[Any]:
+    """The operations of two tensors that a loss is the weighed mean of; something else where it is not."""
+    pending = [loss]
+    for _ in range(WAY_MAX):
+        if not pending:
+            return
+        op = pending.pop().op
+        parts = [one for one in op.inputs if one.dtype.is_floating and tf.get_static_value(one) is None]
+        is_weighed = len(parts) == 1 and op.type == "Mul"
+        is_mean = op.type in DIVIDING and not _variables_of(op.inputs[1].op)
+        is_distance = op.type in DISTANCES and parts[0].op.type == "Sub"
+        if op.type in ADDING and op.outputs[0].shape.rank in (0, 1):
+            pending.extend(parts)
+        elif op.type in AVERAGING or is_weighed or is_mean or is_distance:
+            pending.extend(parts[:1])
+        else:
+            yield op
+    yield from (one.op for one in pending)
+
+
+def _is_attraction(op: Any, moved: Set[str]) -> bool:
+    one, other = (_output_of(tensor, moved) for tensor in op.inputs)
+    if one is None or other is None or one is other:
+        return False
+    return bool(_variables_of(one) & _variables_of(other))
+
+
+def _output_of(tensor: Tensor, moved: Set[str]) -> Any:
+    """What a network gives that a tensor is, but for its length; None where it is more, or is not moved."""
+    ways = list(behind([tensor.op], through=SCALING))
+    ends = [op for op in ways if op.type not in SCALING and op.type != "Const"]
+    if len(ends) != 1:
+        return None
+    made_of = list(behind(ends, through=None))
+    is_held = ends[0].type == "StopGradient" or any(op.type in HOLDING for op in made_of)
+    is_derived = any(op.name.startswith(GRADIENT_SCOPE) for op in made_of)
+    is_moved = any(op.name in moved for op in made_of[:NEAR])
+    return ends[0] if is_moved and not is_held and not is_derived and _is_of_one(ends[0]) else None
+
+
+def _is_of_one(op: Any) -> bool:
+    """Whether a sum is that of one tensor and a weight: a reward or the like may be added to what a network gives."""
+    weights = [
+        one for one in op.inputs if any(way.type == "ReadVariableOp" for way in behind([one.op], through=READING))
+    ]
+    return op.type not in ADDING or len(weights) == len(op.inputs) - 1
+
+
+def _names_with_gradient(graph: Any) -> set[str]:
+    """The operations that a tape went back through, by their names."""
+    names = (op.name for op in graph.get_operations() if op.name.startswith(GRADIENT_SCOPE))
+    return {name[len(GRADIENT_SCOPE) :].rpartition("/")[0] for name in names}
+
+
+def _variables_of(op: Any) -> set[int]:
+    """What a network reads its weights from."""
+    return {id(one.inputs[0]) for one in behind([op], through=None) if one.type == "ReadVariableOp"}

@@ -1,0 +1,75 @@
+"""Noise that a step asks of its model and never shows it, in the graph. Owns no state.
+
+A model that is to tell noise from data is given both together. Where what it is given is made with another draw, the
+noise that it is compared with cannot be known: it learns that noise is 0 on the average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import tensorflow as tf
+
+from gradwatch.origin import layer_of, source_of
+from gradwatch.walk import behind
+
+__all__ = ["find_unshown"]
+
+DRAWING: Final = frozenset(
+    {"ParameterizedTruncatedNormal", "RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"}
+)
+"""Draws whose mean is 0: labels that are blurred have another, which is what is asked for."""
+PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Neg", "Reshape", "Squeeze", "StopGradient"})
+"""What leaves noise what it is, beside a constant factor and an added 0."""
+COMPARING: Final = frozenset({"SquaredDifference", "Sub"})
+WAY_MAX: Final = 16
+Tensor = Any  # tensorflow ships no types
+
+
+def find_unshown(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Draws that what a network gives is compared with, and that nothing which it was given is made of.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type, name, no layer and source line of the first such draw; ``shown``: the source line of a draw outside of
+        layers that what the network was given is made with, None where there is none.
+    """
+    if not any(op.type in DRAWING for op in forward):
+        return []
+    for op in forward:
+        if op.type not in COMPARING:
+            continue
+        for asked, given in (op.inputs, tuple(reversed(op.inputs))):
+            draw = _draw_of(asked)
+            if draw is None or asked.shape.rank != given.shape.rank:
+                continue
+            ways = list(behind([given.op], through=None))
+            if draw not in ways and any(one.type == "ReadVariableOp" for one in ways):
+                others = (one for one in ways if one.type in DRAWING and not layer_of(one.name, layer_paths))
+                shown = next((source_of(one) for one in others), None)
+                return [{"type": draw.type, "name": draw.name, "layer": "", "source": source_of(draw), "shown": shown}]
+    return []
+
+
+def _draw_of(tensor: Tensor) -> Any:
+    """The draw that a tensor is, but for its form and a constant factor; None where it is anything else too."""
+    for _ in range(WAY_MAX):
+        op = tensor.op
+        if op.type in DRAWING:
+            return op
+        if op.type in PASSING:
+            tensor = op.inputs[0]
+            continue
+        if op.type not in ("Add", "AddV2", "Mul"):
+            return None
+        constants = [tf.get_static_value(one) for one in op.inputs]
+        others = [one for one, value in zip(op.inputs, constants, strict=True) if value is None]
+        if len(others) != 1 or (op.type != "Mul" and any(np.any(one) for one in constants if one is not None)):
+            return None
+        tensor = others[0]
+    return None

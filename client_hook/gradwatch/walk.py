@@ -1,0 +1,62 @@
+"""Walks through a graph: what an operation is made of, and what is made of it. Owns no state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from typing import Any, Final
+
+from gradwatch.origin import GRADIENT_SCOPE
+
+__all__ = ["SHAPES", "behind", "beyond", "goes_into"]
+
+SHAPES: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
+"""What asks for a shape depends on no number."""
+WAY_MAX: Final = 3000
+"""Operations that are looked at on one walk."""
+STEPS_MAX: Final = 8
+"""Operations between one and what it goes into."""
+
+
+def behind(ops: Sequence[Any], *, through: Set[str] | None, most: int = WAY_MAX) -> Iterator[Any]:
+    """Operations and what they are made of, passing those of some types, or all; no more than so many."""
+    pending, seen = list(ops), set[int]()
+    while pending and len(seen) < most:
+        op = pending.pop()
+        if id(op) in seen or op.type in SHAPES:
+            continue
+        seen.add(id(op))
+        yield op
+        if through is None or op.type in through:
+            pending.extend(one.op for one in op.inputs)
+
+
+def beyond(op: Any, *, most: int = WAY_MAX) -> list[Any]:
+    """The operations that what one gives goes into, without those of a gradient; no more than so many."""
+    pending, seen = [op], {id(op)}
+    found: list[Any] = []
+    while pending and len(found) < most:
+        for output in pending.pop().outputs:
+            for one in output.consumers():
+                if id(one) not in seen and not one.name.startswith(GRADIENT_SCOPE):
+                    seen.add(id(one))
+                    found.append(one)
+                    pending.append(one)
+    return found
+
+
+def goes_into(op: Any, forward: Set[int], ends: Set[str], *, through: Set[str], depth: int = STEPS_MAX) -> bool:
+    """Whether all that is made of an operation's output goes into operations of some types.
+
+    Args:
+        op: the operation.
+        forward: the ids of the operations that are looked at.
+        ends: the types that it is to go into.
+        through: the types that may stand between.
+        depth: how many of these at the most.
+    """
+    users = [user for user in op.outputs[0].consumers() if id(user) in forward and user.type not in SHAPES]
+    return bool(users) and all(
+        user.type in ends
+        or (depth > 0 and user.type in through and goes_into(user, forward, ends, through=through, depth=depth - 1))
+        for user in users
+    )

@@ -1,0 +1,166 @@
+"""Losses that only draw two outputs of one network together are told; those that hold samples apart are not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, find_line, found_in
+
+CAPTURE = ("gradient", "operation")
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(32, 6)).astype(np.float32)
+Y = RANDOM.normal(size=(32, 4)).astype(np.float32)
+
+
+class Networks:
+    """An encoder, a predictor, and an encoder of its own that no one trains."""
+
+    def __init__(self) -> None:
+        self.encoder = keras.Sequential(
+            [keras.Input((6,)), layers.Dense(8), layers.BatchNormalization(), layers.ReLU(), layers.Dense(4)]
+        )
+        self.predictor = keras.Sequential([keras.Input((4,)), layers.Dense(8, "relu"), layers.Dense(4)])
+        self.teacher = keras.Sequential([keras.Input((6,)), layers.Dense(4)])
+        self.whole = keras.Model(self.encoder.inputs, self.predictor(self.encoder.outputs[0]))
+
+    def encode(self, x: Any) -> Any:
+        return self.encoder(x + tf.random.normal(tf.shape(x)), training=True)
+
+
+def negative_cosine(p: Any, z: Any) -> Any:
+    p, z = tf.math.l2_normalize(p, axis=-1), tf.math.l2_normalize(z, axis=-1)
+    return -tf.reduce_mean(tf.reduce_sum(p * z, axis=-1))  # negative_cosine
+
+
+def both_are_moved(nets: Networks, x: Any) -> Any:
+    one, other = nets.encode(x), nets.encode(x)
+    return 0.5 * negative_cosine(nets.predictor(one), other) + 0.5 * negative_cosine(nets.predictor(other), one)
+
+
+def squares_between_views(nets: Networks, x: Any) -> Any:
+    one, other = nets.encode(x), nets.encode(x)
+    return 1.0 + tf.reduce_mean(tf.square(one - other))  # squares_between_views
+
+
+def by_a_loss_of_keras(nets: Networks, x: Any) -> Any:
+    one, other = nets.encode(x), nets.encode(x)
+    return keras.losses.CosineSimilarity()(one, nets.predictor(other))  # by_a_loss_of_keras
+
+
+def one_is_stopped(nets: Networks, x: Any) -> Any:
+    one, other = nets.encode(x), nets.encode(x)
+    return negative_cosine(nets.predictor(one), tf.stop_gradient(other))
+
+
+def contrast(nets: Networks, x: Any) -> Any:
+    one, other = (tf.math.l2_normalize(nets.encode(x), axis=-1) for _ in range(2))
+    scores = tf.linalg.matmul(one, other, transpose_b=True) / 0.1
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(32), scores))
+
+
+def spread_is_asked_for(nets: Networks, x: Any) -> Any:
+    one, other = nets.encode(x), nets.encode(x)
+    spread = tf.reduce_mean(tf.nn.relu(1.0 - tf.math.reduce_std(one, axis=0)))
+    return tf.reduce_mean(tf.square(one - other)) + spread
+
+
+def margin(nets: Networks, x: Any) -> Any:
+    anchor, near, far = nets.encode(x), nets.encode(x), nets.encode(tf.reverse(x, [0]))
+    closer = tf.reduce_sum(tf.square(anchor - near), -1) - tf.reduce_sum(tf.square(anchor - far), -1)
+    return tf.reduce_mean(tf.maximum(closer + 1.0, 0.0))
+
+
+def of_a_teacher(nets: Networks, x: Any) -> Any:
+    return negative_cosine(nets.predictor(nets.encode(x)), nets.teacher(x))
+
+
+def of_data(nets: Networks, x: Any) -> Any:
+    return negative_cosine(nets.predictor(nets.encode(x)), Y)
+
+
+def of_a_value_to_come(nets: Networks, x: Any) -> Any:
+    """As the residual gradient of a value: both sides are moved, and one holds a reward."""
+    now, later = nets.encode(x), nets.encode(tf.reverse(x, [0]))
+    return tf.reduce_mean(tf.square(now - (Y + 0.9 * later)))
+
+
+def whitened(nets: Networks, x: Any) -> Any:
+    def whiten(z: Any) -> Any:
+        factor = tf.linalg.cholesky(tf.linalg.matmul(z, z, transpose_a=True) / 32.0 + 1e-3 * tf.eye(4))
+        return tf.transpose(tf.linalg.triangular_solve(factor, tf.transpose(z)))
+
+    return tf.reduce_mean(tf.square(whiten(nets.encode(x)) - whiten(nets.encode(x))))
+
+
+def of_derivatives(nets: Networks, x: Any) -> Any:
+    """As an equation between two derivatives of one function."""
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        value = tf.reduce_sum(nets.predictor(tf.tanh(x[:, :4])), axis=1)
+    slope = tape.gradient(value, x)
+    return tf.reduce_mean(tf.square(slope[:, :1] - slope[:, 1:2]))
+
+
+TOLD = {
+    both_are_moved: "negative_cosine",
+    squares_between_views: "squares_between_views",
+    by_a_loss_of_keras: "by_a_loss_of_keras",
+}
+NOT_TOLD = [
+    *(one_is_stopped, contrast, spread_is_asked_for, margin, of_a_teacher, of_data, of_a_value_to_come, whitened),
+    of_derivatives,
+]
+
+
+def train(watch: Any, loss_of: Callable[..., Any], n_steps: int = 3, *, is_outside: bool = False) -> Any:
+    nets = Networks()
+    optimizer = keras.optimizers.SGD(1e-3)
+    watched = watch(nets.whole)
+
+    @tf.function
+    def step(x: Any) -> None:
+        target = nets.encode(x)
+        with tf.GradientTape() as tape:
+            loss = negative_cosine(nets.predictor(nets.encode(x)), target) if is_outside else loss_of(nets, x)
+        given = nets.whole.trainable_variables
+        pairs = zip(tape.gradient(loss, given), given, strict=True)
+        optimizer.apply_gradients([(gradient, one) for gradient, one in pairs if gradient is not None])
+
+    for _ in range(n_steps):
+        step(tf.constant(X))
+    return watched
+
+
+@pytest.mark.parametrize("loss_of", TOLD)
+def test_the_line_is_named(watch: Any, read: Any, loss_of: Callable[..., Any]) -> None:
+    (found,) = found_in(read(train(watch, loss_of)))
+    assert found["attracts"]
+    assert found["source"]["line"] == find_line(TOLD[loss_of], sys.modules[__name__])
+
+
+@pytest.mark.parametrize("loss_of", NOT_TOLD)
+def test_what_holds_samples_apart_is_not_told(watch: Any, read: Any, loss_of: Callable[..., Any]) -> None:
+    assert found_in(read(train(watch, loss_of))) == []
+
+
+def test_what_is_made_outside_of_the_tape_is_not_moved(watch: Any, read: Any) -> None:
+    assert found_in(read(train(watch, one_is_stopped, is_outside=True))) == []
+
+
+def test_it_is_told_with_its_cause(watch: Any, read: Any) -> None:
+    findings = diagnose(read(train(watch, both_are_moved, 150))).findings()
+    (told,) = (one for one in findings if "draws two outputs of one network together" in one.title)
+    assert (told.kind, told.first_step) == ("loss_plateau", 0)
+    assert told.hypotheses[0].cause.startswith(
+        "The outputs collapse: nothing in the loss holds different samples apart"
+    )
+    assert "tf.stop_gradient(z)" in told.hypotheses[0].code
