@@ -86,7 +86,8 @@ class Layout:
         """What rows ``[n, width]`` hold."""
         ends = np.cumsum(self._lengths)[:-1]
         gradients, taps, operations, compared, weights, first, flags, seen, _, sizes = np.split(rows, ends, axis=1)
-        statistics = np.concatenate([gradients, weights, taps], axis=1).reshape(len(rows), -1, _WIDTH)
+        n_tensors = len(self.sizes) + self.n_weights + self.n_taps
+        statistics = np.concatenate([gradients, weights, taps], axis=1).reshape(len(rows), n_tensors, _WIDTH)
         self._fill_in(statistics, seen, sizes)
         is_known = ~np.isnan(compared)
         scalars = np.concatenate([first, np.where(is_known, compared, 0)], axis=1)

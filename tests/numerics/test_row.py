@@ -57,6 +57,11 @@ def test_what_was_glanced_at_has_its_norm_its_size_and_no_element_that_is_not_fi
     assert np.isnan(rows[[2, 3, 4, 6, 8]]).all()
 
 
+def test_no_row_at_all():
+    taken = LAYOUT.take_apart(np.zeros((0, LAYOUT.width), np.float32))
+    assert [one.shape for one in taken] == [(0, 9, N), (0, 2 * len(OPERATION_STATISTICS)), (0, 5), (0, 5)]
+
+
 def test_a_tensor_that_there_is_not_stays_unknown():
     values, _, _ = row(np.random.default_rng(2), half_squares=[1, NAN, NAN, 2], measured=[])
     rows = LAYOUT.take_apart(values).statistics[0]

@@ -311,8 +311,9 @@ def advise_zero(
         return [advise_mask(masks[0])] if masks else advise_scale(scene, 0.9, FLAT_WITH_INPUT)
     if cancelled is not None:
         return _advise_rounding(cancelled, scene)
-    if is_softmax_of_one:
-        return [_advise_softmax_of_one()]
+    single = _find_single(scene) if is_from_start else None  # what cancels out may leave rounding errors, or none
+    if is_softmax_of_one or single is not None:
+        return [_advise_softmax_of_one() if is_softmax_of_one or single is None else _advise_single(single, "a layer")]
     if factors:
         return [_advise_zero_factors(factors) if len(factors) > 1 else _advise_zero_start(factors[0])]
     ratio = scene.update_ratio
@@ -479,19 +480,27 @@ def _advise_rounding(layer: str, scene: Scene) -> list[Hypothesis]:
     return [_advise_cancelled(layer, scene)]
 
 
+def _find_single(scene: Scene) -> Mapping[str, Any] | None:
+    return next((slip for slip in scene.setup.slips if slip.get("type") == SINGLE), None)
+
+
+def _advise_single(single: Mapping[str, Any], layer: str) -> Hypothesis:
+    source = single.get("source")
+    what = f"The softmax of {single['layer'] or layer}" if source is None else f"`{source['code']}`"
+    return Hypothesis(
+        f"A softmax runs over an axis of length one{say_line(source)}",
+        0.95,
+        f"{what} is given one number in its last axis, and a softmax over one number is always 1: each item gets "
+        "the same weight, however it scores. The gradient cancels out on its way back, all but rounding errors.",
+        "Name the axis that the items stand in.",
+        SOFTMAX_AXIS_CODE,
+    )
+
+
 def _advise_cancelled(layer: str, scene: Scene) -> Hypothesis:
-    single = next((slip for slip in scene.setup.slips if slip.get("type") == SINGLE), None)
+    single = _find_single(scene)
     if single is not None:
-        source = single.get("source")
-        what = f"The softmax of {single['layer'] or layer}" if source is None else f"`{source['code']}`"
-        return Hypothesis(
-            f"A softmax runs over an axis of length one{say_line(source)}",
-            0.95,
-            f"{what} is given one number in its last axis, and a softmax over one number is always 1: each item gets "
-            "the same weight, however it scores. The gradient cancels out on its way back, all but rounding errors.",
-            "Name the axis that the items stand in.",
-            SOFTMAX_AXIS_CODE,
-        )
+        return _advise_single(single, layer)
     return Hypothesis(
         f"What comes after {layer} is always the same, whatever {layer} gives: a softmax or a normalisation over an "
         "axis of length one",
