@@ -21,6 +21,7 @@ from gradwatch.correlation import Pair, is_comparable, is_compared
 from gradwatch.leakage import Compared
 from gradwatch.origin import layer_of
 from gradwatch.tap import Tap, enclosing_graphs
+from gradwatch.undetached import is_reward
 
 __all__ = ["Entered", "Entry", "Intake"]
 
@@ -217,7 +218,7 @@ class Intake:
             told = known.get(id(values))
             fit = [one for one in given if is_compared(values, one)] if told is None else [told]
             fit = [one for one in fit if is_here(one) and is_comparable(values, one)]
-            if len(fit) == 1:
+            if len(fit) == 1 and not (tf.is_symbolic_tensor(values) and is_reward(values)):
                 pairs.append(Pair(name, values, fit[0]))
         return pairs[:PAIRS_MAX]
 

@@ -21,8 +21,10 @@ from gradwatch.bootstrap import find_unended
 from gradwatch.capped import find_capped
 from gradwatch.detached import find_detached
 from gradwatch.gathered import find_gathered
+from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_straight
+from gradwatch.neighbours import find_messages
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.redrawn import find_redrawn
@@ -31,6 +33,7 @@ from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 from gradwatch.tap import find_handle
+from gradwatch.undetached import find_cancelled, find_undetached
 from gradwatch.unshown import find_unshown
 from gradwatch.walk import SHAPES, goes_into
 from gradwatch.xla import is_under_xla, math_for
@@ -286,8 +289,9 @@ def find_slips(
         user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
         -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
-        `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `misapplied.find_doubled` and
-        `misapplied.find_straight` tell.
+        `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`,
+        `undetached.find_undetached`, `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`,
+        `misapplied.find_doubled` and `misapplied.find_straight` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -306,6 +310,10 @@ def find_slips(
             *find_gathered(forward, layer_paths),
             *find_unshown(forward, layer_paths),
             *find_attracted(loss),
+            *find_undetached(forward),
+            *find_cancelled(forward, layer_paths),
+            *find_linear(outputs, layer_paths),
+            *find_messages(forward, layer_paths),
             *find_doubled(forward, layer_paths),
             *find_straight(sorted(_find_all([], loss).values(), key=_place), layer_paths),
         ],

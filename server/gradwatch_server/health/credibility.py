@@ -182,7 +182,7 @@ def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
 _UNSEEN_IN_LOSS: Final = frozenset(
     {
         *(SlipKind.MADE, SlipKind.REDRAWN, SlipKind.UNENDED, SlipKind.GATHERED, SlipKind.STRAIGHT, SlipKind.DOUBLED),
-        *(SlipKind.UNSHOWN, SlipKind.ATTRACTED),
+        *(SlipKind.UNSHOWN, SlipKind.ATTRACTED, SlipKind.UNDETACHED, SlipKind.CANCELLED, SlipKind.UNSHIFTED),
     }
 )
 """Slips of which a loss tells nothing: that of a policy, one whose targets are made of what it gives, or that has no

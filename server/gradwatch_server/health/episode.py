@@ -989,6 +989,14 @@ class SlipKind(Enum):
     """Noise is asked for that the model was not shown."""
     ATTRACTED = auto()
     """Two outputs of one network are drawn together, and nothing else is asked."""
+    UNDETACHED = auto()
+    """An advantage leaves its gradient to the critic that it is made of."""
+    CANCELLED = auto()
+    """A straight-through estimator lets no gradient through."""
+    LINEAR = auto()
+    """No function stands between the kernels."""
+    UNSHIFTED = auto()
+    """The edges of several graphs name the nodes of the first."""
     MASK = auto()
     """An attention sees the padding alone."""
     CUT = auto()
@@ -1006,6 +1014,10 @@ _BY_FIELD: Final = {
     "output_shape": SlipKind.RESHAPE,
     "unread": SlipKind.UNENDED,
     "attracts": SlipKind.ATTRACTED,
+    "undetached": SlipKind.UNDETACHED,
+    "cancels": SlipKind.CANCELLED,
+    "n_kernels": SlipKind.LINEAR,
+    "edges": SlipKind.UNSHIFTED,
 }
 _BY_TYPE: Final = {
     "Layer": SlipKind.MADE,
@@ -1037,12 +1049,16 @@ class Misshaped(Episode):
     Attributes:
         what: what is wrong.
         slip: the entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.slips`.
+        n_nodes: how many nodes the edges should reach, at the least; 0 for another slip.
+        n_reached: and how many they do, at the most.
         narrow: of an input that is scaled as a whole the columns that hardly vary beside the widest.
         widest: that one.
     """
 
     what: SlipKind = SlipKind.CUT
     slip: Mapping[str, Any] = field(default_factory=dict)
+    n_nodes: int = 0
+    n_reached: int = 0
     narrow: Sequence[int] = ()
     widest: int = -1
 

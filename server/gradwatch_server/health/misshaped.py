@@ -8,9 +8,11 @@ training that does not get far.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from gradwatch_server.health.block import Block
+import numpy as np
+
+from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import AUGMENT, CAP, SINGLE, Misshaped, Phase, SlipKind
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.table import TensorTable
@@ -19,6 +21,11 @@ __all__ = ["MisshapedRule"]
 
 CONFIRM_ROWS: Final = 20
 """Rows: what is run a few times is a trial."""
+GRAPH_ROWS: Final = 5
+"""Rows with the edges of several graphs in them, of which not one shows that they name nodes of all."""
+GRAPHS_MIN: Final = 4
+REACHED_SHARE: Final = 0.5
+"""Of a batch's nodes. Edges that name nodes by their places among all reach nearly the last of them."""
 DOUBT_STEPS: Final = 100
 """Steps after which a loss tells whether a reshape or a mask does harm."""
 
@@ -43,6 +50,23 @@ def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
     return [{"type": AUGMENT, "name": AUGMENT, "layer": call["layer"], "source": source, "n": call["n"]}]
 
 
+class _Graphs(NamedTuple):
+    """Columns of what a batch of graphs is made of: features of nodes, edges, and the graph that a node belongs to."""
+
+    nodes: int
+    edges: int
+    owner: int
+
+
+def _find_graphs(table: TensorTable) -> _Graphs | None:
+    """Those of the inputs that may be these; None where there is not one of each."""
+    whole = table.entering("index")
+    nodes = [column for column in table.entering("input") if len(table.shapes[column]) == 2]
+    edges = [column for column in whole if len(table.shapes[column]) == 2 and 2 in table.shapes[column]]
+    owner = [column for column in whole if len(table.shapes[column]) == 1]
+    return _Graphs(nodes[0], edges[0], owner[0]) if len(nodes) == len(edges) == len(owner) == 1 else None
+
+
 class MisshapedRule:
     """Watches whether one stream's step is still the one with a slip in it: the first of each kind.
 
@@ -60,12 +84,16 @@ class MisshapedRule:
         known = ((SlipKind.of(slip), slip) for slip in slips)  # a hook that is newer may know others
         self._waiting = [(what, slip) for what, slip in known if what is not None]
         """Slips that are not told yet."""
+        self._graphs = _find_graphs(table)
+        self._n_graph_rows, self._n_nodes, self._n_reached, self._is_shifted = 0, 0, 0, False
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misshaped] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows."""
+        if any(what is SlipKind.UNSHIFTED for what, _ in self._waiting):
+            self._look_at_edges(block)
         for step in block.steps.tolist() if self._waiting or self.episodes else ():
             if self._n_rows == 0:
                 self._first_step = step
@@ -73,6 +101,8 @@ class MisshapedRule:
             for episode in self.episodes:
                 episode.last_step, episode.n_rows = step, self._n_rows
             for what, slip in list(self._waiting):
+                if what is SlipKind.UNSHIFTED and not self._are_unshifted:
+                    continue
                 n_steps = 0 if what is SlipKind.CROSSING else DOUBT_STEPS
                 if self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
                     self._waiting.remove((what, slip))
@@ -86,5 +116,25 @@ class MisshapedRule:
                             known_step=step,
                             what=what,
                             slip=slip,
+                            n_nodes=self._n_nodes if what is SlipKind.UNSHIFTED else 0,
+                            n_reached=self._n_reached if what is SlipKind.UNSHIFTED else 0,
                         )
                     )
+
+    @property
+    def _are_unshifted(self) -> bool:
+        return self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted
+
+    def _look_at_edges(self, block: Block) -> None:
+        """Counts the rows in which several graphs' edges reach the nodes of no more than one or two of them."""
+        if self._graphs is None or self._is_shifted:
+            return
+        found = block.statistics[:, list(self._graphs)][:, :, [COLUMN["n_elements"], COLUMN["max"]]].astype(np.float64)
+        for nodes, edges, owner in found[np.isfinite(found[:, 1:]).all(axis=(1, 2))]:
+            n_nodes, n_reached, n_graphs = owner[0], edges[1] + 1, owner[1] + 1
+            if n_graphs < GRAPHS_MIN or nodes[0] % n_nodes:
+                continue  # too few to tell, or not what it was taken for
+            self._n_graph_rows += 1
+            self._is_shifted |= bool(n_reached > REACHED_SHARE * n_nodes)
+            self._n_nodes = int(min(n_nodes, self._n_nodes or n_nodes))
+            self._n_reached = int(max(n_reached, self._n_reached))

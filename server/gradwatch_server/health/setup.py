@@ -29,9 +29,11 @@ class Setup(NamedTuple):
             made in every call; of what turns a sequence round (``ReverseV2``) that is joined with one which is not;
             of a ``Softmax`` over an axis of one; of a ``Call`` that gives the same as ``n`` others; of what draws an
             action anew (``Multinomial``); of noise that is asked for and not ``shown``; of what ``attracts`` two
-            outputs of one network, both of which are moved; of a return that is counted on beyond an end that is
-            ``unread``; with ``function`` of what is applied to what is not for it (a loss that takes a softmax or an
-            exponential twice; ``ZerosLike``: a second derivative that is 0).
+            outputs of one network, both of which are moved; of an advantage that is ``undetached``; of an estimator
+            that ``cancels`` its gradient; of a network of ``n_kernels`` and no function; of messages along ``edges``;
+            of a return that is counted on beyond an end that is ``unread``; with ``function`` of what is applied to
+            what is not for it (a loss that takes a softmax or an exponential twice; ``ZerosLike``: a second derivative
+            that is 0).
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.

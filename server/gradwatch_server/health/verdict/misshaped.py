@@ -59,6 +59,23 @@ def distance(p, z):
     z = tf.stop_gradient(z)                               # the description of the other view is not moved
     p, z = tf.math.l2_normalize(p, axis=-1), tf.math.l2_normalize(z, axis=-1)
     return -tf.reduce_mean(tf.reduce_sum(p * z, axis=-1))"""
+UNDETACHED_CODE: Final = """\
+advantage = returns - value
+policy_loss = -tf.reduce_mean(log_prob * tf.stop_gradient(advantage))
+value_loss = tf.reduce_mean(tf.square(advantage))"""
+CANCELLED_CODE: Final = """\
+return z + tf.stop_gradient(q - z)                    # q going forward, the gradient of z going back"""
+LINEAR_CODE: Final = """\
+h = tf.keras.layers.Dense(units, activation="relu")(h)
+# Or behind a normalisation:
+h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
+h = tf.keras.layers.BatchNormalization()(h)
+h = tf.keras.layers.ReLU()(h)"""
+UNSHIFTED_CODE: Final = """\
+first = 0
+for graph in graphs:
+    edges.append(graph.edges + first)                 # places among the nodes of all
+    first += len(graph.nodes)"""
 REDRAWN_CODE: Final = """\
 # actions: those that were taken, kept beside what came of them
 log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
@@ -429,6 +446,87 @@ def _say_attracted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_undetached(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source = lead.slip.get("source")
+    place = say_line(source)
+    what = f"`{source['code']}`" if source else "The loss"
+    return (
+        f"The policy's loss moves the critic: the advantage has its gradient left{place}",
+        (
+            f"{what} multiplies a log-probability with the difference of what came and what the model expected. The "
+            "same difference is squared in this loss, and nothing cuts it off here."
+        ),
+        Hypothesis(
+            f"An advantage without `tf.stop_gradient` in the policy's loss{place}",
+            0.9,
+            "The advantage is a weight there. With its gradient left, the model's expectation is moved to make the "
+            "policy's loss small, against what the squared error teaches it, and tells good from bad no longer.",
+            "Cut the advantage off where it weighs the log-probability; the squared error keeps its gradient.",
+            UNDETACHED_CODE,
+        ),
+    )
+
+
+def _say_cancelled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source = lead.slip.get("source")
+    place = say_line(source)
+    what = f"`{source['code']}`" if source else "An operation"
+    return (
+        f"A straight-through estimator lets no gradient through{place}",
+        (
+            f"{what} adds a tensor to what is cut off from its gradient, and takes the same tensor away again outside "
+            "of the cut: its gradient is +1 and -1 times the same."
+        ),
+        Hypothesis(
+            f"The subtraction stands outside of `stop_gradient`{place}",
+            0.95,
+            "What comes before has no gradient from what stands behind. It is trained by other terms of the loss "
+            "alone, if there are any.",
+            "Subtract within the cut.",
+            CANCELLED_CODE,
+        ),
+    )
+
+
+def _say_linear(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n = int(lead.slip["n_kernels"])
+    return (
+        f"No activation function stands between the model's {n} kernels: it is linear",
+        (
+            f"In the compiled step {n} layers with a kernel stand one behind another, and between them are nothing but "
+            "sums, normalisations and means."
+        ),
+        Hypothesis(
+            "The layers have no activation function",
+            0.85,
+            "Kernels one behind another make one kernel. However many there are, the model can only weigh its inputs "
+            "and add them up; what takes more than that, it cannot learn.",
+            "Give each layer but the last a function, behind its normalisation if it has one.",
+            LINEAR_CODE,
+        ),
+    )
+
+
+def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    source = lead.slip.get("source")
+    place = say_line(source)
+    return (
+        f"The edges of a batch reach {lead.n_reached} of {lead.n_nodes} nodes: every graph names the first ones",
+        (
+            f"Each batch lays several graphs one behind another, of at least {lead.n_nodes} nodes together. No edge "
+            f"names a node beyond the {lead.n_reached}th{place}."
+        ),
+        Hypothesis(
+            "The edges are not shifted by the nodes that stand before their graph",
+            0.9,
+            "Each graph counts its nodes from 0. Laid one behind another, the edges of the second must count on where "
+            "the first ends: as they are, all messages go to the nodes of the first graphs, and the others get none.",
+            "Add to each graph's edges how many nodes stand before it.",
+            UNSHIFTED_CODE,
+        ),
+    )
+
+
 def _say(shape: Sequence[int]) -> str:
     return f"[{', '.join('n' if length == -1 else str(length) for length in shape)}]"
 
@@ -457,6 +555,10 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.SCALED: _say_scaled,
     SlipKind.UNSHOWN: _say_unshown,
     SlipKind.ATTRACTED: _say_attracted,
+    SlipKind.UNDETACHED: _say_undetached,
+    SlipKind.CANCELLED: _say_cancelled,
+    SlipKind.LINEAR: _say_linear,
+    SlipKind.UNSHIFTED: _say_unshifted,
     SlipKind.MASK: _say_mask,
     SlipKind.CUT: _say_cut,
 }

@@ -26,12 +26,7 @@ enter("flat_rents_anew", "inputs scaled to nothing", "loss_plateau", cause=("col
 enter("freight_quotes", "gradients that are never cleared", "exploding_gradient", cause=("never set back to zero",))
 enter("load_curve_diffusion", "random numbers drawn once", "loss_plateau", cause=("inside a compiled function",))
 enter("machine_events", "target among the inputs", "loss_plateau", cause=("looks at the times to come",))
-enter(
-    "molecule_graphs",
-    "indices that are not shifted",
-    "loss_plateau",
-    gap="nothing tells that the edges of a batch should reach all of its nodes",
-)
+enter("molecule_graphs", "indices that are not shifted", "loss_plateau", cause=("edges are not shifted",))
 enter("movie_ranking", "random numbers drawn once", "loss_plateau", cause=("inside a compiled function",))
 enter("road_segmentation", "images turned without their masks", "loss_plateau", code="Flip", cause=("do not lie upon",))
 enter("rod_cooling_pinn", "second derivative of relus", "loss_plateau", cause=("no second derivative",))

@@ -1,0 +1,120 @@
+"""Numbers that a step weighs or passes by without cutting them off where it must, in the graph. Owns no state.
+
+An advantage says how much better an action was than the critic thought. Multiplied with the log-probability of the
+action it is a weight: with its gradient left, the critic is moved so that the policy's loss becomes small. A straight-
+through estimator hands on a value as it is and the gradient past it: ``z + stop_gradient(q - z)``. With the subtraction
+outside of the cut both parts of the gradient cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gradwatch.origin import layer_of, source_of
+from gradwatch.redrawn import PICKING, PROBABILITIES
+from gradwatch.walk import behind, beyond
+
+__all__ = ["find_cancelled", "find_undetached", "is_reward"]
+
+PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Neg", "Reshape", "Squeeze"})
+SCORING: Final = frozenset(
+    {"LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "Softmax"}
+)
+GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
+WAY_MAX: Final = 8
+Tensor = Any  # tensorflow ships no types
+
+
+def find_undetached(forward: Sequence[Any]) -> list[dict[str, Any]]:
+    """Log-probabilities that are multiplied with an error which the same loss squares, its gradient left to it.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+
+    Returns:
+        Type, name, no layer and source line of the first such product, and ``undetached``: True.
+    """
+    squared = {one.name for op in forward for one in _squared_by(op)}
+    if not squared:
+        return []
+    for op in forward:
+        if op.type != "Mul":
+            continue
+        for picked, weight in (op.inputs, tuple(reversed(op.inputs))):
+            error = _error_of(weight)
+            if error is not None and not squared.isdisjoint(_ways_of(error)) and _is_log_probability(picked):
+                return [{"type": op.type, "name": op.name, "layer": "", "source": source_of(op), "undetached": True}]
+    return []
+
+
+def find_cancelled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Differences ``z + stop_gradient(q) - z``, through which ``z`` has no gradient.
+
+    Args:
+        forward: as for `find_undetached`.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type, name, layer and source line of the first, and ``cancels``: True.
+    """
+    for op in forward:
+        if op.type != "Sub" or op.inputs[0].op.type not in ("Add", "AddV2"):
+            continue
+        added, taken = op.inputs[0].op.inputs, op.inputs[1]
+        others = [one for one in added if one.name != taken.name]
+        if len(others) == 1 and others[0].op.type == "StopGradient":
+            place = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
+            return [{"type": op.type, "name": op.name, **place, "cancels": True}]
+    return []
+
+
+def is_reward(target: Tensor) -> bool:
+    """Whether what is left of a target, less what was expected, weighs the log-probability of something, in a graph.
+
+    A critic comes to expect the mean of what a policy earns; what is left is chance, once the policy is good.
+    """
+    for op in beyond(target.op):
+        if op.type != "Mul":
+            continue
+        for picked, weight in (op.inputs, tuple(reversed(op.inputs))):
+            ways = list(behind([weight.op], through=PASSING | {"RealDiv", "StopGradient", "Sub"}))
+            if target.op in ways and any(one.type == "Sub" for one in ways) and _is_log_probability(picked):
+                return True
+    return False
+
+
+def _squared_by(op: Any) -> list[Tensor]:
+    """What an operation squares; of a squared difference what is compared."""
+    return list(op.inputs) if op.type in ("Square", "SquaredDifference") else []
+
+
+def _ways_of(error: Any) -> set[str]:
+    """An error's own names: where it is squared as it is, or computed anew of the same two."""
+    return {error.outputs[0].name, *(one.name for one in error.inputs if _is_moved(one))}
+
+
+def _error_of(weight: Tensor) -> Any:
+    """The difference of a target and of what a network gives that a weight is; None where it is something else."""
+    op = weight.op
+    for _ in range(WAY_MAX):
+        if op.type == "Sub":
+            given = [one for one in op.inputs if not _is_moved(one)]
+            if len(given) == 1 and any(one.type in GIVEN for one in behind([given[0].op], through=None)):
+                return op
+        if op.type not in PASSING | {"RealDiv", "Sub"}:
+            return None
+        op = op.inputs[0].op
+    return None
+
+
+def _is_moved(tensor: Tensor) -> bool:
+    """Whether something is made of weights, and not cut off from them at its end."""
+    ways = list(behind([tensor.op], through=PASSING | {"StridedSlice"}))
+    if any(op.type == "StopGradient" for op in ways):
+        return False
+    return any(op.type == "ReadVariableOp" for op in behind([tensor.op], through=None))
+
+
+def _is_log_probability(tensor: Tensor) -> bool:
+    return any(op.type in SCORING for op in behind([tensor.op], through=PICKING | PROBABILITIES))

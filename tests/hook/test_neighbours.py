@@ -1,0 +1,80 @@
+"""Edges of several graphs that name the nodes of the first are told; those that are counted on are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, found_in
+
+N_NODES, N_GRAPHS = 10, 8
+
+
+class Messages(layers.Layer):
+    """What each node gets of its neighbours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message, self.update = layers.Dense(8, "relu"), layers.Dense(8, "relu")
+
+    def call(self, h: Any, edges: Any) -> Any:
+        told = self.message(tf.gather(h, edges[:, 0]))
+        return self.update(h + tf.math.unsorted_segment_sum(told, edges[:, 1], tf.shape(h)[0]))
+
+
+class Graphs(keras.Model):
+    """Graphs to one number each."""
+
+    def __init__(self, *, has_messages: bool) -> None:
+        super().__init__()
+        self.embed, self.head = layers.Dense(8), layers.Dense(1)
+        self.messages = Messages() if has_messages else None
+
+    def call(self, inputs: Any) -> Any:
+        h = self.embed(inputs["nodes"])
+        h = h if self.messages is None else self.messages(h, inputs["edges"])
+        return self.head(tf.math.unsorted_segment_mean(h, inputs["owner"], N_GRAPHS))
+
+
+def batch(random: Any, *, is_shifted: bool) -> dict[str, Any]:
+    edges = random.integers(0, N_NODES, (N_GRAPHS, 20, 2)).astype(np.int32)
+    if is_shifted:
+        edges += N_NODES * np.arange(N_GRAPHS, dtype=np.int32)[:, None, None]
+    return {
+        "nodes": tf.constant(random.normal(size=(N_GRAPHS * N_NODES, 5)).astype(np.float32)),
+        "edges": tf.constant(edges.reshape(-1, 2)),
+        "owner": tf.constant(np.repeat(np.arange(N_GRAPHS, dtype=np.int32), N_NODES)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("is_shifted", "has_messages", "is_told"), [(False, True, True), (True, True, False), (False, False, False)]
+)
+def test_edges_of_several_graphs(watch: Any, read: Any, *, is_shifted: bool, has_messages: bool, is_told: bool) -> None:
+    random = np.random.default_rng(0)
+    model, optimizer = Graphs(has_messages=has_messages), keras.optimizers.Adam(1e-3)
+    model(batch(random, is_shifted=is_shifted))
+    watched = watch(model)
+
+    @tf.function(reduce_retracing=True)
+    def step(inputs: Any, y: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(inputs, training=True) - y))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    for _ in range(130):
+        y = tf.constant(random.normal(size=(N_GRAPHS, 1)).astype(np.float32))
+        step(batch(random, is_shifted=is_shifted), y)
+    recording = read(watched)
+    assert bool(found_in(recording)) == has_messages
+    told = [one for one in diagnose(recording).findings() if "edges of a batch reach" in one.title]
+    assert bool(told) == is_told
+    for one in told:
+        assert one.title == "The edges of a batch reach 10 of 80 nodes: every graph names the first ones"
+        assert one.hypotheses[0].cause.startswith("The edges are not shifted")

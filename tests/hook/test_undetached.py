@@ -1,0 +1,125 @@
+"""Advantages that leave their gradient to the critic, and estimators that let none through: told with their line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, find_line, found_in
+
+CAPTURE = ("gradient", "input", "operation")
+
+N = 4
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(32, 5)).astype(np.float32)
+TAKEN = RANDOM.integers(0, N, 32).astype(np.int32)
+CAME = RANDOM.normal(size=32).astype(np.float32)
+
+
+def log_probability(logits: Any, taken: Any) -> Any:
+    return tf.reduce_sum(tf.nn.log_softmax(logits) * tf.one_hot(taken, N), axis=1)
+
+
+def left(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    advantage = came - value[:, 0]
+    policy = -tf.reduce_mean(log_probability(logits, taken) * advantage)  # left
+    return policy + 0.5 * tf.reduce_mean(tf.square(advantage))
+
+
+def left_and_scaled(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    error = came - tf.squeeze(value, 1)
+    scaled = (error - tf.reduce_mean(error)) / (tf.math.reduce_std(error) + 1e-6)
+    cross = tf.nn.sparse_softmax_cross_entropy_with_logits(taken, logits)
+    return tf.reduce_mean(cross * scaled) + tf.reduce_mean(tf.square(error))  # left_and_scaled
+
+
+def cut_off(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    advantage = came - value[:, 0]
+    policy = -tf.reduce_mean(log_probability(logits, taken) * tf.stop_gradient(advantage))
+    return policy + 0.5 * tf.reduce_mean(tf.square(advantage))
+
+
+def expectation_cut_off(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    weight = came - tf.stop_gradient(value[:, 0])
+    policy = -tf.reduce_mean(log_probability(logits, taken) * weight)
+    return policy + tf.reduce_mean(tf.square(came - value[:, 0]))
+
+
+def two_errors(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    """A cross-entropy beside a squared error."""
+    return -tf.reduce_mean(log_probability(logits, taken)) + tf.reduce_mean(tf.square(came - value[:, 0]))
+
+
+def misplaced(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    hard = h + tf.stop_gradient(tf.sign(h)) - h  # misplaced
+    return tf.reduce_mean(tf.square(hard)) + two_errors(h, logits, value, taken, came)
+
+
+def straight_through(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    hard = h + tf.stop_gradient(tf.sign(h) - h)
+    return tf.reduce_mean(tf.square(hard)) + two_errors(h, logits, value, taken, came)
+
+
+def a_residue(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    return tf.reduce_mean(tf.square(h + tf.tanh(h) - h)) + two_errors(h, logits, value, taken, came)
+
+
+TOLD = {left: "undetached", left_and_scaled: "undetached", misplaced: "cancels"}
+NOT_TOLD = [cut_off, expectation_cut_off, two_errors, straight_through, a_residue]
+
+
+def train(watch: Any, loss_of: Callable[..., Any], n_steps: int = 3) -> Any:
+    given = keras.Input((5,))
+    h = layers.Dense(8, "tanh")(given)
+    model = keras.Model(given, [h, layers.Dense(N)(h), layers.Dense(1)(h)])
+    optimizer = keras.optimizers.SGD(1e-3)
+    watched = watch(model)
+
+    @tf.function
+    def step(x: Any, taken: Any, came: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(*model(x, training=True), taken, came)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    for _ in range(n_steps):
+        step(X, TAKEN, CAME)
+    return watched
+
+
+@pytest.mark.parametrize("loss_of", TOLD)
+def test_the_line_is_named(watch: Any, read: Any, loss_of: Callable[..., Any]) -> None:
+    (found,) = found_in(read(train(watch, loss_of)))
+    assert found[TOLD[loss_of]]
+    assert found["source"]["line"] == find_line(loss_of.__name__, sys.modules[__name__])
+
+
+@pytest.mark.parametrize("loss_of", NOT_TOLD)
+def test_what_is_cut_off_where_it_must_be_is_not_told(watch: Any, read: Any, loss_of: Callable[..., Any]) -> None:
+    assert found_in(read(train(watch, loss_of))) == []
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "words"),
+    [(left, "An advantage without `tf.stop_gradient`"), (misplaced, "The subtraction stands outside of")],
+)
+def test_it_is_told_with_its_cause(watch: Any, read: Any, loss_of: Callable[..., Any], words: str) -> None:
+    findings = diagnose(read(train(watch, loss_of, 150))).findings()
+    causes = [finding.hypotheses[0].cause for finding in findings if finding.kind == "loss_plateau"]
+    assert any(cause.startswith(words) for cause in causes)
+
+
+@pytest.mark.parametrize(("loss_of", "is_followed"), [(cut_off, False), (two_errors, True)])
+def test_what_a_policy_earns_is_no_target_to_be_followed(
+    watch: Any, read: Any, loss_of: Callable[..., Any], *, is_followed: bool
+) -> None:
+    watched = train(watch, loss_of)
+    names = [name for table in read(watched).tables.values() for name in table["scalars"]]
+    assert any(name.startswith("target_correlation") for name in names) == is_followed
