@@ -20,7 +20,7 @@ enter("district_load", "log(0)", "nonfinite_loss", code="tf.math.log", cause=("l
 enter("speaker_stats", "sqrt(0)", "singular_gradient", code="reduce_std", cause=("square root of exactly 0",))
 enter("whale_triplet", "sqrt(0)", "singular_gradient", code="tf.sqrt", cause=("square root of exactly 0",))
 
-enter("bearing_faults_anew", "no activation function", "loss_plateau", cause=("no activation function",))
+enter("bearing_snippets", "no activation function", "loss_plateau", cause=("no activation function",))
 enter("bpr_songs", "random numbers drawn once", "loss_plateau", code="np.random", cause=("inside a compiled",))
 enter("device_log_attention", "a mask the wrong way round", "loss_plateau", code="tf.equal", cause=("the wrong way",))
 enter("glacier_melt", "shapes that broadcast", "loss_plateau", code="obs - est", cause=("a broadcast of",))
