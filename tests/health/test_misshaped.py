@@ -122,7 +122,7 @@ def test_a_linear_network_that_learns_is_what_is_wanted(loss: np.ndarray, is_tol
     findings = run_of(loss, slips=[LINEAR]).feed().findings()
     causes = [found.hypotheses[0].cause for found in findings]
     assert causes == ["The layers have no activation function"] * is_told
-    assert all("the model's 3 kernels: it is linear" in found.title for found in findings)
+    assert all("the model's 3 layers with weights" in found.title for found in findings)
 
 
 @pytest.mark.parametrize(
@@ -143,15 +143,15 @@ def test_edges_that_reach_the_first_nodes_alone(reached: int, owners: int, *, is
     for column, n, largest in zip(columns, (1500, 1400, 300), (1.0, reached, owners), strict=True):
         run.statistics[:, column, COLUMN["n_elements"]] = n
         run.statistics[:, column, COLUMN["max"]] = largest
-    told = [found for found in run.feed().findings() if found.title.startswith("The edges of a batch reach")]
+    told = [found for found in run.feed().findings() if found.title.startswith("The edges of a batch use")]
     assert len(told) == is_told
-    assert all("12 of 300 nodes" in found.title for found in told)
+    assert all("12 of its 300 nodes" in found.title for found in told)
 
 
 def test_where_the_noise_that_is_shown_is_drawn() -> None:
     shown = SOURCE | {"line": 3}
     (found,) = run_of(slips=[UNSHOWN | {"shown": shown}]).feed().findings()
-    assert "made with another draw (train.py:3)" in found.evidence["summary"]
+    assert "that one is drawn separately (train.py:3)" in found.evidence["summary"]
 
 
 def test_a_slip_that_only_a_newer_hook_knows() -> None:

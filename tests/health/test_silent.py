@@ -680,7 +680,9 @@ def shrinking(weights: float, layers: list[tuple[str, int, str | None]] = RELUS,
     return sick.scale("weight", np.where(np.arange(N) < 20, 1.0, weights), [2])
 
 
-@pytest.mark.parametrize(("weights", "cause"), [(1.0, "A penalty on what dense_1 gives"), (0.01, "Regularisation or")])
+@pytest.mark.parametrize(
+    ("weights", "cause"), [(1.0, "A penalty on the output of dense_1 is"), (0.01, "Regularisation or")]
+)
 @pytest.mark.parametrize("batch", [1, 64])
 def test_an_output_that_shrinks_to_nothing(weights: float, cause: str, batch: int) -> None:
     (found,) = shrinking(weights).feed(batch=batch).findings()

@@ -158,7 +158,7 @@ def test_what_is_made_outside_of_the_tape_is_not_moved(watch: Any, read: Any) ->
 
 def test_it_is_told_with_its_cause(watch: Any, read: Any) -> None:
     findings = diagnose(read(train(watch, both_are_moved, 150))).findings()
-    (told,) = (one for one in findings if "draws two outputs of one network together" in one.title)
+    (told,) = (one for one in findings if "pulls two outputs of one network together" in one.title)
     assert (told.kind, told.first_step) == ("loss_plateau", 0)
     assert told.hypotheses[0].cause.startswith(
         "The outputs collapse: nothing in the loss holds different samples apart"

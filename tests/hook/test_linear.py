@@ -90,6 +90,6 @@ def test_anything_else(watch: Any, read: Any, build: Callable[[Any], Any]) -> No
 
 def test_it_is_told_with_its_cause(watch: Any, read: Any) -> None:
     findings = diagnose(read(train(watch, blocks, 40))).findings()
-    (told,) = (one for one in findings if "it is linear" in one.title)
+    (told,) = (one for one in findings if "up to its output it is linear" in one.title)
     assert (told.kind, told.first_step) == ("loss_plateau", 0)
     assert told.hypotheses[0].cause == "The layers have no activation function"

@@ -73,8 +73,8 @@ def test_edges_of_several_graphs(watch: Any, read: Any, *, is_shifted: bool, has
         step(batch(random, is_shifted=is_shifted), y)
     recording = read(watched)
     assert bool(found_in(recording)) == has_messages
-    told = [one for one in diagnose(recording).findings() if "edges of a batch reach" in one.title]
+    told = [one for one in diagnose(recording).findings() if "edges of a batch use" in one.title]
     assert bool(told) == is_told
     for one in told:
-        assert one.title == "The edges of a batch reach 10 of 80 nodes: every graph names the first ones"
-        assert one.hypotheses[0].cause.startswith("The edges are not shifted")
+        assert one.title == "The edges of a batch use 10 of its 80 nodes: each graph numbers its own from 0"
+        assert one.hypotheses[0].cause.startswith("The node numbers in the edges are not shifted")

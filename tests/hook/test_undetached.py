@@ -108,7 +108,7 @@ def test_what_is_cut_off_where_it_must_be_is_not_told(watch: Any, read: Any, los
 
 @pytest.mark.parametrize(
     ("loss_of", "words"),
-    [(left, "An advantage without `tf.stop_gradient`"), (misplaced, "The subtraction stands outside of")],
+    [(left, "The advantage needs `tf.stop_gradient`"), (misplaced, "The subtraction is outside of")],
 )
 def test_it_is_told_with_its_cause(watch: Any, read: Any, loss_of: Callable[..., Any], words: str) -> None:
     findings = diagnose(read(train(watch, loss_of, 150))).findings()

@@ -102,6 +102,6 @@ def test_other_noise_is_not(watch: Any, read: Any, loss_of: Callable[..., Any]) 
 
 def test_it_is_told_with_its_cause(watch: Any, read: Any) -> None:
     findings = diagnose(read(train(watch, another_draw, 150))).findings()
-    (told,) = (one for one in findings if "noise that it is never shown" in one.title)
+    (told,) = (one for one in findings if "noise that was never added" in one.title)
     assert (told.kind, told.first_step) == ("loss_plateau", 0)
-    assert told.hypotheses[0].cause.startswith("What the model is given is made with other noise")
+    assert told.hypotheses[0].cause.startswith("The input and the target use two different noise draws")

@@ -449,7 +449,7 @@ class Vae(keras.Model):
         return {"loss": self.tracker.result()}
 
 
-@broken("posterior collapse", UNSEEN, "dead_units", layer="z_", cause=("a penalty on what",))
+@broken("posterior collapse", UNSEEN, "dead_units", layer="z_", cause=("a penalty on the output",))
 def vae_posterior_collapse(watch: Watch, seed: int) -> None:
     """A VAE that averages the squared error over pixels but sums the KL over latents: the KL outweighs, the
     posterior collapses onto the prior, the decoder ignores z and paints the mean image.

@@ -165,7 +165,7 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
     if isinstance(lead, (Collapsed, Plateau, Unrelated, Unskilled)):
         causes += advise_untracked(scene.setup.untracked)
     if isinstance(lead, Flat) and lead.is_dead and (layers := _find_shrunk(lead, scene)):
-        causes = [advise_prior(" and ".join(layers), 0.8), *causes[:1]]
+        causes = [advise_prior(" and ".join(layers), 0.8)]  # the units died of that
     causes += advise_settings(scene)
     broadcast = next(iter(scene.setup.broadcasts), None)
     if isinstance(lead, (Collapsed, Plateau, SharedTarget, Unrelated, Unskilled)) and broadcast is not None:

@@ -197,12 +197,13 @@ def lower_penalty(scene: Scene) -> tuple[Change, ...]:
 def advise_prior(layer: str, confidence: float) -> Hypothesis:
     """A penalty on what a layer gives, as the cause of its output's shrinking."""
     return Hypothesis(
-        f"A penalty on what {layer} gives outweighs what it is good for",
+        f"A penalty on the output of {layer} is stronger than the rest of the loss",
         confidence,
-        "The weights are there still, and the output is not: a term of the loss is smallest where this output is "
-        "0. In a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told "
-        "nothing of the input, and gives the mean.",
-        "Sum both, error and penalty, over a sample before they are added, and raise the penalty slowly.",
+        "The layer's weights are not 0, but its output is about 0: a term of the loss is smallest there. In a "
+        "variational autoencoder that is posterior collapse: the code carries no information, and the decoder gives "
+        "the average of all samples.",
+        "Sum the error over all numbers of a sample, as the penalty is, before both are added. If that is not enough, "
+        "raise the penalty slowly over the first few hundred steps.",
         BETA_CODE,
     )
 

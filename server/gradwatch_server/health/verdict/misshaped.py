@@ -52,11 +52,11 @@ normalise = tf.keras.layers.Normalization()           # axis=-1: a mean and a de
 normalise.adapt(x_train)"""
 UNSHOWN_CODE: Final = """\
 noise = tf.random.normal(tf.shape(x))
-noisy = tf.sqrt(share) * x + tf.sqrt(1.0 - share) * noise      # the same noise
+noisy = tf.sqrt(abar) * x + tf.sqrt(1.0 - abar) * noise        # the same noise
 loss = tf.reduce_mean(tf.square(noise - model([noisy, t], training=True)))"""
 ATTRACTED_CODE: Final = """\
 def distance(p, z):
-    z = tf.stop_gradient(z)                               # the description of the other view is not moved
+    z = tf.stop_gradient(z)                               # z: the encoder's output for the other view
     p, z = tf.math.l2_normalize(p, axis=-1), tf.math.l2_normalize(z, axis=-1)
     return -tf.reduce_mean(tf.reduce_sum(p * z, axis=-1))"""
 UNDETACHED_CODE: Final = """\
@@ -64,7 +64,7 @@ advantage = returns - value
 policy_loss = -tf.reduce_mean(log_prob * tf.stop_gradient(advantage))
 value_loss = tf.reduce_mean(tf.square(advantage))"""
 CANCELLED_CODE: Final = """\
-return z + tf.stop_gradient(q - z)                    # q going forward, the gradient of z going back"""
+return z + tf.stop_gradient(q - z)            # forward: q; backward: the gradient goes to z unchanged"""
 LINEAR_CODE: Final = """\
 h = tf.keras.layers.Dense(units, activation="relu")(h)
 # Or behind a normalisation:
@@ -72,10 +72,10 @@ h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
 h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
 UNSHIFTED_CODE: Final = """\
-first = 0
+offset = 0
 for graph in graphs:
-    edges.append(graph.edges + first)                 # places among the nodes of all
-    first += len(graph.nodes)"""
+    edges.append(graph.edges + offset)                # node numbers within the whole batch
+    offset += len(graph.nodes)"""
 REDRAWN_CODE: Final = """\
 # actions: those that were taken, kept beside what came of them
 log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
@@ -405,20 +405,20 @@ def _say_backwards(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_unshown(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source, shown = lead.slip.get("source"), lead.slip.get("shown")
     place = say_line(source)
-    what = f"`{source['code']}`" if source else "A draw"
-    other = f" What the model is given is made with another draw{say_line(shown)}." if shown else ""
+    what = f"`{source['code']}`" if source else "One operation"
+    other = f": that one is drawn separately{say_line(shown)}" if shown else ""
     return (
-        f"The model is asked for noise that it is never shown{place}",
+        f"The model must predict noise that was never added to its input{place}",
         (
-            f"{what} draws what the model's output is compared with, and nothing that the model is given is made of "
-            f"that draw.{other}"
+            f"{what} draws the noise that the model's output is compared with. It is not the noise in the model's "
+            f"input{other}."
         ),
         Hypothesis(
-            f"What the model is given is made with other noise than what it is asked for{place}",
+            f"The input and the target use two different noise draws{place}",
             0.95,
-            "Of a draw that it has not seen a model can know nothing but its mean, 0: the loss falls to the noise's "
-            "own variance, 1 if it is not scaled, and stays there.",
-            "Draw once, and give the same noise to both.",
+            "A model cannot guess noise that it has not seen; the best it can do is to answer 0. The loss stops near "
+            "the variance of the noise, which is 1 if it is not scaled.",
+            "Draw the noise once, and pass it to whatever adds it to the input.",
             UNSHOWN_CODE,
         ),
     )
@@ -429,18 +429,20 @@ def _say_attracted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(source)
     what = f"`{source['code']}`" if source else "The loss"
     return (
-        f"The loss only draws two outputs of one network together, and moves both{place}",
+        f"The loss only pulls two outputs of one network together, and the gradient flows through both{place}",
         (
-            f"{what} puts together two outputs that are made by the same weights, and the gradient reaches them "
-            "through both. Nothing else stands in the loss."
+            f"{what} compares two outputs of the same network, and the gradient reaches the network through both. "
+            "There is no other term in the loss."
         ),
         Hypothesis(
             f"The outputs collapse: nothing in the loss holds different samples apart{place}",
             0.95,
-            "Two views of a sample agree best where every sample is described alike. With a gradient through both the "
-            "network goes there: the loss comes to its lowest value, and the description tells nothing.",
-            "Move one of the two only, by `tf.stop_gradient` on the other (SimSiam, BYOL), or hold samples apart in "
-            "the loss (a contrast with other samples, a spread that is asked for).",
+            "The easiest way to make two views of a sample agree is to give the same output for every input. With the "
+            "gradient flowing through both, the network does that: the loss reaches its lowest value, and the output "
+            "says nothing about the input.",
+            "Let the gradient flow through only one of the two: wrap the other in `tf.stop_gradient` (in SimSiam the "
+            "encoder's output, not the predictor's). Or add a term that keeps the outputs apart: a contrast with other "
+            "samples, or a variance term.",
             ATTRACTED_CODE,
         ),
     )
@@ -451,17 +453,18 @@ def _say_undetached(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(source)
     what = f"`{source['code']}`" if source else "The loss"
     return (
-        f"The policy's loss moves the critic: the advantage has its gradient left{place}",
+        f"The policy loss also trains the value: the advantage is not wrapped in `tf.stop_gradient`{place}",
         (
-            f"{what} multiplies a log-probability with the difference of what came and what the model expected. The "
-            "same difference is squared in this loss, and nothing cuts it off here."
+            f"{what} multiplies a log-probability by a target minus the predicted value. There is no `stop_gradient` "
+            "on that difference here, and the same difference is squared elsewhere in this loss."
         ),
         Hypothesis(
-            f"An advantage without `tf.stop_gradient` in the policy's loss{place}",
+            f"The advantage needs `tf.stop_gradient` in the policy loss{place}",
             0.9,
-            "The advantage is a weight there. With its gradient left, the model's expectation is moved to make the "
-            "policy's loss small, against what the squared error teaches it, and tells good from bad no longer.",
-            "Cut the advantage off where it weighs the log-probability; the squared error keeps its gradient.",
+            "In the policy loss the advantage should be a fixed factor. With its gradient left in, the predicted value "
+            "is changed to make the policy loss small, against what the squared error teaches it, so the advantage no "
+            "longer shows which actions were good.",
+            "Wrap the advantage in `tf.stop_gradient` in the policy loss only; the squared error keeps its gradient.",
             UNDETACHED_CODE,
         ),
     )
@@ -470,58 +473,54 @@ def _say_undetached(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_cancelled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip.get("source")
     place = say_line(source)
-    what = f"`{source['code']}`" if source else "An operation"
+    what = f"`{source['code']}`" if source else "One operation"
     return (
         f"A straight-through estimator lets no gradient through{place}",
-        (
-            f"{what} adds a tensor to what is cut off from its gradient, and takes the same tensor away again outside "
-            "of the cut: its gradient is +1 and -1 times the same."
-        ),
+        f"{what} adds a tensor and subtracts it again outside of `stop_gradient`, so its gradient is 1 - 1 = 0.",
         Hypothesis(
-            f"The subtraction stands outside of `stop_gradient`{place}",
+            f"The subtraction is outside of `stop_gradient`{place}",
             0.95,
-            "What comes before has no gradient from what stands behind. It is trained by other terms of the loss "
-            "alone, if there are any.",
-            "Subtract within the cut.",
+            "The layers before this line get no gradient from the layers after it. Only other terms of the loss can "
+            "train them, if there are any.",
+            "Move the subtraction inside `stop_gradient`.",
             CANCELLED_CODE,
         ),
     )
 
 
 def _say_linear(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    n = int(lead.slip["n_kernels"])
+    n, layer = int(lead.slip["n_kernels"]), lead.slip["layer"]
+    last = f", of which {layer} is the last," if layer else ""
     return (
-        f"No activation function stands between the model's {n} kernels: it is linear",
-        (
-            f"In the compiled step {n} layers with a kernel stand one behind another, and between them are nothing but "
-            "sums, normalisations and means."
-        ),
+        f"There is no activation function between the model's {n} layers with weights: up to its output it is linear",
+        f"Between these {n} layers{last} there are only normalisations, averages, dropouts and sums.",
         Hypothesis(
             "The layers have no activation function",
             0.85,
-            "Kernels one behind another make one kernel. However many there are, the model can only weigh its inputs "
-            "and add them up; what takes more than that, it cannot learn.",
-            "Give each layer but the last a function, behind its normalisation if it has one.",
+            "Several linear layers in a row can do no more than one. The model cannot learn anything that is not a "
+            "weighted sum of its inputs.",
+            "Add an activation (ReLU, for example) after each layer except the last; after the normalisation, if there "
+            "is one.",
             LINEAR_CODE,
         ),
     )
 
 
 def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    source = lead.slip.get("source")
-    place = say_line(source)
+    place = say_line(lead.slip.get("source"))
+    used = f" They are used{place}." if place else ""
     return (
-        f"The edges of a batch reach {lead.n_reached} of {lead.n_nodes} nodes: every graph names the first ones",
+        f"The edges of a batch use {lead.n_reached} of its {lead.n_nodes} nodes: each graph numbers its own from 0",
         (
-            f"Each batch lays several graphs one behind another, of at least {lead.n_nodes} nodes together. No edge "
-            f"names a node beyond the {lead.n_reached}th{place}."
+            f"Each batch joins several graphs into one of at least {lead.n_nodes} nodes. No node number in its edges "
+            f"is above {lead.n_reached - 1}.{used}"
         ),
         Hypothesis(
-            "The edges are not shifted by the nodes that stand before their graph",
+            "The node numbers in the edges are not shifted by the nodes of the graphs before",
             0.9,
-            "Each graph counts its nodes from 0. Laid one behind another, the edges of the second must count on where "
-            "the first ends: as they are, all messages go to the nodes of the first graphs, and the others get none.",
-            "Add to each graph's edges how many nodes stand before it.",
+            "Each graph numbers its nodes from 0. Joined into one, the numbers of the second graph must continue where "
+            "the first ends. As they are, all messages go to the nodes of the first graphs, and the others get none.",
+            "Where the batch is put together, add to each graph's edges the number of nodes before it.",
             UNSHIFTED_CODE,
         ),
     )

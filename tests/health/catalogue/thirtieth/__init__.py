@@ -25,9 +25,7 @@ enter("bpr_songs", "random numbers drawn once", "loss_plateau", code="np.random"
 enter("device_log_attention", "a mask the wrong way round", "loss_plateau", code="tf.equal", cause=("the wrong way",))
 enter("glacier_melt", "shapes that broadcast", "loss_plateau", code="obs - est", cause=("a broadcast of",))
 enter("grape_mildew", "learning rate that ends too soon", "loss_plateau", cause=("schedule has taken it away",))
-enter(
-    "grid_a2c", "advantage with its gradient", "loss_plateau", code="advantage", cause=("without `tf.stop_gradient`",)
-)
+enter("grid_a2c", "advantage with its gradient", "loss_plateau", code="advantage", cause=("the advantage needs",))
 enter(
     "machine_recordings",
     "labels that mean several things",
@@ -39,8 +37,6 @@ enter("river_diffusion", "random numbers drawn once", "loss_plateau", code="np.r
 enter("texture_ema", "weights put back", "loss_plateau", cause=("older weights into the model",))
 enter("triage_desks", "labels of other samples", "loss_plateau", cause=("do not belong to the inputs",))
 enter("turbine_emission", "unscaled inputs", "zero_gradient", cause=("inputs are not scaled",))
-enter(
-    "vqvae_glyphs", "gradient that cancels", "loss_plateau", code="tf.stop_gradient(q) - z", cause=("stands outside",)
-)
+enter("vqvae_glyphs", "gradient that cancels", "loss_plateau", code="tf.stop_gradient(q) - z", cause=("is outside of",))
 
 enter_healthy(HERE / "healthy")

@@ -30,13 +30,19 @@ enter(
     "saturated_activation",
     gap="it learns all the same: 97 % of the targets' variance, where the cured one has 99.9 %",
 )
-enter("glyph_vae", "collapsed representation", "dead_units", cause=("a penalty on what",))
+enter("glyph_vae", "collapsed representation", "dead_units", cause=("a penalty on the output",))
 enter("heat_rod_pinn", "second derivative of relus", "loss_plateau", cause=("no second derivative",))
 enter("nuclei_mask", "softmax of one", "zero_gradient", layer="conv2d", cause=("a softmax on a single number",))
 enter("recipe_fm", "variable unknown to Keras", "missing_gradient", cause=("does not know of some variables",))
 enter("ticket_queues", "padding without a mask", "loss_plateau", cause=("padding stands last",))
 enter("wearable_activity", "normalisation in evaluation", "loss_plateau", cause=("training=True",))
 enter("wearable_simsiam", "collapsed representation", "loss_plateau", cause=("nothing in the loss holds",))
-enter("wind_vectors", "noise that is never shown", "loss_plateau", code="tf.random.normal", cause=("other noise",))
+enter(
+    "wind_vectors",
+    "noise that is never shown",
+    "loss_plateau",
+    code="tf.random.normal",
+    cause=("two different noise",),
+)
 
 enter_healthy(HERE / "healthy")
