@@ -67,28 +67,28 @@ BOTTOMLESS_FACTOR: Final = 10.0
 """How far below 0 a loss must have fallen, in units of its start (at least 1), to be called bottomless."""
 
 SCALE_CODE: Final = """\
-# Bring every feature to about [-1, 1] before the first layer. Measurements, each column by itself:
+# Scale every feature to about [-1, 1] before the first layer. Measurements, column by column:
 normalise = tf.keras.layers.Normalization()
-normalise.adapt(x_train)                                # of several inputs: the one that is named here
+normalise.adapt(x_train)                                # with several inputs: the one named here
 # Images: x / 255.0. Counts: np.log1p(x), or each row divided by its sum"""
 
 CLIP_CODE: Final = """\
 optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)"""
 
 STEEP_CODE: Final = """\
-# Keep the argument away from the steep end before the operation:
+# Bound the argument before the steep operation:
 log = tf.math.log(tf.maximum(x, 1e-3))
 norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-6)
 ratio = a / (tf.abs(b) + 1e-3)"""
 
 SCHEDULE_CODE: Final = """\
-n_steps = n_epochs * steps_per_epoch                    # of the whole training, counted in batches
+n_steps = n_epochs * steps_per_epoch                    # of the whole training, in batches
 schedule = tf.keras.optimizers.schedules.PolynomialDecay(1e-3, decay_steps=n_steps, end_learning_rate=0.0)
-# or in a schedule of your own, around what it returns:
+# or in your own schedule, around its return value:
 return tf.maximum(rate, 0.0)"""
 
 INITIAL_CODE: Final = """\
-# Variance-keeping starts: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
+# Variance-preserving initializers: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
 tf.keras.layers.Dense(256, activation="relu", kernel_initializer="he_normal")
 tf.keras.layers.Dense(256, activation="tanh", kernel_initializer="glorot_uniform")
 tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")"""
@@ -96,26 +96,26 @@ tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")"""
 NORMAL_CODE: Final = """\
 x = tf.keras.layers.BatchNormalization()(x)             # before each activation, or after each block
 neighbours = tf.matmul(adjacency / tf.reduce_sum(adjacency, -1, keepdims=True), x)     # a mean, not a sum
-# or a branch that begins with nothing: its last layer, or its scale, starts at 0
+# or a residual branch that starts at 0: zeros for its last layer, or for its scale
 tf.keras.layers.Conv1D(width, 3, padding="same", kernel_initializer="zeros")"""
 
 SIGN_CODE: Final = """\
 loss = -tf.reduce_mean(log_likelihood)                           # minimised: a likelihood or a reward needs the minus
-variable.assign_sub(rate * gradient)                             # by hand: minus, not plus"""
+variable.assign_sub(rate * gradient)                             # update by hand: minus, not plus"""
 
 CLIMB_CODE: Final = """\
 loss = loss_fn(targets, predictions)                             # no minus: a Keras loss is an error
-loss = tf.reduce_mean(tf.square(targets - predictions))          # nor here; a likelihood or a reward needs one"""
+loss = tf.reduce_mean(tf.square(targets - predictions))          # none here either; a likelihood or reward needs one"""
 
 BOTTOM_CODE: Final = """\
-# A critic's score: what it says of the difference must not grow without end (Gulrajani et al. 2017)
+# A critic: a gradient penalty keeps its scores from growing without limit (Gulrajani et al. 2017)
 with tf.GradientTape() as inner:
     inner.watch(mixed)
     score = critic(mixed, training=True)
 slope = tf.sqrt(tf.reduce_sum(tf.square(inner.gradient(score, mixed)), axis=-1) + 1e-12)
 loss = tf.reduce_mean(fake_score) - tf.reduce_mean(real_score) + 10.0 * tf.reduce_mean(tf.square(slope - 1.0))
 
-# A likelihood with a learned spread: a floor keeps log(sigma) from falling without end
+# A likelihood with a learned sigma: a lower bound keeps log(sigma) from falling without limit
 sigma = tf.nn.softplus(raw) + 1e-3"""
 
 
@@ -125,7 +125,7 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
         return _advise_negative_rate(scene)
     ratio = scene.update_ratio
     if ratio is None:
-        why = "Steps that are too large raise the loss, which raises the gradient, which enlarges the steps."
+        why = "Steps that are too large raise the loss. That raises the gradient, which makes the steps even larger."
     else:
         were = "Updates were" if isinstance(scene.incident.lead, Rate) else "Before that, updates were up to"
         why = (
@@ -135,13 +135,13 @@ def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
         why += (
             "Steps of that size overshoot, and each makes the next one larger."
             if ratio > RATIO_LIMIT
-            else "What breaks a training is more than that, so the rate is an unlikely cause here."
+            else "It takes larger updates to break a training, so the learning rate is an unlikely cause here."
         )
     return Hypothesis(
         "The learning rate is too high",
         confidence,
         why,
-        _say_better_rate(scene) + " Warm it up over the first steps, and clip the global norm.",
+        _say_better_rate(scene) + " Warm it up over the first steps, and clip the global gradient norm.",
         _rate_code(scene),
         set_rate(scene, _find_better_rate(scene)),
     )
@@ -158,10 +158,10 @@ def _advise_negative_rate(scene: Scene) -> Hypothesis:
     return Hypothesis(
         "The learning rate is below 0",
         0.97,
-        f"It is {say_number(scene.learning_rate or 0.0)}: each step goes up the gradient, where the loss grows, and "
-        f"the faster the further it gets.{crossed} A schedule that falls by the same amount in each step goes on "
-        "through 0 where training goes on for longer than it was made for.",
-        "Make the schedule for as many steps as there are, and let it end at 0 or above.",
+        f"It is {say_number(scene.learning_rate or 0.0)}: each step follows the gradient upwards and raises the loss, "
+        f"faster and faster.{crossed} A schedule that falls by the same amount in each step goes below 0 if training "
+        "runs longer than it was made for.",
+        "Make the schedule as long as the training, and let it end at 0 or above.",
         SCHEDULE_CODE,
     )
 
@@ -174,10 +174,10 @@ def advise_first_rate(scene: Scene, ratio: float) -> Hypothesis:
     return Hypothesis(
         "The learning rate is too high",
         0.85,
-        f"Each of the first {FIRST_ROWS} updates moved the weights by {100 * ratio:.0f} % of their size, on average; "
-        f"about {100 * USUAL_RATIO:g} % is usual. What the weights began as is gone, and where they are now units are "
-        "often dead or saturated.",
-        f"{lower}, and begin again with new weights.",
+        f"On average, each of the first {FIRST_ROWS} updates changed the weights by {100 * ratio:.0f} % of their "
+        f"size; about {100 * USUAL_RATIO:g} % is usual. The initial weights are lost, and such steps often leave "
+        "units dead or saturated.",
+        f"{lower}, and restart with new weights.",
         f"optimizer.learning_rate = {better:g}",
         set_rate(scene, better),
     )
@@ -196,10 +196,10 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "A steep operation: log, division, sqrt or norm near the point where it breaks",
             0.55 if n_steps <= 3 else 0.35,
-            f"The norm went from {say_number(lead.usual)} to {say_number(lead.largest)} within {n_steps} steps. A "
-            "rate that is too high grows step by step; a jump within one or two steps points at an operation whose "
-            "slope is unbounded.",
-            "Bound the argument of the operation from below, before it.",
+            f"The gradient norm went from {say_number(lead.usual)} to {say_number(lead.largest)} within {n_steps} "
+            "steps. If the learning rate is too high, the norm grows step by step; a jump within one or two steps "
+            "points to an operation with an unbounded slope.",
+            "Bound the argument from below, before the operation.",
             STEEP_CODE,
         ),
         *_advise_recurrence(lead, scene),
@@ -216,9 +216,9 @@ DEFAULT_RECURRENCE: Final = tuple(
     Change("layer", of=name, without=("activation", "recurrent_initializer")) for name in ("SimpleRNN", "LSTM", "GRU")
 )
 RECURRENCE_CODE: Final = """\
-# With its own tanh, and an orthogonal kernel, which are the default; in place of a relu and a start of your own:
-x = tf.keras.layers.SimpleRNN(64)(x)     # or LSTM, GRU, which remember for longer
-# of a cell of one's own: add_weight(..., initializer="orthogonal") for its recurrent kernel"""
+# With the defaults, tanh and an orthogonal recurrent kernel, instead of relu and your own initializer:
+x = tf.keras.layers.SimpleRNN(64)(x)     # or LSTM, GRU, which remember longer
+# in a custom cell: add_weight(..., initializer="orthogonal") for the recurrent kernel"""
 
 
 def _advise_recurrence(lead: Growth, scene: Scene) -> list[Hypothesis]:
@@ -232,10 +232,11 @@ def _advise_recurrence(lead: Growth, scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             f"State and gradient grow along the recurrence{where}",
             0.75 if is_named else 0.5,
-            "A recurrent layer hands its state, and on the way back the gradient, from step to step of the sequence. "
-            "Where each step makes it a little larger and nothing ends it (a relu in place of tanh, a recurrent kernel "
-            "that stretches), a hundred steps make it astronomical: it jumps within a few updates.",
-            "Use tanh within the recurrence, clip the gradient's norm, and start its kernel orthogonal.",
+            "A recurrent layer passes its state, and in the backward pass the gradient, from one time step to the "
+            "next. If each step makes it a little larger and nothing limits it (relu instead of tanh, a recurrent "
+            "kernel that stretches), it becomes astronomical after a hundred steps: it jumps within a few updates.",
+            "Use tanh in the recurrence, clip the gradient norm, and use an orthogonal initializer for the recurrent "
+            "kernel.",
             f"{RECURRENCE_CODE}\n{CLIP_CODE}",
             DEFAULT_RECURRENCE,
         )
@@ -256,16 +257,16 @@ def advise_climb(scene: Scene) -> list[Hypothesis]:
     below = ""
     if loss.initial is not None and loss.recent is not None and loss.initial < 0:
         below = (
-            f" The loss was {say_number(loss.initial)} at first and {say_number(loss.recent)} later; no cross-entropy "
-            "or squared error is below 0."
+            f" The loss was {say_number(loss.initial)} at first and {say_number(loss.recent)} later; a cross-entropy "
+            "or squared error is never below 0."
         )
     return [
         Hypothesis(
             "A sign is wrong: the error is made larger, not smaller",
             0.97,
-            "The gradient with respect to what the last layer gives has the opposite sign to that of an error: each "
-            f"step takes the outputs farther from the targets.{below}",
-            "Take the minus away: an error is minimised as it is.",
+            "The gradient with respect to the output of the last layer has the opposite sign to that of an error: "
+            f"each step moves the outputs away from the targets.{below}",
+            "Remove the minus: an error is minimised as it is.",
             CLIMB_CODE,
         )
     ]
@@ -286,10 +287,10 @@ def _advise_bottomless(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The loss has no lower bound, and training follows it down",
             0.9,
-            f"The loss went from {say_number(initial)} to {say_number(before)}. Where nothing ends it, larger weights "
-            "always make it smaller: the weights grow, the gradient grows with them, and each step is longer than the "
+            f"The loss went from {say_number(initial)} to {say_number(before)}. Without a lower bound, larger weights "
+            "always make it smaller: the weights grow, the gradient grows with them, and each step is larger than the "
             "last.",
-            "Bound the loss from below: a gradient penalty or spectral normalisation for a critic, a floor under a "
+            "Bound the loss from below: a gradient penalty or spectral normalisation for a critic, a minimum for a "
             "variance, a margin in a contrastive term.",
             BOTTOM_CODE,
         ),
@@ -301,7 +302,7 @@ def _say_input(name: str) -> str:
     return f"its input {name} (counted from 0)" if name.isdigit() else f"`{name}`"
 
 
-STEPS_WITH_INPUT: Final = "The gradient of the first kernel is in proportion to them, and so are its steps."
+STEPS_WITH_INPUT: Final = "The gradient of the first kernel is proportional to them, and so are its updates."
 
 
 def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT) -> list[Hypothesis]:
@@ -315,7 +316,7 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
             "The inputs are not scaled",
             confidence,
             f"Values up to {say_number(largest)} enter the model{where}, where about [-1, 1] is usual. {effect}",
-            "Scale every feature to about [-1, 1], or normalise as the first layer.",
+            "Scale every feature to about [-1, 1], or start the model with a normalisation layer.",
             SCALE_CODE,
             SCALED_INPUTS,
         )
@@ -330,16 +331,16 @@ def advise_small_inputs(largest: float, prepared: str = "") -> list[Hypothesis]:
         Hypothesis(
             "The inputs are scaled to next to nothing",
             0.8,
-            f"Nothing that reaches the first kernel{f', behind {prepared},' if prepared else ''} is larger than "
-            f"{say_number(largest)}: what a layer gives is its biases, which are the same for every sample. So it is "
-            "where inputs are divided by their range twice, as they are prepared and by a layer.",
-            "Scale every feature to about [-1, 1], once: take one of the two divisions away.",
-            "print(x_train.min(), x_train.max())                     # within [0, 1] already: no Rescaling layer",
+            f"No value that reaches the first kernel{f', behind {prepared},' if prepared else ''} is larger than "
+            f"{say_number(largest)}. The layer then outputs just its biases, which are the same for every sample. "
+            "This happens when inputs are divided by their range twice: in the data and in a layer.",
+            "Scale every feature to about [-1, 1] once: remove one of the two divisions.",
+            "print(x_train.min(), x_train.max())                     # already within [0, 1]: no Rescaling layer",
             (
                 Change(
                     "layer",
                     of="Rescaling",
-                    note="divides a second time: take this layer out, or the division where the data are made",
+                    note="divides a second time: remove this layer, or the division in the data preparation",
                 ),
             ),
         )
@@ -347,7 +348,7 @@ def advise_small_inputs(largest: float, prepared: str = "") -> list[Hypothesis]:
 
 
 RANGE_CODE: Final = """\
-keep = tf.cast(labels <= 1, tf.float32)                          # what marks "no label" (255, -1) counts for nothing
+keep = tf.cast(labels <= 1, tf.float32)                          # "no label" marks (255, -1) are left out
 each = tf.nn.sigmoid_cross_entropy_with_logits(labels * keep, logits)
 loss = tf.reduce_sum(keep * each) / tf.reduce_sum(keep)"""
 
@@ -361,9 +362,9 @@ def advise_range(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "Labels lie outside of 0 to 1",
             0.92,
-            f"They go up to {say_number(largest)}. The cross-entropy of a label of 0 or 1 is never below 0; of a label "
-            "beyond 1 it is smaller the larger the score, without end.",
-            "Leave out, or map to 0 and 1, what is no label: 255 and -1 often mark what is not to be judged.",
+            f"They go up to {say_number(largest)}. The cross-entropy of a label of 0 or 1 is never below 0. For a "
+            "label above 1 it falls without limit as the score grows.",
+            "Leave out such labels, or map them to 0 and 1: 255 and -1 often mark what should be ignored.",
             RANGE_CODE,
         )
     ]
@@ -371,7 +372,7 @@ def advise_range(scene: Scene) -> list[Hypothesis]:
 
 TARGET_CODE: Final = """\
 mean, spread = targets.mean(), targets.std()             # of the training data, once
-targets = (targets - mean) / spread                      # what the loss is given, in `fit` or in a loop
+targets = (targets - mean) / spread                      # pass these to the loss, in `fit` or in a loop
 predictions = spread * model(inputs) + mean              # where they are used"""
 
 
@@ -380,15 +381,15 @@ SCALED_INPUTS: Final = (
         "fit",
         before="axes = tuple(range(x_train.ndim - 1))                   # each feature by itself, over all samples\n"
         "mean, spread = x_train.mean(axis=axes), x_train.std(axis=axes)\n"
-        "x_train = (x_train - mean) / (spread + 1e-8)            # validation and test data: by these numbers too",
+        "x_train = (x_train - mean) / (spread + 1e-8)            # the same for validation and test data",
     ),
 )
 SCALED_TARGETS: Final = (
     Change(
         "fit",
-        before="mean, spread = y_train.mean(axis=0), y_train.std(axis=0)   # validation and test data: by these too\n"
+        before="mean, spread = y_train.mean(axis=0), y_train.std(axis=0)   # also for validation and test data\n"
         "y_train = (y_train - mean) / spread\n"
-        "# where predictions are read: mean + spread * model.predict(...)",
+        "# predictions: mean + spread * model.predict(...)",
     ),
 )
 
@@ -402,9 +403,9 @@ def _advise_targets(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The targets are not scaled",
             0.9,
-            f"Targets go up to {say_number(largest)}, and a model starts by giving numbers of about 1. The error is as "
-            "large as they are, the gradient with it, and so is every step: it overshoots, and the next is larger.",
-            "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
+            f"Targets go up to {say_number(largest)}, but an untrained model outputs numbers of about 1. The error is "
+            "as large as the targets, and so are the gradient and every step: it overshoots, and the next is larger.",
+            "Subtract the mean of the targets and divide by their standard deviation; undo both in the predictions.",
             TARGET_CODE,
             SCALED_TARGETS,
         )
@@ -414,15 +415,15 @@ def _advise_targets(scene: Scene) -> list[Hypothesis]:
 def _advise_start(lead: Growth, scene: Scene) -> Hypothesis:
     start = scene.start
     is_early, is_seen = lead.first_step < EARLY_STEPS, start.ratio > VARIANCE_RATIO
-    why = "Growth in a run's first steps may be the start's doing: each layer multiplies what it gets. Later growth "
-    why += "is not."
+    why = "Growth in the first steps may come from the initial weights: each layer multiplies its input. Later growth "
+    why += "does not."
     if is_seen:
-        why = say_variance(start) + " A product over many layers grows with every one of them."
+        why = say_variance(start) + " The product over many layers grows with each of them."
     return Hypothesis(
         "The weights start too large for the depth",
         (0.65 if is_seen else 0.3) if is_early else 0.15 if is_seen else 0.05,
         why,
-        "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
+        "Use a variance-preserving initializer, and scale the inputs to about [-1, 1].",
         INITIAL_CODE,
         start_as_usual(start.layer) if is_seen else (),
     )
@@ -437,10 +438,10 @@ def advise_small_start(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The weights start too small for the depth",
             0.88,
-            f"In the first steps the standard deviation of the outputs fell to {say_number(shrunk**0.5)} of the first "
-            "layer's on the way through the layers. Each layer takes as much from the gradient on its way back: the "
-            "biases alone learn, and soon every sample gives the same.",
-            "Use a variance-keeping initialiser in every layer, and a normalisation between them.",
+            "In the first steps the standard deviation of the outputs fell, layer by layer, to "
+            f"{say_number(shrunk**0.5)} of the first layer's. The gradient shrinks just as much in the backward pass: "
+            "only the biases learn, and soon the output is the same for every sample.",
+            "Use a variance-preserving initializer in every layer, and a normalisation between them.",
             INITIAL_CODE,
             start_as_usual(*layers_of(scene)),
         )
@@ -456,11 +457,11 @@ def advise_large_start(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The numbers grow from layer to layer: nothing normalises them",
             0.86,
-            f"In the first steps the standard deviation of the outputs grew to {say_number(grown**0.5)} times that of "
-            "the first layer on the way through the layers. Numbers of that size make a large loss, and the first "
-            "steps are spent on making them small again: what was seen to shrink is what had grown.",
-            "Normalise between the layers (BatchNormalization, LayerNormalization), take a mean where neighbours or "
-            "steps are summed, or start each residual branch near 0.",
+            "In the first steps the standard deviation of the outputs grew, layer by layer, to "
+            f"{say_number(grown**0.5)} times the first layer's. Numbers of that size make the loss large. The first "
+            "steps are spent on making them small again, and that is the decrease seen here.",
+            "Normalise between the layers (BatchNormalization, LayerNormalization), average where neighbours or steps "
+            "are summed, or start each residual branch near 0.",
             NORMAL_CODE,
         )
     ]
@@ -479,11 +480,11 @@ def _advise_clip(lead: Growth, scene: Scene) -> list[Hypothesis]:
     if share is not None and share > 0:
         return [
             Hypothesis(
-                "Clipping hides how steep it is",
+                "Clipping hides how large the gradient is",
                 0.45,
                 f"The optimizer clips the gradient in about {share:.0%} of steps or variables, so the weights do not "
-                "show what the gradient does. Where it always acts, its limit has become the length of the step.",
-                "Find what makes the gradient large; clipping only bounds what it does.",
+                "show how large it is. If it always clips, its limit sets the step size.",
+                "Find out what makes the gradient large; clipping only limits its effect.",
                 _clip_code(lead),
             )
         ]
@@ -496,9 +497,9 @@ def advise_missing_clip(confidence: float, code: str = CLIP_CODE, limit: str = "
     return Hypothesis(
         "Nothing limits the gradient",
         confidence,
-        "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a "
-        "thousandfold. Without clipping a single such step moves the weights to where every later step is worse.",
-        "Clip the global norm near the usual one, and look at the batch of the first step.",
+        "One batch with an outlier, or a recurrent layer over a long sequence, can raise the gradient a thousandfold. "
+        "Without clipping, one such step moves the weights to where every later step is worse.",
+        "Clip the global gradient norm near its usual value, and look at the batch of the first such step.",
         code,
         (Change("optimizer", given=(("global_clipnorm", limit),)),),
     )
@@ -510,7 +511,7 @@ def _say_better_rate(scene: Scene) -> str:
         return "Lower the learning rate by a factor of ten."
     return (
         f"Lower the learning rate from {say_number(rate)}, tenfold at a time: about "
-        f"{say_number(better_rate(rate, ratio))} makes updates of the usual size."
+        f"{say_number(better_rate(rate, ratio))} gives updates of the usual size."
     )
 
 
@@ -549,7 +550,7 @@ def _rate_code(scene: Scene) -> str:
         "n_steps = epochs * len(batches)                         # of the whole training\n"
         "schedule = tf.keras.optimizers.schedules.CosineDecay(\n"
         f"    0.0, decay_steps=n_steps, warmup_target={target:g}, warmup_steps=n_steps // 20)\n"
-        "optimizer = YourOptimizer(schedule, global_clipnorm=1.0)  # the one you have: SGD, Adam, ..."
+        "optimizer = YourOptimizer(schedule, global_clipnorm=1.0)  # your optimizer: SGD, Adam, ..."
     )
 
 

@@ -74,38 +74,38 @@ DIFFERENCES_LIMIT: Final = 5
 SETTING_LIMIT: Final = 40
 """Settings that are named, and the characters of a value: the page's comparison has them all."""
 LINEAR_CODE: Final = """\
-# No activation on the last layer of a regression, in place of the one that is there:
+# In a regression, replace the last layer by one without an activation:
 output = tf.keras.layers.Dense(1)(x)
-# and targets of about unit size, where they are not:
+# and scale the targets to about unit size, if they are not:
 mean, spread = y_train.mean(), y_train.std()
 model.fit(x_train, (y_train - mean) / spread)                   # predictions: mean + spread * model.predict(x)"""
 
 BETA_CODE: Final = """\
-# Both summed over all numbers of a sample (a mean over pixels makes the penalty hundreds of times too heavy):
-error = tf.reduce_sum(error_of_each_pixel, axis=[1, 2])          # over all axes but the batch's
+# Sum both over all elements of a sample (a mean over pixels makes the penalty hundreds of times too heavy):
+error = tf.reduce_sum(error_of_each_pixel, axis=[1, 2])          # over all axes but the batch axis
 kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=-1)
 loss = tf.reduce_mean(error + beta * kl)                         # beta: 0 at first, at most 1"""
 
 DECAY_CODE: Final = """\
-# Orders of magnitude less, on kernels only, until the penalty is a small part of the loss before training:
+# Orders of magnitude lower, on kernels only, until the penalty is a small part of the loss before training:
 layer = tf.keras.layers.Dense(256, activation="relu", kernel_regularizer=tf.keras.regularizers.L2(1e-5))
 print("penalty", float(tf.add_n(model.losses)))
-# Where it is the optimizer's weight_decay (no regularizer beside it then): the same, 0.004 is usual"""
+# If it is the optimizer's weight_decay (then without a regularizer): lower it too, 0.004 is usual"""
 
 CLIP_CODE: Final = """\
-# Clip near the usual norm, so that only outliers are cut; the rate sets the length of a step
+# Clip near the usual norm, so that only outliers are clipped; the learning rate sets the step size
 optimizer = tf.keras.optimizers.SGD(0.05, global_clipnorm=1.0)"""
 
 RESET_CODE: Final = """\
-# After your own apply_gradients. sums: the variables in which your script adds gradients up
+# After your own apply_gradients. sums: the variables in which your script accumulates gradients
 for one in sums:
-    one.assign(tf.zeros_like(one))                        # else the next step takes these gradients once more"""
+    one.assign(tf.zeros_like(one))                        # else the next step applies these gradients again"""
 DATA_SCALE_CODE: Final = """\
 low, high = data.min(), data.max()
-data = 2.0 * (data - low) / (high - low) - 1.0                          # for tanh; for sigmoid without 2.0 and 1.0"""
+data = 2.0 * (data - low) / (high - low) - 1.0                          # for tanh; for sigmoid drop 2.0 and 1.0"""
 
 MASK_CODE: Final = """\
-is_token = tf.not_equal(ids, PAD)                                       # True where there is something to look at
+is_token = tf.not_equal(ids, PAD)                                       # True at tokens, False at padding
 x = attention(x, x, attention_mask=is_token[:, tf.newaxis, :])          # (batch, 1 or queries, keys)"""
 
 APART_CODE: Final = """\
@@ -113,13 +113,13 @@ def cosine(a, b):
     a, b = tf.math.l2_normalize(a, axis=-1), tf.math.l2_normalize(b, axis=-1)
     return tf.reduce_mean(tf.reduce_sum(a * b, axis=-1))
 
-# z_1, z_2: encodings of two views; p_1, p_2: what a predictor makes of them. Only the predicted side learns (SimSiam):
+# z_1, z_2: encodings of two views; p_1, p_2: a predictor's outputs for them. Only the predicted side learns (SimSiam):
 loss = -(cosine(p_1, tf.stop_gradient(z_2)) + cosine(p_2, tf.stop_gradient(z_1))) / 2
-# Or add a term that keeps the samples of a batch apart (VICReg), of encodings of unit length:
+# Or add a term that keeps the samples of a batch apart (VICReg), for encodings of unit length:
 variance = z_1.shape[-1] * tf.math.reduce_variance(tf.math.l2_normalize(z_1, axis=-1), axis=0)
 loss += tf.reduce_mean(tf.nn.relu(1.0 - tf.sqrt(variance + 1e-4)))"""
 VARIETY_CODE: Final = """\
-# The discriminator sees how much the samples of a batch differ, as one more feature (x: [batch, features]):
+# Show the discriminator how much the samples of a batch differ, as an extra feature (x: [batch, features]):
 spread = tf.reduce_mean(tf.sqrt(tf.math.reduce_variance(x, axis=0) + 1e-8))
 x = tf.concat([x, tf.fill([tf.shape(x)[0], 1], spread)], axis=1)"""
 BEST_CODE: Final = 'best = tf.keras.callbacks.ModelCheckpoint("best.keras", monitor="loss", save_best_only=True)'
@@ -132,20 +132,22 @@ def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
             Hypothesis(
                 f"The data are not on the scale of what {layer} gives",
                 0.9,
-                f"The data go from {say_number(lead.smallest)} to {say_number(lead.largest)}. What is judged beside "
-                "them is told apart by its size alone: the discriminator wins, and what the generator hears is to grow "
-                "beyond its end, where its function has no slope.",
-                "Scale the data into the range of the activation, and back when samples are drawn; or leave it away.",
+                f"The data range from {say_number(lead.smallest)} to {say_number(lead.largest)}. The discriminator "
+                "tells generated samples from them by size alone, so it wins. The generator is then pushed to grow "
+                "beyond the end of its range, where its activation has no slope.",
+                "Scale the data into the range of the activation, and scale samples back when you draw them. Or "
+                "remove the activation.",
                 DATA_SCALE_CODE,
             )
         ]
     return [
         Hypothesis(
-            f"The activation of {layer} does not fit the targets: it cannot give them",
+            f"The activation of {layer} does not fit the targets: it cannot reach them",
             0.9,
-            f"Targets go from {say_number(lead.smallest)} to {say_number(lead.largest)}. The output is pressed against "
-            "its end, where the function has no slope; then nothing learns any more, and the loss stays large.",
-            "Leave the activation away; scale the targets where they are not scaled. Or scale them into its range.",
+            f"The targets range from {say_number(lead.smallest)} to {say_number(lead.largest)}. The output is pushed "
+            "to the end of its range, where the activation has no slope. Then nothing learns any more, and the loss "
+            "stays large.",
+            "Remove the activation, and scale the targets if they are not scaled. Or scale them into its range.",
             LINEAR_CODE,
             (Change("layer", layer, without=("activation",)),),
         )
@@ -159,11 +161,11 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     decay = Hypothesis(
         "Regularisation or weight decay outweighs the loss",
         0.9 if is_shrunk else 0.2,
-        f"The norm of the kernels of {layer} is {say_number(lead.weight_factor)} of what it was at first."
+        f"The norm of the kernels of {layer} is {say_number(lead.weight_factor)} of its initial value."
         + _say_multiple(lead)
         if is_shrunk
         else "A penalty on all weights shrinks every layer alike.",
-        "Lower the penalty, by orders of magnitude, until it is a small part of the loss.",
+        "Lower the penalty by orders of magnitude, until it is a small part of the loss.",
         DECAY_CODE,
         lower_penalty(scene),
     )
@@ -182,8 +184,8 @@ def _say_multiple(lead: Faint) -> str:
         return ""
     return (
         f" The gradient of the largest of these kernels is the kernel itself, times {say_number(lead.multiple)}: so is "
-        f"that of an L2 penalty with the factor {say_number(lead.multiple / 2)}, and of the error next to nothing is "
-        "left in it."
+        f"that of an L2 penalty with the factor {say_number(lead.multiple / 2)}. Next to nothing of the error is left "
+        "in it."
     )
 
 
@@ -200,9 +202,9 @@ def advise_prior(layer: str, confidence: float) -> Hypothesis:
         f"A penalty on the output of {layer} is stronger than the rest of the loss",
         confidence,
         "The layer's weights are not 0, but its output is about 0: a term of the loss is smallest there. In a "
-        "variational autoencoder that is posterior collapse: the code carries no information, and the decoder gives "
+        "variational autoencoder this is posterior collapse: the code carries no information, and the decoder outputs "
         "the average of all samples.",
-        "Sum the error over all numbers of a sample, as the penalty is, before both are added. If that is not enough, "
+        "Sum the error over all elements of a sample, as the penalty is, before adding both. If that is not enough, "
         "raise the penalty slowly over the first few hundred steps.",
         BETA_CODE,
     )
@@ -215,9 +217,9 @@ def advise_cap(cap: Mapping[str, Any]) -> Hypothesis:
         f"A cap on the loss gives up the samples that are furthest off{say_line(source)}",
         0.9,
         f"`{source['code']}` lets no sample count for more than {say_number(float(cap['limit']))}. Beyond that its "
-        "loss has no slope: a sample that is far off, of a rare class perhaps, teaches nothing any more, and the mean "
+        "loss has no slope: a sample that is far off, perhaps of a rare class, teaches the model nothing. The mean "
         "looks better than it is.",
-        "Take the cap away. Against single large steps clip the gradient's norm, which keeps its direction.",
+        "Remove the cap. Against single large steps, clip the gradient norm instead: that keeps the direction.",
         CAP_CODE,
     )
 
@@ -230,10 +232,10 @@ def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The weights start too large for the depth",
             0.9,
-            f"The kernel's standard deviation, times the root of the number of its inputs, is {say_number(lead.gain)}: "
-            "a variance-keeping start has 1, and a tanh gives its ends for numbers beyond 3. A standard deviation "
-            "that does not know how many inputs there are is too large for many.",
-            "Use an initialiser that scales with the number of inputs.",
+            "The kernel's standard deviation, times the square root of its number of inputs, is "
+            f"{say_number(lead.gain)}. A variance-preserving initializer gives 1, and a tanh saturates beyond 3. A "
+            "standard deviation that does not depend on the number of inputs is too large for many inputs.",
+            "Use an initializer that scales with the number of inputs.",
             INITIAL_CODE,
             () if lead.table is None else start_as_usual(lead.table.layer_of(lead.column)),
         )
@@ -244,16 +246,16 @@ def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:
 def advise_stuck(layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of gates without a slope."""
     ratio = scene.update_ratio
-    effect = "A gate is a sigmoid, and has no slope beyond some 17: sums of such numbers are far beyond it."
+    effect = "A gate is a sigmoid, and has no slope beyond about 17. Sums of such numbers are far beyond that."
     found = [
         *advise_scale(scene, 0.92, effect),
         Hypothesis(
             f"What {layer} is given, or its weights, are too large",
             0.6,
-            "A gate has a slope while the sum that enters it is within about [-5, 5]. Large outputs of the layer "
-            "before, a recurrent kernel that was not started orthogonal, or steps that threw the weights far out make "
-            "it larger.",
-            f"Normalise what {layer} is given, and start its weights as Keras does.",
+            "A gate has a slope only if its pre-activation is within about [-5, 5]. Large outputs of the previous "
+            "layer, a recurrent kernel without an orthogonal initializer, or steps that threw the weights far out "
+            "make it larger.",
+            f"Normalise the input of {layer}, and use Keras' default initializers.",
             GATE_CODE,
             start_as_usual(layer),
         ),
@@ -264,16 +266,16 @@ def advise_stuck(layer: str, scene: Scene) -> list[Hypothesis]:
 
 
 GATE_CODE: Final = """\
-x = tf.keras.layers.LayerNormalization()(x)              # before the recurrent layer, where numbers are large
-x = tf.keras.layers.LSTM(64)(x)                          # without initializers of its own"""
+x = tf.keras.layers.LayerNormalization()(x)              # before the recurrent layer, if its inputs are large
+x = tf.keras.layers.LSTM(64)(x)                          # with the default initializers"""
 TEMPERATURE_CODE: Final = """\
-gate = tf.{function}(scores / temperature)                # a temperature near 1, as a rule none at all
-# or, in place of the layer's own line, scores of about 1 whatever comes in:
+gate = tf.{function}(scores / temperature)                # a temperature near 1, usually none at all
+# or, instead of the layer's own line, scores of about 1 for any input:
 self.normalise = tf.keras.layers.LayerNormalization()     # in __init__
 gate = tf.{function}(self.normalise(scores))              # in call"""
 ATTENTION_CODE: Final = """\
 width = tf.cast(tf.shape(query)[-1], query.dtype)
-scores = tf.matmul(query, key, transpose_b=True) / tf.sqrt(width)    # about 1, however wide they are
+scores = tf.matmul(query, key, transpose_b=True) / tf.sqrt(width)    # about 1, for any width
 weights = tf.nn.softmax(scores)                                      # no temperature far below 1"""
 
 
@@ -281,21 +283,21 @@ def _advise_large(function: str, scene: Scene) -> list[Hypothesis]:
     """Why what enters a function in the user's own code is large from the first step on."""
     is_softmax = function == "softmax"
     because = (
-        "Products of two vectors grow with their width, and are divided by its root for that; a temperature far "
+        "Dot products of two vectors grow with their width, so they are divided by its square root. A temperature far "
         "below 1 multiplies them."
         if is_softmax
-        else "A temperature far below 1, a factor before it, weights that start large, or a sum over many numbers "
-        "where a mean is meant makes it larger."
+        else "A temperature far below 1, a factor before it, large initial weights, or a sum over many numbers instead "
+        "of a mean makes it larger."
     )
     return [
         *advise_scale(scene, 0.85),
         Hypothesis(
             f"What enters the {function} is too large",
             0.8,
-            f"Numbers of about 1 are usual at the start, and leave a {function} between its ends. {because}",
-            "Divide the scores by the root of their width, and keep a temperature near 1."
+            f"Inputs of about 1 are usual at the start, and keep a {function} between its ends. {because}",
+            "Divide the scores by the square root of their width, and keep the temperature near 1."
             if is_softmax
-            else f"Take out what makes the input of the {function} large, or normalise it.",
+            else f"Remove what makes the input of the {function} large, or normalise it.",
             ATTENTION_CODE if is_softmax else TEMPERATURE_CODE.format(function=function),
         ),
     ]
@@ -310,9 +312,9 @@ def advise_shrunk(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "Regularisation or weight decay outweighs the loss",
             0.9,
-            f"The norm of all kernels is {say_number(norm)}; it was {say_number(before)} at first. What they give "
-            "shrinks with them, and so does the gradient.",
-            "Lower the penalty, or the optimizer's `weight_decay`, until kernels keep their size.",
+            f"The norm of all kernels is {say_number(norm)}; it was {say_number(before)} at first. Their outputs "
+            "shrink with them, and so does the gradient.",
+            "Lower the penalty, or the optimizer's `weight_decay`, until the kernels keep their size.",
             DECAY_CODE,
             lower_penalty(scene),
         )
@@ -330,7 +332,7 @@ def _is_in_attention(layer: str, scene: Scene) -> bool:
 OWN_CODE: Final = """\
 logits = discriminator(generator(noise, training=True), training=True)
 loss = loss_of(tf.ones_like(logits), logits)
-gradients = tape.gradient(loss, generator.trainable_variables)            # the generator's alone
+gradients = tape.gradient(loss, generator.trainable_variables)            # the generator's only
 generator_optimizer.apply_gradients(zip(gradients, generator.trainable_variables))"""
 
 
@@ -345,10 +347,10 @@ def _advise_overstep(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             f"The step of `{one}` trains what `{other}` trains as well: one player moves the other",
             0.85,
-            f"Of the {n_all} variables that `{one}` is given, {n_both} are all that `{other}` trains. In a game each "
-            "player moves its own weights: a generator's step that moves the discriminator teaches it to call real "
-            "what is generated, and nothing is left to learn from.",
-            "Ask the tape for the gradients of that player's own variables, and apply these alone.",
+            f"`{one}` is given {n_all} variables, among them all {n_both} that `{other}` trains. In a game each "
+            "player moves only its own weights. A generator's step that moves the discriminator teaches it to call "
+            "generated samples real, and nothing is left to learn from.",
+            "Ask the tape for the gradients of that player's own variables, and apply only these.",
             OWN_CODE,
         )
     ]
@@ -370,9 +372,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     went = (
         ""
         if not is_lower
-        else (
-            f"The loss went from {say_number(loss.initial or 0.0)} to {say_number(loss.recent or 0.0)} as it happened. "
-        )
+        else (f"Meanwhile the loss went from {say_number(loss.initial or 0.0)} to {say_number(loss.recent or 0.0)}. ")
     )
     table = lead.table
     is_sequence = table is not None and table.is_recurrent(layer)
@@ -385,31 +385,32 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         Hypothesis(
             "The outputs collapse: nothing in the loss holds different samples apart",
             0.1 if is_asked else 0.25 if is_guess else 0.7 if is_lower and not is_game else 0.4,
-            f"{went}A loss that only draws pairs together is smallest when everything is the same point: two views of "
+            f"{went}A loss that only pulls pairs together is smallest when everything is the same point: two views of "
             "a sample agree, and so does everything else.",
-            "Let one side learn only (`tf.stop_gradient` on the other, and a predictor before the first), add pairs "
-            "that must differ, or a term for the variance over the batch.",
+            "Let only one side learn (`tf.stop_gradient` on the other, and a predictor before the first), add pairs "
+            "that must differ, or add a term for the variance over the batch.",
             APART_CODE,
         ),
         Hypothesis(
             "A penalty outweighs what tells samples apart",
             0.1 if is_asked else (0.35 if (loss.initial or 0.0) > 0 else 0.1) if is_lower else 0.45,
-            f"A penalty takes what {layer} makes of the input, and leaves what it gives for any input (its biases). In "
-            "a variational autoencoder that is the posterior's collapse onto the prior: the decoder is told nothing of "
-            "the input, and gives the mean of all samples.",
-            "Sum both, error and penalty, over a sample before they are added, and raise the penalty slowly.",
+            f"A penalty removes the part of the output of {layer} that depends on the input, and leaves the rest (its "
+            "biases). In a variational autoencoder this is posterior collapse onto the prior: the decoder gets no "
+            "information about the input, and outputs the mean of all samples.",
+            "Sum both the error and the penalty over a sample before adding them, and raise the penalty slowly.",
             BETA_CODE,
         ),
     ]
     if _is_in_attention(layer, scene):
         found.append(
             Hypothesis(
-                "The attention sees nothing of the sample: its mask is inverted, or leaves it the padding alone",
+                "The attention sees nothing of the sample: its mask is inverted, or leaves it only the padding",
                 0.65,
-                f"{layer} belongs to an attention: it gives a mean over what the mask lets it see. In Keras "
-                "`attention_mask` is True where a position may be looked at; many a padding mask says the opposite. "
-                "What all samples have in common is then all that comes through.",
-                "Print one row of the mask beside its tokens: it must be True at the tokens, and False at the padding.",
+                f"{layer} belongs to an attention, which averages over what the mask lets it see. In Keras "
+                "`attention_mask` is True where a position may be attended to; many padding masks say the opposite. "
+                "Then only what all samples have in common comes through.",
+                "Print one row of the mask next to its tokens: it must be True at the tokens, and False at the "
+                "padding.",
                 MASK_CODE,
             )
         )
@@ -419,8 +420,8 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
             Hypothesis(
                 "Mode collapse: the generator makes one sample, whatever noise it is given",
                 0.7,
-                "Several optimizers train here. A generator that fools the discriminator with one sample has no reason "
-                "to make others, unless the discriminator sees that all of a batch are alike.",
+                "Several optimizers train here. A generator that fools the discriminator with one sample has no "
+                "reason to make others, unless the discriminator sees that all samples of a batch are alike.",
                 "Show the discriminator how much a batch varies, or use a loss that measures the distance between the "
                 "distributions (Wasserstein with a gradient penalty).",
                 VARIETY_CODE,
@@ -430,18 +431,18 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         found.append(advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.5))
     if lead.is_at_ends:
         found.append(_advise_ends(layer))
-    effect = "A feature that is far larger than the others is nearly the same in every sample, beside its own size."
+    effect = "Relative to its size, a feature far larger than the others is nearly the same in every sample."
     found += advise_scale(scene, 0.75 if scene.start.largest_input > FAR_INPUT else 0.35, effect)
     found += advise_small_inputs(scene.start.largest_input, scene.start.prepared)
     found += [*advise_small_start(scene), *advise_large_start(scene)]
     if is_sequence:
         found.append(
             Hypothesis(
-                "The end of the sequence is the same for every sample: padding stands behind it, or it is too long",
+                "The end of the sequence is the same for every sample: padding comes after it, or it is too long",
                 0.75,
-                f"{layer} gives what it holds after the last step of the sequence. Where that step, and many before "
-                "it, are padding, or where the sequence is longer than its memory, what came first is forgotten.",
-                "Mask the padding, or pad in front; take the state at each sample's own end; shorten the sequence.",
+                f"{layer} outputs its state after the last step of the sequence. If that step, and many before it, "
+                "are padding, or if the sequence is longer than its memory, the beginning is forgotten.",
+                "Mask the padding, pad at the front, take the state at each sample's own end, or shorten the sequence.",
                 PADDING_CODE,
                 MASKED,
             )
@@ -451,14 +452,14 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
 
 MASKED: Final = (Change("layer", of="Embedding", given=(("mask_zero", "True"),)),)
 PADDING_CODE: Final = """\
-# Either: layers behind it pass the padding (0) over
+# Either: later layers skip the padding (0)
 x = tf.keras.layers.Embedding(n_words, 64, mask_zero=True)(words)
 # or: what matters comes last
 words = tf.keras.utils.pad_sequences(sequences, padding="pre")"""
 
 
 ENDS_CODE: Final = """\
-# Keep what enters a tanh within about [-2, 2]: scale the inputs, normalise sums, start with smaller weights
+# Keep the input of a tanh within about [-2, 2]: scale the inputs, normalise sums, use smaller initial weights
 mean = tf.matmul(adjacency / tf.reduce_sum(adjacency, axis=-1, keepdims=True), h)      # a mean, not a sum
 h = tf.tanh(tf.keras.layers.LayerNormalization()(mean))"""
 
@@ -467,10 +468,10 @@ def _advise_ends(layer: str) -> Hypothesis:
     return Hypothesis(
         f"{layer} is saturated: nearly all that it gives lies at its two ends",
         0.85,
-        "What enters a tanh or the like is far beyond the range in which it has a slope: each unit is at one end or "
-        "the other, the same for every sample, and hardly any gradient comes back through it.",
-        "Make what enters it smaller: scaled inputs, a mean in place of a sum, smaller weights, a normalisation before "
-        "it.",
+        "The input of a tanh or similar function is far beyond the range where it has a slope. Each unit is at one "
+        "end or the other, the same for every sample, and hardly any gradient comes back through it.",
+        "Make its input smaller: scale the inputs, use a mean instead of a sum, smaller weights, or a normalisation "
+        "before it.",
         ENDS_CODE,
     )
 
@@ -479,10 +480,10 @@ CAP_CODE: Final = """\
 loss = tf.reduce_mean(loss_of_each)                      # without tf.minimum or tf.clip_by_value around it
 optimizer = tf.keras.optimizers.Adam(1e-3, clipnorm=1.0)"""
 TERMS_CODE: Final = """\
-# Targets that are numbers: of unit spread, so that their squared error begins near 1
+# Numeric targets: scale to unit spread, so that their squared error starts near 1
 y_train = (y_train - y_train.mean(axis=0)) / y_train.std(axis=0)
-# Or weigh the terms, each by about one over its value in the first steps
-loss = 1e-4 * large + 1.0 * small                        # in a step of your own; with Keras' own step:
+# Or weight each term by about one over its value in the first steps
+loss = 1e-4 * large + 1.0 * small                        # in a custom step; with Keras' own step:
 model.compile(optimizer=optimizer, loss=losses, loss_weights={"large": 1e-4, "small": 1.0})"""
 
 
@@ -491,23 +492,23 @@ def advise_unheard(lead: Unheard) -> list[Hypothesis]:
     return [
         advise_missing_logits(
             0.85,
-            f"The last layer has no activation and gave numbers from {say_number(lead.low)} to {say_number(lead.high)}."
-            " A cross-entropy that expects probabilities clips a score below 0, which then gets no gradient; a sample "
-            "whose scores are all clipped teaches nothing.",
+            f"The last layer has no activation, and its outputs ranged from {say_number(lead.low)} to "
+            f"{say_number(lead.high)}. A cross-entropy that expects probabilities clips scores below 0, which then "
+            "get no gradient. A sample whose scores are all clipped teaches the model nothing.",
         ),
         Hypothesis(
             "A weight or a mask of 0 leaves samples out of the loss",
             0.1,
-            "A sample weight or a mask of 0 has the same effect, and may be meant.",
-            "Look at the sample weights that the loss is given.",
+            "A sample weight or a mask of 0 has the same effect, and may be intended.",
+            "Check the sample weights that the loss gets.",
             "print(sample_weight.min(), (sample_weight == 0).mean())   # the share that is left out",
         ),
     ]
 
 
 INVERTED_CODE: Final = """\
-# losses: one for each place, before any mean
-mask = tf.cast(tf.not_equal(labels, 0), losses.dtype)      # true where something is labelled, not where nothing is
+# losses: one per position, before any mean
+mask = tf.cast(tf.not_equal(labels, 0), losses.dtype)      # true where there is a label, not where there is none
 loss = tf.reduce_sum(losses * mask) / tf.maximum(tf.reduce_sum(mask), 1.0)"""
 
 
@@ -517,9 +518,9 @@ def advise_inverted() -> list[Hypothesis]:
         Hypothesis(
             "The mask of the loss keeps the padding and leaves the rest out",
             0.93,
-            "To say that a place is padding is learned in a few steps. The loss falls to almost nothing, and no label "
-            "was ever asked for.",
-            "Turn the mask round: 1 where there is a label, 0 where there is padding.",
+            "The model learns to recognise padding in a few steps. The loss falls to almost nothing, but no label was "
+            "ever asked for.",
+            "Invert the mask: 1 where there is a label, 0 where there is padding.",
             INVERTED_CODE,
         )
     ]
@@ -532,9 +533,9 @@ def advise_dropped(lead: Dropped, layers: Sequence[str]) -> list[Hypothesis]:
         Hypothesis(
             "The dropout rate is too high: it may be the share to keep, given as the share to drop",
             0.9,
-            f"About {dropped} of the elements is dropped at each step. Rates of 0.1 to 0.5 are usual, and "
-            "`tf.keras.layers.Dropout` takes the share that is dropped.",
-            "Give the share to drop, in every dropout layer.",
+            f"A share of about {dropped} of the elements is dropped at each step. Rates of 0.1 to 0.5 are usual. "
+            "`tf.keras.layers.Dropout` takes the share to drop.",
+            "Pass the share to drop, in every dropout layer.",
             f"tf.keras.layers.Dropout({kept})            # the share to drop; {dropped} here",
             tuple(Change("layer", layer, instead=(("rate", kept),)) for layer in layers),
         )
@@ -545,24 +546,24 @@ def advise_starved(layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of kernels that hardly move while the others do."""
     clipped = scene.clipped_share
     is_clipped = clipped is not None and clipped > 0
-    why = f"What {layer} is asked to learn weighs next to nothing in the gradient of the whole. "
+    why = f"The task of {layer} contributes next to nothing to the whole gradient. "
     if is_clipped:
-        why += "Clipping by the global norm shortens all gradients by the same factor, and the largest sets it."
+        why += "Clipping by the global norm shortens all gradients by the same factor, set by the largest."
     else:
-        why += "The learning rate that suits the largest is far too small for it."
+        why += "A learning rate that suits the largest is far too small for it."
     return [
         Hypothesis(
-            "Terms of the loss of very different size: the largest leaves the others nothing",
+            "Terms of the loss of very different size: the largest drowns the others",
             0.8,
             why,
-            "Scale the targets, or weigh the terms, so that they are of about the same size.",
+            "Scale the targets, or weight the terms, so that all have about the same size.",
             TERMS_CODE,
         ),
         Hypothesis(
             f"{layer} has a learning rate of its own, or is held back on purpose",
             0.15,
-            "A multiplier on the gradient or the rate of some layers does the same.",
-            "Raise it, if that layer is meant to learn.",
+            "A multiplier on the gradient or the learning rate of some layers has the same effect.",
+            "Raise it if that layer should learn.",
             "",
         ),
     ]
@@ -571,14 +572,14 @@ def advise_starved(layer: str, scene: Scene) -> list[Hypothesis]:
 def advise_overclipped(lead: Overclipped, scene: Scene) -> list[Hypothesis]:
     """Causes of a gradient of which clipping leaves next to nothing."""
     ratio = scene.update_ratio
-    why = f"The gradient's norm is about {say_number(lead.norm)}, and {say_number(lead.left)} of it is left. "
+    why = f"The gradient norm is about {say_number(lead.norm)}, and clipping leaves {say_number(lead.left)} of it. "
     if ratio is not None:
-        why += f"Updates are at most {say_number(ratio)} of the weights, where {USUAL_RATIO:g} is usual. "
+        why += f"Updates are at most {say_number(ratio)} of the weights; {USUAL_RATIO:g} is usual. "
     return [
         Hypothesis(
             "The limit of the clipping is far below the usual gradient",
             0.9,
-            why + "A limit that always acts is no guard against outliers: it has become the length of every step.",
+            why + "A limit that always acts does not guard against outliers: it sets the length of every step.",
             "Set the limit near the usual norm.",
             CLIP_CODE,
             (Change("optimizer", instead=(("global_clipnorm", f"{lead.norm:.1g}"),)),),
@@ -592,25 +593,25 @@ def advise_summed() -> list[Hypothesis]:
         Hypothesis(
             "The gradients that are applied are not those of the batch: sums that are never set back to zero",
             0.9,
-            "Where gradients are added up, over batches or parts of one, and the sums are not cleared once they are "
-            "applied, every old gradient goes into every later step. That is a momentum without any friction: the "
-            "weights swing or run away, however small the rate.",
-            "Set the sums back to zero after each step (`assign`; `=` only binds the Python name to something else), "
-            "and train from the start. If nothing is meant to be added up, apply the gradients of the batch.",
+            "If gradients are accumulated, over batches or parts of one, and the sums are not cleared after use, "
+            "every old gradient goes into every later step. That is momentum without friction: the weights swing or "
+            "run away, however small the learning rate.",
+            "Reset the sums to zero after each step (with `assign`; `=` only rebinds the Python name), and train from "
+            "the start. If nothing should be accumulated, apply the gradients of the batch.",
             RESET_CODE,
         ),
         Hypothesis(
             "The script averages gradients over very many steps",
             0.1,
-            "An average of the script's own with a memory of a hundred steps and more looks like a sum for as long.",
-            "Leave averages to the optimizer's momentum.",
+            "A custom average with a memory of a hundred steps or more looks like a sum for that long.",
+            "Leave averaging to the optimizer's momentum.",
             RESET_CODE,
         ),
     ]
 
 
 BY_HEART_CODE: Final = """\
-# The same batch through both ways: these two numbers must be alike (dropout and augmentation apart)
+# The same batch through both pipelines: these two numbers must be close (except for dropout and augmentation)
 print(model.evaluate(x_train[:256], y_train[:256], verbose=0))
 print(model.evaluate(x_val[:256], y_val[:256], verbose=0))
 for x, y in ((x_train, y_train), (x_val, y_val)):
@@ -623,24 +624,25 @@ def advise_by_heart() -> list[Hypothesis]:
         Hypothesis(
             "The labels do not belong to the inputs: they are learned by heart",
             0.55,
-            "A network with more weights than samples learns any labels, sample by sample, if it sees them often. "
-            "Shuffling inputs and labels apart, a join on the wrong key or a wrong column do that.",
-            "Look at a few samples with their labels as they enter `fit`.",
+            "A network with more weights than samples can memorise any labels, sample by sample, if it sees them "
+            "often. Possible causes: inputs and labels shuffled separately, a join on the wrong key, or a wrong "
+            "column.",
+            "Check a few samples with their labels as they enter `fit`.",
             BY_HEART_CODE,
         ),
         Hypothesis(
             "The validation data are prepared otherwise than the training data",
             0.5,
-            "Scaled by other numbers, with classes in another order, from another source, or not scaled at all: then "
-            "what was learned does not apply to them.",
-            "Send both through one and the same function, with the numbers of the training data.",
+            "They may be scaled by other numbers or not at all, have classes in another order, or come from another "
+            "source. Then what was learned does not apply to them.",
+            "Prepare both with the same function, using the statistics of the training data.",
             BY_HEART_CODE,
         ),
         Hypothesis(
             "There are too few samples for so large a model",
             0.3,
-            "Then what is learned is these samples, and not what they have in common.",
-            "A smaller model, dropout, augmentation, or more data.",
+            "Then the model learns these samples, not what they have in common.",
+            "Use a smaller model, dropout, augmentation, or more data.",
             BY_HEART_CODE,
         ),
     ]
@@ -653,10 +655,11 @@ def advise_relapse(scene: Scene, stale: Stale | None) -> list[Hypothesis]:
             Hypothesis(
                 "The gradients that are applied are not those of the batch: sums that are never set back to zero",
                 0.95,
-                f"Two batches hardly ever have the same gradient. These had for {stale.n_rows:,} steps, and it is not "
-                f"0: its norm is {say_number(stale.norm)}. Where gradients are added up, over batches or parts of one, "
-                "and the sums are not cleared once they are applied, old gradients go into every later step.",
-                "Set the sums back to zero after each step, and train from the start.",
+                f"Two batches hardly ever have the same gradient. Here the gradient was the same for {stale.n_rows:,} "
+                f"steps, and it is not 0: its norm is {say_number(stale.norm)}. If gradients are accumulated, over "
+                "batches or parts of one, and the sums are not cleared after use, old gradients go into every later "
+                "step.",
+                "Reset the sums to zero after each step, and train from the start.",
                 RESET_CODE,
             )
         ]
@@ -664,12 +667,12 @@ def advise_relapse(scene: Scene, stale: Stale | None) -> list[Hypothesis]:
     found = [
         advise_rate(scene, 0.7 if ratio is not None and ratio > RATIO_LIMIT else 0.5),
         Hypothesis(
-            "Something else than the gradient of the batch moves the weights",
+            "Something other than the gradient of the batch moves the weights",
             0.4,
-            "Gradients that are added up and never set back to zero, momentum near 1, or averaged or older weights "
-            "that are put into the model lead training away from what it has found.",
-            "Look at what the script does with gradients and weights beside `apply_gradients`, and at whether the data "
-            "change. Keep the best weights meanwhile.",
+            "Possible causes: gradients that are accumulated and never reset, momentum near 1, or averaged or older "
+            "weights that are put into the model. They lead training away from what it has found.",
+            "Check what the script does with gradients and weights besides `apply_gradients`, and whether the data "
+            "change. Meanwhile keep the best weights.",
             BEST_CODE,
         ),
     ]
@@ -684,9 +687,9 @@ def advise_behind(before: Baseline) -> list[Hypothesis]:
             Hypothesis(
                 "The code or the data were changed since the last healthy run",
                 0.7,
-                f"This run was given the same settings as {before.name} ({before.run}), with which the loss came down. "
-                "Only settings are compared here; a change of the code or the data is not seen.",
-                "Compare the script and the data with those of that run; if nothing was changed, train with another "
+                f"This run has the same settings as {before.name} ({before.run}), where the loss came down. Only "
+                "settings are compared here: a change of the code or the data is not seen.",
+                "Compare the script and the data with those of that run. If nothing was changed, train with another "
                 "seed before you look further.",
                 "",
             )
@@ -698,18 +701,17 @@ def advise_behind(before: Baseline) -> list[Hypothesis]:
             "A setting that was changed since the last healthy run keeps it from learning: "
             + list_names([key for key, *_ in shown]),
             0.7,
-            f"With the settings of {before.name} ({before.run}) the loss came down. Not the same here: {changes}"
+            f"With the settings of {before.name} ({before.run}) the loss came down. Different here: {changes}"
             + (f", and {n_more} more." if n_more else "."),
-            "Set them back one at a time, what steers the optimizer first, and see each time whether the loss comes "
-            "down.",
+            "Revert them one at a time, optimizer settings first, and check each time whether the loss comes down.",
             "\n".join(f"# {key}: {_say_setting(here)} here, {_say_setting(there)} there" for key, there, here in shown),
         ),
         Hypothesis(
             "The code or the data were changed since the last healthy run",
             0.3,
-            "Only settings are compared here; a change of the code or the data is not seen.",
-            "Compare the script and the data with those of that run. If this is meant to be another task, dismiss this "
-            "finding: later runs are compared with this one then.",
+            "Only settings are compared here: a change of the code or the data is not seen.",
+            "Compare the script and the data with those of that run. If this is a different task on purpose, dismiss "
+            "this finding: later runs are then compared with this one.",
             "",
         ),
     ]
@@ -728,19 +730,19 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
         0.9,
         f"It went from {say_number(lead.start)} to {say_number(lead.level)}. "
         + (
-            "Between two models that play against each other nothing but a constraint keeps the scores in bounds: "
+            "In a game between two models, only a constraint keeps the scores in bounds: "
             "larger weights are always better for one side."
             if is_game
-            else "Where nothing ends it, larger weights always make it smaller."
+            else "Without a bound, larger weights always make it smaller."
         ),
-        "Bound it: a gradient penalty or spectral normalisation for a critic, a floor under a variance.",
+        "Bound it: use a gradient penalty or spectral normalisation for a critic, or a lower limit for a variance.",
         BOTTOM_CODE if not is_game else BOTTOM_CODE + "\n\n" + GAME_CODE,
     )
     climbs = Hypothesis(
         "A sign is wrong: the loss is climbed instead of descended",
         0.2 if is_down else 0.45,
-        "A loss that only grows, with steps of a usual size, is what its negative would do. A likelihood or a reward "
-        "without its minus, or a gradient that is added, does that.",
+        "A loss that only grows, with steps of the usual size, behaves as if its negative were minimised. Possible "
+        "causes: a likelihood or a reward without its minus sign, or a gradient that is added.",
         "Minimise the negative of what should grow.",
         SIGN_CODE,
     )

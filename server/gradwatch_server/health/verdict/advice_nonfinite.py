@@ -48,28 +48,28 @@ SAFE_NORM_CODE = """\
 # tf.norm(x, axis=-1) has the gradient x / norm: 0 / 0 where a row is all zero.
 norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-12)
 
-# Where a branch is masked out, make its *input* harmless too ("double where"), not only its output:
+# If a branch is masked out, make its *input* safe too ("double where"), not only its output:
 is_safe = x > 0
 y = tf.where(is_safe, tf.math.log(tf.where(is_safe, x, 1.0)), 0.0)
 
-# Division that may meet 0:
+# A division whose divisor may be 0:
 ratio = tf.math.divide_no_nan(a, b)"""
 
 CHECK_INPUT_CODE = """\
-# Before training, once over the data:
+# Once before training, over all data:
 for x, y in dataset:
     tf.debugging.assert_all_finite(x, "inputs")
     tf.debugging.assert_all_finite(y, "labels")
 
-# If gaps are expected, fill them before the first layer (after it is too late: 0 * NaN is NaN):
+# If gaps are expected, fill them before the first layer (later is too late: 0 * NaN is NaN):
 dataset = dataset.map(lambda x, y: (tf.where(tf.math.is_finite(x), x, tf.zeros_like(x)), y))"""
 
 LOGITS_CODE = """\
-# Let the loss take the logits: it never forms log(0).
+# Pass logits to the loss: it then never computes log(0).
 outputs = tf.keras.layers.Dense(n_classes)(x)            # no softmax here
 model.compile(loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), optimizer=optimizer)
 
-# By hand: tf.nn.log_softmax(logits) instead of tf.math.log(tf.nn.softmax(logits)); and for other logs
+# By hand: tf.nn.log_softmax(logits) instead of tf.math.log(tf.nn.softmax(logits)); for other logs:
 log = tf.math.log(tf.maximum(x, 1e-7))"""
 
 OVERFLOW_CODE = """\
@@ -77,34 +77,33 @@ x = tf.minimum(x, 30.0)                                   # before tf.exp
 optimizer = tf.keras.optimizers.Adam(1e-3, global_clipnorm=1.0)"""
 
 HALF_CODE = """\
-# float16 ends at 65,504; bfloat16 reaches as far as float32.
+# The largest float16 is 65,504; bfloat16 has the range of float32.
 tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")
 
-# Or keep the delicate layer in float32:
+# Or keep the sensitive layer in float32:
 outputs = tf.keras.layers.Dense(n_classes, dtype="float32")(x)"""
 
 HALF_OPTIMIZER_CODE = """\
 # Keep the variables in float32 and compute in half precision, which also scales the loss:
 tf.keras.mixed_precision.set_global_policy("mixed_float16")
 
-# If float16 variables must stay, the optimizer's epsilon (1e-7 by default) must not round to 0 in them:
+# If you need float16 variables: the optimizer's epsilon (1e-7 by default) must not round to 0 in float16:
 optimizer = tf.keras.optimizers.Adam(1e-4, epsilon=1e-3)"""
 
 RESTORE_CODE = """\
-# Look at what was loaded, before training:
+# Check the loaded weights before training:
 for variable in model.variables:
     tf.debugging.assert_all_finite(tf.cast(variable, tf.float32), variable.path)"""
 
 RESTART_CODE = """\
-# Weights and optimizer state are spoiled: go on from a checkpoint of before, with a fresh optimizer.
+# Weights and optimizer state are corrupted: continue from an earlier checkpoint, with a fresh optimizer.
 model.load_weights("before.weights.h5")
 model.compile(optimizer=tf.keras.optimizers.Adam(1e-4, clipnorm=1.0), loss=loss)"""
 
 
 EAGER_FIX: Final = (
-    "The step runs eagerly, and there nothing is seen inside a custom gradient or a function that is compiled by "
-    "itself: where the step is a `tf.function` (in `fit`: without `run_eagerly`), the operation is named here, with "
-    "its line."
+    "The step runs eagerly, and then nothing is seen inside a custom gradient or a separately compiled function. With "
+    "the step in a `tf.function` (in `fit`: without `run_eagerly`), the operation is named here, with its line."
 )
 
 
@@ -155,9 +154,9 @@ def advise_loss(lead: NonFinite, scene: Scene, *, is_beside: bool) -> list[Hypot
 
 
 OPTIMIZER_CODE = """\
-# The number that keeps the divisor from 0 stands outside of the root, or within it:
+# Add an epsilon to the divisor, outside or inside of the root:
 update = learning_rate * gradient / (tf.sqrt(accumulator) + 1e-7)
-# of Keras' own: tf.keras.optimizers.Adam(1e-3, epsilon=1e-7)"""
+# or in Keras: tf.keras.optimizers.Adam(1e-3, epsilon=1e-7)"""
 
 
 def _broken_update(lead: NonFinite, *, is_given: bool, is_partial: bool, is_known: bool) -> Hypothesis:
@@ -166,26 +165,24 @@ def _broken_update(lead: NonFinite, *, is_given: bool, is_partial: bool, is_know
         return Hypothesis(
             cause,
             0.8,
-            "Every gradient was finite, so the NaN arose between gradient and weight: in the optimizer's own state, "
-            "or in its division by the root of the second moment plus epsilon. In float16 an epsilon below 6e-8 is "
-            "0, and 0 / 0 is NaN.",
-            "Keep variables and optimizer state in float32; raise epsilon; go on from a checkpoint of before, since "
-            "the weights and the optimizer's state are spoiled.",
+            "Every gradient was finite, so the NaN arose in the optimizer: in its own state, or in its division by "
+            "the root of the second moment plus epsilon. In float16 an epsilon below 6e-8 is 0, and 0 / 0 is NaN.",
+            "Keep variables and optimizer state in float32, and raise epsilon. Continue from an earlier checkpoint: "
+            "the weights and the optimizer state are corrupted.",
             HALF_OPTIMIZER_CODE,
         )
     where = (
-        " Only a part of the elements is broken, such as the rows of a table that no batch has asked for: their "
-        "gradient has been 0 all along."
+        " Only some elements are broken, such as the rows of a table that no batch has asked for: their gradient has "
+        "always been 0."
         if is_partial
         else ""
     )
     return Hypothesis(
         cause,
         0.15 if is_given else 0.85 if is_known else 0.5,
-        "Every gradient was finite, so the NaN arose between gradient and weight: in the optimizer's own state, or in "
-        "its division by the root of the squares it has added up. Without an epsilon that is 0 / 0 where the gradient "
-        f"was always 0.{where}",
-        "Add an epsilon to the divisor; begin anew or from a checkpoint of before, since the weights are spoiled.",
+        "Every gradient was finite, so the NaN arose in the optimizer: in its own state, or in its division by the "
+        f"root of the accumulated squares. Without an epsilon that is 0 / 0 where the gradient was always 0.{where}",
+        "Add an epsilon to the divisor. Restart, or continue from an earlier checkpoint: the weights are corrupted.",
         OPTIMIZER_CODE,
     )
 
@@ -198,21 +195,21 @@ def advise_beyond(beyond: Beyond) -> list[Hypothesis]:
             Hypothesis(
                 f"The state grows along the recurrence of {beyond.layer}, to {size}",
                 0.92,
-                "A recurrent layer hands its state from step to step of the sequence. Where each step makes it a "
-                "little larger and nothing ends it (a relu in place of tanh, a recurrent kernel that starts too "
-                "large), a hundred steps make it astronomical.",
-                "Use tanh within the recurrence, or LSTM or GRU, and start the recurrent kernel orthogonal.",
+                "A recurrent layer passes its state from one time step to the next. If each step makes it a little "
+                "larger and nothing limits it (relu instead of tanh, a recurrent kernel that starts too large), it "
+                "becomes astronomical after a hundred steps.",
+                "Use tanh in the recurrence, or LSTM or GRU, and an orthogonal initializer for the recurrent kernel.",
                 RECURRENCE_CODE,
                 DEFAULT_RECURRENCE,
             )
         ]
     return [
         Hypothesis(
-            f"Numbers grow to {size} on their way to the output of {beyond.layer}",
+            f"Numbers grow to {size} on the way to the output of {beyond.layer}",
             0.9,
-            "They are finite, and their square is not: so is any squared error. Weights that start too large multiply "
-            "what they are given layer by layer; inputs that are not scaled begin too large.",
-            "Start the weights as Keras does (Glorot, He), and scale the inputs to about 1.",
+            "They are finite, but their square is not, so any squared error is infinite. Weights that start too large "
+            "amplify their input layer by layer; unscaled inputs are too large from the start.",
+            "Use Keras' default initializers (Glorot, He), and scale the inputs to about 1.",
             INITIAL_CODE,
             start_as_usual(beyond.layer),
         )
@@ -233,15 +230,17 @@ def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool, is_partial: 
         _broken_update(lead, is_given=is_given, is_partial=is_partial, is_known=is_known),
         advise_broken_rate(scene.learning_rate),
         Hypothesis(
-            "The weights were broken before training began: a checkpoint, a table of vectors or an initialiser"
+            "The weights were broken before training began: a checkpoint, an embedding table or an initializer"
             if is_given
-            else "The weights were set from outside: a constraint, an assignment or a checkpoint",
+            else "The weights were changed by something else: a constraint, an assignment or a checkpoint",
             0.9 if is_given else 0.15 if is_known else 0.6 if lead.is_first_row else 0.25,
-            "They were not finite when they were first looked at, and every gradient was. A loaded table with a row of "
-            "NaN does no harm until a batch asks for that row."
+            "They were not finite when first read, but every gradient was. A loaded table with a row of NaN does no "
+            "harm until a batch uses that row."
             if is_given
-            else "The gradient did not do it. A weight constraint that divides by a norm of 0, an `assign` in a "
-            "callback, or loaded values may.",
+            else (
+                "The gradient is not the cause. A weight constraint that divides by a norm of 0, an `assign` in a "
+                "callback, or loaded values may be."
+            ),
             "Check the weights right after loading and after each callback.",
             RESTORE_CODE,
         ),
@@ -250,7 +249,7 @@ def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool, is_partial: 
 
 
 STATE_CODE = """\
-# Once NaN, a moving average stays NaN: start it anew, and fill or drop what is not finite before the layer.
+# Once NaN, a moving average stays NaN: reset it, and fill or drop non-finite values before the layer.
 for layer in model.layers:
     if isinstance(layer, tf.keras.layers.BatchNormalization):
         layer.moving_mean.assign(tf.zeros_like(layer.moving_mean))
@@ -263,19 +262,20 @@ def advise_state(scene: Scene) -> list[Hypothesis]:
     is_skipped = bool(scene.broken(Phase.GRADIENT)) or scene.testimony.onset.read("skipped").highest == 1
     return [
         Hypothesis(
-            "A batch with NaN or Inf went through the layer; its update was left out, its statistics were not",
+            "A batch with NaN or Inf went through the layer: its update was skipped, but it still entered the "
+            "statistics",
             0.85 if is_skipped else 0.6,
-            "A moving average is taken in the forward pass, before anything knows that the step is bad. Leaving the "
-            "update out keeps the weights whole, and the average NaN for ever after.",
-            "Keep such batches out of the layer, and set its statistics back.",
+            "A moving average is updated in the forward pass, before the step is known to be bad. Skipping the update "
+            "keeps the weights finite, but the average stays NaN.",
+            "Keep such batches out of the layer, and reset its statistics.",
             STATE_CODE,
         ),
         Hypothesis(
             "The variance overflowed",
             0.3,
-            "Where a layer computes in float16, the square of a value beyond 256 is infinite, and so is the moving "
+            "In a layer that computes in float16, the square of a value above 256 is infinite, and so is the moving "
             "variance. A finite outlier in the data does the same in float32.",
-            "Keep normalisation in float32, and bound what enters it.",
+            "Keep normalisation in float32, and bound its input.",
             HALF_CODE,
         ),
     ]
@@ -284,12 +284,12 @@ def advise_state(scene: Scene) -> list[Hypothesis]:
 def advise_broken_rate(rate: float | None) -> Hypothesis:
     """The learning rate as the cause; ``rate``: what it was, None where it is not known."""
     code = "rates = [float(schedule(step)) for step in range(n_steps)]\nassert np.isfinite(rates).all()"
-    fix = "Print the schedule over all steps and correct the end at which it divides by zero."
+    fix = "Print the schedule for all steps, and correct the end where it divides by zero."
     if rate is not None and not math.isfinite(rate):
-        why = f"The learning rate was {say_number(rate)}. Any weight plus that is lost."
+        why = f"The learning rate was {say_number(rate)}. Any update with it breaks the weights."
         return Hypothesis("The learning rate itself was not finite", 0.95, why, fix, code)
-    why = "A schedule that divides by its step or its total can give NaN or Inf at its first or last step. "
-    why += "No rate is recorded." if rate is None else "The recorded rate was finite, so this is unlikely."
+    why = "A schedule that divides by the step or the number of steps can give NaN or Inf at its first or last step. "
+    why += "No learning rate is recorded." if rate is None else "The recorded rate was finite, so this is unlikely."
     return Hypothesis("The learning rate schedule gave a broken value", 0.25 if rate is None else 0.1, why, fix, code)
 
 
@@ -303,8 +303,8 @@ def _singular(entry: Entry, scene: Scene, is_nan: bool) -> Hypothesis:
         confidence = 0.85
     elif scene.is_loss_finite is None:
         start = (
-            "The loss of this step is not recorded (`watch.log(loss=loss)` would do it), so this may have begun in "
-            "the forward pass"
+            "The loss of this step is not recorded (`watch.log(loss=loss)` records it), so this may have begun in the "
+            "forward pass"
         )
         confidence = 0.5
     else:
@@ -317,9 +317,9 @@ def _singular(entry: Entry, scene: Scene, is_nan: bool) -> Hypothesis:
     return Hypothesis(
         SINGULAR_CAUSE,
         confidence,
-        f"{start}. Typical are `tf.norm` or `tf.sqrt` of exactly 0, a `tf.where` that hides a NaN which its gradient "
-        "still meets, and `tf.math.log` or a division near 0.",
-        "Keep the input away from where the operation breaks, before it; masking its result comes too late.",
+        f"{start}. Typical causes are `tf.norm` or `tf.sqrt` of exactly 0, a `tf.where` that hides a NaN from the "
+        "loss but not from the gradient, and `tf.math.log` or a division near 0.",
+        "Keep the input away from the point where the operation breaks; masking the result is too late.",
         SAFE_NORM_CODE,
     )
 
@@ -328,11 +328,13 @@ def _masked_too_late(entry: Entry) -> Hypothesis:
     return Hypothesis(
         "The data hold NaN or Inf that are masked too late",
         0.8 if entry.is_forward else 0.3,
-        "The bias gradient is finite and the kernel gradient is not, so the layer's own input held the NaN: the mask "
-        "behind it hides it from the loss, but 0 times NaN is NaN in the backward pass."
+        "The bias gradient is finite and the kernel gradient is not, so the layer's input held the NaN. The mask "
+        "after the layer hides it from the loss, but 0 times NaN is NaN in the backward pass."
         if entry.is_forward
-        else "A NaN in the inputs can be masked out of the loss and still break the gradient, because 0 times NaN is "
-        "NaN in the backward pass. A single bad batch would do.",
+        else (
+            "A NaN in the inputs can be masked out of the loss and still break the gradient, because 0 times NaN is "
+            "NaN in the backward pass. One bad batch is enough."
+        ),
         "Check the inputs for NaN, and fill or mask them before the first layer.",
         CHECK_INPUT_CODE,
     )
@@ -342,10 +344,10 @@ def _half_overflow(is_nan: bool) -> Hypothesis:
     return Hypothesis(
         "Overflow in float16",
         0.6 if is_nan else 0.85,
-        "The variables are float16, which ends at 65,504. A gradient or an intermediate beyond that is infinite, and "
-        "Inf - Inf is NaN.",
-        "Use bfloat16, or float16 computation over float32 variables with loss scaling, and keep softmax, norms and "
-        "losses in float32.",
+        "The variables are float16, whose largest number is 65,504. A larger gradient or intermediate result is "
+        "infinite, and Inf - Inf is NaN.",
+        "Use bfloat16, or compute in float16 with float32 variables and loss scaling; keep softmax, norms and losses "
+        "in float32.",
         HALF_CODE,
     )
 
@@ -354,9 +356,9 @@ def _overflow() -> Hypothesis:
     return Hypothesis(
         OVERFLOW_CAUSE,
         0.5,
-        "The gradient is infinite and not NaN: a product or an exponential left the range of the numbers. Divisions "
-        "by tiny numbers do it too.",
-        "Bound what goes into exp, pow and divisions, and clip the gradient's norm.",
+        "The gradient is infinite, not NaN: a product or an exponential overflowed. A division by a tiny number can "
+        "do it too.",
+        "Bound the inputs of exp, pow and divisions, and clip the gradient norm.",
         OVERFLOW_CODE,
     )
 
@@ -365,8 +367,10 @@ def _bad_data(lead: NonFinite) -> Hypothesis:
     when = (
         "It happened at the very first step, before training could do any harm."
         if lead.is_first_row
-        else f"It happened in one step, after finite losses up to {say_step(lead.finite_step)}: a single bad record "
-        "does that."
+        else (
+            f"It happened in one step, after finite losses up to {say_step(lead.finite_step)}: one bad record is "
+            "enough."
+        )
     )
     return Hypothesis(
         "NaN or Inf in the inputs or labels" + ("" if lead.is_first_row else " of this batch"),
@@ -381,10 +385,10 @@ def _log_of_zero(lead: NonFinite, is_nan: bool) -> Hypothesis:
     return Hypothesis(
         LOG_CAUSE,
         (0.45 if is_nan else 0.6) + (0.0 if lead.is_first_row else 0.1),
-        "Cross-entropy written by hand takes log(0) once a probability rounds to 0"
+        "A hand-written cross-entropy computes log(0) once a probability rounds to 0"
         + (", and 0 times the resulting -Inf is NaN. " if is_nan else ", which makes the loss infinite. ")
-        + "It strikes when the model becomes sure of itself, often after many good steps.",
-        "Give the loss the logits (`from_logits=True`); keep the arguments of logs and divisors away from 0.",
+        + "It happens when the model becomes confident, often after many good steps.",
+        "Pass the logits to the loss (`from_logits=True`); keep the arguments of logs and divisors away from 0.",
         LOGITS_CODE,
     )
 
@@ -393,8 +397,8 @@ def _broken_start() -> Hypothesis:
     return Hypothesis(
         "The weights were not finite when training began",
         0.2,
-        "The loss was broken at the first step. A checkpoint of a broken run, or an initialiser that divides by "
-        "zero, does that.",
+        "The loss was broken at the first step. A checkpoint of a broken run, or an initializer that divides by zero, "
+        "can cause that.",
         "Check the weights right after building or loading the model.",
         RESTORE_CODE,
     )
@@ -404,9 +408,9 @@ def _beside_training(lead: NonFinite) -> Hypothesis:
     return Hypothesis(
         "The broken value does not reach the weights",
         0.8,
-        f"No gradient has been NaN or infinite since {lead.name} was. It is then the logged value that is broken (a "
-        "term without a gradient, a metric, a mean over an empty batch), not the training.",
-        "Look at how the logged value is computed; an empty batch or an empty mask divides by 0.",
+        f"No gradient has been NaN or infinite since {lead.name} was. So only the logged value is broken (a term "
+        "without a gradient, a metric, a mean over an empty batch), not the training.",
+        "Check how the logged value is computed; an empty batch or an empty mask divides by 0.",
         "mean = tf.math.divide_no_nan(tf.reduce_sum(values * mask), tf.reduce_sum(mask))",
     )
 

@@ -52,127 +52,128 @@ _NORM = _Remedy(
 )
 _ROOT = _Remedy(
     "The square root of exactly 0",
-    "The slope of a square root is 1 / (2 sqrt(x)): infinite at 0, and NaN once it meets a factor of 0. The value "
+    "The slope of a square root is 1 / (2 sqrt(x)): infinite at 0, and NaN once it is multiplied by 0. The value "
     "itself, 0, is fine, so the forward pass and the loss look healthy.",
     "Add a small number under the root, or keep zeros out of it with a `tf.where` on its input.",
-    "y = tf.sqrt(x + 1e-12)\n\n# or, where 0 is to stay exactly 0:\nis_safe = x > 0\n"
+    "y = tf.sqrt(x + 1e-12)\n\n# or, if 0 must stay exactly 0:\nis_safe = x > 0\n"
     "y = tf.where(is_safe, tf.sqrt(tf.where(is_safe, x, 1.0)), 0.0)",
 )
 _NEGATIVE_ROOT = _Remedy(
     "The square root of a negative number",
-    "A root of less than 0 is NaN. A difference that should be zero or more, such as a variance E[x^2] - E[x]^2, falls "
-    "below it by rounding.",
+    "The square root of a negative number is NaN. Rounding can push a difference that should be 0 or more, such as a "
+    "variance E[x^2] - E[x]^2, below 0.",
     "Bound the number under the root from below, and compute variances as the mean of squared deviations.",
     "y = tf.sqrt(tf.maximum(x, 0.0) + 1e-12)\nvariance = tf.reduce_mean(tf.square(x - tf.reduce_mean(x)))",
 )
 _RECIPROCAL_ROOT = _Remedy(
     "The reciprocal square root at 0",
-    "1 / sqrt(x) is infinite at 0, and NaN below it; its slope grows faster still. A variance of exactly 0, of a "
-    "constant batch or feature, is the usual way to get there.",
+    "1 / sqrt(x) is infinite at 0, and NaN below it; its slope grows even faster. The usual reason is a variance of "
+    "exactly 0, from a constant batch or feature.",
     "Add an epsilon under the root, as the normalisation layers do.",
     "y = x * tf.math.rsqrt(variance + 1e-5)",
 )
 _LOG = _Remedy(
     "The logarithm of exactly 0",
-    "log(0) is minus infinity, and its slope is 1 / 0. A probability that rounds to 0 gets there as soon as the model "
-    "becomes sure of itself; 0 times minus infinity is then NaN.",
-    "Give the loss the logits, or keep the logarithm's argument away from 0 before the logarithm.",
+    "log(0) is minus infinity, and its slope is 1 / 0. A probability can round to 0 as soon as the model becomes "
+    "confident. 0 times minus infinity is then NaN.",
+    "Give the loss the logits, or keep the argument away from 0 before the logarithm.",
     "y = tf.math.log(tf.maximum(x, 1e-7))",
 )
 _NEGATIVE_LOG = _Remedy(
     "The logarithm of a negative number",
-    "The logarithm of less than 0 is NaN. Something that is meant to be a probability or a positive amount is not.",
+    "The logarithm of a negative number is NaN. A value that should be a probability or a positive amount is not.",
     "Make the argument positive before the logarithm: softplus or exp for amounts, softmax or sigmoid for "
     "probabilities.",
     "y = tf.math.log(tf.maximum(x, 1e-7))",
 )
 _DIVISION = _Remedy(
     "A division by exactly 0",
-    "x / 0 is infinite and 0 / 0 is NaN. Typical are the mean over an empty mask or batch, and scaling by a range or a "
-    "deviation that is 0 for a constant feature.",
-    "Decide what the result is where the divisor is 0. `divide_no_nan` makes it 0, with a gradient of 0: right for the "
-    "mean of nothing, but it hides the mistake where the divisor should never be 0.",
-    "ratio = tf.math.divide_no_nan(a, b)\n\n# Where b must never be 0, learn why it is:\n"
+    "x / 0 is infinite and 0 / 0 is NaN. Typical cases are the mean over an empty mask or batch, and scaling by a "
+    "range or a deviation that is 0 for a constant feature.",
+    "Decide what the result should be where the divisor is 0. `divide_no_nan` makes it 0, with a gradient of 0. That "
+    "is right for the mean of nothing, but hides the mistake if the divisor should never be 0.",
+    "ratio = tf.math.divide_no_nan(a, b)\n\n# If b must never be 0, find out why it is:\n"
     "tf.debugging.assert_none_equal(b, 0.0)",
 )
 _SMALL_DIVISION = _DIVISION._replace(
     cause="A division by a number so small that the result overflows",
-    fix="Bound the divisor away from 0, by an epsilon of the size of what is noise in it.",
+    fix="Bound the divisor away from 0, by an epsilon of the size of its noise.",
     code="ratio = a / (b + 1e-6)   # b >= 0\nratio = a / (tf.sign(b) * tf.maximum(tf.abs(b), 1e-6))",
 )
 _EXP = _Remedy(
     "An exponential that overflows",
-    "exp(x) leaves float32 above x = 88.7, and float16 above 11. Inf divided by Inf, or Inf minus Inf, is then NaN.",
-    "Subtract the largest value first (log-sum-exp, softmax), or bound the argument. Where it is meant to fade, exp of "
-    "minus a rate times something, keep the rate above 0: then it cannot overflow.",
+    "exp(x) overflows float32 above x = 88.7, and float16 above 11. Inf divided by Inf, or Inf minus Inf, is then NaN.",
+    "Subtract the largest value first (log-sum-exp, softmax), or bound the argument. Where it is meant to fade, as "
+    "exp(-rate * t) does, keep the rate above 0: then it cannot overflow.",
     "total = tf.reduce_logsumexp(x, axis=-1)         # instead of log(sum(exp(x)))\n"
     "p = tf.nn.softmax(x)                            # instead of exp(x) / sum(exp(x))\n"
-    "y = tf.exp(tf.minimum(x, 30.0))                 # where exp itself is meant",
+    "y = tf.exp(tf.minimum(x, 30.0))                 # if exp itself is needed",
 )
 _POWER = _Remedy(
     "A power of 0 or of a negative number",
-    "The slope of x ** p is p x ** (p - 1): infinite at 0 for p below 1. A negative base with a fractional exponent is "
-    "NaN, 0 with a negative exponent is infinite.",
+    "The slope of x ** p is p x ** (p - 1): infinite at 0 for p below 1. A negative base with a fractional exponent "
+    "gives NaN; 0 with a negative exponent gives infinity.",
     "Keep the base above 0 before the power.",
     "y = tf.pow(tf.maximum(x, 1e-7), p)",
 )
 _ARC = _Remedy(
     "acos, asin or atanh at the end of its range",
-    "The slope of acos and asin is 1 / sqrt(1 - x^2): infinite at exactly 1 and -1, which the cosine of "
-    "equal vectors is. Beyond them, by rounding, the value is NaN.",
-    "Clip the argument a little inside of -1 and 1, or take atan2, which has a slope everywhere.",
+    "The slope of acos and asin is 1 / sqrt(1 - x^2): infinite at exactly 1 and -1, and the cosine of equal vectors is "
+    "1. Rounding can push the argument beyond them, where the value is NaN.",
+    "Clip the argument slightly inside of -1 and 1, or use atan2, which has a slope everywhere.",
     "angle = tf.acos(tf.clip_by_value(x, -1 + 1e-6, 1 - 1e-6))\n\n# or, with a slope everywhere:\n"
     "angle = tf.atan2(tf.norm(tf.linalg.cross(a, b), axis=-1), tf.reduce_sum(a * b, axis=-1))",
 )
 _AREA = _Remedy(
     "acosh of exactly 1",
-    "The slope of acosh is 1 / sqrt(x^2 - 1): infinite at 1, which the distance from a point to itself gives. Its "
-    "value, 0, is fine, so the forward pass and the loss look healthy. Below 1, by rounding, the value is NaN.",
-    "Keep the argument a little above 1.",
+    "The slope of acosh is 1 / sqrt(x^2 - 1): infinite at 1, the argument for the distance from a point to itself. The "
+    "value itself, 0, is fine, so the forward pass and the loss look healthy. Rounding can push the argument below 1, "
+    "where the value is NaN.",
+    "Keep the argument slightly above 1.",
     "distance = tf.acosh(tf.maximum(x, 1.0 + 1e-6))",
 )
 _DIRECTION = _Remedy(
     "The direction of a vector that is exactly zero",
     "The slope of atan2(y, x) is x / (x^2 + y^2): 0 / 0 where both are 0. The value itself, 0, is fine, so the forward "
     "pass and the loss look healthy.",
-    "Give it another x where both are 0, or compare cosine and sine instead of angles.",
+    "Replace x where both are 0, or compare cosine and sine instead of angles.",
     "is_zero = (x == 0.0) & (y == 0.0)\nangle = tf.atan2(y, tf.where(is_zero, 1.0, x))",
 )
 _SOFTMAX = _Remedy(
     "A softmax over nothing but -Inf",
-    "Where every score of a row is -Inf nothing is left to share 1 among, and the row is NaN. A mask that leaves "
-    "nothing does it; in float16 so does a mask of -1e9, which is -Inf there.",
-    "Mask with a number that the type can hold, and set aside the rows that are masked throughout before the softmax: "
-    "a `tf.where` behind it comes too late for the gradient.",
+    "If every score of a row is -Inf, no entry is left to take any weight, and the row is NaN. A mask that hides "
+    "everything does this. In float16 so does a mask of -1e9, which is -Inf there.",
+    "Mask with a number that the dtype can represent, and treat fully masked rows separately before the softmax. A "
+    "`tf.where` after it is too late for the gradient.",
     "scores = tf.where(mask, scores, tf.cast(-1e4, scores.dtype))        # in float16 -1e9 is -Inf\n"
     "is_empty = ~tf.reduce_any(mask, axis=-1, keepdims=True)\n"
     "weights = tf.nn.softmax(tf.where(is_empty, tf.zeros_like(scores), scores), axis=-1)",
 )
 _INSIDE = _Remedy(
     "An operation inside the function, loop or condition that is called here",
-    "What goes in is finite and what comes out is not. gradwatch does not look at the single operations inside.",
-    "Look in its body for a log, a root, a norm or a division that may meet 0.",
+    "The input is finite and the output is not. gradwatch does not check the individual operations inside.",
+    "Check its body for a log, a root, a norm or a division that may get 0.",
     "norm = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-12)\nlog = tf.math.log(tf.maximum(x, 1e-7))\n"
     "ratio = tf.math.divide_no_nan(a, b)",
 )
 _ENTROPY = _Remedy(
     "A cross-entropy whose finite logits and labels give no finite value",
-    "Its inputs are finite, so they are too large, or a label lies outside the classes: on a GPU, and under XLA, a "
-    "label beyond the last class gives NaN instead of an error.",
-    "Check that labels are below the number of classes, and look at the size of the logits.",
+    "Its inputs are finite, so they are too large, or a label is outside the classes. On a GPU, and under XLA, a label "
+    "beyond the last class gives NaN instead of an error.",
+    "Check that the labels are below the number of classes, and check the size of the logits.",
     "tf.debugging.assert_less(labels, tf.cast(n_classes, labels.dtype))",
 )
 _LINEAR = _Remedy(
     "A matrix that is singular or nearly so",
-    "Decompositions, inverses and determinants, and still more their gradients, divide by differences of eigenvalues "
-    "or by pivots, which are 0 for a matrix without full rank.",
+    "Decompositions, inverses and determinants, and even more their gradients, divide by differences of eigenvalues or "
+    "by pivots, which are 0 for a matrix without full rank.",
     "Add a small multiple of the identity, and compute in float64.",
     "eye = tf.eye(tf.shape(matrix)[-1], dtype=matrix.dtype)\nsolution = tf.linalg.solve(matrix + 1e-6 * eye, rhs)",
 )
 _OTHER = _Remedy(
     "An operation that has no finite value or slope at its input",
     "Its input was finite and its output was not.",
-    "Keep its input inside the range in which it is defined, before the operation.",
+    "Bound its input to the range where it is defined, before the operation.",
     "x = tf.clip_by_value(x, low, high)",
 )
 
@@ -216,7 +217,7 @@ _ELSEWHERE: Final[Mapping[str, _Remedy]] = {
 INSIDE_LIMIT: Final = 3
 """Operations inside a call that are told as causes."""
 _LOGITS_CODE: Final = """\
-# Let the loss take the logits: it never forms log(0).
+# Give the loss the logits: it then never computes log(0).
 outputs = tf.keras.layers.Dense(n_classes)(x)            # no softmax here
 loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)   # Categorical... for one-hot labels
 
@@ -225,7 +226,7 @@ loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)"""
 
 _MASK_CODE: Final = """\
 # `where` chooses the value, but its gradient multiplies both branches: 0 * Inf is NaN.
-# Make the input harmless too, not only the output ("double where"):
+# Make the input safe too, not only the output ("double where"):
 is_safe = x > 0
 y = tf.where(is_safe, {call}, 0.0)"""
 _SAFE_CALLS: Final = {
@@ -268,13 +269,13 @@ def _advise_loop(operation: Operation) -> Hypothesis:
     """The cause of a loop that broke, where none of the operations in it has a point at which it breaks."""
     what = "gradient" if operation.is_gradient else "state"
     return Hypothesis(
-        f"The {what} grows from turn to turn of the loop until it overflows{say_place(operation)}",
+        f"The {what} grows with each iteration of the loop until it overflows{say_place(operation)}",
         LIKELY,
-        "What goes in is finite, what comes out is not, and it holds no operation of yours that can break by itself. "
-        f"A recurrent layer hands its {what} on from step to step of the sequence. Where each makes it a "
-        "little larger and nothing ends it (a relu in place of tanh, a recurrent kernel that starts too large), a "
-        "hundred make it astronomical.",
-        "Use tanh within the recurrence, or LSTM or GRU, and start the recurrent kernel orthogonal.",
+        "The loop's input is finite, its output is not, and it contains no operation of yours that can break by "
+        f"itself. A recurrent layer passes its {what} from step to step of the sequence. If each step makes it a "
+        "little larger and nothing limits it (a relu instead of tanh, a recurrent kernel that starts too large), a "
+        "hundred steps make it astronomical.",
+        "Use tanh in the recurrence, or LSTM or GRU, and an orthogonal initializer for the recurrent kernel.",
         RECURRENCE_CODE,
         DEFAULT_RECURRENCE,
     )
@@ -291,8 +292,8 @@ def _advise_inside(operation: Operation) -> list[Hypothesis]:
     for inner in shown:
         remedy = _choose(inner, exact=True)
         why = (
-            f"What goes into the {say_noun(operation)} is finite and what comes out is not. Its single operations are "
-            f"not looked at; this is {among} in it that can break. {remedy.why}"
+            f"The input of the {say_noun(operation)} is finite and its output is not. Its individual operations are "
+            f"not checked; this is {among} in it that can break. {remedy.why}"
         )
         confidence = LIKELY if n == 1 else round(LIKELY / n**0.5, 2)
         code = _mend(inner) or remedy.code
@@ -307,9 +308,9 @@ def advise_steep(lead: Steep, operation: Operation) -> list[Hypothesis]:
         f"{say_number(lead.amplification)}. "
     )
     if lead.is_felt:
-        why += "The gradient norm rose with it: steps are now ruled by the few inputs that are nearest to 0."
+        why += "The gradient norm rose with it: the few inputs nearest to 0 now dominate each step."
     else:
-        why += "No epsilon holds it: once an input rounds to exactly 0, the value or its gradient is Inf or NaN."
+        why += "No epsilon bounds it: once an input rounds to exactly 0, the value or its gradient is Inf or NaN."
     return [_unbounded(operation, why, 0.8 if lead.is_felt else 0.7)]
 
 
@@ -325,8 +326,8 @@ def _unbounded(operation: Operation, why: str, confidence: float) -> Hypothesis:
     remedy = _choose(operation, exact=True)
     fix = "Bound the input before the operation: clipping its result only hides the slope."
     if operation.function == "Log":
-        fix += " Below a bound the gradient is 0; a function made for it (log_softmax, log_sigmoid, a loss from "
-        fix += "logits) keeps it."
+        fix += " Below a bound the gradient is 0; a function made for this (log_softmax, log_sigmoid, a loss from "
+        fix += "logits) keeps the gradient."
     return Hypothesis(
         f"Nothing keeps the input of the {say_noun(operation)} away from {_say_point(operation)}{say_place(operation)}",
         confidence,
@@ -344,9 +345,9 @@ def advise_masked_too_late(operation: Operation) -> Hypothesis:
     return Hypothesis(
         f"The result is masked after the operation instead of its input before it{say_place(operation)}",
         CERTAIN,
-        "The forward value was NaN or infinite and the loss was finite, so something behind it (a `tf.where`, a "
-        "`tf.maximum`, a clip) hides it. The gradient passes through both branches: 0 times Inf is NaN.",
-        "Mask the input of the operation as well, so that the branch that is not taken is harmless.",
+        "The forward value was NaN or infinite and the loss was finite, so something after it (a `tf.where`, a "
+        "`tf.maximum`, a clip) hides it. The gradient passes through both branches, and 0 times Inf is NaN.",
+        "Mask the input of the operation as well, so that the branch that is not taken is safe.",
         say_change(code, guarded) if guarded is not None else _MASK_CODE.format(call=call),
     )
 
@@ -375,9 +376,9 @@ def _advise_logits(operation: Operation, confidence: float) -> Hypothesis:
     return Hypothesis(
         f"A cross-entropy written by hand takes the logarithm of a probability of 0{say_place(operation)}",
         confidence,
-        "A softmax or sigmoid rounds to exactly 0 (or 1) once the logits (what enters it) are some 90 apart; its "
-        "logarithm is then infinite, and 0 times that is NaN. Computed in one step from the logits, the logarithm of 0 "
-        "never occurs.",
+        "A softmax or sigmoid rounds to exactly 0 (or 1) once the logits (its inputs) are some 90 apart. Its logarithm "
+        "is then infinite, and 0 times that is NaN. If the loss is computed directly from the logits, the logarithm of "
+        "0 never occurs.",
         "Give the loss the logits (`from_logits=True`) instead of taking the logarithm of a probability.",
         _LOGITS_CODE,
     )

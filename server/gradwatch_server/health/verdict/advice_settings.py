@@ -65,13 +65,13 @@ ADADELTA_RATE: Final = 0.1
 """Of Adadelta, whose rate was meant to be 1 (Zeiler 2012)."""
 
 AVERAGE_CODE: Final = """\
-# The average is for evaluation: let it alone while training, and put it in the weights at the end
+# The average is for evaluation: leave it alone during training, and write it to the weights at the end
 optimizer = tf.keras.optimizers.Adam(1e-3, use_ema=True, ema_momentum=0.99)
 model.fit(x, y)
 optimizer.finalize_variable_values(model.trainable_variables)"""
 
 EPSILON_CODE: Final = """\
-optimizer = tf.keras.optimizers.Adam(1e-3)                        # epsilon is 1e-7 if it is left out"""
+optimizer = tf.keras.optimizers.Adam(1e-3)                        # the default epsilon is 1e-7"""
 
 BETAS_CODE: Final = """\
 optimizer = tf.keras.optimizers.Adam(1e-3, beta_1=0.9, beta_2=0.999)"""
@@ -80,7 +80,7 @@ MOMENTUM_CODE: Final = """\
 optimizer = tf.keras.optimizers.SGD(0.01, momentum=0.9)           # steps of up to 0.01 / (1 - 0.9) = 0.1"""
 
 ACCUMULATION_CODE: Final = """\
-optimizer = tf.keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)   # or leave it out: an update at each step"""
+optimizer = tf.keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)   # or omit it: an update at each step"""
 
 ADADELTA_CODE: Final = """\
 optimizer = tf.keras.optimizers.Adadelta(1.0)                     # or Adam(1e-3)"""
@@ -122,10 +122,10 @@ def _average(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The optimizer writes the average of the weights over the weights (`ema_overwrite_frequency`)",
             0.95,
-            f"With `use_ema` and `ema_overwrite_frequency={period:.0f}` Keras replaces the weights by their running "
-            f"average {often}. At a momentum of {momentum:g} the average has followed {say_number(100 * kept)} % of "
-            "the way by then: the rest of every step is undone.",
-            "Leave `ema_overwrite_frequency` out, and write the average into the weights once, after training.",
+            f"With `use_ema` and `ema_overwrite_frequency={period:.0f}` Keras replaces the weights with their running "
+            f"average {often}. With a momentum of {momentum:g} the average has moved only {say_number(100 * kept)} % "
+            "of the way by then: the rest of every step is undone.",
+            "Omit `ema_overwrite_frequency`, and write the average to the weights once, after training.",
             AVERAGE_CODE,
             (Change("optimizer", without=("ema_overwrite_frequency",)),),
         )
@@ -142,10 +142,10 @@ def _accumulation(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The optimizer waits for more gradients than training has steps (`gradient_accumulation_steps`)",
             0.9,
-            f"With `gradient_accumulation_steps={period:,.0f}` the weights change once in {period:,.0f} steps: "
+            f"With `gradient_accumulation_steps={period:,.0f}` the weights change once every {period:,.0f} steps: "
             f"{say_count(n_updates, 'time')} in the {n_steps:,} so far.",
-            "Accumulate a few batches at most, or none; the learning rate belongs to the updates, of which there are "
-            "fewer.",
+            "Accumulate a few batches at most, or none. The learning rate applies to each update, and there are fewer "
+            "updates.",
             ACCUMULATION_CODE,
             (Change("optimizer", without=("gradient_accumulation_steps",)),),
         )
@@ -164,10 +164,10 @@ def _epsilon(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             f"The optimizer's epsilon, {epsilon:g}, is far larger than the gradients",
             0.85,
-            "Adam divides each gradient by its usual size plus epsilon, so that steps are about as large as the rate. "
-            f"The root mean square of a gradient's elements is {say_number(size)} here: divided by {epsilon:g}, steps "
-            f"are {say_number(epsilon / size)} times smaller than the rate says.",
-            "Leave epsilon at its 1e-7; where the loss is multiplied by a small factor, take the factor out.",
+            "Adam divides each gradient by its usual size plus epsilon, so a step is about as large as the learning "
+            f"rate. Here the root mean square of a gradient's elements is {say_number(size)}. Divided by {epsilon:g}, "
+            f"steps are {say_number(epsilon / size)} times smaller than the learning rate says.",
+            "Leave epsilon at its default of 1e-7. If the loss is multiplied by a small factor, remove the factor.",
             EPSILON_CODE,
             (Change("optimizer", without=("epsilon",)),),
         )
@@ -180,11 +180,11 @@ def _adadelta(scene: Scene) -> list[Hypothesis]:
         return []
     return [
         Hypothesis(
-            f"Adadelta finds the size of its steps by itself, and the rate of {rate:g} multiplies it",
+            f"Adadelta finds the size of its steps by itself, and the learning rate of {rate:g} multiplies it",
             0.9,
-            "It begins with tiny steps and lengthens them by what it sees. Its authors use a rate of 1; that of Keras "
-            "is 0.001 if none is given, and a thousandth of tiny steps leads nowhere.",
-            "Give it a rate of 1, or use Adam.",
+            "It starts with tiny steps and enlarges them as it learns. Its authors use a learning rate of 1; the "
+            "Keras default is 0.001, and a thousandth of a tiny step leads nowhere.",
+            "Use a learning rate of 1, or use Adam.",
             ADADELTA_CODE,
             (Change("optimizer", given=(("learning_rate", "1.0"),)),),
         )
@@ -202,9 +202,9 @@ def advise_betas(scene: Scene) -> list[Hypothesis]:
             "`beta_1` and `beta_2` look swapped",
             0.9,
             f"`beta_1={first:g}` averages the gradients over {1 / (1 - first) if first < 1 else math.inf:,.0f} steps "
-            f"and `beta_2={second:g}` their squares over {1 / (1 - second) if second < 1 else math.inf:,.0f}: an old, "
-            "large average is divided by a small, fresh size, and the steps are many times the rate.",
-            "Leave both out, or give `beta_1` the smaller one.",
+            f"and `beta_2={second:g}` their squares over {1 / (1 - second) if second < 1 else math.inf:,.0f}. An old, "
+            "large average is divided by a recent, small size, so steps are many times the learning rate.",
+            "Omit both, or give `beta_1` the smaller one.",
             BETAS_CODE,
             (Change("optimizer", without=("beta_1", "beta_2")),),
         )
@@ -219,9 +219,9 @@ def _momentum(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             f"A momentum of {momentum:g} makes steps {1 / (1 - momentum):,.0f} times the learning rate",
             0.85,
-            f"Steps in one direction add up to rate / (1 - momentum), and go on for {1 / (1 - momentum):,.0f} steps "
-            "after the gradient has turned: the weights shoot past every minimum. 0.9 is usual.",
-            "Use 0.9; with a higher one lower the learning rate by the same factor.",
+            f"Steps in one direction add up to rate / (1 - momentum), and continue for {1 / (1 - momentum):,.0f} "
+            "steps after the gradient has turned: the weights overshoot every minimum. 0.9 is usual.",
+            "Use 0.9. With a higher momentum, lower the learning rate by the same factor.",
             MOMENTUM_CODE,
             (Change("optimizer", instead=(("momentum", "0.9"),)),),
         )

@@ -60,49 +60,49 @@ __all__ = [
 ]
 
 LOGIT_CODE: Final = """\
-# No activation on the layer that gives the logits: relu turns every negative one into 0.
+# No activation on the output layer: a relu turns every negative logit into 0.
 logits = tf.keras.layers.Dense(n_classes)(x)
 model.compile(loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), optimizer=optimizer)"""
 
 SATURATED_CODE: Final = """\
-# A start that keeps sums of inputs near 0, and normalisation that keeps them there:
+# An initializer that keeps pre-activations near 0, and normalisation that keeps them there:
 x = tf.keras.layers.Dense(128, kernel_initializer="glorot_uniform")(x)
 x = tf.keras.layers.BatchNormalization()(x)
 x = tf.keras.layers.Activation("tanh")(x)"""
 
 SLOPE_CODE: Final = """\
-# Outside its limits a clip has slope 0: what is clipped gets no gradient, and cannot come back. Instead, one of:
+# Outside its limits a clip has slope 0: clipped values get no gradient and cannot recover. Instead, one of:
 log_p = tf.nn.log_softmax(scores)                       # for log(softmax); for log(sigmoid): tf.math.log_sigmoid
-loss = tf.keras.losses.CategoricalCrossentropy(from_logits=True)   # no softmax before it; Sparse... for class numbers
-y = tf.math.log(x + 1e-3)                               # for any other logarithm: a slope of 1,000 at the most"""
+loss = tf.keras.losses.CategoricalCrossentropy(from_logits=True)   # no softmax before it; Sparse... for integer labels
+y = tf.math.log(x + 1e-3)                               # for any other logarithm: a slope of at most 1,000"""
 
 SEQUENCE_CODE: Final = """\
 layer = tf.keras.layers.GRU(units)                                # in place of SimpleRNN
 layer = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units))  # reads from both ends"""
 COLUMN_SCALE_CODE: Final = """\
-x = (x - x_train.mean(axis=0)) / x_train.std(axis=0)                        # axis=0: each column by itself"""
+x = (x - x_train.mean(axis=0)) / x_train.std(axis=0)                        # axis=0: each column separately"""
 
 LOW_BIAS: Final = -1.0
 """With normalised inputs and weights that keep the variance a unit's sum is about 1 in size."""
 
 BIAS_CODE: Final = """\
 hidden = tf.keras.layers.Dense(64, activation="relu")                       # its bias starts at 0
-prior = tf.keras.initializers.Constant(-4.6)                                # log(p / (1 - p)) of a class of 1 %
+prior = tf.keras.initializers.Constant(-4.6)                                # log(p / (1 - p)) for a class of 1 %
 output = tf.keras.layers.Dense(1, bias_initializer=prior)                   # where it belongs: on the logits"""
 
 LEARN_CODE: Final = """\
-# Where inputs and labels have just been loaded, before anything drops, sorts or shuffles them. Do these fit?
+# Right after loading inputs and labels, before anything drops, sorts or shuffles them: do these pairs match?
 for place in (0, 1, 2, -3, -2, -1):
-    print(np.ravel(inputs[place])[:8], targets[place])  # images: look at them beside their file names
-# Files: sorted() puts "img_10" before "img_2"; by their numbers:
+    print(np.ravel(inputs[place])[:8], targets[place])  # images: compare them with their file names
+# Files: sorted() puts "img_10" before "img_2". To sort them by number:
 files.sort(key=lambda name: [int(part) for part in re.findall(r"\\d+", name)])   # import re"""
 
 
 NUMBERED: Final = Change(
     "files",
     given=(("key", 'lambda name: [int(part) for part in re.findall(r"\\d+", str(name))]'),),
-    remark="if the labels are in the order of the numbers: as text img_10 comes before img_2 (import re)\n"
-    "# Compare some files with their labels, before anything drops, sorts or shuffles them",
+    remark="if the labels are in numeric order: as text, img_10 sorts before img_2 (import re)\n"
+    "# Compare some files with their labels before anything drops, sorts or shuffles them",
 )
 
 
@@ -135,7 +135,7 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
 
 
 FLAT_CODE: Final = """\
-# What is exactly 0 or 1 after a softmax or a sigmoid has no slope. Keep its input small, and give the loss the logits:
+# A softmax or sigmoid output of exactly 0 or 1 has no slope. Keep its input small, and pass the logits to the loss:
 temperature = tf.maximum(temperature, 0.1)              # before the division
 loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)"""
 
@@ -146,29 +146,29 @@ def advise_cut(lead: Cut, operation: Operation) -> list[Hypothesis]:
     flat = Hypothesis(
         f"A softmax or sigmoid that is flat beside the {say_noun(operation)}{say_place(operation)}",
         0.6,
-        "No clip is to be seen in these lines. Where the inputs of a softmax or sigmoid are far apart its outputs are "
-        f"exactly 0 or 1, and have no slope; the {say_noun(operation)}, with a slope of up to "
-        f"{say_number(lead.amplification)}, is what drives them apart or what suffers from it.",
-        "Keep what enters the softmax or sigmoid small: bound a temperature from below, scale the inputs.",
+        "No clip is visible in these lines. If the inputs of a softmax or sigmoid are far apart, its outputs are "
+        f"exactly 0 or 1 and have no slope. The {say_noun(operation)}, with a slope of up to "
+        f"{say_number(lead.amplification)}, either drives them apart or suffers from it.",
+        "Keep the input of the softmax or sigmoid small: set a lower bound for a temperature, scale the inputs.",
         FLAT_CODE,
     )
     found = [
         Hypothesis(
             f"A clip around the {say_noun(operation)} cuts the gradient off{say_place(operation)}",
             0.85 if is_clipped else 0.3,
-            f"The {say_noun(operation)} multiplies gradients by up to {say_number(lead.amplification)}, and a clip "
-            "before or after it sets those of the elements beyond its limits to 0. The values stay finite, so it "
-            "looks like a cure; those elements, or whole samples, are no longer learned from.",
-            f"Replace the clip and the {say_noun(operation)} together by a function or loss made for it (log_softmax, "
-            f"log_sigmoid, from_logits=True), or add a small number inside the {say_noun(operation)}.",
+            f"The {say_noun(operation)} multiplies gradients by up to {say_number(lead.amplification)}. A clip before "
+            "or after it sets the gradients of elements beyond its limits to 0. The values stay finite, so it looks "
+            "like a fix. But the model no longer learns from those elements, or from whole samples.",
+            f"Replace the clip and the {say_noun(operation)} together with a function or loss made for it "
+            f"(log_softmax, log_sigmoid, from_logits=True), or add a small number inside the {say_noun(operation)}.",
             SLOPE_CODE,
         ),
         *([_scale_for(lead)] if lead.largest_input > LARGE_INPUT else []),
         Hypothesis(
             "A mask, a tf.stop_gradient or a rounding on the way to the loss",
             0.25,
-            "They give exact zeros too, and so do comparisons. Zeros that are meant are usually there from the first "
-            "step on.",
+            "These give exact zeros too, and so do comparisons. Intended zeros are usually there from the first step "
+            "on.",
             "Look for operations without a slope between this tensor and the loss.",
             CUT_CODE,
         ),
@@ -185,24 +185,24 @@ def advise_batch(lead: Plateau) -> list[Hypothesis]:
         Hypothesis(
             "A broadcast made the batch an axis of the scores",
             0.7,
-            f"Scores of shape [{n}] and [{n}, 1], or [{n}, 1, k] and [{n}, k], broadcast to {n} by {n} without a word: "
-            "the softmax then runs over the batch instead of the classes, and the labels name samples.",
-            "Print the shapes on the way to the loss, and give `axis` and `keepdims` where a reduction drops an axis.",
+            f"Scores of shape [{n}] and [{n}, 1], or [{n}, 1, k] and [{n}, k], broadcast to {n} by {n} without an "
+            "error. The softmax then runs over the batch instead of the classes, and the labels index samples.",
+            "Print the shapes on the way to the loss, and set `axis` and `keepdims` where a reduction drops an axis.",
             SHAPE_CODE,
         ),
         Hypothesis(
             "A contrastive loss whose embeddings are all alike",
             0.4,
-            f"Where each sample is to be found among the {n} of its batch, this is what equal embeddings give: the "
-            "model has collapsed, or the temperature is far too high.",
-            "Look at the spread of the embeddings over a batch; lower the temperature; normalise before the product.",
+            f"If each sample must be found among the {n} of its batch, equal embeddings give this loss. The model has "
+            "collapsed, or the temperature is far too high.",
+            "Check the spread of the embeddings over a batch. Lower the temperature. Normalise before the product.",
             "print(tf.math.reduce_std(embeddings, axis=0))           # near 0: collapsed",
         ),
     ]
 
 
 TWICE_CODE: Final = """\
-logits = tf.matmul(a, b, transpose_b=True)      # times your own factor, if there is one; no tf.nn.softmax here
+logits = tf.matmul(a, b, transpose_b=True)      # times your scale factor, if any; no tf.nn.softmax here
 loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)"""
 
 
@@ -213,10 +213,10 @@ def _twice(lead: Plateau) -> list[Hypothesis]:
         Hypothesis(
             f"A softmax taken twice{say_place(lead.softmax)}",
             0.85,
-            "The scores pass a softmax there, and no logarithm is taken of it: a loss that expects logits takes "
-            "a second one. Probabilities lie between 0 and 1, so the second softmax is nearly the same for all: its "
-            "loss stays near that of guessing however sure the first one is.",
-            "Give the loss the scores themselves, and use the softmax for reading predictions only.",
+            "The scores pass through a softmax there, and no logarithm of it is taken. A loss that expects logits "
+            "applies a second softmax. Probabilities lie between 0 and 1, so the second softmax is nearly uniform. "
+            "Its loss stays near that of guessing, however sure the first one is.",
+            "Pass the scores themselves to the loss. Use the softmax only to read predictions.",
             TWICE_CODE,
         )
     ]
@@ -228,14 +228,14 @@ distance = tf.reduce_sum(tf.square(a - b), axis=-1, keepdims=True)      # keeps 
 
 
 ERROR_CODE: Final = """\
-# before anything is subtracted, one of the two; the loss stays as it is:
-targets = targets[:, None]                               # [n] -> [n, 1], as what a layer gives
+# before the subtraction, one of these two; the loss stays as it is:
+targets = targets[:, None]                               # [n] -> [n, 1], like the output of a layer
 predictions = tf.squeeze(predictions, -1)                # or [n, 1] -> [n]
 tf.debugging.assert_equal(tf.shape(predictions), tf.shape(targets))"""
 
 
 WIDE_CODE: Final = """\
-# before anything is subtracted, one of the two; the loss stays as it is:
+# before the subtraction, one of these two; the loss stays as it is:
 predictions = tf.squeeze(predictions, 1)                 # [n, 1, k] -> [n, k]
 targets = targets[:, None]                               # or [n, k] -> [n, 1, k]
 tf.debugging.assert_equal(tf.shape(predictions), tf.shape(targets))"""
@@ -248,7 +248,7 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
             [_penalty(), *advise_columns(scene), *advise_steps(scene)], key=lambda hypothesis: -hypothesis.confidence
         )
     is_of_ranks = lead.is_other_rank and not scene.facts.has_own_targets
-    differ = "Here targets and outputs differ in their number of dimensions. " if is_of_ranks else ""
+    differ = "Here the targets and outputs have different numbers of dimensions. " if is_of_ranks else ""
     unseen = 0.05 if scene.facts.has_operations else 0.2  # one in the step's graph would be known
     found = [
         *advise_columns(scene),
@@ -271,9 +271,9 @@ def _advise_pooling(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             f"{layer} takes the mean, or the largest, over all places: where something stands is lost",
             0.48,
-            "What is left of a place or a time behind such a pooling is next to nothing. A position, a time of arrival "
-            "or an order has nothing else that tells it.",
-            "If the target is where or when something is, keep the places: Flatten, or a soft argmax over them.",
+            "Such a pooling keeps next to nothing of a place or a time. A position, an arrival time or an order shows "
+            "in nothing else.",
+            "If the target is where or when something is, keep the positions: use Flatten, or a soft argmax over them.",
             PLACES_CODE,
             (Change("layer", layer, kind="Flatten"),),
         )
@@ -281,8 +281,8 @@ def _advise_pooling(scene: Scene) -> list[Hypothesis]:
 
 
 PLACES_CODE: Final = """\
-x = tf.keras.layers.Flatten()(x)                         # in place of GlobalAveragePooling or GlobalMaxPooling
-# or where it is largest, as a mean over places, [batch, places, 1] -> [batch, 1]:
+x = tf.keras.layers.Flatten()(x)                         # instead of GlobalAveragePooling or GlobalMaxPooling
+# or the position of the maximum, as a mean over places, [batch, places, 1] -> [batch, 1]:
 place = tf.reduce_sum(tf.nn.softmax(x, axis=1) * tf.range(tf.shape(x)[1], dtype=x.dtype)[:, None], axis=1)"""
 LARGE_SPREAD: Final = 30.0
 """Of targets: their standard deviation. A last layer of some hundred units gives that within a few thousand steps."""
@@ -291,15 +291,15 @@ LARGE_SPREAD: Final = 30.0
 def advise_zero_output(middle: float, spread: float, scene: Scene) -> list[Hypothesis]:
     """Causes of a squared error that stays at the mean square of the targets."""
     rate = scene.learning_rate
-    steps = "" if rate is None else f" Steps of {say_number(rate)} take long to add up to {say_number(middle)}."
+    steps = "" if rate is None else f" With steps of {say_number(rate)} it takes long to reach {say_number(middle)}."
     return [
         Hypothesis(
             "The targets are not scaled",
             0.9,
-            f"They lie {say_number(middle)} away from 0, with a standard deviation of {say_number(spread)}. A model "
-            "starts by giving about 0, and an optimizer such as Adam moves each weight by no more than its rate at a "
+            f"They lie {say_number(middle)} away from 0, with a standard deviation of {say_number(spread)}. A model's "
+            "first outputs are about 0. An optimizer such as Adam moves each weight by at most its learning rate per "
             f"step, however large the error is.{steps}",
-            "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
+            "Subtract the mean of the targets and divide by their standard deviation. Undo both in the predictions.",
             TARGET_CODE,
             SCALED_TARGETS,
         )
@@ -315,10 +315,10 @@ def advise_target_spread(variance: float) -> list[Hypothesis]:
         Hypothesis(
             "The targets are not scaled",
             0.8,
-            f"Their standard deviation is {say_number(spread)}, and a model starts by giving numbers of about 1. An "
-            "optimizer such as Adam moves each weight by no more than its rate at a step, however large the error is; "
-            "with SGD the steps grow with the error, and are too large or clipped.",
-            "Subtract the mean of the targets and divide by their standard deviation; undo both in what you predict.",
+            f"Their standard deviation is {say_number(spread)}, but a model's first outputs are about 1 in size. An "
+            "optimizer such as Adam moves each weight by at most its learning rate per step, however large the error "
+            "is. With SGD the steps grow with the error, and are too large or clipped.",
+            "Subtract the mean of the targets and divide by their standard deviation. Undo both in the predictions.",
             TARGET_CODE,
             SCALED_TARGETS,
         )
@@ -327,12 +327,13 @@ def advise_target_spread(variance: float) -> list[Hypothesis]:
 
 def _penalty() -> Hypothesis:
     return Hypothesis(
-        "A penalty outweighs the error of what is given back",
+        "A penalty outweighs the reconstruction error",
         0.75,
-        "What the model gives hardly varies from sample to sample: the part behind the narrow place is told nothing of "
-        "the input. In a variational autoencoder that is the posterior's collapse onto the prior. A mean over the "
-        "elements of a sample beside a sum over the latent dimensions makes the error that many times too light.",
-        "Take the error and the penalty in the same measure (both summed over a sample), and raise the penalty slowly.",
+        "The output hardly varies from sample to sample: the part after the bottleneck gets no information about the "
+        "input. In a variational autoencoder this is posterior collapse onto the prior. If the error is a mean over "
+        "the elements of a sample and the penalty a sum over the latent dimensions, the error is that many times too "
+        "light.",
+        "Reduce the error and the penalty in the same way (sum both over a sample), and raise the penalty slowly.",
         BETA_CODE,
     )
 
@@ -344,8 +345,8 @@ def advise_shared_target() -> list[Hypothesis]:
         Hypothesis(
             "The loss is given one target for the whole batch",
             0.1,
-            "A label of a whole group, or a mean of the targets, has the same gradient. It may be meant.",
-            "Look at what is given to the loss as targets.",
+            "A label for a whole group, or a mean of the targets, gives the same gradient. It may be intended.",
+            "Check the targets that the loss gets.",
             "",
         ),
     ]
@@ -358,10 +359,10 @@ def advise_crossing(broadcast: Mapping[str, Any]) -> Hypothesis:
     return Hypothesis(
         f"A broadcast of {column} with {vector} makes {table}{say_line(source)}",
         0.9,
-        f"There `{source['code']}` combines a column and a vector of the same length: each element of one with every "
-        "element of the other, without an error. What belongs to one sample is mixed with that of all others of its "
-        "batch, and the mean over them says next to nothing.",
-        "Print both shapes there, and give both the same: squeeze the column, or add an axis to the vector.",
+        f"`{source['code']}` combines a column and a vector of the same length. Each element of one meets every "
+        "element of the other, without an error. So each sample is mixed with all others of its batch, and the mean "
+        "over them says next to nothing.",
+        "Print both shapes there, and make them equal: squeeze the column, or add an axis to the vector.",
         f"# {say_source(source)}: {source['code']}\n" + (WIDE_CODE if broadcast.get("axes") else ERROR_CODE),
     )
 
@@ -376,9 +377,9 @@ def _broadcast(confidence: float, seen: str = "") -> Hypothesis:
     return Hypothesis(
         "A broadcast compares each prediction with every target",
         confidence,
-        seen + "Predictions of shape [n, 1] minus targets of shape [n] are n by n differences, without an error: each "
-        "output is pulled to all targets of its batch, and the best it can do is give their mean.",
-        "Print both shapes where the loss is computed, and give both the same before one is subtracted from the other.",
+        seen + "Predictions of shape [n, 1] minus targets of shape [n] give n by n differences, without an error. Each "
+        "output is pulled to all targets of its batch, so the best it can do is to give their mean.",
+        "Print both shapes where the loss is computed, and make them equal before the subtraction.",
         ERROR_CODE,
     )
 
@@ -388,12 +389,10 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
     return Hypothesis(
         "The labels do not belong to the inputs, or carry nothing that the model can learn",
         confidence,
-        f"A model that cannot tell anything from its inputs settles at {settles_at}. Shuffling inputs and labels "
-        "separately, rows that are dropped, sorted or cut off in one of them and not in the other (files by name: 10 "
-        "before 2), a wrong column, a "
-        "`reshape` where axes should have been transposed, or an input that is constant do that.",
-        "Look at a few samples with their labels. What drops, sorts or shuffles rows must do so to both, by the same "
-        "index.",
+        f"A model that cannot tell anything from its inputs settles at {settles_at}. Possible causes: inputs and "
+        "labels shuffled separately; rows dropped, sorted or cut from only one of them (files by name: 10 before 2); "
+        "a wrong column; a `reshape` where axes should have been transposed; a constant input.",
+        "Check a few samples with their labels. Drop, sort and shuffle the rows of both by the same index.",
         LEARN_CODE,
         (NUMBERED,),
     )
@@ -420,9 +419,9 @@ def _advise_fit(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The outputs and the loss do not fit together",
             0.4,
-            "Logits given to a loss that expects probabilities, a softmax taken twice, or sparse labels given to a "
-            "loss that expects one-hot ones leave a gradient that leads nowhere.",
-            "Either a softmax and `from_logits=False`, or no activation and `from_logits=True`.",
+            "The gradient leads nowhere if logits go to a loss that expects probabilities, if a softmax is applied "
+            "twice, or if sparse labels go to a loss that expects one-hot labels.",
+            "Use either a softmax and `from_logits=False`, or no activation and `from_logits=True`.",
             LOGIT_CODE,
         )
     ]
@@ -440,10 +439,10 @@ def advise_columns(scene: Scene) -> list[Hypothesis]:
                     f"{'another' if one else f'{n} others'}",
                     0.7,
                     f"Column{'' if one else 's'} {list_names([str(place) for place in narrow])} "
-                    f"{'takes' if one else 'take'} less than a thousandth of the room that column {widest} takes: what "
-                    "a first layer makes of them is lost beside it. Columns in units of their own look so, and a whole "
-                    "table that was scaled by one mean and one standard deviation.",
-                    "Scale every column by its own mean and standard deviation, those of the training data.",
+                    f"{'takes' if one else 'take'} less than a thousandth of the range of column {widest}. Next to "
+                    "it, so small an input is lost in the first layer. This happens with columns in their own units, "
+                    "or if a whole table was scaled by one mean and one standard deviation.",
+                    "Scale every column by its own mean and standard deviation, taken from the training data.",
                     COLUMN_SCALE_CODE,
                     SCALED_INPUTS,
                 )
@@ -458,12 +457,12 @@ def advise_sequences(n_gates: int) -> list[Hypothesis]:
     # A recurrence without gates forgets within some ten steps.
     return [
         Hypothesis(
-            "What stands early in a sequence does not reach its end: a recurrence over many steps",
+            "Information early in a sequence does not reach its end: a recurrence over many steps",
             0.5 if n_gates == 1 else 0.3,
-            "A recurrent layer passes its state, and the gradient, from step to step of the sequence; each time a part "
-            "is lost, most of all where its function is a sigmoid. What the loss asks for may stand too far back.",
-            "Use GRU or LSTM, shorter sequences or attention; or let it read the sequence backwards, where what counts "
-            "stands first.",
+            "A recurrent layer passes its state, and the gradient, from step to step of the sequence. Each step loses "
+            "a part, most of all with a sigmoid. What the loss asks for may lie too far back.",
+            "Use GRU or LSTM, shorter sequences or attention. Or let it read the sequence backwards, if the important "
+            "part comes first.",
             SEQUENCE_CODE,
             (Change("layer", of="SimpleRNN", kind="GRU"),),
         )
@@ -483,9 +482,9 @@ def advise_steps(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The learning rate is too small, or the gradient does not arrive",
             0.6 if ratio < SMALL_RATIO else 0.4,
-            f"Updates are {say_number(ratio)} of the weights they change, where 0.001 is usual. At that pace the "
-            "weights have hardly moved.",
-            "Raise the learning rate, and look at the gradient of the first layers.",
+            f"Updates are {say_number(ratio)} of the weights they change; 0.001 is usual. At that pace the weights "
+            "have hardly moved.",
+            "Raise the learning rate, and check the gradient of the first layers.",
             "optimizer = tf.keras.optimizers.Adam(1e-3)",
             _raise_rate(scene, ratio),
         )
@@ -526,11 +525,11 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
     if rate is not None and began is not None and rate < GONE_SHARE * began:
         return [advise_gone_rate(scene, lead.first_step, lead.gradient_norm, began, rate)]
     output = Hypothesis(
-        "The loss hardly depends on the weights: the last activation is flat where it stands",
+        "The loss hardly depends on the weights: the last activation is flat there",
         0.8 if is_flat else 0.1,
-        f"The gradient of all weights together is {say_number(lead.gradient_norm)}, and the loss is not at its end. A "
-        "softmax over a single output is always 1, and a sigmoid, tanh or softmax far from 0 is nearly level.",
-        "Match the last layer and the loss; scale the inputs so that outputs stay near 0.",
+        f"The global gradient norm is {say_number(lead.gradient_norm)}, and the loss is not at its minimum. A softmax "
+        "over a single output is always 1. A sigmoid, tanh or softmax is nearly flat far from 0.",
+        "Match the last layer to the loss. Scale the inputs so that outputs stay near 0.",
         OUTPUT_CODE,
     )
     said = "" if rate is None else f" of {say_number(rate)}"
@@ -539,17 +538,17 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
         short = Hypothesis(
             f"The weights are kept in {kind}, which rounds the updates away",
             0.9,
-            f"A {kind} changes by one part in {HALF_TYPES[kind]:,} of itself or not at all, and an update is usually a "
-            "thousandth of its weight or less. What the optimizer keeps beside the weights (Adam's averages) is "
-            "rounded just so.",
-            f"Compute in {kind} and keep the weights in float32: the policy `mixed_{kind}` in place of `{kind}`.",
+            f"A {kind} number changes by one part in {HALF_TYPES[kind]:,} of itself or not at all. An update is "
+            "usually a thousandth of its weight or less. The optimizer's own variables (Adam's averages) are rounded "
+            "the same way.",
+            f"Compute in {kind} and keep the weights in float32: use the policy `mixed_{kind}` instead of `{kind}`.",
             MIXED_CODE.format(kind=kind),
         )
         return [short, output] if is_flat else [short]
     small = Hypothesis(
         "The learning rate is too small",
         0.3 if is_flat else 0.85,
-        f"With a rate{said} and a gradient norm of {say_number(lead.gradient_norm)} an update is at most "
+        f"With a learning rate{said} and a gradient norm of {say_number(lead.gradient_norm)}, an update is at most "
         f"{say_number(lead.ratio)} of the weights. Rounding to float32 leaves nothing of it.",
         "Raise the learning rate until updates are about 0.001 of the weights.",
         "optimizer = tf.keras.optimizers.Adam(1e-3)",
@@ -560,7 +559,7 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
 
 TRAINING_CODE: Final = """\
 with tf.GradientTape() as tape:
-    prediction = model(features, training=True)                # not model(features): that is evaluation"""
+    prediction = model(features, training=True)                # not model(features): that runs as in evaluation"""
 
 
 def advise_standing() -> list[Hypothesis]:
@@ -569,10 +568,10 @@ def advise_standing() -> list[Hypothesis]:
         Hypothesis(
             "The model is called as in evaluation: without `training=True`",
             0.9,
-            "`model.fit` says it by itself; a loop of one's own must. Without it batch normalisation divides by a "
-            "running variance that is still 1, and dropout drops nothing.",
-            "Call the model with `training=True` in the training step (evaluation stays as it is), and pass `training` "
-            "on in layers of your own.",
+            "`model.fit` passes it for you; a custom loop must pass it itself. Without it batch normalisation divides "
+            "by a running variance that is still 1, and dropout drops nothing.",
+            "Call the model with `training=True` in the training step (evaluation stays as it is). Pass `training` on "
+            "in custom layers.",
             TRAINING_CODE,
             (Change("call", given=(("training", "True"),)),),
         )
@@ -580,10 +579,10 @@ def advise_standing() -> list[Hypothesis]:
 
 
 UNDONE_CODE: Final = """\
-# Which line writes into the model that is trained? Look for set_weights, load_weights and assign.
-# A target network: from the model that is trained (here model) into the other, not the other way round
+# Which line writes into the trained model? Look for set_weights, load_weights and assign.
+# Target network: copy from the trained model (here model) into the other, not the other way round
 target_model.set_weights(model.get_weights())
-# An average for evaluation: into a second model, not into the one that is trained
+# Average for evaluation: write it into a second model, not into the trained one
 average_model.set_weights(average)"""
 
 
@@ -593,24 +592,24 @@ def advise_undone(often: str) -> list[Hypothesis]:
         Hypothesis(
             "Something else writes older weights into the model while it is trained",
             0.9,
-            f"The optimizer's updates are there, and {often} they are gone again. That is what a copy in the wrong "
-            "direction does (target network into the trained one), an average that is written into the model and left "
+            f"The optimizer's updates are applied, and {often} they are undone. Possible causes: a copy in the wrong "
+            "direction (target network into the trained one), an average that is written into the model and left "
             "there, or a checkpoint that is loaded in the loop.",
-            f"Find what your loop does {often} that writes weights, and let it write into the other model.",
+            f"Find the code in your loop that writes weights {often}, and let it write into the other model.",
             UNDONE_CODE,
         )
     ]
 
 
 UNTAUGHT_CODE: Final = """\
-# clone_model makes new weights, and so does building the same layers again: copy them, before freezing
+# clone_model creates new weights, and so does building the same layers again: copy them before freezing
 encoder = tf.keras.models.clone_model(pretrained)
 encoder.set_weights(pretrained.get_weights())                  # or encoder.load_weights(path), once it is built
 encoder.trainable = False"""
 
 
 JUDGE_CODE: Final = """\
-# In each round, before the step of each: a model is trained if it is not frozen when its step runs
+# In each round, before each model's step: a model is trained only if it is not frozen when its step runs
 discriminator.trainable = True
 discriminator.train_on_batch(images, is_real)
 discriminator.trainable = False
@@ -623,10 +622,10 @@ def advise_untaught(*, is_left: bool, is_judge: bool) -> list[Hypothesis]:
     Where they judge what the others give (``is_judge``), they were to be taught in turn with these.
     """
     meant = Hypothesis(
-        "Random features that are meant",
+        "Random features, on purpose",
         0.05 if is_left else 0.15,
-        "Some methods keep a random layer on purpose. Then this is how it should be.",
-        "Nothing, if it is meant; `trainable = False` says so." if is_left else "Nothing, if it is meant.",
+        "Some methods keep a random layer on purpose. Then this is correct.",
+        "Nothing, if it is intended; `trainable = False` says so." if is_left else "Nothing, if it is intended.",
         "",
     )
     if is_left:
@@ -636,11 +635,11 @@ def advise_untaught(*, is_left: bool, is_judge: bool) -> list[Hypothesis]:
             Hypothesis(
                 "A discriminator that was frozen for the generator's step is never thawed for its own",
                 0.8,
-                "`trainable = False` holds for a model wherever it is used, and for good: Keras 3 does not remember "
-                "what it was at `compile`. Its own step trains nothing then, and the loss that falls is the opinion of "
-                "a model that was never taught.",
-                "Thaw it before its own step and freeze it again after it, or give each model its own optimizer and "
-                "its own variables in one loop. See whether a bias of it moves.",
+                "`trainable = False` applies to a model wherever it is used, and for good: Keras 3 does not remember "
+                "its value at `compile`. Its own step then trains nothing, and the falling loss is the opinion of a "
+                "model that was never trained.",
+                "Unfreeze it before its own step and freeze it again after it. Or give each model its own optimizer "
+                "and its own variables in one loop. Check whether a bias of it moves.",
                 JUDGE_CODE,
             ),
             meant,
@@ -649,9 +648,9 @@ def advise_untaught(*, is_left: bool, is_judge: bool) -> list[Hypothesis]:
         Hypothesis(
             "The pretrained weights never came into the layers that are frozen",
             0.85,
-            "`clone_model` and building a model anew make new, random weights; `load_weights` before the model is "
-            "built, or with names that do not match, leaves them so. Frozen, nothing will teach them.",
-            "Copy or load the weights after the model is built, and look at a bias before you freeze it.",
+            "`clone_model` and rebuilding a model create new, random weights. `load_weights` before the model is "
+            "built, or with names that do not match, leaves them random. Once frozen, they are never trained.",
+            "Copy or load the weights after the model is built, and check a bias before you freeze it.",
             UNTAUGHT_CODE,
         ),
         meant,
@@ -659,9 +658,9 @@ def advise_untaught(*, is_left: bool, is_judge: bool) -> list[Hypothesis]:
 
 
 COPY_CODE: Final = """\
-# In place of the line that makes a new copy (target_model = ...), as often as that is run now:
+# Instead of the line that makes a new copy (target_model = ...), as often as that line runs now:
 target_model.set_weights(model.get_weights())
-# or a little in each update: for copy, one in zip(target_model.variables, model.variables):
+# or mix in a little at each update: for copy, one in zip(target_model.variables, model.variables):
 #     copy.assign(0.995 * copy + 0.005 * one)"""
 
 
@@ -671,18 +670,18 @@ def advise_copy() -> list[Hypothesis]:
         Hypothesis(
             "The target network is never synchronised with the one that is trained",
             0.88,
-            "What the loss takes from it, such as the value of the next state, is what a network says that has learned "
-            "nothing: rewards are learned, and nothing beyond the next step. `target = ...` in the loop does that: a "
-            "compiled step goes on with the object that it was traced with, and never sees the new one. So does a copy "
-            "in a branch that is never reached.",
-            "Write the weights into the object that the step reads, or mix a little of them in at each update.",
+            "What the loss takes from it, such as the value of the next state, comes from an untrained network. "
+            "Rewards are learned, and nothing beyond the next step. One cause is `target = ...` in the loop: a "
+            "compiled step goes on with the object that it was traced with, and never sees the new one. Another is a "
+            "copy in a branch that is never reached.",
+            "Write the weights into the object that the step reads, or mix in a little of them at each update.",
             COPY_CODE,
         ),
         Hypothesis(
-            "A random network that is meant",
+            "A random network, on purpose",
             0.1,
-            "What is compared with its own start on purpose keeps such a copy.",
-            "Nothing, if it is meant.",
+            "Code that compares a model with its own start keeps such a copy on purpose.",
+            "Nothing, if it is intended.",
             "",
         ),
     ]
@@ -701,8 +700,9 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "The learning rate is too small",
             0.85,
-            f"With a rate{said} it takes at least {n_steps:,.0f} steps to change the weights by a tenth. Updates are "
-            f"usually about {USUAL_RATIO:g} of the weights, {USUAL_RATIO / lead.ratio:,.0f} times what they are here.",
+            f"With a learning rate{said} it takes at least {n_steps:,.0f} steps to change the weights by a tenth. "
+            f"Updates are usually about {USUAL_RATIO:g} of the weights, {USUAL_RATIO / lead.ratio:,.0f} times as "
+            "large as here.",
             "Raise the learning rate"
             + (", a factor of 10 at a time." if better is None else f", to about {say_number(better)} at first."),
             f"optimizer.learning_rate = {1e-3 if better is None else better:g}",
@@ -718,10 +718,10 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
             Hypothesis(
                 "The loss is scaled down",
                 0.3,
-                f"The gradient of all weights together is {say_number(lead.gradient_norm)}. A loss that is "
-                "multiplied by a small factor has small gradients, and an optimizer whose steps follow them, such as "
-                "SGD, takes small steps.",
-                "Take the factor out of the loss (a loss weight, sample weights), or use an optimizer whose steps do "
+                f"The global gradient norm is {say_number(lead.gradient_norm)}. A loss that is multiplied by a small "
+                "factor has small gradients. An optimizer whose steps follow them, such as SGD, then takes small "
+                "steps.",
+                "Remove the factor from the loss (a loss weight, sample weights), or use an optimizer whose steps do "
                 "not depend on the gradient's size, such as Adam.",
                 "optimizer = tf.keras.optimizers.Adam(1e-3)",
             )
@@ -733,10 +733,10 @@ def _advise_unscaled(lead: Still, scale: float) -> Hypothesis:
     return Hypothesis(
         "The loss is not scaled, and the optimizer divides by the scale all the same",
         0.9,
-        f"The optimizer divides what it is given by its loss scale, {scale:,.0f}, and of the gradient's norm "
-        f"{say_number(lead.gradient_norm)} is left: it was {say_number(scale * lead.gradient_norm)}, as is usual for "
-        "a loss that was never multiplied. Keras' own `train_step` does that; one of your own must, in `fit` too."
-        " (The policy mixed_float16 makes `compile` wrap any optimizer in one that scales the loss.)",
+        f"The optimizer divides the gradients by its loss scale, {scale:,.0f}, which leaves a norm of "
+        f"{say_number(lead.gradient_norm)}. Before that it was {say_number(scale * lead.gradient_norm)}, as is usual "
+        "for a loss that was never multiplied. Keras' own `train_step` scales the loss; a custom one must do so too, "
+        "also in `fit`. (With the policy mixed_float16, `compile` wraps any optimizer in one that scales the loss.)",
         "Take the gradients of `optimizer.scale_loss(loss)`.",
         UNSCALED_CODE,
     )
@@ -754,10 +754,10 @@ def _advise_one_norm(norm: str) -> Hypothesis:
     return Hypothesis(
         "Every gradient is clipped to one and the same small norm before it is applied",
         0.95,
-        f"The global gradient norm, as the optimizer gets it, was {norm} at every step, to five digits: no two batches "
-        "give that by themselves. A clip at so small a norm leaves the direction and takes the length, and an "
-        "optimizer whose steps follow the gradient's size hardly moves.",
-        f"Clip at a norm that healthy steps have, not at {norm}: often 1 to 10, more where the loss is a sum. Leave "
+        f"The global gradient norm that the optimizer gets was {norm} at every step, to five digits. No two batches "
+        "give that by themselves. A clip at so small a norm keeps the direction but loses the length. An optimizer "
+        "whose steps follow the gradient's size then hardly moves.",
+        f"Clip at a norm that healthy steps have, not at {norm}: often 1 to 10, or more if the loss is a sum. Leave "
         "the learning rate as it is.",
         TAPE_CLIP_CODE,
     )
@@ -775,11 +775,11 @@ tf.print(norm)                                           # the norm before the c
 
 
 AXIS_CODE: Final = """\
-# In place of the layer, for inputs (batch, steps, 1): by default the last axis is normalised, which has one number
+# Instead of the layer, for inputs (batch, steps, 1): the default normalises the last axis, which has one element
 normalised = tf.keras.layers.LayerNormalization(axis=1)(inputs)           # over the steps of each sample"""
 
 MUTE_CODE: Final = """\
-# Where do the samples of a batch become the same? Of each layer, how far they differ:
+# Where do the samples of a batch become the same? How far they differ after each layer:
 inside = tf.keras.Model(model.inputs, [layer.output for layer in model.layers])
 for layer, output in zip(model.layers, inside(x[:32])):
     print(layer.name, float(tf.reduce_max(tf.math.reduce_std(tf.cast(output, tf.float32), axis=0))))"""
@@ -797,31 +797,31 @@ def advise_mute(start: Start) -> list[Hypothesis]:
                 f"The end of the sequence was the same for every sample in {layer}: padding stands last, or it is "
                 "too long",
                 0.9,
-                f"What goes into {layer} differs from sample to sample, and what came out did not when training began. "
-                "The last state of a recurrent layer is made of the last entries above all: where those are padding, "
-                "or else alike, for every sample, nothing of the beginning is left.",
-                "Have the layer skip the padding (a mask), or pad in front.",
+                f"The input of {layer} differs from sample to sample, but its output did not when training began. The "
+                "last state of a recurrent layer depends above all on the last entries. If those are padding, or "
+                "alike for every sample for another reason, nothing of the beginning is left.",
+                "Make the layer skip the padding (a mask), or pad at the front.",
                 PADDING_CODE,
                 MASKED,
             )
         ]
     what = "0 for every sample" if mute.is_zero else "the same for every sample"
-    why = f"The layers after {layer} see the same for every sample: the model can learn one constant answer only. "
+    why = f"The layers after {layer} see the same for every sample, so the model can only learn one constant answer. "
     if mute.is_zero and mute.width == 1:
         why += "A normalisation over an axis of length 1 does that: a single number minus its own mean is 0."
-        fix = f"If the data are scaled already, take {layer} away; else normalise over an axis of several entries."
+        fix = f"If the data are already scaled, remove {layer}. Otherwise normalise over an axis of several entries."
         code = AXIS_CODE
     else:
-        why += "A table filled from trained vectors stays 0 where no word matched (upper or lower case, another "
-        why += "spelling); a mask that lets nothing through, or a division of whole numbers, does that too."
-        fix = f"Print what goes into {layer} and what comes out of it, for a few samples."
+        why += "An embedding table filled from trained vectors stays 0 where no word matched (upper or lower case, "
+        why += "another spelling). A mask that lets nothing through, or an integer division, does that too."
+        fix = f"Print the input and the output of {layer} for a few samples."
         code = MUTE_CODE
     return [Hypothesis(f"{layer} gave {what} when training began", 0.9, why, fix, code)]
 
 
 LEVELLED_CODE: Final = """\
 x = tf.keras.layers.GroupNormalization(groups=-1)(x)     # normalise first,
-x = tf.keras.layers.Activation("relu")(x)                # then what bends: the mean of that differs between samples
+x = tf.keras.layers.Activation("relu")(x)                # then the nonlinearity: its mean differs between samples
 x = tf.keras.layers.GlobalAveragePooling1D()(x)"""
 
 
@@ -834,9 +834,9 @@ def advise_levelled(start: Start) -> list[Hypothesis]:
         Hypothesis(
             f"{layer} takes the mean of what {previous} has just made to have a mean of 0",
             0.9,
-            f"When training began {layer} gave nothing but rounding errors, though what {previous} gave was of the "
-            "usual size: the numbers cancel to the last digit. A normalisation makes the mean of each sample's "
-            "numbers 0, and a pooling or a sum over the same axes then gives that 0 for every sample.",
+            f"When training began, {layer} gave nothing but rounding errors, although the output of {previous} was of "
+            "the usual size: the numbers cancel to the last digit. A normalisation makes the mean of each sample's "
+            "numbers 0. A pooling or a sum over the same axes then gives that 0 for every sample.",
             f"Change the order: normalise first, then the activation, then {layer}.",
             LEVELLED_CODE,
         )
@@ -851,21 +851,21 @@ LONGER_SCHEDULE: Final = (
     ),
 )
 SCHEDULE_CODE: Final = """\
-# A schedule counts steps, one for each batch, not epochs; after decay_steps it stays at its end (alpha, 0 if not given)
+# A schedule counts steps, one per batch, not epochs. After decay_steps it stays at its end (alpha, 0 by default)
 n_steps = epochs * len(batches)
 schedule = tf.keras.optimizers.schedules.CosineDecay(1e-3, decay_steps=n_steps, alpha=0.01)
 optimizer = tf.keras.optimizers.Adam(schedule)"""
 
 
 def _advise_zero_rate(lead: Still) -> Hypothesis:
-    after = f"It came down to 0 after {say_count(lead.first_step, 'step')}" if lead.has_moved else "It began at 0"
+    after = f"It fell to 0 after {say_count(lead.first_step, 'step')}" if lead.has_moved else "It was 0 from the start"
     return Hypothesis(
         "The schedule of the learning rate is at 0" if lead.has_moved else "The learning rate is 0",
         0.95,
-        f"{after}, and the gradient's norm has been about {say_number(lead.gradient_norm)} since: there is something "
-        "to learn, and every step is 0 times that. A schedule that is given epochs where it counts steps ends "
+        f"{after}. The gradient norm has been about {say_number(lead.gradient_norm)} since. There is something to "
+        "learn, but every step is multiplied by 0. A schedule that is given epochs where it counts steps ends "
         "hundreds of times too early.",
-        "Give the schedule the number of all steps, and an end above 0.",
+        "Give the schedule the total number of steps, and an end value above 0.",
         SCHEDULE_CODE,
         LONGER_SCHEDULE,
     )
@@ -873,27 +873,26 @@ def _advise_zero_rate(lead: Still) -> Hypothesis:
 
 def advise_gone_rate(scene: Scene, n_steps: int, norm: float | None, began: float, rate: float) -> Hypothesis:
     """A rate that ends too early: after so many steps, at so much of what it began with; norm: the gradient's."""
-    is_left = "" if norm is None else f", and the gradient's norm is still about {say_number(norm)}"
+    is_left = "" if norm is None else f", and the gradient norm is still about {say_number(norm)}"
     fall = f"from about {say_number(began)} down to {say_number(rate)}"
     if scene.setup.number("learning_rate") is not None:
         return Hypothesis(
             f"What sets the learning rate between steps has taken it away: {fall}",
             0.95,
             f"It was that low after {say_count(n_steps, 'step')}{is_left}: there is something to learn. The optimizer "
-            "was made with a number, not a schedule: a callback sets another, or the script does. `ReduceLROnPlateau` "
-            'takes what rises for no improvement, unless its mode is "max": in the mode "min" an accuracy that gets '
-            "better lowers the rate.",
-            'Look at what the callback monitors: mode="min" is for losses and errors, "max" for accuracies and scores. '
-            "Give it more patience, and an end.",
+            "was made with a number, not a schedule, so a callback or the script changes the rate. `ReduceLROnPlateau` "
+            'sees a rise as no improvement unless its mode is "max". In mode "min" a rising accuracy lowers the rate.',
+            'Check what the callback monitors: mode="min" is for losses and errors, "max" for accuracies and scores. '
+            "Give it more patience, and a minimum rate.",
             CALLBACK_CODE,
         )
     return Hypothesis(
         f"The learning rate's schedule has taken it away: {fall}",
         0.95,
         f"It was that low after {say_count(n_steps, 'step')}{is_left}: there is something to learn. A higher rate at "
-        "the start only delays it. `decay_steps` and the like count steps, one for each batch; a schedule that is "
+        "the start only delays it. `decay_steps` and similar arguments count steps, one per batch. A schedule that is "
         "given epochs there ends hundreds of times too early.",
-        "Count the schedule's decay in steps, such as the steps of an epoch, and let it end above 0.",
+        "Give the decay in steps, for example the steps of an epoch, and let it end above 0.",
         DECAY_CODE,
         LONGER_SCHEDULE,
     )
@@ -901,15 +900,15 @@ def advise_gone_rate(scene: Scene, n_steps: int, norm: float | None, began: floa
 
 CALLBACK_CODE: Final = """\
 tf.keras.callbacks.ReduceLROnPlateau(monitor="val_loss", mode="min", factor=0.5, patience=5, min_lr=1e-5)
-# Of an accuracy: monitor="val_accuracy", mode="max". A LearningRateScheduler is given the number of the epoch"""
+# For an accuracy: monitor="val_accuracy", mode="max". A LearningRateScheduler gets the epoch number"""
 DECAY_CODE: Final = """\
-# A schedule counts steps, one for each batch: to decay once an epoch, give it the steps of an epoch
+# A schedule counts steps, one per batch: to decay once per epoch, give it the steps of an epoch
 steps_per_epoch = math.ceil(n_samples / batch_size)
 schedule = tf.keras.optimizers.schedules.ExponentialDecay(1e-3, decay_steps=steps_per_epoch, decay_rate=0.9)
 model.compile(optimizer=tf.keras.optimizers.Adam(schedule), loss=loss)"""
 
 ALIKE_CODE: Final = """\
-# Random numbers tell units apart; a seed makes them the same in every run:
+# Random initial weights make units differ; a seed makes them the same in every run:
 start = tf.keras.initializers.HeNormal(seed=0)
 layer = tf.keras.layers.Dense(256, activation="relu", kernel_initializer=start)"""
 
@@ -918,11 +917,11 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
     """Causes of units that are copies of one another."""
     return [
         Hypothesis(
-            "The kernel starts at a constant, so that nothing tells its units apart",
+            "The kernel starts at a constant, so nothing makes its units differ",
             0.9,
-            f"All {n_units:,} units of {layer} begin with {say_number(value)} in every place. They compute the same, "
-            "get the same gradient and take the same steps: together they are worth one unit.",
-            "Start from random numbers; a seed makes them repeatable.",
+            f"All {n_units:,} units of {layer} start with {say_number(value)} in every element. They compute the "
+            "same, get the same gradient and take the same steps: together they are worth one unit.",
+            "Use a random initializer; a seed makes it repeatable.",
             ALIKE_CODE,
             start_as_usual(layer),
         )
@@ -945,9 +944,9 @@ def _scale_for(lead: Cut) -> Hypothesis:
     return Hypothesis(
         "The inputs are not scaled",
         0.7,
-        f"Values up to {say_number(lead.largest_input)} enter the model. Outputs are then so far apart that most of "
-        "them lie beyond the limits of the clip, where nothing is learned from them.",
-        "Scale every feature to about [-1, 1], or normalise as the first layer.",
+        f"Values up to {say_number(lead.largest_input)} enter the model. The outputs are then so far apart that most "
+        "lie beyond the limits of the clip, where nothing is learned from them.",
+        "Scale every feature to about [-1, 1], or normalise in the first layer.",
         SCALE_CODE,
         SCALED_INPUTS,
     )
@@ -959,8 +958,8 @@ def _scale(lead: Flat) -> Hypothesis:
         "The inputs are not scaled",
         0.75,
         f"Values up to {say_number(lead.largest_input)} enter the model. Sums over many of them are {what}, and the "
-        "first steps are as large as they are.",
-        "Scale every feature to about [-1, 1], or normalise as the first layer.",
+        "first steps are just as large.",
+        "Scale every feature to about [-1, 1], or normalise in the first layer.",
         SCALE_CODE,
         SCALED_INPUTS,
     )
@@ -970,9 +969,9 @@ def _logits(*, is_last: bool) -> Hypothesis:
     return Hypothesis(
         "A relu stands right before the softmax" if not is_last else "The model's output passes a relu",
         0.7,
-        "Where all its inputs are negative it gives only zeros: every class is equally likely, and the slope back "
-        "through the relu is 0.",
-        "Give the output layer no activation, and let the loss take the logits.",
+        "If all its inputs are negative, it outputs only zeros. Every class is then equally likely, and the slope "
+        "back through the relu is 0.",
+        "Use no activation on the output layer, and pass the logits to the loss.",
         LOGIT_CODE,
     )
 
@@ -981,10 +980,10 @@ def _low_bias(lead: Flat) -> Hypothesis:
     return Hypothesis(
         "The bias holds every unit below 0 from the start",
         0.9,
-        f"The layer's bias is {say_number(lead.bias)} at most, and what its kernel adds does not make up for that: the "
-        "relu gives 0 for every sample, its slope there is 0, and the bias never hears that it is too low. A prior for "
-        "rare classes belongs in the bias of the output layer alone.",
-        "Leave `bias_initializer` out in hidden layers: their bias should start at 0.",
+        f"The layer's bias is at most {say_number(lead.bias)}, and the kernel's contribution does not make up for "
+        "that. The relu gives 0 for every sample and its slope there is 0, so no gradient raises the bias. A prior "
+        "for rare classes belongs only in the bias of the output layer.",
+        "Leave out `bias_initializer` in hidden layers: their bias should start at 0.",
         BIAS_CODE,
         tuple(Change("layer", layer, without=("bias_initializer",)) for layer in _layers_of(lead)),
     )
@@ -995,12 +994,12 @@ def _zeros(lead: Flat) -> Hypothesis:
     return Hypothesis(
         "The kernels start at 0" if is_start else "The kernels have become 0",
         0.95,
-        "A layer whose kernel holds nothing but zeros gives 0 for every input. The slope of a relu at 0 is 0 too, so "
-        "no gradient comes back, and the kernel stays 0"
-        + ("." if is_start else ": weight decay, a mask or an assignment has taken everything out."),
-        'Leave `kernel_initializer` out, or write "he_normal": hidden layers must start from random numbers.'
+        "A layer whose kernel is all zeros outputs 0 for every input. The slope of a relu at 0 is 0 too, so no "
+        "gradient comes back, and the kernel stays 0"
+        + ("." if is_start else ": weight decay, a mask or an assignment has set all of it to 0."),
+        'Leave out `kernel_initializer`, or write "he_normal": hidden layers must start from random numbers.'
         if is_start
-        else "Look for what sets the kernels to 0: a mask, a penalty that is too strong, weights that were loaded.",
+        else "Find what sets the kernels to 0: a mask, a penalty that is too strong, or loaded weights.",
         ZEROS_CODE,
         start_as_usual(*_layers_of(lead)) if is_start else (),
     )
@@ -1011,21 +1010,22 @@ def _start(lead: Flat) -> Hypothesis:
         return Hypothesis(
             "Units that died: relu with only negative inputs",
             0.6,
-            "A relu that is negative for every input has slope 0, and never comes back by itself. "
+            "A relu whose input is always negative has slope 0, and never recovers by itself. "
             + (
-                "It was so from the first steps on: a start with a negative bias or too large weights gives that."
+                "It was so from the first steps on: a negative initial bias or too large initial weights cause that."
                 if lead.is_first_row
-                else "One step that was too large is enough to push a whole layer there."
+                else "A single step that is too large can push a whole layer there."
             ),
-            "Use an activation with a slope for negative inputs, a start such as he_normal and smaller steps; restart.",
+            "Use an activation with a slope for negative inputs, an initializer such as he_normal and smaller steps. "
+            "Then restart.",
             DEAD_CODE,
             tuple(Change("layer", layer, instead=LEAKY) for layer in _layers_of(lead)),
         )
     return Hypothesis(
         "Weights or inputs too large for a saturating activation",
         0.6,
-        "At its ends the function is flat: its slope is 0 to seven digits, and nothing that is behind it in the model "
-        "learns.",
-        "Keep the sums near 0 by a variance-keeping start and normalisation, or use an activation that does not end.",
+        "At its ends the function is flat: its slope is 0 to seven digits. Layers before it do not learn.",
+        "Keep pre-activations near 0 by a variance-preserving initializer and normalisation, or use an activation "
+        "that does not saturate.",
         SATURATED_CODE,
     )

@@ -25,7 +25,7 @@ __all__ = ["advise_activation", "advise_input", "advise_outlier", "say_outlier"]
 COLUMNS_IN_CODE: Final = 20
 
 MASK_FIRST_CODE: Final = """\
-# Before the first layer: behind it, 0 * NaN is NaN in the backward pass.
+# Before the first layer: after it, 0 * NaN is NaN in the backward pass.
 filled = tf.keras.ops.where(tf.keras.ops.isfinite(inputs), inputs, 0.0)
 x = tf.keras.layers.Dense(64)(filled)
 
@@ -33,7 +33,7 @@ x = tf.keras.layers.Dense(64)(filled)
 dataset = dataset.map(lambda x, y: (tf.where(tf.math.is_finite(x), x, tf.zeros_like(x)), y))"""
 
 LABEL_CODE: Final = """\
-# Leave samples without a label out of the loss, and make their error harmless before it is masked:
+# Leave samples without a label out of the loss, and make their error finite before it is masked:
 has_label = tf.math.is_finite(y)
 error = loss_fn(tf.where(has_label, y, tf.zeros_like(y)), outputs)
 loss = tf.reduce_sum(tf.where(has_label, error, 0.0)) / tf.reduce_sum(tf.cast(has_label, tf.float32))"""
@@ -59,7 +59,7 @@ OUTLIER_CODE: Final = """\
 usual = np.nanpercentile(np.abs(x_train), 99.9, axis=0)
 print(np.argwhere(np.abs(x_train) > 1_000 * usual)[:20])            # (row, column)
 
-# Bound what enters, in the data and for every batch to come:
+# Bound the inputs of every batch, also of later ones:
 dataset = dataset.map(lambda x, y: (tf.clip_by_value(x, -10.0 * usual, 10.0 * usual), y))"""
 
 
@@ -72,8 +72,8 @@ def advise_outlier(scene: Scene) -> list[Hypothesis]:
         Hypothesis(
             "A value in the inputs of this batch is out of all proportion",
             0.95,
-            f"It is finite, so a check for NaN passes it. {say_outlier(scene, found)}: its square, or its product with "
-            "a gradient of its own size, leaves the range of float32.",
+            f"It is finite, so a check for NaN does not find it. {say_outlier(scene, found)}: its square, or its "
+            "product with a gradient of the same size, exceeds the range of float32.",
             "Find the row and correct it, or bound the features before the first layer.",
             OUTLIER_CODE,
         )
@@ -114,9 +114,9 @@ def advise_activation(
         Hypothesis(
             LOG_CAUSE,
             0.45,
-            "The layer's input was finite and its output was not, so something inside it has no value there: a log or "
-            "a root of a number below 0, a division by 0, or an exponential that overflows.",
-            "Keep the argument of the operation inside its range, before the operation.",
+            "The layer's input was finite but its output was not, so an operation inside it was outside of its valid "
+            "range: a log or root of a negative number, a division by 0, or an exponential that overflows.",
+            "Keep the argument within the operation's valid range, before the operation.",
             LOGITS_CODE,
         )
     )
@@ -125,8 +125,8 @@ def advise_activation(
             Hypothesis(
                 "Overflow in the forward pass",
                 0.5,
-                "The output is infinite and not NaN: it left the range of its type. Weights or inputs had grown very "
-                "large before.",
+                "The output is infinite, not NaN: it exceeded the range of its type. Weights or inputs had become "
+                "very large before.",
                 "Scale the inputs, normalise between layers, lower the learning rate.",
                 LARGE_CODE,
             )
@@ -139,26 +139,26 @@ def _mask_first(mended_behind: str | None, *, is_certain: bool) -> Hypothesis:
     hider = "something in the model hides the NaN from it"
     if mended_behind is None:
         hider += (
-            ": a mask, or a relu, which on many processors is one operation with the product before it and gives 0 for "
-            "NaN"
+            ": a mask, or a relu, which many processors fuse with the product before it and which then gives 0 for NaN"
         )
     return Hypothesis(
         f"The model masks the broken inputs too late: {where}",
         0.95 if is_certain else 0.5,
-        f"The loss stayed finite, so {hider}. The backward pass still meets it: the gradient of a kernel is its input "
-        "times the signal, and 0 times NaN is NaN.",
-        "Fill or mask them before the first layer, in the data or as the model's first operation.",
+        f"The loss stayed finite, so {hider}. It still breaks the backward pass: the gradient of a kernel is its "
+        "input times the gradient of its output, and 0 times NaN is NaN.",
+        "Fill or mask the inputs before the first layer, in the data or as the model's first operation.",
         MASK_FIRST_CODE,
     )
 
 
 def _bound_first() -> Hypothesis:
     return Hypothesis(
-        "A bounded function hides the infinite inputs from the loss, and not from the gradient",
+        "A bounded function hides the infinite inputs from the loss, but not from the gradient",
         0.6,
-        "No output was infinite, nor was the loss: tanh, sigmoid and the like give a number for Inf. Their slope there "
-        "is 0, and the gradient of the kernel before them is the input times it: Inf times 0, which is NaN.",
-        "Fill them, or bound them to a range, before the first layer.",
+        "Neither an output nor the loss was infinite: tanh, sigmoid and the like return a finite number for Inf. "
+        "Their slope there is 0, and the gradient of the kernel before them is the input times that slope: Inf times "
+        "0, which is NaN.",
+        "Fill the infinite inputs, or clip them to a range, before the first layer.",
         MASK_FIRST_CODE,
     )
 
@@ -167,9 +167,9 @@ def _mask_label() -> Hypothesis:
     return Hypothesis(
         "Samples without a usable label or weight enter the loss",
         0.9,
-        "What the loss compares with was not finite. Hiding the result of the loss comes too late: the gradient of "
-        "what is hidden is 0 times NaN.",
-        "Replace the missing labels before the loss, and leave the samples out of its mean.",
+        "The labels or sample weights were not finite. Masking the result of the loss is too late: the gradient of "
+        "the masked part is 0 times NaN.",
+        "Replace the missing labels before the loss, and leave these samples out of its mean.",
         LABEL_CODE,
     )
 
@@ -184,8 +184,8 @@ def _clean_data(lead: NonFinite, name: str, record: InputRecord | None) -> Hypot
     return Hypothesis(
         f"The data hold {'NaN' if is_nan else 'infinite values'}",
         0.9,
-        f"{when}, and what enters the step was not made by the model. Gaps in the source, and logs, roots or divisions "
-        "in the preparation of features, leave them behind.",
+        f"{when}, and the model does not make its own inputs. Typical sources are gaps in the data, and logs, roots "
+        "or divisions in the feature preparation.",
         "Find out where they come from, and fill or drop them before training.",
         _column_code(record) if name.partition("/")[0] == "input" and record is not None else CHECK_INPUT_CODE,
     )
@@ -197,8 +197,8 @@ def _column_code(record: InputRecord) -> str:
     columns: Sequence[int] = record.columns[:COLUMNS_IN_CODE]
     return (
         f"columns = {list(columns)}                       # the ones that were broken here\n"
-        "print((~np.isfinite(x[:, columns])).sum(axis=0))   # in how many rows of the whole data?\n\n"
-        "# then fill them, for instance by the column's median:\n"
+        "print((~np.isfinite(x[:, columns])).sum(axis=0))   # broken rows in the whole data\n\n"
+        "# then fill them, for example with the column's median:\n"
         "finite = np.where(np.isfinite(x), x, np.nan)\n"
         "x = np.where(np.isfinite(x), x, np.nanmedian(finite, axis=0))"
     )
@@ -208,8 +208,8 @@ def _bad_data(lead: NonFinite) -> Hypothesis:
     return Hypothesis(
         "NaN or Inf in the inputs" + ("" if lead.is_first_row else " of this batch"),
         0.5,
-        "What entered the model is not recorded for this step. Every function of a NaN is NaN, and a single bad record "
-        "breaks a batch.",
+        "The model's input is not recorded for this step. Every function of a NaN is NaN, and one bad record breaks a "
+        "batch.",
         "Check the inputs for NaN and Inf, and fill gaps before the first layer.",
         CHECK_INPUT_CODE,
     )
@@ -218,11 +218,11 @@ def _bad_data(lead: NonFinite) -> Hypothesis:
 def _broken_weights(read: int | None, *, is_likely: bool) -> Hypothesis:
     seen = "have not been read yet" if read is None else f"were last read at {say_step(read)}"
     return Hypothesis(
-        "The layer's weights were broken by the step before",
+        "The layer's weights were broken by the previous step",
         0.6 if is_likely else 0.3,
-        f"The weights {seen}, and are not read at every step. A layer with a finite input and broken weights gives NaN "
-        "for all of it.",
-        "Look at the updates of the steps before: the optimizer's state, the learning rate, or a checkpoint.",
+        f"The weights {seen}, and are not read at every step. With broken weights, a layer turns all of a finite "
+        "input into NaN.",
+        "Check the updates of the previous steps: the optimizer state, the learning rate, or a checkpoint.",
         RESTORE_CODE,
     )
 
@@ -231,8 +231,8 @@ def _half(*, is_nan: bool) -> Hypothesis:
     return Hypothesis(
         "Overflow in float16",
         0.6 if is_nan else 0.85,
-        "float16 ends at 65,504, and the layer computes in it. A product over many inputs gets there with healthy "
-        "float32 weights.",
+        "The layer computes in float16, whose largest number is 65,504. A product over many inputs can exceed that "
+        "with healthy float32 weights.",
         "Use bfloat16, or keep this layer in float32. Loss scaling does not help: this is the forward pass.",
         HALF_CODE,
     )

@@ -31,8 +31,8 @@ __all__ = [
 
 
 FLAT_WITH_INPUT: Final = (
-    "What is given so much has no slope: a sigmoid, a tanh or a gate is at its end, and a relu is dead or is not, "
-    "whatever the other inputs say."
+    "Such large inputs leave no slope: a sigmoid, a tanh or a gate is saturated, and a relu is dead or active whatever "
+    "the other inputs are."
 )
 FLOAT16_SMALL: Final = 2.0**-17
 """float16 has ever fewer digits below 2^-14, and none below 2^-25: of a gradient this small on average, many elements
@@ -40,13 +40,13 @@ are gone."""
 
 FROM_LOGITS: Final = (Change("loss", given=(("from_logits", "True"),)),)
 MISSING_LOGITS_CODE: Final = """\
-# In `compile`, or where the loss is made, in place of the one that is there (Binary... for one output):
+# In `compile`, or where the loss is created, instead of the present one (Binary... for one output):
 loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)"""
 
 OUTPUT_CODE: Final = """\
-# One output: a sigmoid in place of the softmax, which over one number is always 1. `h` is what the layer before gives:
+# One output: a sigmoid instead of the softmax, which is always 1 over one number. `h`: the previous layer's output
 probability = tf.keras.layers.Dense(1, activation="sigmoid")(h)
-# Or neither, and the loss is told so: tf.keras.losses.BinaryCrossentropy(from_logits=True)"""
+# Or no activation, with from_logits in the loss: tf.keras.losses.BinaryCrossentropy(from_logits=True)"""
 
 ZEROS_CODE: Final = """\
 layer = tf.keras.layers.Dense(units, activation="relu")  # without kernel_initializer: the default is random"""
@@ -55,15 +55,15 @@ ZERO_START_CODE: Final = """\
 table = tf.keras.layers.Embedding(n, rank)               # without embeddings_initializer="zeros"
 layer = tf.keras.layers.Dense(units)                     # or without kernel_initializer="zeros\""""
 FACTOR_CODE: Final = """\
-gate = self.add_weight(shape=(), initializer="zeros")                       # the branch begins as nothing, and learns
-outer = tf.keras.layers.Dense(width)                                        # so this must not be zeros as well"""
+gate = self.add_weight(shape=(), initializer="zeros")                       # the branch starts at 0, and learns
+outer = tf.keras.layers.Dense(width)                                        # so this must not start at 0 too"""
 
 FLAT_LOSS_CODE: Final = """\
 with tf.GradientTape() as tape:
     output = model(x, training=True)
     tape.watch(output)
     loss = loss_function(y, output)
-print(tape.gradient(loss, output))                       # all 0 (or None): take the loss apart from its end"""
+print(tape.gradient(loss, output))                       # all 0 (or None): check the loss from its end"""
 
 CONNECT_CODE: Final = """\
 with tf.GradientTape() as tape:
@@ -72,26 +72,26 @@ with tf.GradientTape() as tape:
 gradients = tape.gradient(loss, model.trainable_variables)
 missing = [v.path for v, g in zip(model.trainable_variables, gradients) if g is None]
 
-layer.trainable = False                            # if the layer is meant to stay as it is, say so"""
+layer.trainable = False                            # if the layer should stay frozen"""
 
 UNTRAINED_CODE: Final = """\
-variables = model.trainable_variables                     # read here: after `trainable = True`, and once all are built
+variables = model.trainable_variables                     # read after `trainable = True`, and after all are built
 gradients = tape.gradient(loss, variables)
 optimizer.apply_gradients(zip(gradients, variables))"""
 
 UNTRACKED_CODE: Final = """\
-# in place of self.table = tf.Variable(start, name="table"), which Keras 3 does not see:
+# instead of self.table = tf.Variable(start, name="table"), which Keras 3 does not track:
 self.table = tf.keras.Variable(start, name="table")
 # or, in build: self.table = self.add_weight(shape=(n, d), initializer=..., name="table")
 # check, after the first call:
 print([variable.path for variable in model.trainable_variables])"""
 
 CHOICE_CODE: Final = """\
-# straight-through, for the layers that come next only: the value of the hard choice, the gradient of z
+# straight-through, only for the layers that follow: forward the hard choice, backward the gradient of z
 hard = tf.gather(codes, tf.argmin(distance, axis=-1))
 passed_on = z + tf.stop_gradient(hard - z)
 
-# or a soft choice: a mixture, and the temperature (here 0.1) says how hard it is
+# or a soft choice: a mixture; the temperature (here 0.1) sets how hard it is
 passed_on = tf.matmul(tf.nn.softmax(-distance / 0.1), codes)"""
 
 DEAD_CODE: Final = """\
@@ -99,41 +99,41 @@ tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_norma
 optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
 
 MASK_CODE: Final = """\
-seen = tf.not_equal(tokens, 0)                        # True: to be seen; attention_mask=seen[:, tf.newaxis, :]
+seen = tf.not_equal(tokens, 0)                        # True: attend to it; attention_mask=seen[:, tf.newaxis, :]
 scores = tf.where(seen, scores, -1e9)                 # by hand
 scores += (1.0 - tf.cast(seen, scores.dtype)) * -1e9  # or added"""
 
 SOFTMAX_AXIS_CODE: Final = """\
-# score: (batch, items, 1). By default a softmax goes over the last axis, in which there is nothing to choose from.
+# score: (batch, items, 1). By default a softmax runs over the last axis, which has one entry here.
 weight = tf.keras.layers.Softmax(axis=1)(score)           # in a call() or a loss: tf.nn.softmax(score, axis=1)"""
 
 CUT_CODE: Final = """\
-# tf.clip_by_value has slope 0 outside its limits: bound without cutting the gradient off
+# tf.clip_by_value has slope 0 outside its limits; this bound keeps a gradient:
 logits = 15.0 * tf.tanh(logits / 15.0)
-# and look for tf.stop_gradient, tf.round, tf.sign, tf.argmax or comparisons on the way to the loss"""
+# also look for tf.stop_gradient, tf.round, tf.sign, tf.argmax or comparisons on the way to the loss"""
 
 STRAIGHT_CODE: Final = """\
 # Forward the step function, backward the identity:
 hard = tf.sign(x)
 x = x + tf.stop_gradient(hard - x)
-# or a smooth one that becomes steeper while training goes on: tf.tanh(steepness * x)"""
+# or a smooth function that gets steeper during training: tf.tanh(steepness * x)"""
 
 BALANCE_CODE: Final = """\
-# Keep all experts in use: noise while training, and a loss that is least when the load is even (Shazeer et al. 2017)
+# Keep all experts in use: noise in training, and a loss that is lowest at an even load (Shazeer et al. 2017)
 scores = gate(x) + (tf.random.normal(tf.shape(gate(x))) if training else 0.0)
 p = tf.nn.softmax(scores)
 load = tf.reduce_mean(tf.one_hot(tf.argmax(p, axis=1), n_experts), axis=0)
 loss += 0.01 * n_experts * tf.reduce_sum(load * tf.reduce_mean(p, axis=0))"""
 
 UNDERFLOW_CODE: Final = """\
-# With compile and fit, mixed_float16 scales the loss by itself. In a loop of your own:
+# With compile and fit, mixed_float16 scales the loss automatically. In your own loop:
 optimizer = tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.Adam(1e-3))
 with tf.GradientTape() as tape:
     loss = optimizer.scale_loss(loss_fn(y, model(x, training=True)))
 gradients = tape.gradient(loss, model.trainable_variables)
-optimizer.apply_gradients(zip(gradients, model.trainable_variables))     # takes the scale out again
+optimizer.apply_gradients(zip(gradients, model.trainable_variables))     # undoes the scaling
 
-# or the same range as float32, in half the bits
+# or bfloat16: the range of float32 in half the bits
 tf.keras.mixed_precision.set_global_policy("mixed_bfloat16")"""
 
 
@@ -152,8 +152,8 @@ def advise_missing(
     unused = Hypothesis(
         "The loss does not depend on these variables",
         0.35 if is_cut_off else 0.45 if n_missing > n_all / 2 else 0.7,
-        "A gradient is None only if no differentiable path leads from the variable to the loss. A layer that is "
-        "built and not called, or an output that the loss leaves out, is the usual reason.",
+        "A gradient is None only if no differentiable path leads from the variable to the loss. The usual reason is a "
+        "layer that is built but never called, or an output that the loss does not use.",
         "Use the layer's output in the loss; if nothing needs it, remove the layer.",
         CONNECT_CODE,
     )
@@ -166,33 +166,33 @@ def advise_missing(
             "The layers of these variables run before the layers that do get a gradient, so the gradient is probably "
             "cut between the two: by `argmax`, `argmin`, `round`, an integer cast, a `gather` by computed indices, "
             "NumPy, or a `stop_gradient` that was meant for another path.",
-            "Give the layers behind the cut a value whose gradient goes around it (straight-through), or use a soft "
-            "form of the operation, such as `softmax` in place of `argmax`. A term of the loss that trains the hard "
-            "value itself, such as the codes of a code book, keeps the hard value.",
+            "Use a straight-through estimator for the layers after the cut, or a soft form of the operation, such as "
+            "`softmax` instead of `argmax`. A loss term that trains the hard value itself, such as the codes of a code "
+            "book, keeps the hard value.",
             CHOICE_CODE,
         )
     else:
         ended = Hypothesis(
             "The computation leaves TensorFlow or passes an operation without a gradient",
             0.5 if n_missing > n_all / 2 else 0.4,
-            "NumPy calls, `.numpy()`, `argmax`, `round`, integer casts and `stop_gradient` end the path silently. In "
-            "eager mode even `numpy_array @ keras_variable` does.",
+            "NumPy calls, `.numpy()`, `argmax`, `round`, integer casts and `stop_gradient` cut the path silently. In "
+            "eager mode so does `numpy_array @ keras_variable`.",
             "Keep everything between variable and loss in TensorFlow operations that have a gradient.",
             CONNECT_CODE,
         )
     frozen = Hypothesis(
         "The layer is meant to be frozen",
         0.3 if is_left_out else 0.2,
-        "If so, it is not marked: variables of a layer with `trainable = False` are not in `trainable_variables`, and "
-        "these are.",
-        "Set `trainable = False`, before `compile` or before the loop asks for gradients.",
+        "If so, it is not marked: the variables of a layer with `trainable = False` are not in `trainable_variables`, "
+        "but these are.",
+        "Set `trainable = False` before `compile`, or before the loop computes gradients.",
         CONNECT_CODE,
     )
     taken = Hypothesis(
         "Other data train them",
         0.2,
-        "Where several tasks take turns, each batch reaches its own task's layers only. No batch has reached these.",
-        "Nothing, if their turn is still to come; keep `if gradient is not None` for that case alone.",
+        "If several tasks take turns, each batch trains only the layers of its own task. No batch has reached these.",
+        "Do nothing if their turn is still to come. Keep `if gradient is not None` for that case only.",
         CONNECT_CODE,
     )
     if cuts:  # the loss is known to depend on them
@@ -209,24 +209,24 @@ def _advise_cut(cut: Mapping[str, Any]) -> Hypothesis:
     return Hypothesis(
         f"The way back ends at {kind}{place}, an operation without a gradient",
         0.95,
-        f"The loss does depend on these variables, by way of {kind}{line}. TensorFlow gives no gradient for that "
-        "operation, and nothing that comes before it on this way is trained.",
+        f"The loss does depend on these variables, through {kind}{line}. TensorFlow passes no gradient through "
+        "this operation, so nothing before it on this path is trained.",
         CUT_FIXES.get(kind, AROUND),
         AROUND_CODE.format(name=ROUNDINGS[kind]) if kind in ROUNDINGS else "" if kind in CUT_FIXES else CHOICE_CODE,
     )
 
 
 AROUND: Final = (
-    "Keep it, and give what comes next a value whose gradient goes around it (straight-through); or use a soft form of "
-    "the operation, such as `softmax` in place of `argmax`."
+    "Keep it, with a straight-through estimator for what comes next. Or use a soft form of the operation, such as "
+    "`softmax` instead of `argmax`."
 )
 CUT_FIXES: Final = {
-    "StopGradient": "Take `stop_gradient` away where these variables are meant to learn from this loss.",
-    "PyFunc": "Compute it with TensorFlow's operations, or by `tf.custom_gradient` say what its gradient is.",
+    "StopGradient": "Remove `stop_gradient` where these variables should learn from this loss.",
+    "PyFunc": "Compute it with TensorFlow operations, or define its gradient with `tf.custom_gradient`.",
 }
 ROUNDINGS: Final = {"Ceil": "math.ceil", "Floor": "floor", "Rint": "math.rint", "Round": "round", "Sign": "sign"}
 AROUND_CODE: Final = """\
-# forward what it was, backward the identity:
+# forward as before, backward the identity:
 hard = tf.{name}(z)
 z = z + tf.stop_gradient(hard - z)"""
 
@@ -240,12 +240,12 @@ def advise_untrained(names: Sequence[str], confidence: float = 0.7) -> list[Hypo
         Hypothesis(
             "Some variables are never trained",
             confidence,
-            f"{n} of the model {are} given to no optimizer: {list_names(list(names))}. What they hold is what they "
-            "were made with, and the rest of the model has to do with that. Meant to be frozen, they would have "
-            "`trainable = False`, and these have not. A list of `trainable_variables` that was read before they were "
-            "thawed, or before a first call had built them, stays without them.",
-            "Read `model.trainable_variables` after the last change of `trainable`, just before the step or in it, and "
-            "give all of them to the tape and the optimizer.",
+            f"{n} of the model {are} given to no optimizer: {list_names(list(names))}. They keep their initial values, "
+            "and the rest of the model has to work with those. They are not frozen on purpose: `trainable = False` is "
+            "not set. A list of `trainable_variables` that was read before they were unfrozen, or before a first call "
+            "built them, does not contain them.",
+            "Read `model.trainable_variables` after the last change to `trainable`, right before the step or inside "
+            "it. Pass all of them to the tape and the optimizer.",
             UNTRAINED_CODE,
         )
     ]
@@ -260,10 +260,10 @@ def advise_untracked(names: Sequence[str], confidence: float = 0.7) -> list[Hypo
         Hypothesis(
             "Keras does not know of some variables",
             confidence,
-            f"{n} of the model's layers {are} made with `tf.Variable`, which Keras 3 does not track: "
-            f"{list_names(list(names))}. {'It is' if len(names) == 1 else 'They are'} not among "
-            "`model.trainable_variables`, so that no optimizer moves what was drawn at the start.",
-            "Make each with `keras.Variable` or `self.add_weight(...)`, and look for it in "
+            f"{n} of the model's layers {are} created with `tf.Variable`, which Keras 3 does not track: "
+            f"{list_names(list(names))}. {'It is' if len(names) == 1 else 'They are'} not in "
+            "`model.trainable_variables`, so no optimizer changes the initial values.",
+            "Create each with `keras.Variable` or `self.add_weight(...)`, and check that it is in "
             "`model.trainable_variables`.",
             UNTRACKED_CODE,
             tuple(Change("variable", name, kind="Variable") for name in names),
@@ -323,24 +323,24 @@ def advise_zero(
     if output is not None and not is_underflow:
         return _advise_flat_loss(*output)
     is_other = is_shown or is_underflow or bool(unread)
-    shown = f"Everything that {fed_zeros} gets as input is exactly zero, so the layer before it is dead. "
+    shown = f"The whole input of {fed_zeros} is exactly zero, so the layer before it is dead. "
     found = [
         Hypothesis(
             "Units that died: relu with only negative inputs",
             0.9 if is_shown else 0.2 if is_other else 0.3 if is_from_start else 0.7,
             (shown if is_shown else "")
-            + "A relu that is negative for every input has slope 0, and never comes back by itself. One step that "
-            "was too large is enough to push a whole layer there.",
-            "Use an activation with a slope for negative inputs and a smaller learning rate; restart from before the "
-            "units died.",
+            + "A relu whose input is always negative has slope 0 and never recovers by itself. One step that is too "
+            "large can push a whole layer there.",
+            "Use an activation function with a slope for negative inputs, and a smaller learning rate. Restart from "
+            "before the units died.",
             DEAD_CODE,
         ),
         Hypothesis(
-            "A clip, a stop or a constant on the way to the loss",
+            "A clip, a `stop_gradient` or a constant on the way to the loss",
             0.2 if is_shown or is_underflow else 0.6 if is_from_start else 0.4,
-            "`clip_by_value` outside its limits, `stop_gradient`, rounding and saturated softmax or sigmoid have "
+            "`clip_by_value` outside its limits, `stop_gradient`, rounding, and a saturated softmax or sigmoid have "
             "slope exactly 0. The loss may still move, because other layers learn.",
-            "Replace the hard limit by a smooth one, and look for operations without a slope.",
+            "Replace the hard limit with a smooth one, and look for operations without a slope.",
             CUT_CODE,
         ),
     ]
@@ -359,8 +359,8 @@ def advise_zero(
             Hypothesis(
                 "The loss is constant",
                 0.1 if is_shown or is_underflow else 0.4,
-                "Not one kernel gets a gradient. A loss over an empty mask, a weight of 0 or labels outside the "
-                "range give that.",
+                "No kernel gets a gradient. Possible causes are a loss over an empty mask, a weight of 0 or labels "
+                "outside the range.",
                 "Check the loss's weights and masks, and that the labels fit the output.",
                 CUT_CODE,
             )
@@ -374,9 +374,9 @@ def advise_mask(slip: Mapping[str, Any]) -> Hypothesis:
     return Hypothesis(
         f"The mask of an attention is the wrong way round{place}",
         0.9,
-        "A mask of Keras is true where something is to be seen, and so is that of `where(mask, scores, -1e9)`; one "
-        "that is multiplied by -1e9 and added is 1 where something is to be hidden. Here it is the other way.",
-        "Turn the comparison round, unless what is 0 is all that is to be seen.",
+        "A Keras mask is true at positions to attend to, and so is the mask in `where(mask, scores, -1e9)`. A mask "
+        "that is multiplied by -1e9 and added is 1 at positions to hide. Here it is inverted.",
+        "Invert the comparison, unless only positions that are 0 should be attended to.",
         MASK_CODE,
     )
 
@@ -385,10 +385,10 @@ def _advise_softmax_of_one() -> Hypothesis:
     return Hypothesis(
         "A softmax on a single number",
         0.95,
-        "The model gives one number for each sample, with a softmax on it, in the last layer or after it. A softmax "
-        "over one number is always 1. So the output never changes, the loss is the same whatever the weights are, and "
-        "no gradient is left.",
-        "Put a sigmoid in place of the softmax; for more than two classes give the last layer one output for each.",
+        "The model outputs one number per sample, with a softmax on it, in the last layer or after it. A softmax over "
+        "one number is always 1. So the output never changes, the loss does not depend on the weights, and there is no "
+        "gradient.",
+        "Use a sigmoid instead of the softmax. For more than two classes, give the last layer one output per class.",
         OUTPUT_CODE,
     )
 
@@ -397,10 +397,10 @@ def _advise_zero_factors(names: list[str]) -> Hypothesis:
     return Hypothesis(
         f"Factors of one product all began at exactly 0: {list_names(names)}",
         0.9,
-        "The gradient of a factor is what it is multiplied with. Where both are 0 neither gets one, and both stay 0 "
-        "for ever, with everything that only they lead to. One may start at 0, as the gate of a residual branch or "
-        "one half of a low-rank pair does; the other must not.",
-        "Keep one zero start and give the other its default, random one.",
+        "The gradient of a factor is proportional to the other factor. If both are 0, neither gets a gradient, and "
+        "both stay 0 forever. Nothing that reaches the loss only through them learns. One may start at 0, like the "
+        "gate of a residual branch or one half of a low-rank pair; the other must not.",
+        "Keep one at 0, and give the other its default random initializer.",
         FACTOR_CODE,
         _start_random(names[0]),
     )
@@ -416,11 +416,11 @@ def _advise_zero_start(name: str) -> Hypothesis:
     return Hypothesis(
         f"{name} began at exactly 0",
         0.85,
-        "What it gives is multiplied with itself or with something else that is 0, as factors of pairs are, or goes "
-        "into a relu: at exactly 0 its gradient is 0, and so it stays there for ever, while the rest of the model "
-        "learns without it.",
-        'Take `initializer="zeros"` away from this one, so that it is drawn at random. Biases and other offsets may '
-        "begin at 0.",
+        "Its output is multiplied by itself or by something else that is 0, like the factors of a pair, or goes into a "
+        "relu. At exactly 0 its gradient is 0, so it stays there forever, while the rest of the model learns without "
+        "it.",
+        'Remove `initializer="zeros"` from this one, so that it starts with random values. Biases and other offsets '
+        "may begin at 0.",
         ZERO_START_CODE,
         _start_random(name),
     )
@@ -432,7 +432,7 @@ def advise_missing_logits(confidence: float, why: str) -> Hypothesis:
         "`from_logits=True` is missing: the loss takes scores for probabilities, and clips them",
         confidence,
         why,
-        "Tell the loss that it gets logits. Or end the model in a softmax; not both.",
+        "Tell the loss that it gets logits, or end the model with a softmax. Do not do both.",
         MISSING_LOGITS_CODE,
         FROM_LOGITS,
     )
@@ -442,20 +442,20 @@ def _advise_flat_loss(low: float, high: float) -> list[Hypothesis]:
     """Causes of a loss that does not depend on what the model gives, which lies in this range."""
     is_outside = high <= 0 or low >= 1
     is_score = low < 0 or high > 1
-    given = f"The last layer gave numbers from {say_number(low)} to {say_number(high)}"
+    given = f"The outputs of the last layer range from {say_number(low)} to {say_number(high)}"
     bound = "lower" if high <= 0 else "upper"
     clipped = advise_missing_logits(
         0.9 if is_outside else 0.6 if is_score else 0.1,
         f"{given}"
-        + (f", all of them beyond the {bound} end of what a probability can be" if is_outside else "")
-        + ". A cross-entropy that expects probabilities clips what it is given to between 0 and 1, and a clip has "
-        "slope 0 outside its limits: no gradient comes back.",
+        + (f", all beyond the {bound} limit of a probability" if is_outside else "")
+        + ". A cross-entropy that expects probabilities clips its input to between 0 and 1. Outside these limits the "
+        "slope is 0: no gradient comes back.",
     )
     constant = Hypothesis(
         "The loss is constant, or cut off from the model's output",
         0.5 if is_score else 0.7,
-        f"{given}, and the gradient with respect to every one was exactly 0. An empty mask, a weight of 0, a rounding, "
-        "an argmax or `stop_gradient` between output and loss can cause that.",
+        f"{given}, and the gradient with respect to each was exactly 0. An empty mask, a weight of 0, rounding, an "
+        "argmax or a `stop_gradient` between output and loss can cause this.",
         "Check the loss's weights and masks, and look for operations without a slope.",
         FLAT_LOSS_CODE,
     )
@@ -464,11 +464,11 @@ def _advise_flat_loss(low: float, high: float) -> list[Hypothesis]:
 
 def _advise_attention(layer: str) -> Hypothesis:
     return Hypothesis(
-        f"{layer} is left with entries that are all alike: its mask is inverted, or leaves it the padding alone",
+        f"{layer} only sees entries that are all alike: its mask is inverted, or leaves only the padding",
         0.8,
-        "Neither what it asks for nor what it compares that with makes a difference: however the weights are shared "
-        "out, they weigh the same values. So it is where the mask lets only padding through, or a single entry.",
-        "Print the mask beside the entries, for one sample. In Keras True means: look at it.",
+        "Its queries and keys make no difference: however the attention weights are distributed, the values are the "
+        "same. This happens if the mask lets only padding through, or a single entry.",
+        "Print the mask next to the entries, for one sample. In Keras, True means: attend to it.",
         MASK_CODE,
     )
 
@@ -490,9 +490,9 @@ def _advise_single(single: Mapping[str, Any], layer: str) -> Hypothesis:
     return Hypothesis(
         f"A softmax runs over an axis of length one{say_line(source)}",
         0.95,
-        f"{what} is given one number in its last axis, and a softmax over one number is always 1: each item gets "
-        "the same weight, however it scores. The gradient cancels out on its way back, all but rounding errors.",
-        "Name the axis that the items stand in.",
+        f"{what} is given one number in its last axis, and a softmax over one number is always 1. Each item gets the "
+        "same weight, whatever its score. In the backward pass the gradient cancels out, except for rounding errors.",
+        "Set `axis` to the axis of the items.",
         SOFTMAX_AXIS_CODE,
     )
 
@@ -502,12 +502,13 @@ def _advise_cancelled(layer: str, scene: Scene) -> Hypothesis:
     if single is not None:
         return _advise_single(single, layer)
     return Hypothesis(
-        f"What comes after {layer} is always the same, whatever {layer} gives: a softmax or a normalisation over an "
+        f"The result after {layer} is always the same, whatever {layer} outputs: a softmax or a normalisation over an "
         "axis of length one",
         0.85,
-        "A softmax over one number is always 1, and one number less its own mean is always 0: each item gets the same "
-        "weight, however it scores. The gradient cancels out on its way back, all but rounding errors at most.",
-        f"Print the shape of what {layer} gives: the softmax, norm or mean after it must go over the axis of the "
+        "A softmax over one number is always 1, and one number minus its own mean is always 0. Each item gets the same "
+        "weight, whatever its score. In the backward pass the gradient cancels out, except for rounding errors at "
+        "most.",
+        f"Print the shape of the output of {layer}. The softmax, norm or mean after it must run over the axis of the "
         "items, not over their one score.",
         SOFTMAX_AXIS_CODE,
     )
@@ -517,10 +518,10 @@ def _advise_unread(layers: list[str]) -> Hypothesis:
     return Hypothesis(
         f"Nothing reads what {list_names(layers)} {'gives' if len(layers) == 1 else 'give'}",
         0.9,
-        "The outputs are not zero, and the gradient with respect to them is: what stands behind multiplies them by 0, "
-        "masks them or chooses another branch, in every batch. A router that has settled on a few experts does that, "
-        "and then the others never learn to be better.",
-        "Give every expert its share (noise in the gate, a balancing loss), or take out the mask or the branch.",
+        "The outputs are not zero, but the gradient with respect to them is. In every batch, something after them "
+        "multiplies them by 0, masks them or chooses another branch. A router that has settled on a few experts does "
+        "this; the others then never improve.",
+        "Give every expert its share (noise in the gate, a balancing loss), or remove the mask or the branch.",
         BALANCE_CODE,
     )
 
@@ -529,9 +530,9 @@ def _advise_cut_off(layer: str) -> Hypothesis:
     return Hypothesis(
         f"An operation without a slope stands behind {layer}: sign, round, argmax, a cast or `stop_gradient`",
         0.9,
-        f"Everything up to {layer} gives something and gets no gradient, and what stands behind it learns. A step "
-        "function has slope 0 wherever it has one, so nothing before it is ever told how to be better.",
-        "Pass the gradient straight through, or use a smooth function in training.",
+        f"Everything up to {layer} has an output but gets no gradient, and what comes after it learns. A step function "
+        "has slope 0 wherever it has one, so nothing before it can learn.",
+        "Use a straight-through estimator, or a smooth function during training.",
         STRAIGHT_CODE,
     )
 
@@ -540,16 +541,16 @@ def _advise_batch_of_one() -> Hypothesis:
     return Hypothesis(
         "Batch normalisation over a batch of one sample",
         0.95,
-        "The mean over one sample is the sample itself: what is left is 0, whatever came in, and the layer gives its "
-        "constant. Nothing before it gets a gradient.",
+        "The mean over one sample is the sample itself. The difference is 0, whatever the input is, so the layer "
+        "outputs a constant. Nothing before it gets a gradient.",
         "Use larger batches, or LayerNormalization or GroupNormalization.",
-        "x = tf.keras.layers.LayerNormalization()(x)             # over the features of each sample by itself",
+        "x = tf.keras.layers.LayerNormalization()(x)             # over the features of each sample",
     )
 
 
 def _advise_underflow(live_size: float, *, is_certain: bool) -> Hypothesis:
     left = (
-        "not one gradient is left"
+        "no gradient is left"
         if math.isnan(live_size)
         else f"what is left elsewhere is no larger than {say_number(live_size)} on average"
     )

@@ -50,8 +50,8 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
         summary += f"; it grew most in {tensor}"
     if is_harmful:
         summary += (
-            f". The norm of the weights is {say_number(lead.weight_factor)} times what it was before: what the model "
-            "had learned is gone, even where the gradient is small again"
+            f". The norm of the weights is {say_number(lead.weight_factor)} times its earlier value: what the model "
+            "had learned is lost, even if the gradient is small again"
         )
     hypotheses, operation = advise_growth(lead, scene), scene.culprit
     if scene.steep is not None and scene.steep.operation is not None:
@@ -121,7 +121,7 @@ def _say_large(lead: Rate, scene: Scene) -> tuple[str, str]:
         title = f"Updates were {lead.ratio:.0%} of the weights{_say_end(scene)}: the learning rate is too high"
     summary = (
         f"From {say_step(lead.first_step)} on the median update was {say_number(lead.ratio)} of the weights it "
-        f"changed, where {USUAL_RATIO:g} is usual"
+        f"changed ({USUAL_RATIO:g} is usual)"
     )
     if before is not None and loss.recent is not None:
         known = say_step(lead.known_step)
@@ -140,12 +140,12 @@ def _say_first(lead: Rate, scene: Scene) -> tuple[str, str]:
     since = "has hardly come below guessing" if is_above else "has hardly come down since"
     title = f"The first updates replaced the weights{end}, and the loss {since}: the learning rate looks too high"
     summary = (
-        f"{seen} updates were {100 * lead.ratio:.0f} % of the weights they changed, on average, where "
-        f"{100 * USUAL_RATIO:g} % is usual. The loss was {say_number(before or 0.0)} before them, and "
-        f"{say_number(loss.recent or 0.0)} (the median of 20) by {say_step(lead.known_step)}"
+        f"{seen} updates were {100 * lead.ratio:.0f} % of the weights they changed, on average ({100 * USUAL_RATIO:g} "
+        f"% is usual). The loss was {say_number(before or 0.0)} before them, and {say_number(loss.recent or 0.0)} "
+        f"(median of 20) by {say_step(lead.known_step)}"
     )
     if is_above:
-        summary += f"; guessing gives {say_number(lead.guess)}"
+        summary += f"; guessing gives a loss of {say_number(lead.guess)}"
     return title, summary
 
 

@@ -87,8 +87,8 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
         layer=layer,
         tensor=table.names[lead.column],
         evidence=scene.evidence(
-            f"{ends} in {function}, which gives {reach}. In {say_count(lead.n_rows, 'step')} looked at the "
-            f"{they} went from {say_number(lead.smallest)} to {say_number(lead.largest)}{but}.",
+            f"{ends} in {function}, which gives {reach}. In {say_count(lead.n_rows, 'step')} checked, the "
+            f"{they} ranged from {say_number(lead.smallest)} to {say_number(lead.largest)}{but}.",
             function=function,
             low=lead.low,
             high=None if math.isinf(lead.high) else lead.high,
@@ -109,13 +109,13 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
     subject, shrunk = f"The output of {layer}{others}", say_number(ratio)
     summary = (
         f"The standard deviation of the output of {layer} was about {say_number(lead.before)} in the first steps, "
-        f"and {say_number(lead.after)} at {say_step(lead.known_step)}: next to nothing of the input gets past it"
+        f"and {say_number(lead.after)} at {say_step(lead.known_step)}. Next to nothing of the input gets past it"
     )
     if lead.is_of_weights:
         subject, shrunk = f"The kernel of {layer}{others}", say_number(lead.weight_factor)
         summary = (
-            f"The norm of the kernel of {layer} was {shrunk} of its first at {say_step(lead.known_step)}: next to "
-            "nothing of the input gets past it"
+            f"At {say_step(lead.known_step)} the norm of the kernel of {layer} was {shrunk} of its initial value. Next "
+            "to nothing of the input gets past it"
         )
     title = f"{subject} has shrunk to {shrunk} of what it was since {say_step(lead.first_step)}"
     if scene.start.grown > GROWN_VARIANCE:  # then it is no loss that it shrank
@@ -129,7 +129,7 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
         layer=layer,
         tensor=table.names[lead.column],
         evidence=scene.evidence(
-            summary + (f". It is so of {list_names(names)}." if n_others else "."),
+            summary + (f". The same is true of {list_names(names)}." if n_others else "."),
             std_before=lead.before,
             std=lead.after,
             ratio=ratio,
@@ -157,10 +157,10 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
         layer=layer,
         tensor=table.names[lead.column],
         evidence=scene.evidence(
-            f"The mean cosine distance between what {layer} gives for two samples of a batch (0: the same direction, "
+            f"The mean cosine distance between the outputs of {layer} for two samples of a batch (0: same direction, "
             f"1: nothing in common) was up to {say_number(lead.before)} at first, and "
-            f"{say_number(lead.after)} at {say_step(lead.known_step)}: whatever comes in, the same goes out"
-            + (f". It is so of {list_names(names)}." if n_others else "."),
+            f"{say_number(lead.after)} at {say_step(lead.known_step)}. Whatever the input, the output is the same"
+            + (f". The same is true of {list_names(names)}." if n_others else "."),
             distance_before=lead.before,
             distance=lead.after,
             layers=names[:NAMES_LIMIT],
@@ -178,7 +178,7 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
         return _tell_inverted(lead, layer, share, scene)
     verb, since = ("get", f"since {say_step(lead.first_step)}") if lead.is_open else ("got", _say_span(lead))
     recent = scene.testimony.known.read_loss().recent
-    loss = "not near its end" if recent is None else say_number(recent)
+    loss = "not near its minimum" if recent is None else say_number(recent)
     return tell(
         lead,
         scene,
@@ -187,7 +187,7 @@ def tell_unheard(lead: Unheard, scene: Scene) -> Finding:
         tensor=table.names[lead.column],
         evidence=scene.evidence(
             f"At {say_step(lead.known_step)} the gradient with respect to the output of {layer}, the last layer, was "
-            f"exactly 0 for {share} % of the samples. They are not simply learned: the loss was still {loss}. "
+            f"exactly 0 for {share} % of the samples. These samples are not simply learned: the loss was still {loss}. "
             + ("" if lead.cap else "With logits every sample would have a gradient."),
             share=lead.share,
             output_min=lead.low,
@@ -210,8 +210,8 @@ def _tell_inverted(lead: Unheard, layer: str, share: str, scene: Scene) -> Findi
         tensor=table_of(lead).names[lead.column],
         evidence=scene.evidence(
             f"At {say_step(lead.known_step)} the gradient with respect to the output of {layer}, the last layer, was "
-            f"exactly 0 in {share} % of the places. Exactly as many {what} are other than 0, there and in every other "
-            f"batch looked at: what is {padded}, as padding is, has all of the gradient.",
+            f"exactly 0 at {share} % of the positions. Exactly as many {what} differ from 0, in this and in every "
+            f"other batch checked. So the positions that are {padded}, as padding is, get all of the gradient.",
             share=lead.share,
         ),
         hypotheses=advise_inverted(),
@@ -235,8 +235,8 @@ def tell_dropped(lead: Dropped, scene: Scene) -> Finding:
         layer=names[0],
         tensor=table.names[lead.columns[0]],
         evidence=scene.evidence(
-            f"Of the non-zero elements that reach {names[0]} {share} % come through, scaled up, as a dropout does. "
-            "What is left says little about a sample, and is something else at every step"
+            f"{share} % of the non-zero elements that reach {names[0]} come through, scaled up, as in dropout. What is "
+            "left says little about a sample, and differs at every step"
             + (f". The same is true of {list_names(names[1:])}." if len(names) > 1 else "."),
             kept=lead.kept,
             layers=names[:NAMES_LIMIT],
@@ -282,9 +282,9 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
     ends = "-1 and 1" if function == "tanh" else "0 and 1"
     measured = (
         f"The mean square of {table.say_output(lead.column)} was {say_number(lead.square)}; it would be 1 if there "
-        f"were nothing but {ends}."
+        f"were only {ends}."
         if function == "tanh"
-        else f"What {table.say_output(lead.column)} gave was {lead.square:.1%} of the way to nothing but {ends}."
+        else f"The output of {table.say_output(lead.column)} was {lead.square:.1%} of the way to nothing but {ends}."
     )
     until = "" if lead.is_open else f" until {say_step(lead.closed_step or lead.last_step)}"
     return tell(
@@ -296,8 +296,8 @@ def tell_squashed(lead: Squashed, scene: Scene) -> Finding:
         tensor=table.names[lead.column],
         source=source,
         evidence=scene.evidence(
-            f"{measured}{_say_lines(lead)} There a {function} has next to no slope: what comes back to the layers "
-            "before it is small or wild, and they hardly learn.",
+            f"{measured}{_say_lines(lead)} There a {function} has next to no slope. The gradient that reaches the "
+            "layers before it is small or erratic, and they hardly learn.",
             square=lead.square,
             gain=None if math.isnan(lead.gain) else lead.gain,
             layers=[table.layer_of(column) for column in sorted(lead.columns)][:NAMES_LIMIT],
@@ -323,8 +323,8 @@ def tell_stuck(lead: Stuck, scene: Scene) -> Finding:
         tensor=table.name_gradient(lead.positions[0]),
         evidence=scene.evidence(
             f"The gradient of {share} of the biases in {names[0]} has been exactly 0 in each of "
-            f"{say_count(lead.n_rows, 'step')} looked at. A bias adds to what enters its gate in every sample and at "
-            "every step of the sequence: that gate's sigmoid or tanh is at its end for all of them.",
+            f"{say_count(lead.n_rows, 'step')} checked. A bias is added to the input of its gate in every sample and "
+            "at every step of the sequence. So that gate's sigmoid or tanh is at its end for all of them.",
             share=lead.share,
             layers=names[:NAMES_LIMIT],
             n_layers=len(names),
@@ -343,7 +343,7 @@ def _say_lines(lead: Squashed) -> str:
         if (source := sources[c]) is not None and source != sources[lead.column]
     ]
     lines = list(dict.fromkeys(others))
-    return f" It is so of {list_names(lines)} as well." if lines else ""
+    return f" The same is true of {list_names(lines)}." if lines else ""
 
 
 def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
@@ -372,18 +372,18 @@ def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
 
 def tell_summed(lead: Summed, scene: Scene) -> Finding:
     """The finding of gradients that are added up and never set back to zero."""
-    grown = f"The gradient has grown {say_number(lead.grown)} times since {say_step(lead.first_step)}"
+    grown = f"The gradient has grown by a factor of {say_number(lead.grown)} since {say_step(lead.first_step)}"
     if lead.grown < GROWN_FACTOR:
-        grown = "The gradient is cut to the same norm at every step, so that it cannot be seen to grow"
+        grown = "The gradient is clipped to the same norm at every step, so its growth cannot be seen"
     title = "The gradients that are applied add up from step to step: they are never set back to zero"
     if lead.closed_step is not None:
         title = f"The gradients that were applied added up from step to step, until {say_step(lead.closed_step)}"
     if lead.ratio is None:
-        why = "all gradients are read from variables of the script's own, which were only ever added to, never set to 0"
+        why = "all gradients are read from variables of the script's own, which were only added to, never reset to 0"
     else:
         why = (
-            "each contains the one before: the mean square of the difference from one to the next was "
-            f"{say_number(lead.ratio)} of their variance, where it is about 2 of gradients of one batch each"
+            "each contains the one before: the mean square of the difference between one and the next was "
+            f"{say_number(lead.ratio)} of their variance (about 2 for gradients of one batch each)"
         )
     return tell(
         lead,
@@ -413,8 +413,8 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
         title=title,
         evidence=scene.evidence(
             f"{name} began at {say_number(lead.start)} and had fallen to {say_number(lead.best)} by "
-            f"{say_step(lead.best_step)}. Since {since} it is about {say_number(lead.level)}, in every step "
-            f"above all that it was around {say_step(lead.best_step)}, and it no longer falls."
+            f"{say_step(lead.best_step)}. Since {since} it has been about {say_number(lead.level)}. In every step it "
+            f"was above all its values around {say_step(lead.best_step)}, and it no longer falls."
             + (
                 f" From {say_step(stale.first_step)} on nearly every step applied the same gradients, to the last "
                 f"digit, with a norm of {say_number(stale.norm)}."
@@ -443,10 +443,10 @@ def tell_forgetting(lead: Forgetting, scene: Scene) -> Finding:
         scene,
         title=title,
         evidence=scene.evidence(
-            f"Batch after batch holds one class alone, then another. At {lead.n_leaps} of {CHANGES} changes to a class "
-            f"that had been learned before, the loss leapt (to {leap} as a rule), above the {guess} of guessing among "
-            f"{lead.n_classes:,} classes; by the last batch of that class it was down to "
-            f"{learned}. The low loss in between says only that the model gives the class of the moment.",
+            f"Many batches in a row hold one class only, then another. At {lead.n_leaps} of {CHANGES} changes to a "
+            f"class that had been learned before, the loss jumped (to {leap} as a rule), above the {guess} of "
+            f"guessing among {lead.n_classes:,} classes. By the last batch of that class it was down to {learned}. "
+            "The low loss in between says only that the model predicts the current class.",
             leap=lead.leap,
             learned=lead.learned,
             n_leaps=lead.n_leaps,
@@ -507,9 +507,9 @@ def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
         scene,
         title=f"What is learned does not carry over: the validation loss was never below {say_number(lead.best)}",
         evidence=scene.evidence(
-            f"A model that knew nothing had a loss of {say_number(lead.start)}. The training loss has come down to "
-            f"{say_number(loss.recent or 0.0)} (the median of 20 steps) by {say_step(lead.known_step)}; of "
-            f"{say_count(lead.n_values, 'validation')} the best gave {say_number(lead.best)}.",
+            f"A model that knew nothing had a loss of {say_number(lead.start)}. By {say_step(lead.known_step)} the "
+            f"training loss has come down to {say_number(loss.recent or 0.0)} (the median of 20 steps). The best of "
+            f"{say_count(lead.n_values, 'validation')} gave {say_number(lead.best)}.",
             best=lead.best,
             n_validations=lead.n_values,
             start=lead.start,
@@ -539,8 +539,8 @@ def tell_runaway(lead: Runaway, scene: Scene) -> Finding:
         title=title,
         evidence=scene.evidence(
             f"The median of {lead.name} over its first values was {say_number(lead.start)}. Since {since} it has been "
-            f"{say_number(lead.times)} times that or more, and reached {say_number(lead.level)}; "
-            f"no value was NaN or infinite.{_say_grown(lead)}",
+            f"at least {say_number(lead.times)} times that, and reached {say_number(lead.level)}. No value was NaN or "
+            f"infinite.{_say_grown(lead)}",
             start=lead.start,
             level=lead.level,
         ),

@@ -15,14 +15,12 @@ from gradwatch_server.health.verdict.spelling import list_names
 
 __all__ = ["tell_misshaped"]
 
-TURN_CODE: Final = "x = tf.transpose(x, {axes})                      # axes change places"
-LAYER_CODE: Final = (
-    "tf.keras.layers.Permute({places})                # in place of Reshape({after}); its axes begin at 1"
-)
+TURN_CODE: Final = "x = tf.transpose(x, {axes})                      # permutes the axes"
+LAYER_CODE: Final = "tf.keras.layers.Permute({places})                # instead of Reshape({after}); axes count from 1"
 MADE_CODE: Final = """\
 def __init__(self):
     super().__init__()
-    self.hidden = tf.keras.layers.{kind}(...)           # made once, and known to the model
+    self.hidden = tf.keras.layers.{kind}(...)           # created once, and tracked by the model
 
 def call(self, inputs):
     return self.hidden(inputs)"""
@@ -36,19 +34,19 @@ def augment(image, mask):
     both = tf.concat([image, tf.cast(mask, image.dtype)], axis=-1)      # one draw for both
     both = tf.image.random_flip_left_right(both)
     both = tf.image.random_flip_up_down(both)
-    return both[..., :-1], both[..., -1:]                               # of a mask with one channel"""
+    return both[..., :-1], both[..., -1:]                               # for a mask with one channel"""
 STRAIGHT_CODE: Final = """\
 tf.keras.layers.Dense(units, activation="tanh")       # or "swish": both can be differentiated twice"""
 SCORES_CODE: Final = """\
-scores = tf.keras.layers.Dense(n_classes)(h)          # no softmax: the loss takes it itself"""
+scores = tf.keras.layers.Dense(n_classes)(h)          # no softmax: the loss applies it"""
 RATE_CODE: Final = """\
-log_rate = tf.keras.layers.Dense(1)(h)                # no function: the loss takes the exponential itself
+log_rate = tf.keras.layers.Dense(1)(h)                # no activation: the loss takes the exponential
 loss = tf.reduce_mean(tf.nn.log_poisson_loss(counts, log_rate))
-rate = tf.exp(log_rate)                               # to predict with"""
+rate = tf.exp(log_rate)                               # for predictions"""
 GATHERED_CODE: Final = """\
-taken = tf.gather(values, places, axis=1, batch_dims=1)        # [n]: of each sample its own"""
+taken = tf.gather(values, places, axis=1, batch_dims=1)        # [n]: each sample's own"""
 SCALED_CODE: Final = """\
-normalise = tf.keras.layers.Normalization()           # axis=-1: a mean and a deviation for each column
+normalise = tf.keras.layers.Normalization()           # axis=-1: one mean and one deviation per column
 normalise.adapt(x_train)"""
 UNSHOWN_CODE: Final = """\
 noise = tf.random.normal(tf.shape(x))
@@ -77,16 +75,16 @@ for graph in graphs:
     edges.append(graph.edges + offset)                # node numbers within the whole batch
     offset += len(graph.nodes)"""
 REDRAWN_CODE: Final = """\
-# actions: those that were taken, kept beside what came of them
+# actions: those that were taken, stored with their results
 log_prob = tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1)
 loss = -tf.reduce_mean(log_prob * advantages)"""
 UNENDED_CODE: Final = """\
-# {name}: 1 where the episode ended with this step, else 0
+# {name}: 1 where this step ended the episode, else 0
 target = reward + gamma * (1.0 - tf.cast({name}, tf.float32)) * value_of_next"""
 BACKWARDS_CODE: Final = """\
-# Bidirectional turns what was read backwards round again, and joins both (GRU: the layer that you have):
+# Bidirectional reverses the backward output again and joins both (GRU: your own layer):
 h = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units, return_sequences=True))(h)
-# Or by hand, before the two are joined; the time axis is the second:
+# Or by hand, before the two are joined; time is the second axis:
 backward = tf.keras.ops.flip(backward, axis=1)"""
 
 
@@ -111,9 +109,9 @@ def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"A column and a vector make a table of all pairs on the way to the loss{say_line(source)}",
         (
-            f"In the compiled step `{source['code']}` takes a tensor of shape {column}, such as what a layer "
-            f"gives, and one of shape {vector}, such as targets, and makes {table} of them. Nothing in the step asks "
-            "for a comparison of all pairs."
+            f"In the compiled step, `{source['code']}` combines a tensor of shape {column}, such as a layer's output, "
+            f"with one of shape {vector}, such as targets. The result has shape {table}. Nothing in the step asks for "
+            "a comparison of all pairs."
         ),
         advise_crossing(lead.slip),
     )
@@ -126,11 +124,11 @@ def _say_mask(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"The attention sees the padding alone: its mask is inverted{place}",
         (
-            f"{code} is true where something is 0, as padding is, and the attention's softmax is given the scores of "
-            "just these places: all others count for nothing."
+            f"{code} is true where a value is 0, as padding is. The attention's softmax gets only the scores of these "
+            "positions; all others are ignored."
             if lead.slip["type"] == "Equal"
-            else f"{code} is true where something is not 0, and just these places are hidden from the attention's "
-            "softmax: what is left is what is 0, as padding is."
+            else f"{code} is true where a value is not 0. Exactly these positions are hidden from the attention's "
+            "softmax. Only positions that are 0, as padding is, are left."
         ),
         advise_mask(lead.slip),
     )
@@ -144,15 +142,15 @@ def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"{by} makes {_say(after)} of {_say(before)}: that exchanges no axes",
         (
-            f"{by} is given {_say(before)} and makes {_say(after)} of it: the same lengths in another order. A reshape "
-            "reads the numbers row by row and cuts them anew; it does not transpose."
+            f"{by} turns {_say(before)} into {_say(after)}: the same lengths in another order. A reshape reads the "
+            "numbers row by row and splits them into new rows; it does not transpose."
         ),
         Hypothesis(
             f"A reshape where axes should change places{place}",
             0.9,
-            f"An axis of {_say(after)} mixes what were two axes of {_say(before)}: numbers of the same time, place or "
-            "channel do not stand together any more.",
-            "Transpose instead, unless the numbers are meant to be cut anew.",
+            f"An axis of {_say(after)} mixes two axes of {_say(before)}: it separates numbers of the same time, place "
+            "or channel.",
+            "Transpose instead, unless the numbers are meant to be regrouped.",
             (LAYER_CODE if is_layer else TURN_CODE).format(
                 axes=_axes(before, after), places=_axes(before, after)[1:], after=tuple(after[1:])
             ),
@@ -164,17 +162,17 @@ def _say_made(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     kind, name = lead.slip["class"], lead.slip["name"]
     place = say_line(lead.slip.get("source"))
     return (
-        f"A {kind} layer is made anew in every call of the model, and never learns{place}",
+        f"Every call of the model creates a new {kind} layer, which never learns{place}",
         (
-            f"In the first step {name} was called for the first time, within the model, and it is no part of the model "
-            "after it: no attribute of the model holds it, and no optimizer is given its weights."
+            f"{name} was first called inside the model, in the first step. After that step it is not part of the "
+            "model: no attribute of the model holds it, and no optimizer is given its weights."
         ),
         Hypothesis(
             f"A {kind} layer is made where the model is called{place}",
             0.95,
-            "Each call makes new, random weights, uses them once and drops them. All that is learned around them is "
-            "learned for weights that will not be there at the next step.",
-            "Make the layer once, in `__init__`, and call it in `call`.",
+            "Each call creates new random weights, uses them once and drops them. The rest of the model learns to fit "
+            "weights that are gone at the next step.",
+            "Create the layer once, in `__init__`, and call it in `call`.",
             MADE_CODE.format(kind=kind),
         ),
     )
@@ -185,16 +183,15 @@ def _say_cut(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"The gradient of a recurrence is cut at each call{say_line(source)}",
         (
-            f"`{source['code']}` stands between calls of {layer} in one step: what {layer} gives is handed to its next "
-            "call without its gradient."
+            f"`{source['code']}` lies between calls of {layer} in one step: the output of {layer} goes to its next "
+            "call without a gradient."
         ),
         Hypothesis(
             f"A stop_gradient on the state of {layer}{say_line(source)}",
             0.9,
-            "The loss teaches the last call alone: whatever has to be remembered from an earlier one has no gradient "
-            "that says so.",
-            "Leave the state its gradient within a step. To cut it is meant for states that are carried from one step "
-            "to the next.",
+            "The loss trains only the last call: nothing that must be remembered from an earlier call gets a gradient.",
+            "Keep the gradient of the state within a step. Cut it only for states that are carried from one step to "
+            "the next.",
             CUT_CODE,
         ),
     )
@@ -205,15 +202,15 @@ def _say_repeated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"{layer} is called {n} times on the same tensor: these outputs are all the same",
         (
-            f"In the compiled step the {n} calls of {layer} take the same tensor and the same weights, so that they "
-            "give the same numbers, whatever is asked of each."
+            f"In the compiled step, the {n} calls of {layer} use the same tensor and the same weights. Their outputs "
+            "are the same, whatever the target of each is."
         ),
         Hypothesis(
-            f"The same layer, {layer}, stands in {n} places",
+            f"The same layer, {layer}, is used in {n} places",
             0.95,
-            "A list that is multiplied, `[layer] * n`, holds one layer n times, and so does a name that is used again. "
-            "One set of weights can give one answer: it comes to lie between the targets.",
-            "Make a layer for each output.",
+            "A multiplied list, `[layer] * n`, holds one layer n times. Using a name again does the same. One set of "
+            "weights can give only one answer, which ends up between the targets.",
+            "Create one layer per output.",
             REPEATED_CODE.format(n=n),
         ),
     )
@@ -227,20 +224,20 @@ def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         if lead.slip["n"] > 1
         else "Images are turned at random, and their masks stay as they are"
     )
-    whose = "what the model is given" if layer else "one of the two that the data set is mapped with"
+    whose = "what the model is given" if layer else "one of the two tensors in the data set's `map`"
     return (
         f"{how} ({place})",
         (
-            f"`{source['code']}` moves the places of {whose}. The targets have "
-            "a number for each place of the input, so that they must be moved with it."
+            f"`{source['code']}` changes the positions in {whose}. The targets have one number per position of the "
+            "input, so they must be moved with it."
         ),
         Hypothesis(
-            f"Images and masks do not lie upon one another any more ({place})",
+            f"Images and masks do not lie upon one another ({place})",
             0.9,
-            "Two random flips agree in half of the samples, and two of each in a quarter; where the image alone is "
-            "turned it is the same. The rest of the masks tells of other places.",
-            ("Take it out of the model, and turn both" if layer else "Turn both")
-            + " by one draw: join them, turn what is joined, and part them again.",
+            "Two separate random flips agree in half of the samples, two of each in a quarter. The same holds where "
+            "only the image is flipped. In all other samples the mask describes other positions.",
+            ("Take it out of the model, and transform both" if layer else "Transform both")
+            + " by the same draw: concatenate them, transform the result, and split it again.",
             APART_CODE,
         ),
     )
@@ -252,15 +249,15 @@ def _say_gathered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"A gather takes the columns of all samples from each: [n, n] meets [n] on the way to the loss ({place})",
         (
-            f"`{source['code']}` gives a table: in row i what sample i has in the columns of all samples. It is put "
-            "together with one number for each sample, and the loss is a mean over all pairs."
+            f"`{source['code']}` returns a table: row i holds the values of sample i in the columns of all samples. It "
+            "is combined with one number per sample, and the loss is a mean over all pairs."
         ),
         Hypothesis(
             f"`batch_dims` is missing in a gather ({place})",
             0.9,
-            "Each sample is compared with the targets of all others too: what fits best is the same for all, the mean "
-            "of the targets.",
-            "Take of each sample its own column.",
+            "Each sample is also compared with the targets of all others. The best fit is then the same for all: the "
+            "mean of the targets.",
+            "Take only each sample's own column.",
             GATHERED_CODE,
         ),
     )
@@ -273,15 +270,15 @@ def _say_scaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         f"{layer} scales all columns of the input by one mean and one deviation",
         (
             f"Column{'' if one else 's'} {places} of the input {'takes' if one else 'take'} less than a thousandth of "
-            f"the room that column {lead.widest} takes. Scaled by what is common to all, "
-            f"{'it is' if one else 'they are'} next to constant: what a layer makes of them is lost beside the others."
+            f"the range of column {lead.widest}. With one scale for all, {'it is' if one else 'they are'} almost "
+            "constant, and the effect on a layer is lost beside the other columns."
         ),
         Hypothesis(
             "The inputs are not scaled column by column",
             0.85,
-            "`axis=None` is for an input that is one number, or many of one kind. Columns in units of their own must "
-            "each have a mean and a deviation.",
-            "Leave `axis` as it is by itself, the last one, and adapt the layer to the training data again.",
+            "`axis=None` is for an input of one number, or of many numbers of one kind. Columns with different units "
+            "each need their own mean and deviation.",
+            "Leave `axis` at its default, the last axis, and adapt the layer to the training data again.",
             SCALED_CODE,
         ),
     )
@@ -294,16 +291,16 @@ def _say_redrawn(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"The step draws actions anew, and learns from what came of others{place}",
         (
-            f"{what} draws from what the model gives, within the step that "
-            "learns. The log-probability of what it draws is multiplied with numbers that were given to the step, and "
-            "nothing else of the step makes them depend on that draw."
+            f"{what} draws from the model's output inside the training step. The log-probability of this draw is "
+            "multiplied by numbers that were passed to the step. Nothing else in the step makes them depend on the "
+            "draw."
         ),
         Hypothesis(
             f"What is rewarded is not the action that was taken{place}",
             0.9,
-            "The reward or advantage tells how good the action was that was taken before. The step takes the "
-            "log-probability of another, drawn anew: on the average the gradient says nothing.",
-            "Give the step the actions that were taken, and take the log-probability of these.",
+            "The reward or advantage says how good the action was that was taken before. The step uses the "
+            "log-probability of another, newly drawn action. On average this gradient carries no information.",
+            "Pass the actions that were taken to the step, and use their log-probability.",
             REDRAWN_CODE,
         ),
     )
@@ -316,16 +313,15 @@ def _say_unended(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"What comes after an episode's end is counted on{place}: the step does not read {', '.join(unread)}",
         (
-            f"{what} adds to what the step was given a discounted value of the next state, for every sample alike. "
-            f"Of what the step is given nothing reads {', '.join(unread)}."
+            f"{what} adds a discounted value of the next state to an input of the step, for every sample alike. "
+            f"Nothing in the step reads its input {', '.join(unread)}."
         ),
         Hypothesis(
             f"The target goes on beyond the end of an episode{place}",
             0.85,
-            "Where an episode has ended there is no next state, and all that is still to come is 0. Counted on all the "
-            "same, an end costs nothing: what leads to it is worth as much as what does not, and the loss falls as it "
-            "should.",
-            "Multiply the value of the next state by 0 where the episode ended (not where it was only cut off).",
+            "Where an episode has ended there is no next state, and the future reward is 0. If it is counted anyway, "
+            "an end costs nothing: what leads to it is worth as much as what does not. The loss falls as usual.",
+            "Multiply the value of the next state by 0 where the episode ended (not where it was only truncated).",
             UNENDED_CODE.format(name=lead.slip["unread"][0]),
         ),
     )
@@ -336,15 +332,15 @@ def _say_straight(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"The loss asks for the second derivative of a network of {function}s, which is 0 everywhere{place}",
         (
-            "In the compiled step a derivative is differentiated once more on the way to the loss, and no function "
-            f"there is curved: the only activation functions are {function}s."
+            "In the compiled step, a derivative is differentiated again on the way to the loss. No function there is "
+            f"curved: the only activation functions are {function}s."
         ),
         Hypothesis(
             f"A {function} has no second derivative",
             0.95,
-            f"A {function} is made of straight pieces. Its slope is the same throughout each of them, so the second "
-            "derivative of all that is made of it is exactly 0. What the loss says of it can be met by any weights, "
-            "however low the loss becomes.",
+            f"A {function} is piecewise linear. Its slope is constant on each piece, so the second derivative of "
+            "anything built from it is exactly 0. Any weights meet what the loss demands of this derivative, however "
+            "low the loss gets.",
             "Use an activation function that can be differentiated twice.",
             STRAIGHT_CODE,
         ),
@@ -356,28 +352,29 @@ def _say_doubled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     if function == "softmax":
         return (
             f"The loss takes the softmax of what is one already{place}",
-            "In the compiled step the output of a softmax goes into an operation that takes the softmax of its input.",
+            "In the compiled step, the output of a softmax goes into an operation that takes the softmax of its input.",
             Hypothesis(
                 f"A softmax is applied twice{place}",
                 0.95,
-                "The loss expects scores of any size. Probabilities lie between 0 and 1, and the softmax of such "
-                "numbers is nearly even: no class can become likely, and the gradient is small.",
-                "Leave the softmax out of the last layer, and apply it where you predict.",
+                "The loss expects logits of any size. Probabilities lie between 0 and 1, and the softmax of such "
+                "numbers is nearly uniform: no class can become likely, and the gradient is small.",
+                "Remove the softmax from the last layer, and apply it when you predict.",
                 SCORES_CODE,
             ),
         )
     return (
         f"The loss expects the logarithm of a rate, and is given the rate{place}",
         (
-            "In the compiled step the loss is exp(s) - s * targets, that of a Poisson distribution whose rate is "
-            f"exp(s). What it is given for s comes out of a {function}, which makes a number positive."
+            "In the compiled step, the loss is exp(s) - s * targets: that of a Poisson distribution with rate exp(s). "
+            f"Here s is the output of a {function}, which makes a number positive."
         ),
         Hypothesis(
             f"The Poisson loss is given a rate in place of its logarithm{place}",
             0.95,
-            f"Its exponential is taken twice over: after the {function}, and in the loss. What the model gives is the "
-            "logarithm of what it has learned, so every prediction is far too small.",
-            "Let the last layer give the logarithm, without a function, and take the exponential where you predict.",
+            f"The number is made positive twice: by the {function}, and by the exponential in the loss. The model "
+            "outputs the logarithm of the rate that it has learned, so every prediction is far too small.",
+            "Let the last layer output the logarithm, without an activation function. Take the exponential when you "
+            "predict.",
             RATE_CODE,
         ),
     )
@@ -386,17 +383,17 @@ def _say_doubled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_backwards(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     who = lead.slip["layer"] or f"A layer{say_line(lead.slip.get('source'))}"
     return (
-        f"{who} reads the sequence backwards, and is joined step by step with what is not turned round",
+        f"{who} reads the sequence backwards, and is joined step by step with a sequence in the usual order",
         (
-            f"In the compiled step {who} is given the sequence from its end, and what it gives begins with the last "
-            "step. Nothing turns that round again before it is joined with a sequence in the usual order."
+            f"In the compiled step, {who} reads the sequence from its end, and its output begins with the last step. "
+            "Nothing reverses this output before it is joined with a sequence in the usual order."
         ),
         Hypothesis(
             "A sequence that was read backwards is not turned round again",
             0.9,
-            "What was read from the end up to a step belongs to that step, and stands at the other end: only in the "
-            "middle do both halves tell of the same step.",
-            "Wrap the layer in `Bidirectional`, or reverse what it gives along the time axis before both are joined.",
+            "What was read from the end up to a step belongs to that step, but is at the opposite end. Only in the "
+            "middle do both halves describe the same step.",
+            "Wrap the layer in `Bidirectional`, or reverse its output along the time axis before the two are joined.",
             BACKWARDS_CODE,
         ),
     )

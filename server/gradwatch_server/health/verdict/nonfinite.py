@@ -82,7 +82,7 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
         )
         summary += f"and {word} at {say_step(lead.first_step)}"
         if weights is not None:
-            summary += f"; the weights were last read at {say_step(weights)}, and finite"
+            summary += f"; the weights were last read at {say_step(weights)} and were finite"
     is_beside = not reached and scene.last_row > lead.first_step
     if is_beside:
         summary += "; no gradient has been NaN or infinite since"
@@ -133,7 +133,7 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
         summary += "; the loss of this step is not recorded"
     if lead.is_forward:
         summary += (
-            f"; it began in the forward pass, so a lower loss scale does not mend it, but has hidden it: "
+            "; it began in the forward pass, so a lower loss scale does not mend it, but has hidden it: "
             f"{say_count(lead.n_skipped, 'step')} skipped"
         )
     kind, hypotheses, culprit = "nonfinite_gradient", advise_gradient(lead, entry, scene), scene.culprit
@@ -219,8 +219,8 @@ def _tell_state(lead: NonFinite, table: TensorTable, scene: Scene, broken: npt.N
     place = int(np.flatnonzero(table.weight == column)[0])
     summary = (
         f"After {say_step(lead.first_step)} {tensor} held {say_counts(lead.counts[place])} among "
-        f"{say_count(table.n_elements[column], 'element')}, and no weight that is trained was broken. Training uses "
-        "each batch's own statistics, so its loss does not show this; evaluation, prediction and what is saved use the "
+        f"{say_count(table.n_elements[column], 'element')}, but all trained weights were finite. Training uses each "
+        "batch's own statistics, so its loss does not show this. Evaluation, prediction and the saved model use the "
         "running ones"
     )
     return make_finding(

@@ -73,7 +73,7 @@ _NOUNS: Final = {
     "Mul": "product",
     "MulNoNan": "product",
     "Prod": "product",
-    "Cast": "conversion of numbers",
+    "Cast": "type conversion",
     "Max": "maximum",
     "Min": "minimum",
     "Sqrt": "square root",
@@ -89,8 +89,8 @@ _NOUNS: Final = {
     **dict.fromkeys(("Softmax", "LogSoftmax"), "softmax"),
     "Acos": "arc cosine",
     "Asin": "arc sine",
-    "Atanh": "area tangent atanh",
-    "Acosh": "area cosine acosh",
+    "Atanh": "inverse hyperbolic tangent atanh",
+    "Acosh": "inverse hyperbolic cosine acosh",
     "Atan2": "arc tangent atan2",
     **dict.fromkeys(DIVISIONS, "division"),
     **dict.fromkeys(("While", "StatelessWhile"), "loop"),
@@ -163,7 +163,7 @@ def name_operation(operation: Operation) -> dict[str, str]:
 def say_operation(operation: Operation) -> str:
     """``SqrtGrad, the slope of the Sqrt in unit/norm``; of what holds operations what it is, ``the loop (While)``."""
     if operation.is_gradient and operation.type in CONTAINERS:
-        return f"the way back through the {say_noun(operation)} ({operation.type})"
+        return f"the backward pass of the {say_noun(operation)} ({operation.type})"
     if operation.is_gradient and operation.forward_type:
         scope = (operation.forward_name or "").rpartition("/")[0]
         return f"{operation.type}, the slope of the {operation.forward_type}" + (f" in {scope}" if scope else "")
@@ -251,7 +251,7 @@ def describe_account(account: Account) -> str:
         what = _say_singular(operation, int(n_singular), numbers["margin"])
         text += f"; {int(n_singular):,} of {say_count(n_in, 'input')} {what}"
     elif math.isfinite(numbers["margin"]):
-        text += f"; its input came as near as {say_number(numbers['margin'])} to the point where it breaks"
+        text += f"; its input came within {say_number(numbers['margin'])} of the point where it breaks"
     text += "."
     if account.also is not None:
         text += f" So did {say_operation(account.also)}."
@@ -260,7 +260,7 @@ def describe_account(account: Account) -> str:
 
 def _say_singular(operation: Operation, n: int, margin: float) -> str:
     if operation.function in EXPONENTIALS:
-        return "lay beyond the largest that it can take"
+        return "lay above the largest value that it can take"
     if operation.function in {"Acos", "Asin", "Atanh", "Acosh"} and margin < 0:
         return "lay at or beyond the point where it breaks"
     return f"{'was' if n == 1 else 'were'} {say_exactly(operation)}"
@@ -269,11 +269,14 @@ def _say_singular(operation: Operation, n: int, margin: float) -> str:
 def _describe_carrier(account: Account) -> str:
     operation = account.carrier
     if operation is None:
-        return f"No NaN or infinite value was seen in the {say_count(account.n_seen, 'risky operation')} looked at."
+        return (
+            f"No NaN or infinite value was seen in the {say_count(account.n_seen, 'risky operation')} that were "
+            "looked at."
+        )
     pass_ = "backward" if operation.is_gradient else "forward"
     return (
-        f"Of the operations looked at, {say_operation(operation)} was the first with NaN or infinite values, and its "
-        f"input held them already: they came into the {pass_} pass before it, "
+        f"Of the operations looked at, {say_operation(operation)} was the first with NaN or infinite values, but its "
+        f"input held them already. They came into the {pass_} pass earlier, "
         + (
             "from an operation that is not looked at."
             if operation.is_gradient

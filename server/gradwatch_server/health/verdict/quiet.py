@@ -27,13 +27,15 @@ def tell_vanishing(lead: Vanishing, scene: Scene) -> Finding:
     return tell(
         lead,
         scene,
-        title=f"The gradient fades on its way to the input: {table.layer_of_gradient(lead.position)} gets "
-        f"{say_number(ratio)} of what {table.layer_of_gradient(lead.last_position)} gets",
+        title=(
+            f"The gradient vanishes towards the input: {table.layer_of_gradient(lead.position)} gets "
+            f"{say_number(ratio)} of what {table.layer_of_gradient(lead.last_position)} gets"
+        ),
         layer=table.layer_of_gradient(lead.position),
         tensor=tensor,
         evidence=scene.evidence(
             f"Since {say_step(lead.first_step)} the gradient norm has been about {say_number(lead.first)} at {tensor} "
-            f"and {say_number(lead.last)} at {last}, and the loss has not fallen far.",
+            f"and {say_number(lead.last)} at {last}, and the loss has hardly fallen.",
             first_norm=lead.first,
             last_norm=lead.last,
             ratio=ratio,
@@ -52,7 +54,7 @@ def tell_fade(lead: Fade, scene: Scene) -> Finding:
     first = table.layer_of_gradient(int(table.kernels[0])) if len(table.kernels) else table.layer_of_gradient(0)
     model = first.rpartition("/")[0] or first
     n_others = sum(isinstance(member, Fade) for member in scene.incident.followers)
-    subject = f"The gradient of {model}" + (" (and of the model it plays against)" if n_others else "")
+    subject = f"The gradient of {model}" + (" (and of its adversary)" if n_others else "")
     title = f"{subject} has fallen to {say_number(ratio)} of what it was since {say_step(lead.first_step)}"
     if lead.closed_step is not None:
         title = f"{subject} fell to {say_number(ratio)} of what it was, until {say_step(lead.closed_step)}"
@@ -65,8 +67,8 @@ def tell_fade(lead: Fade, scene: Scene) -> Finding:
             f"In the first steps the global gradient norm was about {say_number(lead.start)}; since "
             f"{say_step(lead.first_step)} it has been about {say_number(lead.norm)}"
             + (
-                ". Several optimizers train here, each with a loss of its own: that one side has hardly a gradient "
-                "left does not mean that both are done."
+                ". Several optimizers train here, each with its own loss: that one side has hardly any gradient left "
+                "does not mean that both are done."
                 if lead.is_game
                 else ", and the loss has not fallen."
             ),
@@ -102,10 +104,10 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
         operation={"type": cut["type"], "name": cut["name"]} if cut else None,
         source=cut.get("source"),
         evidence=scene.evidence(
-            f"The gradient of {say_count(len(names), 'variable')} of {n_all:,} was None in every one of the first "
+            f"The gradient of {say_count(len(names), 'variable')} of {n_all:,} was None in each of the first "
             f"{say_count(lead.n_rows, 'step')}"
             + (
-                f"; the training loop drops {them} before the optimizer is called, so that TensorFlow gives no warning."
+                f"; the training loop drops {them} before the optimizer is called, so TensorFlow does not warn."
                 if lead.is_left_out
                 else f" although the optimizer was given {them} to train."
             ),
@@ -136,7 +138,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     since = "from the first step on" if is_from_start else f"since {say_step(lead.first_step)}"
     how_often = f"in at least {CONFIRM_ROWS} steps in a row" if lead.share == 1 else f"in {lead.share:.0%} of the steps"
     zero = "nothing but rounding" if lead.rounding else "exactly zero"
-    was_zero = f"{zero} ({say_number(lead.rounding)} of the whole gradient at most)" if lead.rounding else zero
+    was_zero = f"{zero} (at most {say_number(lead.rounding)} of the whole gradient)" if lead.rounding else zero
     zero += "" if lead.share == 1 else f" in {lead.share:.0%} of the steps"
     return tell(
         lead,
@@ -209,7 +211,7 @@ def _zero_factors(lead: Zero, table: TensorTable) -> list[str]:
 
 def _say_dead(layer: str) -> str:
     # kernel gradient = input^T times signal; bias gradient = sum of the signal
-    return f"the bias of {layer} still has a gradient, so what {layer} gets as input is exactly zero"
+    return f"the bias of {layer} still has a gradient, so the input of {layer} is exactly zero"
 
 
 def _say_unread(layers: list[str]) -> str:

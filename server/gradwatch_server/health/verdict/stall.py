@@ -70,8 +70,8 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
         f"has been {what}"
     )
     if not lead.is_first_row:
-        summary += f", after {say_number(100 * max(lead.share_before, 0.0))} % at first"
-    summary += ": their slope is 0, and their weights get no gradient."
+        summary += f" ({say_number(100 * max(lead.share_before, 0.0))} % at first)"
+    summary += ". Their slope is 0, and their weights get no gradient."
     names = [table.layer_of(column) for column in sorted(lead.columns)]
     return tell(
         lead,
@@ -101,8 +101,8 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
     name = "The loss" if lead.name == "loss" else lead.name
     among = f"{lead.n_classes:,} classes"
     meaning = (
-        f"A model that knows nothing of its inputs and has {among} to choose from has a cross-entropy of "
-        f"ln {lead.n_classes:,} = {say_number(lead.guess)}."
+        f"A model that ignores its inputs and guesses among {among} has a cross-entropy of ln {lead.n_classes:,} = "
+        f"{say_number(lead.guess)}."
     )
     if lead.is_of_mean:
         return _tell_mean(lead, scene, name)
@@ -111,8 +111,9 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
     if lead.is_from_start:
         among = f"the {lead.n_classes:,} samples of a batch"
         meaning = (
-            f"ln {lead.n_classes:,} is {say_number(lead.guess)}, and {lead.n_classes:,} is the size of the batch, not "
-            "a number of classes: the loss compares each sample with all others of its batch, and tells none apart."
+            f"ln {lead.n_classes:,} is {say_number(lead.guess)}, and {lead.n_classes:,} is the batch size, not a "
+            "number of classes. The loss compares each sample with all others of its batch, and the model tells none "
+            "apart."
         )
     title = f"{name} has not left {say_number(lead.guess)} in {n_steps:,} steps: that is guessing among {among}"
     if lead.is_final:
@@ -121,7 +122,7 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
         title = f"{name} stood at {say_number(lead.guess)}, guessing among {among}, until {say_step(lead.last_step)}"
     evidence = scene.evidence(
         f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} the median of {lead.name} was "
-        f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, without falling. {meaning}"
+        f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, and did not fall. {meaning}"
         + (f" {_say_course(lead)}" if lead.is_final else ""),
         is_final=lead.is_final,
         level=lead.level,
@@ -142,8 +143,8 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
 
 def _say_course(lead: Plateau) -> str:
     if lead.start > FALLEN_FACTOR * lead.guess:
-        return f"It came down to that from {say_number(lead.start)}, and never below."
-    return f"It began at {say_number(lead.start)}, and was at no time any better."
+        return f"It came down from {say_number(lead.start)} to this level, and never went below it."
+    return f"It began at {say_number(lead.start)}, and was never any better."
 
 
 def _say_level(lead: Plateau, name: str, meaning: str) -> str:
@@ -160,9 +161,9 @@ def _tell_mean(lead: Plateau, scene: Scene, name: str) -> Finding:
     if not lead.is_open:
         title = f"{name} stood at {level}, the variance of {targets}, until {say_step(lead.last_step)}"
     evidence = scene.evidence(
-        f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average, "
-        f"without falling, and the variance of {targets} is {say_number(lead.guess)}. A model that gives the mean "
-        "of its targets for every input has just that squared error: nothing is learned from the inputs.",
+        f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average and did "
+        f"not fall. {say_number(lead.guess)} is the variance of {targets}. A model that outputs the mean of its "
+        "targets for every input has just that squared error: nothing is learned from the inputs.",
         level=lead.mean,
         spread=lead.spread,
         guess=lead.guess,
@@ -183,13 +184,13 @@ def _tell_zero_output(lead: Plateau, scene: Scene, name: str) -> Finding:
     title = _say_level(lead, name, "the outputs are still near 0, and the targets far from it")
     if not lead.is_open:
         title = (
-            f"{name} stood at {level} until {say_step(lead.last_step)}: the outputs were near 0, and the targets not"
+            f"{name} stood at {level} until {say_step(lead.last_step)}: the outputs were near 0, the targets were not"
         )
     evidence = scene.evidence(
         f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} {lead.name} was {level} on average. The "
-        f"{size} of the targets is {say_number(lead.guess)}: a model that gives 0 for every input has just that "
-        f"{error} error. Their mean is {say_number(middle)} away from 0, their standard deviation "
-        f"{say_number(spread)}; giving the mean alone would leave "
+        f"{size} of the targets is {say_number(lead.guess)}: a model that outputs 0 for every input has just that "
+        f"{error} error. The mean of the targets is {say_number(middle)} away from 0, and their standard deviation is "
+        f"{say_number(spread)}. Outputting that mean alone would leave "
         f"{'less than ' if lead.is_of_size else ''}{say_number(left)}.",
         level=lead.mean,
         spread=lead.spread,
@@ -223,9 +224,9 @@ def tell_shared_target(lead: SharedTarget, scene: Scene) -> Finding:
         tensor=table.names[lead.column],
         evidence=scene.evidence(
             f"In {say_count(lead.n_rows, 'logged step')} the gradient with respect to the output of {layer} depended "
-            "on that output alone, never on a sample's own target: within a batch it was the output minus one number, "
-            "times a constant, to the last digits. That number went from "
-            f"{say_number(lead.low)} to {say_number(lead.high)} from batch to batch, as the mean of its targets does.",
+            "only on that output, not on a sample's own target. Within a batch it was the output minus one number, "
+            "times a constant, to the last digits. From batch to batch that number varied between "
+            f"{say_number(lead.low)} and {say_number(lead.high)}, as the mean of its targets does.",
             target_min=lead.low,
             target_max=lead.high,
         ),
@@ -248,10 +249,9 @@ def tell_still(lead: Still, scene: Scene) -> Finding:
         why = "the learning rate was 0" if rate == 0 else "no update was large enough"
         title = f"The weights did not move {since}until {say_step(lead.closed_step)}: {why}"
     evidence = scene.evidence(
-        f"From {say_step(lead.first_step)} on no kernel's update was more than {say_number(lead.ratio)} of its "
-        f"weights, where {USUAL_RATIO:g} is usual and float32 can tell {say_number(RATIO_LIMIT)}. They are kept in "
-        f"{kind}. The global "
-        f"gradient norm was about {say_number(lead.gradient_norm)}"
+        f"From {say_step(lead.first_step)} on, no kernel's update was more than {say_number(lead.ratio)} of its "
+        f"weights. {USUAL_RATIO:g} is usual, and float32 can resolve {say_number(RATIO_LIMIT)}. The weights are kept "
+        f"in {kind}. The global gradient norm was about {say_number(lead.gradient_norm)}"
         + (f", the learning rate {say_number(rate)}." if rate is not None else "."),
         ratio=lead.ratio,
         ratio_limit=RATIO_LIMIT,
@@ -273,9 +273,9 @@ def _tell_slow(lead: Still, scene: Scene) -> Finding:
         f"{say_number(reading.recent or 0.0)} by {say_step(lead.known_step)}"
     )
     evidence = scene.evidence(
-        f"In {n_steps:,} steps no kernel's update was more than {say_number(lead.ratio)} of its weights, where "
+        f"In {n_steps:,} steps no kernel's update was more than {say_number(lead.ratio)} of its weights; "
         f"{USUAL_RATIO:g} is usual. {course}"
-        + (f"; the learning rate is {say_number(rate)}." if rate is not None else "."),
+        + (f". The learning rate is {say_number(rate)}." if rate is not None else "."),
         ratio=lead.ratio,
         ratio_limit=USUAL_RATIO,
         has_moved=True,
@@ -291,9 +291,9 @@ def tell_undone(lead: Undone, scene: Scene) -> Finding:
     if lead.closed_step is not None:
         title = f"What the optimizer did was undone {often} until {say_step(lead.closed_step)}"
     evidence = scene.evidence(
-        f"Between two steps the kernels changed without an update, {say_count(lead.n_rows, 'time')} since "
-        f"{say_step(lead.first_step)}. Each time that took back what the updates since the last time had done: "
-        f"{say_number(round(100 * lead.left, 1))} % of it was left (measured by the kernels' means).",
+        f"The kernels changed between two steps without an update, {say_count(lead.n_rows, 'time')} since "
+        f"{say_step(lead.first_step)}. Each time this undid the updates made since the last time: "
+        f"{say_number(round(100 * lead.left, 1))} % of them was left (measured by the kernels' means).",
         left_over=lead.left,
         period=lead.period,
         n_times=lead.n_rows,
@@ -316,9 +316,9 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
         title=title,
         layer=first,
         evidence=scene.evidence(
-            f"The running mean of {first} is still 0 and its running variance still 1, their initial values, while its "
-            "gamma and beta are trained. In training each batch changes them. Called as in evaluation, the layer "
-            "subtracts 0 and divides by 1"
+            f"The running mean of {first} is still 0 and its running variance still 1, although its gamma and beta are "
+            "trained. These are the initial values; in training each batch changes them. Called as in evaluation, the "
+            "layer subtracts 0 and divides by 1"
             + (f". The same is true of {list_names(list(lead.layers[1:]))}." if others else "."),
             states="as made",
             layers=list(lead.layers[:NAMES_LIMIT]),
@@ -372,9 +372,9 @@ def _tell_copy(lead: Untaught, scene: Scene) -> Finding:
         title=title,
         tensor=lead.variables[0],
         evidence=scene.evidence(
-            "The step reads a second set of weights, which began as an exact copy of those that it trains, before any "
-            f"training. Looked at: the copies of {list_names(names)}. They have not changed up to "
-            f"{say_step(lead.known_step)}, while what they were copied from was trained.",
+            "The step reads a second set of weights. Before any training it was an exact copy of those that the step "
+            f"trains. Checked: the copies of {list_names(names)}. They have not changed up to "
+            f"{say_step(lead.known_step)}, while the originals were trained.",
             n_steps=n_steps,
         ),
         hypotheses=advise_copy(),
@@ -386,15 +386,15 @@ def _say_made(lead: Untaught) -> str:
     table = table_of(lead)
     is_bias = [len(table.shapes[table.names.index(name)]) == 1 for name in lead.variables]
     biases = (
-        "A bias begins at exactly 0 in all of its places (an LSTM's at 1 for its forget gate), and the first step of "
+        "A bias starts at exactly 0 in all of its elements (an LSTM's at 1 for its forget gate), and the first step of "
         "any training moves it. "
     )
-    tables = "A table of numbers is as it is drawn at random. "
+    tables = "A table of numbers starts at random. "
     return (
-        f"Looked at: {list_names(list(lead.variables))}. {biases if any(is_bias) else ''}"
-        f"{tables if not all(is_bias) else ''}So it is here, up to "
-        f"{say_step(lead.known_step)}: nothing was ever learned there, and what the rest of the model gets from it is "
-        "random."
+        f"Checked: {list_names(list(lead.variables))}. {biases if any(is_bias) else ''}"
+        f"{tables if not all(is_bias) else ''}Nothing there has changed up to "
+        f"{say_step(lead.known_step)}: nothing was ever learned there, and the rest of the model gets random numbers "
+        "from it."
     )
 
 
@@ -429,10 +429,10 @@ def tell_alike(lead: Alike, scene: Scene) -> Finding:
         layer=names[0],
         tensor=table.name_gradient(position),
         evidence=scene.evidence(
-            f"Every element of {table.name_gradient(position)} was {say_number(value)} at the start, and the gradients "
-            f"of all {n_units:,} units have been equal in every row looked at since {say_step(lead.first_step)}: what "
-            "begins equal and is moved equally stays equal"
-            + (f". It is so of {list_names(names)}." if others else "."),
+            f"Every element of {table.name_gradient(position)} was {say_number(value)} at the start. The gradients "
+            f"of all {n_units:,} units have been equal in every row checked since {say_step(lead.first_step)}. Units "
+            "that start equal and move equally stay equal"
+            + (f". The same is true of {list_names(names)}." if others else "."),
             value=value,
             n_units=n_units,
             layers=names[:NAMES_LIMIT],

@@ -35,8 +35,8 @@ def tell_input(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
     title = title.replace("infinite", "infinite values") + (f" in {where}" if where else "")
     title += _say_consequence(scene)
     summary = (
-        f"What enters the step as {name} held {say_counts(lead.counts[place])} among "
-        f"{say_count(lead.sizes[place], 'element')} at {say_step(lead.first_step)}"
+        f"The batch's {name} held {say_counts(lead.counts[place])} among {say_count(lead.sizes[place], 'element')} at "
+        f"{say_step(lead.first_step)}"
     )
     if record is not None and record.step == lead.first_step:
         summary += f", in {_say_rows(record)}"
@@ -44,7 +44,7 @@ def tell_input(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
         summary += f"; it was finite until {say_step(lead.finite_step)}"
     mended = _mended_behind(lead, scene)
     if mended is not None:
-        summary += f". The outputs of the layers up to {mended} were broken too, and behind it they were finite again"
+        summary += f". The outputs of the layers up to {mended} were broken too; after it they were finite again"
     if scene.is_loss_finite:
         summary += f"; the loss was {say_number(scene.loss.value or 0.0)}"
     return make_finding(
@@ -80,9 +80,9 @@ def tell_activation(lead: NonFinite, table: TensorTable, scene: Scene) -> Findin
         f"among {say_count(lead.sizes[place], 'element')}"
     )
     if previous is not None:
-        summary += f", and that of {previous} before it was finite"
+        summary += f", but the output of {previous} before it was finite"
     elif is_fed_finite:
-        summary += ", and the inputs were finite"
+        summary += ", but the inputs were finite"
     culprit = scene.culprit if scene.culprit is not None and not scene.culprit.is_gradient else None
     hypotheses = advise_activation(
         lead, scene, dtype=table.dtypes[column], is_fed_finite=is_fed_finite, is_first=previous is None
