@@ -145,7 +145,7 @@ def _say_first(lead: Rate, scene: Scene) -> tuple[str, str]:
         f"(median of 20) by {say_step(lead.known_step)}"
     )
     if is_above:
-        summary += f"; guessing gives a loss of {say_number(lead.guess)}"
+        summary += f"; guessing gives {say_number(lead.guess)}"
     return title, summary
 
 
