@@ -28,7 +28,7 @@ class Net(keras.Model):
             h = keras.layers.Dropout(0.1)(keras.layers.Activation("tanh")(x))
         else:
             if self.hidden is None:
-                self.hidden = keras.layers.Dense(5)
+                self.hidden = keras.layers.Dense(5, activation="relu")
             h = self.hidden(x)
         return self.out(h)
 
@@ -56,7 +56,7 @@ def test_a_layer_that_is_made_in_each_call(watch, read, is_built):
 
 def test_it_is_told_with_its_line(watch, read):
     found = diagnose(read(train(watch, "each", 120))).findings()
-    (one,) = [one for one in found if "made anew" in one.title]
+    (one,) = [one for one in found if "creates a new" in one.title]
     assert one.source["line"] == find_line("line of the call", sys.modules[__name__])
 
 

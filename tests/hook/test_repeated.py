@@ -61,7 +61,7 @@ class Siamese(keras.Model):
 
     def __init__(self) -> None:
         super().__init__()
-        self.encode, self.drop, self.head = layers.Dense(4, name="encode"), layers.Dropout(0.5), layers.Dense(3)
+        self.encode, self.drop, self.head = layers.Dense(4, "tanh", name="encode"), layers.Dropout(0.5), layers.Dense(3)
 
     def call(self, x: Any, training: bool = False) -> Any:
         two = [self.encode(x[:, :3]), self.encode(x[:, 3:])]
@@ -74,7 +74,7 @@ def test_what_is_no_repetition(watch: Any, read: Any) -> None:
 
 
 def test_a_layer_that_is_called_on_what_it_gave(watch: Any, read: Any) -> None:
-    inputs, layer = keras.Input((6,)), layers.Dense(6)
+    inputs, layer = keras.Input((6,)), layers.Dense(6, "tanh")
     first = layer(inputs)
     model = keras.Model(inputs, layers.Dense(3)(layers.Concatenate()([first, layer(first), first])))
     assert found_in(read(fit(watch, model, Y, 1))) == []
