@@ -157,6 +157,7 @@ class Stream:
         taps: the tensors tapped on the way, in the first trace; a later trace knows them by kind and name.
         slots: the optimizer's own variables to capture.
         states: what layers keep beside what is trained (running statistics), by Keras path; a weight like others.
+        momenta: of some of these, by Keras path, the share that each batch leaves of them.
         untaught: weights that are as they were made in layers that are frozen, or that no optimizer is given, by Keras
             path; a weight like others too.
         copied: weights of another model, a copy of what is trained when both were made, by a name of their own; weights
@@ -211,6 +212,7 @@ class Stream:
         skips_nonfinite: bool,
         slots: Sequence[Slot] = (),
         states: Mapping[str, Any] | None = None,
+        momenta: Mapping[str, float] | None = None,
         untaught: Mapping[str, Any] | None = None,
         copied: Mapping[str, Any] | None = None,
         sums: frozenset[int] = frozenset(),
@@ -255,7 +257,9 @@ class Stream:
         self.traced = tuple(traced)
         self._traced_at = -1
         self._was_outdated = 0
-        self._marks = {**dict.fromkeys(untaught or {}, "frozen"), **dict.fromkeys(copied or {}, "copied")}
+        self._marks: dict[str, Message] = {path: {"momentum": share} for path, share in (momenta or {}).items()}
+        self._marks |= {path: {"frozen": True} for path in untaught or {}}
+        self._marks |= {path: {"copied": True} for path in copied or {}}
         self.states = {**(states or {}), **(untaught or {}), **(copied or {})} if "weight" in self.kinds else {}
         of_weights = [kind for kind in ("weight", "update") if kind in self.kinds]
         self._part_kinds = (*of_weights, *["slot"] * bool(self.slots), *["weight"] * bool(self.states))
@@ -296,7 +300,7 @@ class Stream:
         ]
         tensors += [self._entry("slot", self.names[slot.place], f"/{slot.name}", slot.variable) for slot in self.slots]
         tensors += [
-            self._entry("weight", path, "", variable) | ({self._marks[path]: True} if path in self._marks else {})
+            self._entry("weight", path, "", variable) | self._marks.get(path, {})
             for path, variable in self.states.items()
         ]
         tensors += [tap.to_message() for tap in self.taps]

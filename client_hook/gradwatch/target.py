@@ -26,6 +26,7 @@ __all__ = [
     "left_as_made",
     "name_of",
     "optimizer_settings",
+    "running_momenta",
     "running_states",
     "sort_targets",
     "trainable_variables",
@@ -133,6 +134,13 @@ def running_states(models: Sequence[Any]) -> dict[str, Any]:
             ):
                 found.setdefault(str(variable.path), resource)
     return found
+
+
+def running_momenta(models: Sequence[Any]) -> dict[str, float]:
+    """Of a layer's running mean and variance, by Keras path, the share that each batch leaves of them."""
+    layers = [one for one in walk(models) if isinstance(one, keras.layers.BatchNormalization) and one.built]
+    states = [(one.momentum, variable) for one in layers for variable in (one.moving_mean, one.moving_variance)]
+    return {str(variable.path): float(momentum) for momentum, variable in states}
 
 
 UNTAUGHT_MAX: Final = 4

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradwatch_server.health.finding import Finding
 from tests.health.streams import BATCH, COLUMN, Run, dense
 
 N = 320
@@ -140,6 +141,86 @@ def test_normalisation_that_is_fed_or_frozen() -> None:
 def test_normalisation_that_is_fed_at_last() -> None:
     (found,) = normalised(start=200).feed().findings()
     assert found.title == "norm normalised nothing until step 201"
+
+
+def averaged(momentum: float, *, mean: float = 0.0, variance: float = 100.0, passes: int = 1, n: int = N) -> Run:
+    """A layer whose batches have such a mean and variance in every unit, and averages that begin at 0 and 1."""
+    sick = normalised()
+    states = [tensor for tensor in sick.tensors if "moving" in tensor["tensor"]]
+    for tensor, (start, value) in zip(states, [(0.0, mean), (1.0, variance)], strict=True):
+        left = momentum ** (passes * (1 + np.arange(N)))
+        level = left * start + (1 - left) * value
+        for name, factor in {"min": 1, "max": 1, "mean": 1, "norm": 8}.items():
+            sick.statistics[:, sick.tensors.index(tensor), COLUMN[name]] = factor * level
+        tensor["momentum"] = momentum
+    for part in ("steps", "statistics", "scalars", "present", "operation_rows"):
+        setattr(sick, part, getattr(sick, part)[:n])
+    return sick
+
+
+def at_the_end(sick: Run, batch: int = 64) -> list[Finding]:
+    engine = sick.feed(batch=batch)
+    assert not engine.findings(), "before the end they may arrive yet"
+    engine.finish()
+    return engine.findings()
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("every", [1, 7])
+def test_running_statistics_that_never_arrive(batch: int, every: int) -> None:
+    (found,) = at_the_end(averaged(0.9999).thin(every), batch)
+    assert (found.kind, found.severity, found.layer, found.first_step) == ("loss_plateau", "warning", "norm", 0)
+    assert found.title == (
+        "The running statistics of norm have not caught up with the batches: evaluation sees another network"
+    )
+    left = 0.9999**N
+    factor = np.sqrt((left + (1 - left) * 100) / 100)
+    assert found.evidence["deviation_factor"] == pytest.approx(factor, rel=0.01)
+    assert found.evidence["initial_share"] == pytest.approx(left, rel=0.01)
+    assert found.hypotheses[0].cause == "The momentum of the batch normalisation is too high for so few steps"
+    assert "layers.BatchNormalization(momentum=0.98)" in str(found.hypotheses[0].code)
+
+
+def test_a_running_mean_that_never_arrives() -> None:
+    (found,) = at_the_end(averaged(0.999, mean=6.0, variance=4.0))
+    left = 0.999**N
+    assert found.evidence["mean_shift"] == pytest.approx(left * 6 / 2, rel=0.01)
+    assert f"a mean that is {left * 3:.2f} such deviations off" in found.evidence["summary"]
+
+
+@pytest.mark.parametrize(
+    "well",
+    [
+        averaged(0.99),
+        averaged(0.9),
+        averaged(0.9999, variance=1.5),
+        averaged(0.999, mean=0.5, variance=1.0),
+        averaged(0.999, passes=8),
+        averaged(0.9999, n=40),
+        normalised(start=1),
+    ],
+    ids=[
+        "arrived",
+        "soon",
+        "near from the start",
+        "a small mean",
+        "several batches a step",
+        "a trial",
+        "no momentum known",
+    ],
+)
+def test_running_statistics_that_arrive_or_are_near(well: Run) -> None:
+    assert not at_the_end(well)
+
+
+def test_a_validation_loss_comes_of_running_statistics() -> None:
+    sick = averaged(0.9999).set_loss(2.3 * np.exp(-np.arange(N) / 100.0))
+    engine = sick.feed()
+    engine.feed_scalar("val_loss", np.array([79, 159, 239, 319]), np.array([2.4, 2.5, 2.4, 2.6]))
+    before = [found.title for found in engine.findings()]
+    engine.finish()
+    (found,) = engine.findings()
+    assert found.title.startswith("The running statistics of norm have not caught up"), before
 
 
 # -- gradients that fade by less --------------------------------------------------------------------------------------

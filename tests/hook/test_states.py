@@ -54,6 +54,16 @@ def test_moving_statistics_are_as_they_are_after_each_step(watch, read, jit_comp
     np.testing.assert_allclose(found, np.array(seen.rows), rtol=2e-5, equal_nan=True)
 
 
+def test_what_a_batch_leaves_of_running_statistics_is_told(watch, read):
+    model = network()
+    model.get_layer("norm").momentum = 0.97
+    watched = watch(model, capture=("gradient", "weight"))
+    train(model)
+    (table,) = read(watched).tables.values()
+    told = {tensor["variable"]: tensor["momentum"] for tensor in table["tensors"] if "momentum" in tensor}
+    assert told == {"moving_mean": 0.97, "moving_variance": 0.97}
+
+
 def test_what_is_frozen_is_no_running_statistic(watch, read):
     model = network(is_frozen=True)
     watched = watch(model, capture=("gradient", "weight"))

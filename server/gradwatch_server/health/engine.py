@@ -265,6 +265,7 @@ class Engine:
         for state in self._applied():
             state.copies.finish()
             state.misset.finish()
+            state.lagging.finish()
         self._ask_questions()
 
     def _applied(self) -> list[Stream]:

@@ -35,6 +35,7 @@ __all__ = [
     "Flat",
     "Forgetting",
     "Growth",
+    "Lagging",
     "Leaked",
     "Mismatch",
     "MismatchKind",
@@ -676,6 +677,25 @@ class Standing(Episode):
     """
 
     layers: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Lagging(Episode):
+    """Layers whose running statistics, which evaluation uses, never came near to those of the batches.
+
+    Attributes:
+        layers: their paths, the worst first; of that one the rest.
+        momentum: the share that each batch leaves of them.
+        share: the share that is still what the layer was made with, if each step is one batch.
+        factor: the root of its running variance, divided by the root of the batches'.
+        shift: between the mean of the batches and the running one, in deviations of the batches.
+    """
+
+    layers: tuple[str, ...] = ()
+    momentum: float = float("nan")
+    share: float = float("nan")
+    factor: float = float("nan")
+    shift: float = float("nan")
 
 
 @dataclass(eq=False)

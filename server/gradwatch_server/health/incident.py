@@ -25,6 +25,7 @@ from gradwatch_server.health.episode import (
     Flat,
     Forgetting,
     Growth,
+    Lagging,
     Leaked,
     Mismatch,
     Misset,
@@ -149,6 +150,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
     Behind: (*_CAUSES_OF_GUESSING, Unskilled),
+    ByHeart: (Lagging,),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _GUESSING: Final = (Unskilled, Unrelated)
@@ -167,7 +169,7 @@ _PRECEDENCE: Final = (
     Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
     SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade,
     Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind,
-    ByHeart, Outdated, Leaked, Ordered, Trend,
+    Lagging, ByHeart, Outdated, Leaked, Ordered, Trend,
 )  # fmt: skip
 
 
@@ -246,7 +248,7 @@ def _explains(cause: Episode, episode: Episode) -> bool:
     # A loss is everybody's; and where one side of a game has won, both are left with nothing.
     is_same = (
         cause.stream in (LOGGED, episode.stream)
-        or isinstance(episode, (Plateau, Runaway, Relapse, Behind))
+        or isinstance(episode, (Plateau, Runaway, Relapse, Behind, ByHeart))
         or isinstance(cause, Fade)
     )
     return is_same and cause.first_step <= _last(episode) and episode.first_step <= _last(cause)

@@ -29,6 +29,7 @@ from gradwatch_server.health.faint import FaintRule
 from gradwatch_server.health.forecast import ForecastRule
 from gradwatch_server.health.forgetting import ForgettingRule
 from gradwatch_server.health.inverted import InvertedRule
+from gradwatch_server.health.lagging import LaggingRule
 from gradwatch_server.health.leaked import LeakedRule
 from gradwatch_server.health.learning_rate import LearningRateRule
 from gradwatch_server.health.mismatch import MismatchRule
@@ -146,11 +147,13 @@ class Stream:
         self.correlation = CorrelationRule(number, table, list(self._correlated.values()))
         self.copies = UntaughtRule(number, table, setup, is_of_copies=True)
         self.misset = MissetRule(number, setup)
+        self.lagging = LaggingRule(number, table)
         of_setup = (
             UntaughtRule(number, table, setup),
             self.copies,
             MisshapedRule(number, table, setup),
             self.misset,
+            self.lagging,
             EpsilonRule(number, table, setup),
             UnheardRule(number, table, setup),
             *(() if setup.from_tape else (SummedRule(number, table),)),

@@ -51,6 +51,7 @@ class TensorTable:
         bias_of: for every gradient position the position of the bias that adds to the same units, or -1.
         frozen: columns of weights that tell of layers, frozen or given to no optimizer, that they are as made.
         copied: columns of weights of another model, which was a copy of what is trained when both were made.
+        momenta: ``[n_tensors]`` of a running mean or variance the share that each batch leaves of it, else NaN.
     """
 
     names: tuple[str, ...]
@@ -76,6 +77,7 @@ class TensorTable:
     bias_of: Index
     frozen: Index
     copied: Index
+    momenta: npt.NDArray[np.float64]
 
     @classmethod
     def from_message(cls, tensors: Sequence[Mapping[str, Any]]) -> TensorTable:
@@ -111,6 +113,7 @@ class TensorTable:
             bias_of=bias_of,
             frozen=np.array([column for column, tensor in enumerate(tensors) if tensor.get("frozen")], np.int64),
             copied=np.array([column for column, tensor in enumerate(tensors) if tensor.get("copied")], np.int64),
+            momenta=np.array([float(tensor.get("momentum") or np.nan) for tensor in tensors], np.float64),
         )
 
     @property

@@ -22,6 +22,7 @@ from gradwatch_server.health.episode import (
     Flat,
     Forgetting,
     Growth,
+    Lagging,
     Leaked,
     Mismatch,
     Misset,
@@ -103,6 +104,7 @@ from gradwatch_server.health.verdict.skill import tell_unskilled
 from gradwatch_server.health.verdict.stall import (
     tell_alike,
     tell_flat,
+    tell_lagging,
     tell_plateau,
     tell_shared_target,
     tell_standing,
@@ -261,6 +263,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Squashed: tell_squashed,
     Stuck: tell_stuck,
     Standing: tell_standing,
+    Lagging: tell_lagging,
     Untaught: tell_untaught,
     Misshaped: tell_misshaped,
     Outdated: tell_outdated,

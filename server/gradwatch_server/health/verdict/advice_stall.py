@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.book import GRADIENT_NORM, LEARNING_RATE, UPDATE_RATIO
 from gradwatch_server.health.cut import may_be_clipped
-from gradwatch_server.health.episode import Cut, Flat, Plateau, Still
+from gradwatch_server.health.episode import Cut, Flat, Lagging, Plateau, Still
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.operation_table import Operation
@@ -574,6 +574,32 @@ def advise_standing() -> list[Hypothesis]:
             "in custom layers.",
             TRAINING_CODE,
             (Change("call", given=(("training", "True"),)),),
+        )
+    ]
+
+
+LAGGING_CODE: Final = """\
+layers.BatchNormalization(momentum={momentum:g})              # averages over the last {n_batches:,} batches or so"""
+MOMENTA: Final = (0.99, 0.98, 0.95, 0.9, 0.8)
+ARRIVED: Final = 0.01
+"""Of what a layer was made with, what a momentum that is advised leaves at the most."""
+
+
+def advise_lagging(lead: Lagging) -> list[Hypothesis]:
+    """Causes of running statistics that are not those of the batches."""
+    fitting = [one for one in MOMENTA if one < lead.momentum and one**lead.n_rows <= ARRIVED]
+    momentum = fitting[0] if fitting else MOMENTA[-1]
+    n_needed = math.ceil(math.log(ARRIVED) / math.log(lead.momentum))
+    return [
+        Hypothesis(
+            "The momentum of the batch normalisation is too high for so few steps",
+            0.9,
+            "In training a batch normalisation uses the mean and variance of the batch, in `evaluate`, `predict` and "
+            "validation a running average of them. That average starts at mean 0 and variance 1 and has not arrived, "
+            "so the network that is evaluated is not the one that was trained. The training loss does not show it.",
+            f"Lower `momentum` to {momentum:g}, or train for {n_needed:,} steps or more.",
+            LAGGING_CODE.format(momentum=momentum, n_batches=round(1 / (1 - momentum))),
+            tuple(Change("layer", layer, given=(("momentum", f"{momentum:g}"),)) for layer in lead.layers),
         )
     ]
 

@@ -7,8 +7,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from gradwatch_server.health.book import GRADIENT_NORM
-from gradwatch_server.health.episode import Alike, Flat, Plateau, SharedTarget, Standing, Still, Undone, Untaught
+from gradwatch_server.health.episode import (
+    Alike,
+    Flat,
+    Lagging,
+    Plateau,
+    SharedTarget,
+    Standing,
+    Still,
+    Undone,
+    Untaught,
+)
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
+from gradwatch_server.health.lagging import FACTOR
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
@@ -16,6 +27,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_batch,
     advise_copy,
     advise_flat,
+    advise_lagging,
     advise_mean,
     advise_plateau,
     advise_shared_target,
@@ -33,6 +45,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_count, say_
 __all__ = [
     "tell_alike",
     "tell_flat",
+    "tell_lagging",
     "tell_plateau",
     "tell_shared_target",
     "tell_standing",
@@ -325,6 +338,34 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
             n_layers=len(lead.layers),
         ),
         hypotheses=advise_standing(),
+        subject=first,
+    )
+
+
+def tell_lagging(lead: Lagging, scene: Scene) -> Finding:
+    """The finding of running statistics that evaluation uses and that are not those of the batches."""
+    first, n_others = lead.layers[0], len(lead.layers) - 1
+    others = f" The same is true of {list_names(list(lead.layers[1:]))}." if n_others else ""
+    title = f"The running statistics of {first}{say_more_layers(n_others)} have not caught up with the batches"
+    times = max(lead.factor, 1 / lead.factor)
+    off = f"by one {say_number(times)} times as {'large' if lead.factor > 1 else 'small'}"
+    if times < FACTOR:
+        off = f"it subtracts a mean that is {say_number(lead.shift)} such deviations off"
+    return tell(
+        lead,
+        scene,
+        title=f"{title}: evaluation sees another network",
+        layer=first,
+        evidence=scene.evidence(
+            f"Each batch changes the running mean and variance of {first} by {1 - lead.momentum:.2g} of the way "
+            f"(momentum {lead.momentum:g}). After {lead.n_rows:,} steps {lead.share:.0%} of them is still what the "
+            f"layer was made with. In training it divides by the deviation of the batch, in evaluation {off}.{others}",
+            momentum=lead.momentum,
+            initial_share=lead.share,
+            deviation_factor=lead.factor,
+            mean_shift=lead.shift,
+        ),
+        hypotheses=advise_lagging(lead),
         subject=first,
     )
 

@@ -1,0 +1,153 @@
+"""The rule for running statistics that never arrive: averages over more batches than there were.
+
+In training a batch normalisation divides by the spread of the batch, in evaluation by an average over batches, of
+which each batch leaves a known share. After few batches that is what the layer was made with, and what is evaluated is
+another network than was trained. What the batches themselves gave is told by how far the average has moved.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.episode import Lagging, Phase
+from gradwatch_server.health.misset import CONFIRM_ROWS
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["LaggingRule"]
+
+FACTOR: Final = 4.0
+"""Between the deviation that evaluation divides by and that of the batches: so much makes another network of it."""
+SHIFT: Final = 1.5
+"""Deviations of the batches between their mean and the one that evaluation subtracts."""
+ROWS_MAX: Final = 64
+"""Rows that are kept; where there are more, every second one is dropped."""
+ROWS_MIN: Final = 3
+PAIR: Final = 2
+_MEAN, _NORM, _N_ELEMENTS = COLUMN["mean"], COLUMN["norm"], COLUMN["n_elements"]
+
+Float64 = npt.NDArray[np.float64]
+
+
+class _States(NamedTuple):
+    """A layer's running statistics: the columns of mean and variance, and what a batch leaves of them."""
+
+    layer: str
+    mean: int
+    variance: int
+    momentum: float
+
+
+class _Lag(NamedTuple):
+    """Of one layer: the share that is still the initial value, and how far its statistics are off."""
+
+    layer: str
+    momentum: float
+    share: float
+    factor: float
+    shift: float
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it makes another network of the one that was trained."""
+        return max(self.factor, 1 / self.factor) >= FACTOR or self.shift >= SHIFT
+
+
+class LaggingRule:
+    """Watches what the layers of one stream keep beside their weights; says at the end what it found.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        self._layers = _find_states(table)
+        self._columns = [column for states in self._layers for column in (states.mean, states.variance)]
+        self._rows: list[tuple[int, Float64]] = []
+        self._n_rows = 0
+        self._first_step = self._last_step = -1
+        self.episodes: list[Lagging] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those in which weights were not looked at say nothing."""
+        if not self._layers or not len(block.steps):
+            return
+        self._first_step = int(block.steps[0]) if self._n_rows == 0 else self._first_step
+        self._n_rows += len(block.steps)
+        self._last_step = int(block.steps[-1])
+        for row in np.flatnonzero(block.is_captured[:, self._columns].all(axis=1)).tolist():
+            self._rows = self._rows[::2] if len(self._rows) >= ROWS_MAX else self._rows
+            self._rows.append((int(block.steps[row]), block.statistics[row, self._columns].astype(np.float64)))
+        for episode in self.episodes:
+            episode.last_step, episode.n_rows = self._last_step, self._n_rows
+
+    def finish(self) -> None:
+        """Says that the run has ended."""
+        lags = [lag for place in range(len(self._layers)) if (lag := self._look(place)) is not None]
+        if self.episodes or self._n_rows < CONFIRM_ROWS or not lags:
+            return
+        worst = max(lags, key=lambda lag: max(lag.factor, 1 / lag.factor, 1 + lag.shift))
+        self.episodes.append(
+            Lagging(
+                stream=self._stream,
+                phase=Phase.ACTIVATION,
+                first_step=self._first_step,
+                last_step=self._last_step,
+                n_rows=self._n_rows,
+                known_step=self._last_step,
+                table=self._table,
+                layers=(worst.layer, *(lag.layer for lag in lags if lag is not worst)),
+                momentum=worst.momentum,
+                share=worst.share,
+                factor=worst.factor,
+                shift=worst.shift,
+            )
+        )
+
+    def _look(self, place: int) -> _Lag | None:
+        """How far a layer's statistics are off, by the second half of the training and by all of it; None for not far.
+
+        Steps of several batches, or batches that change, would mislead: then the two do not agree.
+        """
+        rows, states = self._rows, self._layers[place]
+        if len(rows) < ROWS_MIN:
+            return None
+        middle = min(rows, key=lambda row: abs(2 * row[0] - rows[0][0] - rows[-1][0]))
+        lags = [_compare(first, rows[-1], place, states) for first in (rows[0], middle)]
+        if any(lag is None for lag in lags):
+            return None
+        whole, late = (lag for lag in lags if lag is not None)
+        is_alike = (whole.factor > 1) == (late.factor > 1)
+        share = states.momentum ** (self._last_step - self._first_step + 1)
+        return late._replace(share=share) if is_alike and whole.is_far and late.is_far else None
+
+
+def _compare(first: tuple[int, Float64], last: tuple[int, Float64], place: int, states: _States) -> _Lag | None:
+    """What evaluation uses at the last row, beside what the batches between the two gave.
+
+    An average v that each batch moves by 1 - m of the way to its own is, n batches later, m^n v + (1 - m^n) b: of two
+    rows follows b. None where no variance can have been so.
+    """
+    left = states.momentum ** (last[0] - first[0])
+    (mean, variance), (mean_then, variance_then) = (row[1][2 * place : 2 * place + 2] for row in (last, first))
+    given = (variance[_MEAN] - left * variance_then[_MEAN]) / (1 - left) if left < 1 else np.nan
+    if not (given > 0 and variance[_MEAN] > 0):
+        return None
+    # The norm of a difference is no less than the difference of norms.
+    missing = abs(mean[_NORM] - mean_then[_NORM]) / np.sqrt(mean[_N_ELEMENTS]) * left / (1 - left)
+    factor, shift = np.sqrt(variance[_MEAN] / given), missing / np.sqrt(given)
+    return _Lag(states.layer, states.momentum, left, float(factor), float(shift))
+
+
+def _find_states(table: TensorTable) -> list[_States]:
+    """The layers of which it is known what a batch leaves of their running mean and variance."""
+    columns: dict[str, list[int]] = {}
+    for column in np.flatnonzero(table.momenta > 0).tolist():
+        columns.setdefault(table.layers[column], []).append(column)
+    pairs = [(layer, own) for layer, own in columns.items() if len(own) == PAIR]
+    return [_States(layer, own[0], own[1], float(table.momenta[own[0]])) for layer, own in pairs]
