@@ -36,6 +36,7 @@ from gradwatch.tap import find_handle
 from gradwatch.undetached import find_cancelled, find_undetached
 from gradwatch.unshown import find_unshown
 from gradwatch.walk import SHAPES, goes_into
+from gradwatch.weighed import find_misweighed
 from gradwatch.xla import is_under_xla, math_for
 
 __all__ = [
@@ -290,7 +291,8 @@ def find_slips(
         -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
         `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`,
-        `undetached.find_undetached`, `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`,
+        `weighed.find_misweighed`, `undetached.find_undetached`, `undetached.find_cancelled`, `linear.find_linear`,
+        `neighbours.find_messages`,
         `misapplied.find_doubled` and `misapplied.find_straight` tell.
     """
     way = _find_all(gradients, loss)
@@ -314,6 +316,7 @@ def find_slips(
             *find_cancelled(forward, layer_paths),
             *find_linear(outputs, layer_paths),
             *find_messages(forward, layer_paths),
+            *find_misweighed(forward, outputs, layer_paths),
             *find_doubled(forward, layer_paths),
             *find_straight(sorted(_find_all([], loss).values(), key=_place), layer_paths),
         ],

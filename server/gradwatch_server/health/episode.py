@@ -69,6 +69,7 @@ __all__ = [
     "Untaught",
     "Vanishing",
     "Zero",
+    "is_single",
 ]
 
 RECOVERY_ROWS: Final = 20
@@ -1015,6 +1016,8 @@ class SlipKind(Enum):
     """A straight-through estimator lets no gradient through."""
     LINEAR = auto()
     """No function stands between the kernels."""
+    MISWEIGHED = auto()
+    """The weights of an attention add up to 1 along an axis that nothing is summed over."""
     UNSHIFTED = auto()
     """The edges of several graphs name the nodes of the first."""
     MASK = auto()
@@ -1029,6 +1032,11 @@ class SlipKind(Enum):
         return next(by_field, None) or _BY_TYPE.get(str(slip.get("type")))
 
 
+def is_single(slip: Mapping[str, Any]) -> bool:
+    """Whether a slip is a softmax over an axis of one."""
+    return slip.get("type") == SINGLE and "along" not in slip
+
+
 _BY_FIELD: Final = {
     "unasked": SlipKind.CROSSING,
     "output_shape": SlipKind.RESHAPE,
@@ -1038,6 +1046,7 @@ _BY_FIELD: Final = {
     "cancels": SlipKind.CANCELLED,
     "n_kernels": SlipKind.LINEAR,
     "edges": SlipKind.UNSHIFTED,
+    "along": SlipKind.MISWEIGHED,
 }
 _BY_TYPE: Final = {
     "Layer": SlipKind.MADE,

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import AUGMENT, CAP, SINGLE, Misshaped, Phase, SlipKind
+from gradwatch_server.health.episode import AUGMENT, CAP, Misshaped, Phase, SlipKind, is_single
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.table import TensorTable
 
@@ -32,7 +32,7 @@ DOUBT_STEPS: Final = 100
 
 def _is_told_by_gradients(slip: Mapping[str, Any]) -> bool:
     """Whether a slip shows in what becomes of the gradients: there it is named."""
-    return CAP in slip or slip.get("type") == SINGLE
+    return CAP in slip or is_single(slip)
 
 
 def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:

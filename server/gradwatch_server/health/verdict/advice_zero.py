@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gradwatch_server.health.episode import MASKING, SINGLE
+from gradwatch_server.health.episode import MASKING, is_single
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_growth import FAR_INPUT, advise_rate, advise_scale
@@ -481,7 +481,7 @@ def _advise_rounding(layer: str, scene: Scene) -> list[Hypothesis]:
 
 
 def _find_single(scene: Scene) -> Mapping[str, Any] | None:
-    return next((slip for slip in scene.setup.slips if slip.get("type") == SINGLE), None)
+    return next(filter(is_single, scene.setup.slips), None)
 
 
 def _advise_single(single: Mapping[str, Any], layer: str) -> Hypothesis:

@@ -69,6 +69,13 @@ h = tf.keras.layers.Dense(units, activation="relu")(h)
 h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
 h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
+MISWEIGHED_CODE: Final = """\
+scores = tf.matmul(query, key, transpose_b=True)       # [..., queries, keys]
+weights = tf.nn.softmax(scores, axis=-1)               # each query's weights add up to 1
+output = tf.matmul(weights, value)"""
+MISWEIGHED_BATCH_CODE: Final = """\
+weights = tf.nn.softmax(scores, axis=1)                # scores [batch, time, 1]: not over the batch
+pooled = tf.reduce_sum(weights * values, axis=1)"""
 UNSHIFTED_CODE: Final = """\
 offset = 0
 for graph in graphs:
@@ -523,6 +530,35 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_misweighed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    of_batch = lead.slip["along"] == "batch"
+    along = "samples of the batch" if of_batch else "queries"
+    summed = "the axis that is summed over afterwards" if of_batch else "the keys, whose values are summed"
+    return (
+        f"A softmax makes attention weights that add up to 1 over the {along}, not over what is summed{place}",
+        (
+            f"The softmax{place} runs over the {along}. Its output is then used as weights of a sum over another axis. "
+            "Along that axis the weights do not add up to 1."
+        ),
+        Hypothesis(
+            f"The softmax of an attention runs over the wrong axis{place}",
+            0.9,
+            (
+                "Each sample's weights depend on which other samples are in the batch, and the sum of a sample's own "
+                "weights may be anything. "
+                if of_batch
+                else "Each query should divide its attention among the keys. Here each key is divided among the "
+                "queries, and the weights of one query may add up to anything. "
+            )
+            + "The sum is no average of the values.",
+            f"Take the softmax along {summed}"
+            + ("." if of_batch else ": with scores [..., queries, keys] the last axis."),
+            MISWEIGHED_BATCH_CODE if of_batch else MISWEIGHED_CODE,
+        ),
+    )
+
+
 def _say(shape: Sequence[int]) -> str:
     return f"[{', '.join('n' if length == -1 else str(length) for length in shape)}]"
 
@@ -554,6 +590,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.UNDETACHED: _say_undetached,
     SlipKind.CANCELLED: _say_cancelled,
     SlipKind.LINEAR: _say_linear,
+    SlipKind.MISWEIGHED: _say_misweighed,
     SlipKind.UNSHIFTED: _say_unshifted,
     SlipKind.MASK: _say_mask,
     SlipKind.CUT: _say_cut,
