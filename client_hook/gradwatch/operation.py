@@ -34,6 +34,7 @@ from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 from gradwatch.tap import find_handle
 from gradwatch.undetached import find_cancelled, find_undetached
+from gradwatch.unordered import find_unordered
 from gradwatch.unshown import find_unshown
 from gradwatch.walk import SHAPES, goes_into
 from gradwatch.weighed import find_misweighed
@@ -290,9 +291,9 @@ def find_slips(
         user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
         -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
-        `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`,
-        `weighed.find_misweighed`, `undetached.find_undetached`, `undetached.find_cancelled`, `linear.find_linear`,
-        `neighbours.find_messages`,
+        `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `undetached.find_undetached`,
+        `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`, `weighed.find_misweighed`,
+        `unordered.find_unordered`,
         `misapplied.find_doubled` and `misapplied.find_straight` tell.
     """
     way = _find_all(gradients, loss)
@@ -317,6 +318,7 @@ def find_slips(
             *find_linear(outputs, layer_paths),
             *find_messages(forward, layer_paths),
             *find_misweighed(forward, outputs, layer_paths),
+            *find_unordered(forward, outputs, layer_paths),
             *find_doubled(forward, layer_paths),
             *find_straight(sorted(_find_all([], loss).values(), key=_place), layer_paths),
         ],

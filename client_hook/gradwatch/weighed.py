@@ -16,7 +16,7 @@ from tensorflow.python.framework.smart_cond import smart_constant_value
 from gradwatch.origin import slip_of
 from gradwatch.walk import SHAPES, behind
 
-__all__ = ["find_misweighed"]
+__all__ = ["find_misweighed", "product_of"]
 
 PRODUCTS: Final = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "MatMul"})
 ELEMENTWISE: Final = frozenset({"Add", "AddV2", "Cast", "Identity", "Mul", "RealDiv", "SelectV2", "Sub"})
@@ -74,7 +74,7 @@ def _find_axis(softmax: Any, batch: Set[int | None]) -> str | None:
         and (not batch or shape[0] in batch)
     ):
         return "batch"
-    product = _product_of(scores)
+    product = product_of(scores)
     return "queries" if product is not None and not any(map(_is_weight, product.inputs)) else None
 
 
@@ -87,7 +87,7 @@ def _axis_before(tensor: Tensor, axis: int) -> _Weights | None:
     return None if order is None else _Weights(op.inputs[0], int(order[axis]) - len(order))
 
 
-def _product_of(scores: Tensor) -> Any:
+def product_of(scores: Tensor) -> Any:
     """The product that scores are, behind scales and masks; None if they are none."""
     op = scores.op
     for _ in range(DEPTH_MAX):

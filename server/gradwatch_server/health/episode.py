@@ -1016,6 +1016,8 @@ class SlipKind(Enum):
     """A straight-through estimator lets no gradient through."""
     LINEAR = auto()
     """No function stands between the kernels."""
+    UNORDERED = auto()
+    """An attention reads words without their places."""
     MISWEIGHED = auto()
     """The weights of an attention add up to 1 along an axis that nothing is summed over."""
     UNSHIFTED = auto()
@@ -1047,6 +1049,7 @@ _BY_FIELD: Final = {
     "n_kernels": SlipKind.LINEAR,
     "edges": SlipKind.UNSHIFTED,
     "along": SlipKind.MISWEIGHED,
+    "n_places": SlipKind.UNORDERED,
 }
 _BY_TYPE: Final = {
     "Layer": SlipKind.MADE,

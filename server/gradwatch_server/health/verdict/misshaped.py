@@ -69,6 +69,9 @@ h = tf.keras.layers.Dense(units, activation="relu")(h)
 h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
 h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
+UNORDERED_CODE: Final = """\
+positions = layers.Embedding({n}, width)(tf.range({n}))   # width: that of the token embedding
+x = tokens + positions                                   # tokens: what the token embedding gives"""
 MISWEIGHED_CODE: Final = """\
 scores = tf.matmul(query, key, transpose_b=True)       # [..., queries, keys]
 weights = tf.nn.softmax(scores, axis=-1)               # each query's weights add up to 1
@@ -530,6 +533,26 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unordered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, n = lead.slip["layer"] or "the embedding", lead.slip["n_places"]
+    return (
+        f"The attention does not know the order of its {n} tokens: {layer} is all it gets",
+        (
+            f"What {layer} gives for each token goes into an attention. Nothing on the way to the output differs by "
+            "position: no position embedding, no causal mask, no convolution or recurrence, no weights of its own for "
+            "each position."
+        ),
+        Hypothesis(
+            "The model has no position embedding",
+            0.6,
+            "An attention treats its tokens as a set: the same tokens in another order give the same output. If the "
+            "answer depends on the order, the model cannot learn it.",
+            "Add an embedding of the positions to that of the tokens. If the order means nothing, this is no fault.",
+            UNORDERED_CODE.format(n=n),
+        ),
+    )
+
+
 def _say_misweighed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     of_batch = lead.slip["along"] == "batch"
@@ -590,6 +613,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.UNDETACHED: _say_undetached,
     SlipKind.CANCELLED: _say_cancelled,
     SlipKind.LINEAR: _say_linear,
+    SlipKind.UNORDERED: _say_unordered,
     SlipKind.MISWEIGHED: _say_misweighed,
     SlipKind.UNSHIFTED: _say_unshifted,
     SlipKind.MASK: _say_mask,

@@ -1,0 +1,102 @@
+"""Attentions over words without their places: told, and not where anything on the way tells of their order."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, found_in
+
+RANDOM = np.random.default_rng(0)
+LENGTH, WIDTH = 12, 8
+TOKENS = RANDOM.integers(1, 30, (256, LENGTH)).astype(np.int32)
+LABELS = RANDOM.integers(0, 3, 256)
+
+
+class Places(layers.Layer):
+    """A table of places, added."""
+
+    def build(self, shape):
+        self.table = self.add_weight(shape=(1, shape[1], shape[2]), name="table")
+
+    def call(self, x):
+        return x + self.table
+
+
+class Waves(layers.Layer):
+    """Waves of places, computed in every call."""
+
+    def call(self, x):
+        places = tf.range(tf.shape(x)[1], dtype=tf.float32)[:, None]
+        return x + tf.sin(places / 10.0 ** tf.linspace(0.0, 2.0, WIDTH))
+
+
+def attend(x, **options):
+    return layers.LayerNormalization()(x + layers.MultiHeadAttention(2, 4)(x, x, **options))
+
+
+def block(x):
+    x = attend(x)
+    return layers.LayerNormalization()(x + layers.Dense(WIDTH)(layers.Dense(16, activation="gelu")(x)))
+
+
+def numbered(x):
+    return x + layers.Embedding(LENGTH, WIDTH)(np.arange(LENGTH))
+
+
+mean = layers.GlobalAveragePooling1D
+SET_LIKE = {
+    "a mean": lambda x: mean()(block(block(x))),
+    "the first": lambda x: block(layers.Dropout(0.1)(x))[:, 0],
+    "the largest": lambda x: layers.GlobalMaxPooling1D()(block(x)),
+}
+ORDERED = {
+    "a table": lambda x: mean()(block(Places()(x))),
+    "waves": lambda x: mean()(block(Waves()(x))),
+    "an embedding": lambda x: mean()(block(numbered(x))),
+    "a causal mask": lambda x: mean()(attend(x, use_causal_mask=True)),
+    "a convolution": lambda x: mean()(block(layers.Conv1D(WIDTH, 3, padding="same")(x))),
+    "a recurrence before": lambda x: mean()(block(layers.GRU(WIDTH, return_sequences=True)(x))),
+    "a recurrence behind": lambda x: layers.LSTM(WIDTH)(block(x)),
+    "a kernel for each place": lambda x: layers.Flatten()(block(x)),
+    "no attention": lambda x: mean()(layers.Dense(WIDTH, activation="relu")(x)),
+}
+
+
+def fit(watch, make, n_epochs=1, labels=LABELS, rate=1e-4):
+    keras.utils.set_random_seed(0)
+    tokens = keras.Input((LENGTH,), dtype="int32")
+    x = layers.Embedding(30, WIDTH, name="words")(tokens)
+    model = keras.Model(tokens, layers.Dense(3, name="out")(make(x)))
+    model.compile(keras.optimizers.Adam(rate), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    watched = watch(model, capture=("gradient", "operation", "input"))
+    model.fit(TOKENS, labels, batch_size=16, epochs=n_epochs, verbose=0)
+    return watched
+
+
+@pytest.mark.parametrize("make", SET_LIKE.values(), ids=SET_LIKE)
+def test_words_without_places(watch, read, make):
+    (found,) = found_in(read(fit(watch, make)))
+    assert (found["layer"].rpartition("/")[2], found["n_places"]) == ("words", LENGTH)
+
+
+@pytest.mark.parametrize("make", ORDERED.values(), ids=ORDERED)
+def test_words_in_order(watch, read, make):
+    assert found_in(read(fit(watch, make))) == []
+
+
+def test_it_is_told_of_what_is_not_learned(watch, read):
+    # Whether the one word stands before the other.
+    place = np.argmax(TOKENS.max(1, keepdims=True) == TOKENS, 1)
+    findings = diagnose(read(fit(watch, SET_LIKE["a mean"], 20, (place > LENGTH // 2).astype(int), 1e-3))).findings()
+    (found,) = [one for one in findings if "order" in one.title]
+    assert (found.kind, found.severity) == ("loss_plateau", "warning")
+    assert found.hypotheses[0].cause == "The model has no position embedding"
+    assert f"layers.Embedding({LENGTH}, width)" in found.hypotheses[0].code
+
+
+def test_it_is_not_told_of_what_is_learned(watch, read):
+    n_small = (TOKENS < 10).sum(1)
+    learned = diagnose(read(fit(watch, SET_LIKE["a mean"], 20, (n_small > 3).astype(int), 1e-2))).findings()
+    assert not [one for one in learned if "order" in one.title]
