@@ -293,8 +293,7 @@ def find_slips(
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
         `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `undetached.find_undetached`,
         `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`, `weighed.find_misweighed`,
-        `unordered.find_unordered`,
-        `misapplied.find_doubled` and `misapplied.find_straight` tell.
+        `unordered.find_unordered`, `misapplied.find_doubled` and `misapplied.find_straight` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
