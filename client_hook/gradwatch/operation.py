@@ -37,6 +37,7 @@ from gradwatch.undetached import find_cancelled, find_undetached
 from gradwatch.unordered import find_unordered
 from gradwatch.unshown import find_unshown
 from gradwatch.walk import SHAPES, goes_into
+from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
 from gradwatch.xla import is_under_xla, math_for
 
@@ -293,7 +294,7 @@ def find_slips(
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
         `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `undetached.find_undetached`,
         `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`, `weighed.find_misweighed`,
-        `unordered.find_unordered`, `misapplied.find_doubled` and `misapplied.find_straight` tell.
+        `unordered.find_unordered`, `waves.find_waves`, `misapplied.find_doubled` and `misapplied.find_straight` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -318,6 +319,7 @@ def find_slips(
             *find_messages(forward, layer_paths),
             *find_misweighed(forward, outputs, layer_paths),
             *find_unordered(forward, outputs, layer_paths),
+            *find_waves(forward, layer_paths),
             *find_doubled(forward, layer_paths),
             *find_straight(sorted(_find_all([], loss).values(), key=_place), layer_paths),
         ],

@@ -1016,6 +1016,8 @@ class SlipKind(Enum):
     """A straight-through estimator lets no gradient through."""
     LINEAR = auto()
     """No function stands between the kernels."""
+    WAVES = auto()
+    """Sines turn so fast from the start that neighbours have nothing in common."""
     UNORDERED = auto()
     """An attention reads words without their places."""
     MISWEIGHED = auto()
@@ -1049,6 +1051,7 @@ _BY_FIELD: Final = {
     "n_kernels": SlipKind.LINEAR,
     "edges": SlipKind.UNSHIFTED,
     "along": SlipKind.MISWEIGHED,
+    "turns": SlipKind.WAVES,
     "n_places": SlipKind.UNORDERED,
 }
 _BY_TYPE: Final = {
@@ -1083,6 +1086,7 @@ class Misshaped(Episode):
         slip: the entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.slips`.
         n_nodes: how many nodes the edges should reach, at the least; 0 for another slip.
         n_reached: and how many they do, at the most.
+        spread: of a sine's argument at the start, the deviation in radians.
         narrow: of an input that is scaled as a whole the columns that hardly vary beside the widest.
         widest: that one.
     """
@@ -1091,6 +1095,7 @@ class Misshaped(Episode):
     slip: Mapping[str, Any] = field(default_factory=dict)
     n_nodes: int = 0
     n_reached: int = 0
+    spread: float = float("nan")
     narrow: Sequence[int] = ()
     widest: int = -1
 

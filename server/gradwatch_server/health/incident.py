@@ -153,6 +153,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     ByHeart: (Lagging,),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
+_SYMPTOMS: Final = (Plateau, Starved, Still, Collapsed, Alike, Relapse)
+"""Of these, what shows that little is learned and not why."""
 _GUESSING: Final = (Unskilled, Unrelated)
 """What is known of outputs from the first step on."""
 _OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, Runaway, Overclipped, Misset)
@@ -182,7 +184,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     """
     breaking = [episode for episode in episodes if isinstance(episode, (NonFinite, Growth))]
     rates = [episode for episode in episodes if isinstance(episode, Rate)]
-    quiet = [episode for episode in episodes if not isinstance(episode, (NonFinite, Growth, Rate))]
+    quiet = _without_guess([episode for episode in episodes if not isinstance(episode, (NonFinite, Growth, Rate))])
     chained = [_without_idle_witnesses(group) for group in _chain(_without_normal_overflow(breaking))]
     groups = [group for group in chained if group]
     n_breaking = len(groups)
@@ -208,6 +210,13 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     groups = groups[:n_breaking] + _merge(groups[n_breaking:])
     incidents = [Incident(group[0], tuple(sorted(group, key=order_of_onset))) for group in groups]
     return sorted(incidents, key=lambda incident: order_of_onset(incident.lead))
+
+
+def _without_guess(quiet: list[Episode]) -> list[Episode]:
+    """Leaves out words without places, which may be meant, where anything else tells why nothing is learned."""
+    others = [one for one in quiet if not (isinstance(one, Misshaped) and one.what is SlipKind.UNORDERED)]
+    is_known = any(isinstance(one, _CAUSES_OF_GUESSING) and not isinstance(one, _SYMPTOMS) for one in others)
+    return others if is_known else quiet
 
 
 def _merge(groups: list[list[Episode]]) -> list[list[Episode]]:

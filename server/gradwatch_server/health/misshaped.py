@@ -7,7 +7,8 @@ training that does not get far.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -26,6 +27,11 @@ GRAPH_ROWS: Final = 5
 GRAPHS_MIN: Final = 4
 REACHED_SHARE: Final = 0.5
 """Of a batch's nodes. Edges that name nodes by their places among all reach nearly the last of them."""
+SPREAD_MIN: Final = 2 * math.pi
+"""Radians: the deviation of a sine's argument at the start. Well begun it is 1 (Sitzmann et al., "Implicit neural
+representations with periodic activation functions", 2020)."""
+WAVE_RMS: Final = math.sqrt(0.5)
+"""The root mean square of a sine."""
 DOUBT_STEPS: Final = 100
 """Steps after which a loss tells whether a reshape or a mask does harm."""
 
@@ -67,6 +73,23 @@ def _find_graphs(table: TensorTable) -> _Graphs | None:
     return _Graphs(nodes[0], edges[0], owner[0]) if len(nodes) == len(edges) == len(owner) == 1 else None
 
 
+class _Waves(NamedTuple):
+    """The column of a kernel that sines go into and come of, its units, and what its product is multiplied with."""
+
+    kernel: int
+    n_units: int
+    factor: float
+
+
+def _find_waves(table: TensorTable, slips: Sequence[Mapping[str, Any]]) -> _Waves | None:
+    slip = next((one for one in slips if SlipKind.of(one) is SlipKind.WAVES), None)
+    kernels = [p for p in table.kernels.tolist() if slip and table.layer_of_gradient(p) == slip["layer"]]
+    if slip is None or len(kernels) != 1 or table.weight_of[kernels[0]] < 0:
+        return None
+    column = int(table.weight_of[kernels[0]])
+    return _Waves(column, table.shapes[column][-1], abs(float(slip["turns"])))
+
+
 class MisshapedRule:
     """Watches whether one stream's step is still the one with a slip in it: the first of each kind.
 
@@ -86,6 +109,8 @@ class MisshapedRule:
         """Slips that are not told yet."""
         self._graphs = _find_graphs(table)
         self._n_graph_rows, self._n_nodes, self._n_reached, self._is_shifted = 0, 0, 0, False
+        self._waves = _find_waves(table, slips)
+        self._spread = math.nan
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misshaped] = []
@@ -94,6 +119,7 @@ class MisshapedRule:
         """Takes rows."""
         if any(what is SlipKind.UNSHIFTED for what, _ in self._waiting):
             self._look_at_edges(block)
+        self._look_at_waves(block)
         for step in block.steps.tolist() if self._waiting or self.episodes else ():
             if self._n_rows == 0:
                 self._first_step = step
@@ -102,6 +128,8 @@ class MisshapedRule:
                 episode.last_step, episode.n_rows = step, self._n_rows
             for what, slip in list(self._waiting):
                 if what is SlipKind.UNSHIFTED and not self._are_unshifted:
+                    continue
+                if what is SlipKind.WAVES and not self._spread >= SPREAD_MIN:
                     continue
                 n_steps = 0 if what is SlipKind.CROSSING else DOUBT_STEPS
                 if self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
@@ -118,8 +146,18 @@ class MisshapedRule:
                             slip=slip,
                             n_nodes=self._n_nodes if what is SlipKind.UNSHIFTED else 0,
                             n_reached=self._n_reached if what is SlipKind.UNSHIFTED else 0,
+                            spread=self._spread if what is SlipKind.WAVES else math.nan,
                         )
                     )
+
+    def _look_at_waves(self, block: Block) -> None:
+        """How far the arguments of sines are spread at the first row that tells of their kernel."""
+        if self._waves is None or not math.isnan(self._spread):
+            return
+        rows = np.flatnonzero(block.is_captured[:, self._waves.kernel])
+        if len(rows):
+            norm = float(block.statistics[rows[0], self._waves.kernel, COLUMN["norm"]])
+            self._spread = self._waves.factor * WAVE_RMS * norm / math.sqrt(self._waves.n_units)
 
     @property
     def _are_unshifted(self) -> bool:

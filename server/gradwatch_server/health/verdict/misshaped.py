@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_cr
 from gradwatch_server.health.verdict.advice_zero import advise_mask
 from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.scene import Scene, tell
-from gradwatch_server.health.verdict.spelling import list_names
+from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["tell_misshaped"]
 
@@ -69,6 +70,9 @@ h = tf.keras.layers.Dense(units, activation="relu")(h)
 h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
 h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
+WAVES_CODE: Final = """\
+bound = np.sqrt(6 / fan_in) / {turns}                   # of all sine layers but the first: 1 / fan_in
+initializer = keras.initializers.RandomUniform(-bound, bound)"""
 UNORDERED_CODE: Final = """\
 positions = layers.Embedding({n}, width)(tf.range({n}))   # width: that of the token embedding
 x = tokens + positions                                   # tokens: what the token embedding gives"""
@@ -533,6 +537,29 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_waves(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    layer, turns = lead.slip["layer"] or "a kernel", say_number(abs(lead.slip["turns"]))
+    spread = say_number(lead.spread)
+    return (
+        f"The sine of {layer} turns too fast: its argument spread over {spread} radians at the start{place}",
+        (
+            f"The kernel of {layer} takes sines, and the sine of {turns} times its output is taken again. By the size "
+            f"of its weights at the first step, that argument had a standard deviation of {spread} radians: "
+            f"{say_number(lead.spread / (2 * math.pi))} full turns."
+        ),
+        Hypothesis(
+            f"The initial weights are too large for a sine{place}",
+            0.85,
+            "When the argument of a sine spans many turns, inputs that lie close together get unrelated outputs. The "
+            "network then is noise that no step of a usual size can shape.",
+            "Draw the kernel from a range divided by the factor before the sine, so that the argument has a standard "
+            "deviation of about 1 (Sitzmann et al. 2020).",
+            WAVES_CODE.format(turns=turns),
+        ),
+    )
+
+
 def _say_unordered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, n = lead.slip["layer"] or "the embedding", lead.slip["n_places"]
     return (
@@ -613,6 +640,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.UNDETACHED: _say_undetached,
     SlipKind.CANCELLED: _say_cancelled,
     SlipKind.LINEAR: _say_linear,
+    SlipKind.WAVES: _say_waves,
     SlipKind.UNORDERED: _say_unordered,
     SlipKind.MISWEIGHED: _say_misweighed,
     SlipKind.UNSHIFTED: _say_unshifted,
