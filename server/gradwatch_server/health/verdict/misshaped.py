@@ -71,7 +71,8 @@ h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
 h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
 WAVES_CODE: Final = """\
-bound = np.sqrt(6 / fan_in) / {turns}                   # of all sine layers but the first: 1 / fan_in
+# all sine layers but the first, which has 1 / fan_in
+bound = np.sqrt(6 / fan_in) / {turns}
 initializer = keras.initializers.RandomUniform(-bound, bound)"""
 UNORDERED_CODE: Final = """\
 positions = layers.Embedding({n}, width)(tf.range({n}))   # width: that of the token embedding
