@@ -172,7 +172,7 @@ CASES = {
         115,
         severity="warning",
         layer="dense_0",
-        words=("of the units of dense_0 are dead since step",),
+        words=("of the units of dense_0 have been dead since step",),
         cause="Units that died",
     ),
     "dying where a unit or two still fire for a rare class": Case(
@@ -181,7 +181,7 @@ CASES = {
         61,
         severity="warning",
         layer="dense_0",
-        words=("59% of the units of dense_0 are dead since step 61",),
+        words=("59% of the units of dense_0 have been dead since step 61",),
         cause="Units that died",
     ),
     "killed by one step": Case(
@@ -189,7 +189,7 @@ CASES = {
         .scale("gradient", 0.0, [0, 1], start=100),
         "dead_units",
         100,
-        words=("Every unit of dense_0 is dead since step 100",),
+        words=("Every unit of dense_0 has been dead since step 100",),
         flood={"zero_gradient"},
         cause="learning rate is too high",
         n_findings=2,  # and the rate itself
@@ -200,7 +200,7 @@ CASES = {
         100,
         severity="warning",
         layer="dense_2",
-        words=("97% of the units of dense_2 are saturated since step 100",),
+        words=("97% of the units of dense_2 have been saturated since step 100",),
     ),
     "clip that hides a logarithm": Case(
         run(operations=[LOG], seed=3).cut("backprop", [2], np.clip((STEPS - 100) / 100, 0, 0.6)).set_loss(1.8)
@@ -293,14 +293,14 @@ CASES = {
         "loss_scale_floor",
         100,
         layer="dense_2",
-        words=("fell from 32,768 to 0.000977 since step 100: matrix product"),
+        words=("has fallen from 32,768 to 0.000977 since step 100: matrix product"),
         cause="matrix product overflows float16",
     ),
     "every third step is skipped": Case(
         Run(D4, n_steps=300).scale_loss(2.0**15).break_("gradient", [1], start=0, stop=0),
         "loss_scale_floor",
         100,
-        words=("skipped: gradients overflow at loss scale 32,768",),
+        words=("skipped since step 100: gradients overflow at loss scale 32,768",),
     ),
 }  # fmt: skip
 for step in range(100, 300, 3):

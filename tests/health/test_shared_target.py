@@ -43,7 +43,7 @@ def of_two_sizes() -> np.ndarray:
 def test_each_output_is_compared_with_every_target(outputs: np.ndarray, batch: int) -> None:
     (found,) = regression(MEANS, outputs).feed(batch=batch).findings()
     assert (found.kind, found.severity, found.first_step, found.layer) == ("loss_plateau", "warning", 0, "last")
-    assert found.title == "The loss acts as if all samples of a batch had one target, since step 0"
+    assert found.title == "The loss has acted as if all samples of a batch had one target since step 0"
     assert found.evidence["target_min"] == pytest.approx(MEANS.min(), abs=1e-3)
     assert found.evidence["target_max"] == pytest.approx(MEANS.max(), abs=1e-3)
     assert found.hypotheses[0].cause.startswith("A broadcast compares")
@@ -74,4 +74,4 @@ def test_what_is_no_sign(healthy: Run) -> None:
 def test_targets_that_get_their_shape_back() -> None:
     targets = np.where(np.arange(N)[:, None] < 80, MEANS, TARGETS)
     (found,) = regression(targets, OUTPUTS).feed().findings()
-    assert found.title.endswith("had one target, from step 0 to step 79")
+    assert found.title.endswith("had one target from step 0 to step 79")

@@ -835,7 +835,7 @@ def lost(after: float = 2.3, *, dtype: str = "int64", noise: float = 0.1) -> Run
 def test_a_loss_that_is_back_where_it_began(batch: int) -> None:
     (found,) = lost().feed(batch=batch).findings()
     assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 120)
-    assert found.title.startswith("What was learned is lost: the loss is back at 2.")
+    assert found.title.startswith("What was learned is lost: the loss has been back at 2.")
     assert found.evidence["best_step"] < 120
     assert found.evidence["best"] == pytest.approx(0.2, rel=0.2)
     assert "The learning rate is too high" in causes(found)

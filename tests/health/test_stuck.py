@@ -38,7 +38,7 @@ def test_gates_without_a_slope(cell: str, batch: int, every: int) -> None:
     (found,) = run(cell).thin(every).feed(batch=batch).findings()
     assert (found.kind, found.severity, found.first_step) == ("saturated_activation", "warning", 0)
 
-    assert found.title == f"80% of the gates of {cell} are stuck since step 0: no slope is left"
+    assert found.title == f"80% of the gates of {cell} have been stuck since step 0: no slope is left"
     assert (found.layer, found.tensor) == (cell, f"{cell}/bias")
     assert found.evidence["share"] == pytest.approx(0.8, rel=1e-5)
     assert found.hypotheses[0].cause == "The inputs are not scaled"

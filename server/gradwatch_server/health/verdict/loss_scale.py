@@ -37,10 +37,12 @@ def tell_loss_scale(lead: NonFinite, table: TensorTable, scene: Scene) -> Findin
     layer, culprit = table.layer_of_gradient(entry.position), scene.culprit
     since = say_step(lead.first_step)
     if lead.scale < lead.scale_before:
-        title = f"The loss scale fell from {_say_scale(lead.scale_before)} to {_say_scale(lead.scale)} since {since}"
+        title = (
+            f"The loss scale has fallen from {_say_scale(lead.scale_before)} to {_say_scale(lead.scale)} since {since}"
+        )
         title += f": {say_count(lead.n_skipped, 'step')} skipped"
     else:
-        title = f"{say_count(lead.n_skipped, 'step')} since {since} skipped: gradients overflow at loss scale "
+        title = f"{say_count(lead.n_skipped, 'step')} skipped since {since}: gradients overflow at loss scale "
         title += _say_scale(lead.scale)
     summary = (
         f"Under loss scaling an overflow skips the step and halves the scale. Since {since} that happened in "

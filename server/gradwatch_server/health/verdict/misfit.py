@@ -312,7 +312,8 @@ def tell_stuck(lead: Stuck, scene: Scene) -> Finding:
     table = table_of(lead)
     names = list(dict.fromkeys(table.layer_of_gradient(position) for position in lead.positions))
     others, share = say_more_layers(len(names) - 1), f"{lead.share:.0%}"
-    title = f"{share} of the gates of {names[0]}{others} are stuck since {say_step(lead.first_step)}: no slope is left"
+    stuck = f"stuck since {say_step(lead.first_step)}"
+    title = f"{share} of the gates of {names[0]}{others} have been {stuck}: no slope is left"
     if lead.closed_step is not None:
         title = f"{share} of the gates of {names[0]}{others} were stuck until {say_step(lead.closed_step)}"
     return tell(
@@ -403,7 +404,8 @@ def tell_relapse(lead: Relapse, scene: Scene) -> Finding:
     """The finding of a loss that is back where it began."""
     name = "The loss" if lead.name == "loss" else lead.name
     since = say_step(lead.first_step)
-    title = f"What was learned is lost: {name[0].lower() + name[1:]} is back at {say_number(lead.level)} since {since}"
+    level = say_number(lead.level)
+    title = f"What was learned is lost: {name[0].lower() + name[1:]} has been back at {level} since {since}"
     if lead.closed_step is not None:
         title = f"{name} was back where it began from {since} to {say_step(lead.closed_step)}"
     stale = next((one for one in scene.facts.stales.values() if one.is_long), None)

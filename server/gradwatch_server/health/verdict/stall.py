@@ -73,8 +73,10 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
     verb = "is" if is_all else "are"
     if not lead.is_open:
         verb, since = "was" if is_all else "were", f"from {say_step(lead.first_step)} to {say_step(lead.last_step)}"
+    elif lead.is_first_row:
+        since = "from the first step on"
     else:
-        since = "from the first step on" if lead.is_first_row else f"since {say_step(lead.first_step)}"
+        verb, since = "has been" if is_all else "have been", f"since {say_step(lead.first_step)}"
     what = (
         "0 for every sample of the batch" if lead.is_dead else "at the end of its range for every sample of the batch"
     )
@@ -225,10 +227,10 @@ def tell_shared_target(lead: SharedTarget, scene: Scene) -> Finding:
     """The finding of a squared error that gives all samples of a batch one target."""
     table = table_of(lead)
     layer, since = table.layer_of(lead.column), say_step(lead.first_step)
-    title = f"The loss acts as if all samples of a batch had one target, since {since}"
+    title = f"The loss has acted as if all samples of a batch had one target since {since}"
     if not lead.is_open:
         until = say_step(lead.last_step)
-        title = f"The loss acted as if all samples of a batch had one target, from {since} to {until}"
+        title = f"The loss acted as if all samples of a batch had one target from {since} to {until}"
     return tell(
         lead,
         scene,
