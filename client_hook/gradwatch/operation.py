@@ -25,6 +25,7 @@ from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_straight
 from gradwatch.neighbours import find_messages
+from gradwatch.normed import find_normed
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.redrawn import find_redrawn
@@ -294,7 +295,8 @@ def find_slips(
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
         `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `undetached.find_undetached`,
         `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`, `weighed.find_misweighed`,
-        `unordered.find_unordered`, `waves.find_waves`, `misapplied.find_doubled` and `misapplied.find_straight` tell.
+        `unordered.find_unordered`, `waves.find_waves`,
+        `normed.find_normed`, `misapplied.find_doubled` and `misapplied.find_straight` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -320,6 +322,7 @@ def find_slips(
             *find_misweighed(forward, outputs, layer_paths),
             *find_unordered(forward, outputs, layer_paths),
             *find_waves(forward, layer_paths),
+            *find_normed(forward, outputs, layer_paths),
             *find_doubled(forward, layer_paths),
             *find_straight(sorted(_find_all([], loss).values(), key=_place), layer_paths),
         ],

@@ -16,7 +16,7 @@ from tensorflow.python.framework.smart_cond import smart_constant_value
 from gradwatch.origin import slip_of
 from gradwatch.walk import SHAPES, behind
 
-__all__ = ["find_misweighed", "product_of"]
+__all__ = ["Weights", "find_misweighed", "is_weight", "product_of", "sums"]
 
 PRODUCTS: Final = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "MatMul"})
 ELEMENTWISE: Final = frozenset({"Add", "AddV2", "Cast", "Identity", "Mul", "RealDiv", "SelectV2", "Sub"})
@@ -29,7 +29,7 @@ DEPTH_MAX: Final = 12
 Tensor = Any  # tensorflow ships no types
 
 
-class _Weights(NamedTuple):
+class Weights(NamedTuple):
     """A tensor of weights, and along which of its axes they add up to 1, counted from the last (-1)."""
 
     tensor: Tensor
@@ -56,7 +56,7 @@ def find_misweighed(
     for op in forward:
         if op.type == "Softmax" and op.inputs[0].shape.rank is not None:
             along = _find_axis(op, batch)
-            summed = list(_sums(_Weights(op.outputs[0], -1), ids)) if along is not None else []
+            summed = list(sums(Weights(op.outputs[0], -1), ids)) if along is not None else []
             if summed and not any(summed):
                 found.append({**slip_of(op, layer_paths), "along": along})
     return found[:SLIPS_MAX]
@@ -75,16 +75,16 @@ def _find_axis(softmax: Any, batch: Set[int | None]) -> str | None:
     ):
         return "batch"
     product = product_of(scores)
-    return "queries" if product is not None and not any(map(_is_weight, product.inputs)) else None
+    return "queries" if product is not None and not any(map(is_weight, product.inputs)) else None
 
 
-def _axis_before(tensor: Tensor, axis: int) -> _Weights | None:
+def _axis_before(tensor: Tensor, axis: int) -> Weights | None:
     """Where an axis was before it was moved for the softmax."""
     op = tensor.op
     if op.type != "Transpose":
-        return _Weights(tensor, axis)
+        return Weights(tensor, axis)
     order = smart_constant_value(op.inputs[1])
-    return None if order is None else _Weights(op.inputs[0], int(order[axis]) - len(order))
+    return None if order is None else Weights(op.inputs[0], int(order[axis]) - len(order))
 
 
 def product_of(scores: Tensor) -> Any:
@@ -101,18 +101,19 @@ def product_of(scores: Tensor) -> Any:
     return None
 
 
-def _is_weight(tensor: Tensor) -> bool:
+def is_weight(tensor: Tensor) -> bool:
+    """Whether a tensor is what a variable holds."""
     return any(one.type == "ReadVariableOp" for one in behind([tensor.op], through=READING))
 
 
-def _sums(weights: _Weights, forward: Set[int], depth: int = DEPTH_MAX) -> Iterator[bool]:
+def sums(weights: Weights, forward: Set[int], depth: int = DEPTH_MAX) -> Iterator[bool]:
     """For all that takes these weights whether it sums along their axis; also if that is not known."""
     users = [user for user in weights.tensor.consumers() if id(user) in forward and user.type not in SHAPES]
     for user in users:
         if user.type in PRODUCTS:
             yield _is_summed(user, weights)
         elif user.type in KEEPING and depth:
-            yield from _sums(_Weights(user.outputs[0], weights.axis), forward, depth - 1)
+            yield from sums(Weights(user.outputs[0], weights.axis), forward, depth - 1)
         elif user.type == "Mul" and depth:
             yield from _sums_of_product(user, weights, forward, depth)
         elif user.type == "Transpose" and depth:
@@ -121,12 +122,12 @@ def _sums(weights: _Weights, forward: Set[int], depth: int = DEPTH_MAX) -> Itera
                 yield True
                 continue
             axis = order.tolist().index(len(order) + weights.axis) - len(order)
-            yield from _sums(_Weights(user.outputs[0], axis), forward, depth - 1)
+            yield from sums(Weights(user.outputs[0], axis), forward, depth - 1)
         else:
             yield True
 
 
-def _sums_of_product(op: Any, weights: _Weights, forward: Set[int], depth: int) -> Iterator[bool]:
+def _sums_of_product(op: Any, weights: Weights, forward: Set[int], depth: int) -> Iterator[bool]:
     """Likewise of weights that are multiplied, as a dropout does, or with the values, and then summed."""
     users = [user for user in op.outputs[0].consumers() if id(user) in forward and user.type not in SHAPES]
     if users and all(user.type in ("Mean", "Sum") for user in users):
@@ -138,12 +139,12 @@ def _sums_of_product(op: Any, weights: _Weights, forward: Set[int], depth: int) 
             else:
                 yield weights.axis in [int(axis) - rank if axis >= 0 else int(axis) for axis in axes.ravel()]
     elif all(one.shape.rank in (0, weights.tensor.shape.rank) for one in op.inputs):
-        yield from _sums(_Weights(op.outputs[0], weights.axis), forward, depth - 1)
+        yield from sums(Weights(op.outputs[0], weights.axis), forward, depth - 1)
     else:
         yield True
 
 
-def _is_summed(op: Any, weights: _Weights) -> bool:
+def _is_summed(op: Any, weights: Weights) -> bool:
     """Whether a product sums over the axis of its weights; also if that cannot be told, or both are weights."""
     places = [place for place, one in enumerate(op.inputs) if one is weights.tensor]
     if len(places) != 1:

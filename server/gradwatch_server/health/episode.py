@@ -1016,6 +1016,8 @@ class SlipKind(Enum):
     """A straight-through estimator lets no gradient through."""
     LINEAR = auto()
     """No function stands between the kernels."""
+    NORMED = auto()
+    """The length of a vector is that of the whole batch."""
     WAVES = auto()
     """Sines turn so fast from the start that neighbours have nothing in common."""
     UNORDERED = auto()
@@ -1052,6 +1054,7 @@ _BY_FIELD: Final = {
     "edges": SlipKind.UNSHIFTED,
     "along": SlipKind.MISWEIGHED,
     "turns": SlipKind.WAVES,
+    "squares": SlipKind.NORMED,
     "n_places": SlipKind.UNORDERED,
 }
 _BY_TYPE: Final = {

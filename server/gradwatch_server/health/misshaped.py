@@ -91,7 +91,7 @@ def _find_waves(table: TensorTable, slips: Sequence[Mapping[str, Any]]) -> _Wave
 
 
 class MisshapedRule:
-    """Watches whether one stream's step is still the one with a slip in it: the first of each kind.
+    """Watches whether one stream's step is still the one with a slip in it: the first of each kind and line.
 
     Args:
         stream: the stream's number.
@@ -105,7 +105,8 @@ class MisshapedRule:
         others = [slip for slip in setup.slips if not _is_told_by_gradients(slip)]
         slips = [*crossings[:1], *setup.reshapes[:1], *others, *_find_apart(table, setup)]
         known = ((SlipKind.of(slip), slip) for slip in slips)  # a hook that is newer may know others
-        self._waiting = [(what, slip) for what, slip in known if what is not None]
+        first = {(what, str(slip.get("source") or slip["name"])): slip for what, slip in reversed(list(known))}
+        self._waiting = [(what, slip) for (what, _), slip in reversed(first.items()) if what is not None]
         """Slips that are not told yet."""
         self._graphs = _find_graphs(table)
         self._n_graph_rows, self._n_nodes, self._n_reached, self._is_shifted = 0, 0, 0, False

@@ -70,6 +70,9 @@ h = tf.keras.layers.Dense(units, activation="relu")(h)
 h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
 h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
+NORMED_CODE: Final = """\
+length = tf.norm(x, axis=-1, keepdims=True)             # of each sample
+x = tf.math.l2_normalize(x, axis=-1)"""
 WAVES_CODE: Final = """\
 # all sine layers but the first, which has 1 / fan_in
 bound = np.sqrt(6 / fan_in) / {turns}
@@ -538,6 +541,33 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_normed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    is_all = lead.slip["squares"] == "all"
+    of = "the whole batch" if is_all else "each feature over the batch"
+    return (
+        f"A norm is taken of {of}, not of each sample{place}",
+        (
+            f"The squares of all samples of a batch are summed{place}, and the root of the sum is then combined with "
+            "each sample."
+            if is_all
+            else f"The squares of each feature are summed over the samples of the batch{place}. The vectors of the "
+            "samples are divided by the roots and then multiplied with one another."
+        ),
+        Hypothesis(
+            f"The axis of a norm is {'missing' if is_all else 'the batch'}{place}",
+            0.9,
+            "Without an axis `tf.norm` and `tf.math.l2_normalize` take the batch for one vector: a larger batch makes "
+            "every sample's vector shorter, and a sample's own length stays in it."
+            if is_all
+            else "The vectors of the samples do not get length 1, and what becomes of one depends on the others in the "
+            "batch.",
+            "Take the norm along the last axis.",
+            NORMED_CODE,
+        ),
+    )
+
+
 def _say_waves(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     layer, turns = lead.slip["layer"] or "a kernel", say_number(abs(lead.slip["turns"]))
@@ -641,6 +671,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.UNDETACHED: _say_undetached,
     SlipKind.CANCELLED: _say_cancelled,
     SlipKind.LINEAR: _say_linear,
+    SlipKind.NORMED: _say_normed,
     SlipKind.WAVES: _say_waves,
     SlipKind.UNORDERED: _say_unordered,
     SlipKind.MISWEIGHED: _say_misweighed,

@@ -1,0 +1,86 @@
+"""Lengths of vectors that were taken over the samples of a batch, in the graph. Owns no state.
+
+`tf.norm` and `tf.math.l2_normalize` that are given no axis take all numbers of the batch for one vector; given axis 0
+they take each column of the batch for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from typing import Any, Final
+
+from tensorflow.python.framework.smart_cond import smart_constant_value
+
+from gradwatch.origin import slip_of
+from gradwatch.walk import SHAPES
+from gradwatch.weighed import Weights, is_weight, sums
+
+__all__ = ["find_normed"]
+
+ROOTS: Final = frozenset({"Rsqrt", "Sqrt"})
+PASSING: Final = frozenset({"AddV2", "ExpandDims", "Identity", "Maximum", "Minimum", "Reshape", "Squeeze", *ROOTS})
+USING: Final = frozenset({"AddV2", "DivNoNan", "Maximum", "Mul", "RealDiv", "SquaredDifference", "Sub"})
+SLIPS_MAX: Final = 4
+DEPTH_MAX: Final = 8
+Tensor = Any  # tensorflow ships no types
+
+
+def find_normed(forward: Sequence[Any], outputs: Sequence[Tensor], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Roots of sums of squares over the batch that then meet something of each sample.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        outputs: what the step compares with a target each, as far as they are known: their first axis is the batch's.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type, name, layer and source line of each root, and ``squares``: what it is taken of, ``all`` numbers of the
+        batch, or each ``column``, of vectors that are multiplied with one another afterwards.
+    """
+    ids = {id(op) for op in forward}
+    batch = {one.shape[0] for one in outputs if one.shape.rank}
+    found = []
+    for op in forward:
+        squares = _squares(op, batch) if op.type == "Sum" else None
+        if squares is None:
+            continue
+        for root, use in _uses(op, ids, None):
+            others = [one for one in use.inputs if one.shape.rank and one.shape[0] == squares.shape[0]]
+            is_all = op.outputs[0].shape.num_elements() == 1
+            if others and (is_all or (any(one is squares for one in others) and _is_of_samples(use, ids))):
+                found.append(slip_of(root, layer_paths) | {"squares": "all" if is_all else "column"})
+                break
+    return found[:SLIPS_MAX]
+
+
+def _squares(total: Any, batch: Set[int | None]) -> Tensor | None:
+    """What a sum is taken of the squares of, all of a batch or each column; None if it is another sum."""
+    made = total.inputs[0].op
+    is_square = made.type == "Square" or (made.type == "Mul" and made.inputs[0] is made.inputs[1])
+    axes = smart_constant_value(total.inputs[1])
+    if not is_square or axes is None or is_weight(made.inputs[0]):
+        return None
+    given = made.inputs[0]
+    rank = given.shape.rank or 0
+    taken = {int(axis) % rank for axis in axes.ravel()} if rank > 1 else set()
+    is_batch = not batch or (rank > 0 and given.shape[0] in batch)
+    is_whole = taken == set(range(rank)) or (taken == {0} and rank == 2)
+    return given if taken and is_batch and is_whole else None
+
+
+def _uses(op: Any, forward: Set[int], root: Any, depth: int = DEPTH_MAX) -> Iterator[tuple[Any, Any]]:
+    """The roots that are taken of a sum, with what each meets."""
+    users = [one for out in op.outputs for one in out.consumers() if id(one) in forward and one.type not in SHAPES]
+    for user in users if depth else ():
+        here = user if user.type in ROOTS else root
+        others = [one for one in user.inputs if one.op is not op]
+        if here is not None and user.type in USING and any(one.shape.rank for one in others):
+            yield here, user
+        elif user.type in PASSING:
+            yield from _uses(user, forward, here, depth - 1)
+
+
+def _is_of_samples(op: Any, forward: Set[int]) -> bool:
+    """Whether products of what is given for each sample follow, none of which sums over the batch."""
+    found = list(sums(Weights(op.outputs[0], -2), forward))
+    return bool(found) and not any(found)
