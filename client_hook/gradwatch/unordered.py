@@ -94,7 +94,7 @@ def _tells_order(op: Any, length: int, known: Set[int]) -> bool:
         return True
     if op.type == "Reshape":  # places and channels made one axis, of which a kernel takes each
         before, after = (one.shape.as_list() if one.shape.rank else [] for one in (op.inputs[0], op.outputs[0]))
-        return length in before[1:-1] and length not in after[1:] and before[-1:] != after[-1:]
+        return length in before[1:-1] and length not in after[1:] and after[-1:] not in ([None], before[-1:])
     if op.type not in ELEMENTWISE:
         return False
     others = [one for one in op.inputs if id(one.op) not in known and not _is_drawn(one)]

@@ -37,7 +37,7 @@ def beyond(op: Any, *, most: int = WAY_MAX) -> list[Any]:
     while pending and len(found) < most:
         for output in pending.pop().outputs:
             for one in output.consumers():
-                if id(one) not in seen and not one.name.startswith(GRADIENT_SCOPE):
+                if id(one) not in seen and one.type not in SHAPES and not one.name.startswith(GRADIENT_SCOPE):
                     seen.add(id(one))
                     found.append(one)
                     pending.append(one)

@@ -173,3 +173,15 @@ def test_a_loop_with_batches_of_a_known_size(watch, read):
     step(tf.constant(X[:16]), tf.constant(Y[:16]))
     (found,) = found_in(read(watched))
     assert found["along"] == "batch"
+
+
+def test_a_gradient_that_it_cancels_is_no_finding_of_its_own(watch, read):
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((10, 8))
+    pooled = layers.GlobalAveragePooling1D()(Attention(over_queries, by_matmul)(inputs))  # the weights add up to 1
+    model = keras.Model(inputs, layers.Dense(3)(pooled))
+    model.compile(keras.optimizers.Adam(1e-3), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    watched = watch(model, budget=0)
+    model.fit(X, Y, batch_size=16, epochs=8, verbose=0)
+    (found,) = [one for one in diagnose(read(watched)).findings() if one.first_step == 0]
+    assert "softmax" in found.title

@@ -165,6 +165,8 @@ _SLIPS: Final = (
 """What stands in the script, and is no symptom of something else."""
 _SPOILING: Final = tuple(slip for slip in _SLIPS if slip not in (Missing, Dropped))
 """Slips of which whole layers may suffer."""
+_AT_ONCE: Final = (SlipKind.MASK, SlipKind.MISWEIGHED, SlipKind.NORMED)
+"""Slips of which they suffer from the first step on."""
 _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
@@ -264,9 +266,9 @@ def _explains(cause: Episode, episode: Episode) -> bool:
 
 
 def _is_spoiled(cause: Episode, episode: Episode) -> bool:
-    """Whether layers gave out after a slip that may lead them astray; an inverted mask does it from the first step."""
+    """Whether layers gave out after a slip that may lead them astray; some do it from the first step."""
     is_such = isinstance(cause, _SPOILING) and isinstance(episode, _SUFFERING)
-    is_at_once = isinstance(cause, Misshaped) and cause.what is SlipKind.MASK and cause.first_step == episode.first_step
+    is_at_once = isinstance(cause, Misshaped) and cause.what in _AT_ONCE and cause.first_step == episode.first_step
     return is_such and (is_at_once or cause.first_step < episode.first_step)
 
 
