@@ -3,7 +3,7 @@
 An advantage says how much better an action was than the critic thought. Multiplied with the log-probability of the
 action it is a weight: with its gradient left, the critic is moved so that the policy's loss becomes small. A straight-
 through estimator hands on a value as it is and the gradient past it: ``z + stop_gradient(q - z)``. With the subtraction
-outside of the cut both parts of the gradient cancel.
+outside of the cut both parts of the gradient cancel; with all of it inside there is none.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Neg", "Reshape", 
 SCORING: Final = frozenset(
     {"LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "Softmax"}
 )
+ADDING: Final = frozenset({"Add", "AddV2"})
 GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 WAY_MAX: Final = 8
 Tensor = Any  # tensorflow ships no types
@@ -49,7 +50,7 @@ def find_undetached(forward: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def find_cancelled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Differences ``z + stop_gradient(q) - z``, through which ``z`` has no gradient.
+    """``z + stop_gradient(q) - z`` and ``stop_gradient(z + (q - z))``, through which ``z`` has no gradient.
 
     Args:
         forward: as for `find_undetached`.
@@ -59,14 +60,27 @@ def find_cancelled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
         Type, name, layer and source line of the first, and ``cancels``: True.
     """
     for op in forward:
-        if op.type != "Sub" or op.inputs[0].op.type not in ("Add", "AddV2"):
-            continue
-        added, taken = op.inputs[0].op.inputs, op.inputs[1]
-        others = [one for one in added if one.name != taken.name]
-        if len(others) == 1 and others[0].op.type == "StopGradient":
+        if _subtracts_outside(op) or _cuts_whole(op):
             place = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
             return [{"type": op.type, "name": op.name, **place, "cancels": True}]
     return []
+
+
+def _subtracts_outside(op: Any) -> bool:
+    """Whether it is the ``- z`` of ``z + stop_gradient(q) - z``."""
+    if op.type != "Sub" or op.inputs[0].op.type not in ADDING:
+        return False
+    others = [one for one in op.inputs[0].op.inputs if one.name != op.inputs[1].name]
+    return len(others) == 1 and others[0].op.type == "StopGradient"
+
+
+def _cuts_whole(op: Any) -> bool:
+    """Whether it is the cut of ``stop_gradient(z + (q - z))``."""
+    if op.type != "StopGradient" or op.inputs[0].op.type not in ADDING:
+        return False
+    one, other = op.inputs[0].op.inputs
+    pairs = ((one, other), (other, one))
+    return any(moved.op.type == "Sub" and moved.op.inputs[1].name == kept.name for kept, moved in pairs)
 
 
 def is_reward(target: Tensor) -> bool:

@@ -171,7 +171,7 @@ def test_running_statistics_that_never_arrive(batch: int, every: int) -> None:
     (found,) = at_the_end(averaged(0.9999).thin(every), batch)
     assert (found.kind, found.severity, found.layer, found.first_step) == ("loss_plateau", "warning", "norm", 0)
     assert found.title == (
-        "The running statistics of norm have not caught up with the batches: evaluation sees another network"
+        "The running statistics of norm are still near their initial values: evaluation differs from training"
     )
     left = 0.9999**N
     factor = np.sqrt((left + (1 - left) * 100) / 100)
@@ -185,7 +185,7 @@ def test_a_running_mean_that_never_arrives() -> None:
     (found,) = at_the_end(averaged(0.999, mean=6.0, variance=4.0))
     left = 0.999**N
     assert found.evidence["mean_shift"] == pytest.approx(left * 6 / 2, rel=0.01)
-    assert f"a mean that is {left * 3:.2f} such deviations off" in found.evidence["summary"]
+    assert f"subtracts a mean that is off by {left * 3:.2f} standard deviations" in found.evidence["summary"]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_validation_loss_comes_of_running_statistics() -> None:
     before = [found.title for found in engine.findings()]
     engine.finish()
     (found,) = engine.findings()
-    assert found.title.startswith("The running statistics of norm have not caught up"), before
+    assert found.title.startswith("The running statistics of norm are still near"), before
 
 
 # -- gradients that fade by less --------------------------------------------------------------------------------------

@@ -62,17 +62,27 @@ def misplaced(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
     return tf.reduce_mean(tf.square(hard)) + two_errors(h, logits, value, taken, came)
 
 
+def all_inside(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    hard = tf.stop_gradient(h + (tf.sign(h) - h))  # all_inside
+    return tf.reduce_mean(tf.square(hard - logits[:, :1])) + two_errors(h, logits, value, taken, came)
+
+
 def straight_through(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
     hard = h + tf.stop_gradient(tf.sign(h) - h)
     return tf.reduce_mean(tf.square(hard)) + two_errors(h, logits, value, taken, came)
+
+
+def a_target(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
+    aim = tf.stop_gradient(h + 0.1 * (tf.sign(h) - h))
+    return tf.reduce_mean(tf.square(aim - logits[:, :1])) + two_errors(h, logits, value, taken, came)
 
 
 def a_residue(h: Any, logits: Any, value: Any, taken: Any, came: Any) -> Any:
     return tf.reduce_mean(tf.square(h + tf.tanh(h) - h)) + two_errors(h, logits, value, taken, came)
 
 
-TOLD = {left: "undetached", left_and_scaled: "undetached", misplaced: "cancels"}
-NOT_TOLD = [cut_off, expectation_cut_off, two_errors, straight_through, a_residue]
+TOLD = {left: "undetached", left_and_scaled: "undetached", misplaced: "cancels", all_inside: "cancels"}
+NOT_TOLD = [cut_off, expectation_cut_off, two_errors, straight_through, a_target, a_residue]
 
 
 def train(watch: Any, loss_of: Callable[..., Any], n_steps: int = 3) -> Any:
@@ -108,7 +118,11 @@ def test_what_is_cut_off_where_it_must_be_is_not_told(watch: Any, read: Any, los
 
 @pytest.mark.parametrize(
     ("loss_of", "words"),
-    [(left, "The advantage needs `tf.stop_gradient`"), (misplaced, "The subtraction is outside of")],
+    [
+        (left, "The advantage needs `tf.stop_gradient`"),
+        (misplaced, "The subtraction is outside of"),
+        (all_inside, "All of the estimator is inside"),
+    ],
 )
 def test_it_is_told_with_its_cause(watch: Any, read: Any, loss_of: Callable[..., Any], words: str) -> None:
     findings = diagnose(read(train(watch, loss_of, 150))).findings()

@@ -93,7 +93,7 @@ def test_it_is_told_of_what_is_not_learned(watch, read):
     (found,) = [one for one in findings if "order" in one.title]
     assert (found.kind, found.severity) == ("loss_plateau", "warning")
     assert found.hypotheses[0].cause == "The model has no position embedding"
-    assert f"layers.Embedding({LENGTH}, width)" in found.hypotheses[0].code
+    assert f"[batch, {LENGTH}, width]" in found.hypotheses[0].code
 
 
 def test_it_is_not_told_of_what_is_learned(watch, read):

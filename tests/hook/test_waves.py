@@ -57,7 +57,7 @@ def fit(watch, stack, n_epochs=4):
 
 
 def told(watched, read):
-    return [one for one in diagnose(read(watched)).findings() if "sine" in one.title]
+    return [one for one in diagnose(read(watched)).findings() if "a sine" in one.title]
 
 
 def test_a_sine_that_turns_too_fast(watch, read):
@@ -72,8 +72,8 @@ def test_a_sine_that_turns_too_fast(watch, read):
 def test_the_size_of_the_argument_is_told(watch, read):
     (found,) = told(fit(watch, by_lambda("glorot_uniform")), read)
     spread = TURNS * (2 / 64) ** 0.5 * 32**0.5 / 2**0.5
-    assert found.title.startswith("The sine of net/hidden turns too fast")
-    said = float(found.title.rpartition("over ")[2].split()[0])
+    assert found.title.startswith("The initial weights of net/hidden are too large for a sine")
+    said = float(found.title.rpartition("varies by ")[2].split()[0])
     assert said == pytest.approx(spread, rel=0.1)
 
 

@@ -595,9 +595,10 @@ def advise_lagging(lead: Lagging) -> list[Hypothesis]:
             "The momentum of the batch normalisation is too high for so few steps",
             0.9,
             "In training a batch normalisation uses the mean and variance of the batch, in `evaluate`, `predict` and "
-            "validation a running average of them. That average starts at mean 0 and variance 1 and has not arrived, "
-            "so the network that is evaluated is not the one that was trained. The training loss does not show it.",
-            f"Lower `momentum` to {momentum:g}, or train for {n_needed:,} steps or more.",
+            "validation a running average of them. That average starts at mean 0 and variance 1 and is still far "
+            "from the true values. The training loss does not show it, the validation loss does.",
+            f"Lower `momentum` to {momentum:g} (Keras' own is 0.99). With {lead.momentum:g} it would take "
+            f"{n_needed:,} steps until 1 % is left of the initial values.",
             LAGGING_CODE.format(momentum=momentum, n_batches=round(1 / (1 - momentum))),
             tuple(Change("layer", layer, given=(("momentum", f"{momentum:g}"),)) for layer in lead.layers),
         )

@@ -71,22 +71,24 @@ h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
 h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
 NORMED_CODE: Final = """\
-length = tf.norm(x, axis=-1, keepdims=True)             # of each sample
-x = tf.math.l2_normalize(x, axis=-1)"""
+tf.math.l2_normalize(x, axis=-1)            # or tf.norm(x, axis=-1, keepdims=True)"""
 WAVES_CODE: Final = """\
-# all sine layers but the first, which has 1 / fan_in
-bound = np.sqrt(6 / fan_in) / {turns}
+bound = np.sqrt(6 / fan_in) / {turns}   # hidden sine layers; the first: 1 / fan_in
 initializer = keras.initializers.RandomUniform(-bound, bound)"""
 UNORDERED_CODE: Final = """\
-positions = layers.Embedding({n}, width)(tf.range({n}))   # width: that of the token embedding
-x = tokens + positions                                   # tokens: what the token embedding gives"""
+class AddPositions(keras.layers.Layer):
+    def build(self, shape):                      # [batch, {n}, width]
+        self.table = self.add_weight(shape=(1, *shape[1:]), initializer="uniform", name="table")
+
+    def call(self, embedded):
+        return embedded + self.table
+
+# h: the output of the token embedding
+h = AddPositions()(h)"""
 MISWEIGHED_CODE: Final = """\
-scores = tf.matmul(query, key, transpose_b=True)       # [..., queries, keys]
-weights = tf.nn.softmax(scores, axis=-1)               # each query's weights add up to 1
-output = tf.matmul(weights, value)"""
+weights = tf.nn.softmax(scores, axis=-1)    # scores: [..., queries, keys]"""
 MISWEIGHED_BATCH_CODE: Final = """\
-weights = tf.nn.softmax(scores, axis=1)                # scores [batch, time, 1]: not over the batch
-pooled = tf.reduce_sum(weights * values, axis=1)"""
+weights = tf.nn.softmax(scores, axis=1)     # scores: [batch, time, ...]"""
 UNSHIFTED_CODE: Final = """\
 offset = 0
 for graph in graphs:
@@ -489,15 +491,23 @@ def _say_cancelled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip.get("source")
     place = say_line(source)
     what = f"`{source['code']}`" if source else "One operation"
+    is_cut = lead.slip["type"] == "StopGradient"
     return (
         f"A straight-through estimator lets no gradient through{place}",
-        f"{what} adds a tensor and subtracts it again outside of `stop_gradient`, so its gradient is 1 - 1 = 0.",
+        (
+            f"{what} is inside `stop_gradient` as a whole, the tensor that should get the gradient included."
+            if is_cut
+            else f"{what} adds a tensor and subtracts it again outside of `stop_gradient`, so its gradient is "
+            "1 - 1 = 0."
+        ),
         Hypothesis(
-            f"The subtraction is outside of `stop_gradient`{place}",
+            f"{'All of the estimator is inside' if is_cut else 'The subtraction is outside of'} `stop_gradient`{place}",
             0.95,
             "The layers before this line get no gradient from the layers after it. Only other terms of the loss can "
             "train them, if there are any.",
-            "Move the subtraction inside `stop_gradient`.",
+            "Leave the first term outside of `stop_gradient`."
+            if is_cut
+            else "Move the subtraction inside `stop_gradient`.",
             CANCELLED_CODE,
         ),
     )
@@ -544,25 +554,24 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_normed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     is_all = lead.slip["squares"] == "all"
-    of = "the whole batch" if is_all else "each feature over the batch"
+    of = "the whole batch" if is_all else "each feature over the batch,"
     return (
-        f"A norm is taken of {of}, not of each sample{place}",
+        f"A norm is computed over {of} instead of per sample{place}",
         (
-            f"The squares of all samples of a batch are summed{place}, and the root of the sum is then combined with "
-            "each sample."
+            "The squares of all samples of a batch go into one sum, and its square root is used for every sample."
             if is_all
-            else f"The squares of each feature are summed over the samples of the batch{place}. The vectors of the "
-            "samples are divided by the roots and then multiplied with one another."
+            else "The squares of each feature are summed over the samples of the batch. The samples' vectors are "
+            "divided by the square roots, and then multiplied with each other."
         ),
         Hypothesis(
             f"The axis of a norm is {'missing' if is_all else 'the batch'}{place}",
             0.9,
-            "Without an axis `tf.norm` and `tf.math.l2_normalize` take the batch for one vector: a larger batch makes "
-            "every sample's vector shorter, and a sample's own length stays in it."
+            "Without an axis, `tf.norm` and `tf.math.l2_normalize` treat the whole batch as a single vector. A vector "
+            "that is normalised so in a batch of n samples has a length of about 1 / sqrt(n), not 1, and the samples "
+            "still have different lengths."
             if is_all
-            else "The vectors of the samples do not get length 1, and what becomes of one depends on the others in the "
-            "batch.",
-            "Take the norm along the last axis.",
+            else "The samples' vectors do not get length 1, and each depends on the other samples in the batch.",
+            "Give the norm `axis=-1`, wherever this line takes one.",
             NORMED_CODE,
         ),
     )
@@ -573,19 +582,19 @@ def _say_waves(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, turns = lead.slip["layer"] or "a kernel", say_number(abs(lead.slip["turns"]))
     spread = say_number(lead.spread)
     return (
-        f"The sine of {layer} turns too fast: its argument spread over {spread} radians at the start{place}",
+        f"The initial weights of {layer} are too large for a sine: its input varies by {spread} radians{place}",
         (
-            f"The kernel of {layer} takes sines, and the sine of {turns} times its output is taken again. By the size "
-            f"of its weights at the first step, that argument had a standard deviation of {spread} radians: "
-            f"{say_number(lead.spread / (2 * math.pi))} full turns."
+            f"{layer} gets sines, multiplies them by its kernel, scales the result by {turns} and takes the sine "
+            f"again. Estimated from the initial weights, the input of that sine has a standard deviation of {spread} "
+            f"radians ({say_number(lead.spread / (2 * math.pi))} full turns); about 1 is usual."
         ),
         Hypothesis(
             f"The initial weights are too large for a sine{place}",
             0.85,
-            "When the argument of a sine spans many turns, inputs that lie close together get unrelated outputs. The "
-            "network then is noise that no step of a usual size can shape.",
-            "Draw the kernel from a range divided by the factor before the sine, so that the argument has a standard "
-            "deviation of about 1 (Sitzmann et al. 2020).",
+            "When the input of a sine spans many turns, inputs that lie close together get unrelated outputs. The "
+            "network starts as noise that usual learning rates cannot train.",
+            f"Where the kernel of this layer and of others like it is initialised, divide the range by {turns}; the "
+            "first sine layer keeps 1 / fan_in (Sitzmann et al. 2020).",
             WAVES_CODE.format(turns=turns),
         ),
     )
@@ -594,18 +603,18 @@ def _say_waves(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_unordered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, n = lead.slip["layer"] or "the embedding", lead.slip["n_places"]
     return (
-        f"The attention does not know the order of its {n} tokens: {layer} is all it gets",
+        f"The attention cannot see the order of its {n} tokens: the model has no position information",
         (
-            f"What {layer} gives for each token goes into an attention. Nothing on the way to the output differs by "
-            "position: no position embedding, no causal mask, no convolution or recurrence, no weights of its own for "
-            "each position."
+            f"The output of {layer} feeds an attention. Nothing between it and the model's output depends on the "
+            "position: no position embedding, no causal mask, no convolution or recurrence, no per-position weights."
         ),
         Hypothesis(
             "The model has no position embedding",
             0.6,
-            "An attention treats its tokens as a set: the same tokens in another order give the same output. If the "
-            "answer depends on the order, the model cannot learn it.",
-            "Add an embedding of the positions to that of the tokens. If the order means nothing, this is no fault.",
+            "Without positions an attention treats its tokens as a set: the same tokens in another order give the same "
+            "output. If the answer depends on the order, the model cannot learn it.",
+            "Add an embedding of the positions to the output of the token embedding, once, before the first attention. "
+            "Ignore this if the order does not matter for your task.",
             UNORDERED_CODE.format(n=n),
         ),
     )
@@ -614,27 +623,29 @@ def _say_unordered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_misweighed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     of_batch = lead.slip["along"] == "batch"
-    along = "samples of the batch" if of_batch else "queries"
-    summed = "the axis that is summed over afterwards" if of_batch else "the keys, whose values are summed"
+    over = "the batch" if of_batch else "the queries instead of the keys"
     return (
-        f"A softmax makes attention weights that add up to 1 over the {along}, not over what is summed{place}",
+        f"The softmax of an attention runs over {over}{place}",
         (
-            f"The softmax{place} runs over the {along}. Its output is then used as weights of a sum over another axis. "
-            "Along that axis the weights do not add up to 1."
+            "The weighted sum that follows runs over another axis, and along that axis the weights do not add up to 1."
+            if of_batch
+            else "The weighted sum that follows runs over the keys, but the weights of one query over the keys do not "
+            "add up to 1: the softmax was taken along the other axis of the scores."
         ),
         Hypothesis(
             f"The softmax of an attention runs over the wrong axis{place}",
             0.9,
             (
-                "Each sample's weights depend on which other samples are in the batch, and the sum of a sample's own "
-                "weights may be anything. "
+                "Each sample's weights depend on the other samples of the batch. "
                 if of_batch
-                else "Each query should divide its attention among the keys. Here each key is divided among the "
-                "queries, and the weights of one query may add up to anything. "
+                else "Each query should split its attention among the keys. Here each key is split among the queries. "
+                "If the mean over the queries is taken afterwards, the attention cancels out. "
             )
-            + "The sum is no average of the values.",
-            f"Take the softmax along {summed}"
-            + ("." if of_batch else ": with scores [..., queries, keys] the last axis."),
+            + "The output is not a weighted average of the values, and a mask may hide the wrong positions.",
+            "Take the softmax along the axis that is summed over afterwards."
+            if of_batch
+            else "Take the softmax over the keys: the last axis if the scores are [..., queries, keys]. If the scores "
+            "are [..., keys, queries], swap the two where they are computed.",
             MISWEIGHED_BATCH_CODE if of_batch else MISWEIGHED_CODE,
         ),
     )

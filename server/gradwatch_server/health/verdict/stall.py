@@ -19,7 +19,7 @@ from gradwatch_server.health.episode import (
     Untaught,
 )
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
-from gradwatch_server.health.lagging import FACTOR
+from gradwatch_server.health.lagging import FACTOR, SHIFT
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
@@ -348,20 +348,22 @@ def tell_lagging(lead: Lagging, scene: Scene) -> Finding:
     """The finding of running statistics that evaluation uses and that are not those of the batches."""
     first, n_others = lead.layers[0], len(lead.layers) - 1
     others = f" The same is true of {list_names(list(lead.layers[1:]))}." if n_others else ""
-    title = f"The running statistics of {first}{say_more_layers(n_others)} have not caught up with the batches"
-    times = max(lead.factor, 1 / lead.factor)
-    off = f"by one {say_number(times)} times as {'large' if lead.factor > 1 else 'small'}"
-    if times < FACTOR:
-        off = f"it subtracts a mean that is {say_number(lead.shift)} such deviations off"
+    title = f"The running statistics of {first}{say_more_layers(n_others)} are still near their initial values"
+    times, is_larger = max(lead.factor, 1 / lead.factor), lead.factor > 1
+    off = []
+    if times >= FACTOR:
+        off.append(f"divides by a standard deviation {say_number(times)} times {'larger' if is_larger else 'smaller'}")
+    if lead.shift >= SHIFT:
+        off.append(f"subtracts a mean that is off by {say_number(lead.shift)} standard deviations of the batches")
     return tell(
         lead,
         scene,
-        title=f"{title}: evaluation sees another network",
+        title=f"{title}: evaluation differs from training",
         layer=first,
         evidence=scene.evidence(
-            f"Each batch changes the running mean and variance of {first} by {1 - lead.momentum:.2g} of the way "
-            f"(momentum {lead.momentum:g}). After {lead.n_rows:,} steps {lead.share:.0%} of them is still what the "
-            f"layer was made with. In training it divides by the deviation of the batch, in evaluation {off}.{others}",
+            f"Each batch moves the running mean and variance of {first} only {100 * (1 - lead.momentum):.2g} % of the "
+            f"way to its own (momentum {lead.momentum:g}). After {lead.n_rows:,} steps {lead.share:.0%} of each still "
+            f"comes from the initial value. Compared with training, evaluation {' and '.join(off)}.{others}",
             momentum=lead.momentum,
             initial_share=lead.share,
             deviation_factor=lead.factor,
