@@ -24,7 +24,7 @@ from gradwatch.gathered import find_gathered
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_straight
-from gradwatch.neighbours import find_messages
+from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
@@ -294,7 +294,8 @@ def find_slips(
         -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
         `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `undetached.find_undetached`,
-        `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`, `weighed.find_misweighed`,
+        `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`,
+        `neighbours.find_returned`, `weighed.find_misweighed`,
         `unordered.find_unordered`, `waves.find_waves`,
         `normed.find_normed`, `misapplied.find_doubled` and `misapplied.find_straight` tell.
     """
@@ -319,6 +320,7 @@ def find_slips(
             *find_cancelled(forward, layer_paths),
             *find_linear(outputs, layer_paths),
             *find_messages(forward, layer_paths),
+            *find_returned(forward, layer_paths),
             *find_misweighed(forward, outputs, layer_paths),
             *find_unordered(forward, outputs, layer_paths),
             *find_waves(forward, layer_paths),

@@ -78,3 +78,73 @@ def test_edges_of_several_graphs(watch: Any, read: Any, *, is_shifted: bool, has
     for one in told:
         assert one.title == "The edges of a batch use 10 of its 80 nodes: each graph numbers its own from 0"
         assert one.hypotheses[0].cause.startswith("The node numbers in the edges are not shifted")
+
+
+SOURCE, TARGET = (np.random.default_rng(side).integers(0, 40, 120).astype(np.int32) for side in (1, 2))
+
+
+def to_sender(h: Any, edges: Any) -> Any:
+    return tf.math.unsorted_segment_sum(tf.nn.relu(tf.gather(h, SOURCE)), SOURCE, 40)
+
+
+def to_sender_by_columns(h: Any, edges: Any) -> Any:
+    told = tf.gather(h, edges[:, 0]) * 0.5
+    return tf.math.unsorted_segment_mean(told, edges[:, 0], 40)
+
+
+def to_receiver(h: Any, edges: Any) -> Any:
+    return tf.math.unsorted_segment_mean(tf.gather(h, edges[:, 0]), edges[:, 1], 40)
+
+
+def of_both(h: Any, edges: Any) -> Any:
+    told = tf.concat([tf.gather(h, SOURCE), tf.gather(h, TARGET)], 1)
+    return tf.math.unsorted_segment_sum(told, TARGET, 40)
+
+
+def by_attention(h: Any, edges: Any) -> Any:
+    scores = tf.exp(tf.tanh(tf.gather(h, SOURCE)[:, :1] + tf.gather(h, TARGET)[:, :1]))
+    shares = scores / tf.gather(tf.math.unsorted_segment_sum(scores, TARGET, 40), TARGET)
+    return tf.math.unsorted_segment_sum(shares * tf.gather(h, SOURCE), TARGET, 40)
+
+
+@pytest.mark.parametrize(
+    ("collect", "is_told"),
+    [
+        (to_sender, True),
+        (to_sender_by_columns, True),
+        (to_receiver, False),
+        (of_both, False),
+        (by_attention, False),
+    ],
+)
+def test_messages_that_go_back(watch: Any, read: Any, collect: Any, *, is_told: bool) -> None:
+    keras.utils.set_random_seed(0)
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(40, 5)).astype(np.float32), random.integers(0, 3, 40)
+    edges = tf.constant(np.stack([SOURCE, TARGET], 1))
+    dense, head = layers.Dense(8), layers.Dense(3)
+
+    class Net(keras.Model):
+        def build(self, shape: Any) -> None:
+            self.dense, self.head = dense, head
+
+        def call(self, given: Any) -> Any:
+            return self.head(collect(self.dense(given), edges))
+
+    model, optimizer = Net(), keras.optimizers.SGD(1e-3)
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    watched = watch(model)
+
+    @tf.function
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+    for _ in range(130):
+        step()
+    recording = read(watched)
+    assert any(one.get("returns") for one in found_in(recording)) == is_told
+    titles = [one.title for one in diagnose(recording).findings()]
+    assert any(title.startswith("The messages of a graph go back") for title in titles) == is_told

@@ -183,12 +183,12 @@ _UNSEEN_IN_LOSS: Final = frozenset(
     {
         *(SlipKind.MADE, SlipKind.REDRAWN, SlipKind.UNENDED, SlipKind.GATHERED, SlipKind.STRAIGHT, SlipKind.DOUBLED),
         *(SlipKind.UNSHOWN, SlipKind.ATTRACTED, SlipKind.UNDETACHED, SlipKind.CANCELLED, SlipKind.UNSHIFTED),
-        SlipKind.MISWEIGHED,
+        *(SlipKind.MISWEIGHED, SlipKind.RETURNED),
     }
 )
 """Slips of which a loss tells nothing: that of a policy, one whose targets are made of what it gives, or that has no
 second derivative, takes a rate for its logarithm or a mean over all pairs, or is lowest where all is the same, and an
-attention that looks ahead for want of weights brings it down."""
+attention that looks ahead for want of weights brings it down, as does what is learned by heart without neighbours."""
 _NEVER_MEANT: Final = frozenset({SlipKind.CROSSING, SlipKind.BACKWARDS, SlipKind.REPEATED, SlipKind.APART})
 """No one means to throw away what is learned, nor to lay the first step of a sequence beside the last, to answer
 several questions by one number, or to turn an image away from its mask. Who learns with the others may mean them."""

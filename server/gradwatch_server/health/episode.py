@@ -1024,6 +1024,8 @@ class SlipKind(Enum):
     """An attention reads words without their places."""
     MISWEIGHED = auto()
     """The weights of an attention add up to 1 along an axis that nothing is summed over."""
+    RETURNED = auto()
+    """Messages along edges are collected where they were gathered."""
     UNSHIFTED = auto()
     """The edges of several graphs name the nodes of the first."""
     MASK = auto()
@@ -1052,6 +1054,7 @@ _BY_FIELD: Final = {
     "cancels": SlipKind.CANCELLED,
     "n_kernels": SlipKind.LINEAR,
     "edges": SlipKind.UNSHIFTED,
+    "returns": SlipKind.RETURNED,
     "along": SlipKind.MISWEIGHED,
     "turns": SlipKind.WAVES,
     "squares": SlipKind.NORMED,

@@ -72,6 +72,9 @@ h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
 NORMED_CODE: Final = """\
 tf.math.l2_normalize(x, axis=-1)            # or tf.norm(x, axis=-1, keepdims=True)"""
+RETURNED_CODE: Final = """\
+messages = tf.gather(h, source)
+received = tf.math.unsorted_segment_sum(messages, target, num_segments=n_nodes)"""
 WAVES_CODE: Final = """\
 bound = np.sqrt(6 / fan_in) / {turns}   # hidden sine layers; the first: 1 / fan_in
 initializer = keras.initializers.RandomUniform(-bound, bound)"""
@@ -577,6 +580,26 @@ def _say_normed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_returned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The messages of a graph go back to the nodes that sent them{place}",
+        (
+            "The features of nodes are gathered with one index, and the messages made of them are summed with the same "
+            "index."
+        ),
+        Hypothesis(
+            f"Messages are summed at the sender instead of the receiver{place}",
+            0.9,
+            "Each edge has two ends: the message is made from the node at one end and must be added up at the other. "
+            "Here every node gets only its own message back, as often as it has edges, and learns nothing from its "
+            "neighbours.",
+            "Sum the messages with the index of the other end of each edge.",
+            RETURNED_CODE,
+        ),
+    )
+
+
 def _say_waves(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     layer, turns = lead.slip["layer"] or "a kernel", say_number(abs(lead.slip["turns"]))
@@ -683,6 +706,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.CANCELLED: _say_cancelled,
     SlipKind.LINEAR: _say_linear,
     SlipKind.NORMED: _say_normed,
+    SlipKind.RETURNED: _say_returned,
     SlipKind.WAVES: _say_waves,
     SlipKind.UNORDERED: _say_unordered,
     SlipKind.MISWEIGHED: _say_misweighed,
