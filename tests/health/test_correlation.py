@@ -139,7 +139,7 @@ def test_units_that_died_explain_no_single_head():
     run.statistics[:, column, COLUMN["n_saturated"]] = np.where(np.arange(N) < 20, 0.0, 0.7) * n_elements
     run.statistics[:, column, COLUMN["n_zero"]] = run.statistics[:, column, COLUMN["n_saturated"]]
     titles = [one.title for one in found(run)]
-    assert any(title.startswith("70% of the units of dense_0 are dead") for title in titles)
+    assert any(title.startswith("70% of the units of dense_0 have been dead") for title in titles)
     assert any(title.startswith("The outputs do not follow the target a") for title in titles)
 
 

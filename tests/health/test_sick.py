@@ -217,7 +217,7 @@ CASES = {
         Run(D4).scale_loss(2.0 ** np.clip(15 - (STEPS - 100), 0, 15)).break_("gradient", start=100, value="n_pos_inf"),
         "loss_scale_floor",
         100,
-        words=("fell from 32,768 to 1", "200 steps skipped"),
+        words=("has fallen from 32,768 to 1", "200 steps skipped"),
         cause="overflows whatever the scale",
     ),
     "overflow under loss scaling that reaches the weights": Case(
