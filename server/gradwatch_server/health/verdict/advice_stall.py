@@ -590,6 +590,7 @@ def advise_lagging(lead: Lagging) -> list[Hypothesis]:
     fitting = [one for one in MOMENTA if one < lead.momentum and one**lead.n_rows <= ARRIVED]
     momentum = fitting[0] if fitting else MOMENTA[-1]
     n_needed = math.ceil(math.log(ARRIVED) / math.log(lead.momentum))
+    own = ", as Keras has it" if momentum == MOMENTA[0] else ""
     return [
         Hypothesis(
             "The momentum of the batch normalisation is too high for so few steps",
@@ -597,7 +598,7 @@ def advise_lagging(lead: Lagging) -> list[Hypothesis]:
             "In training a batch normalisation uses the mean and variance of the batch, in `evaluate`, `predict` and "
             "validation a running average of them. That average starts at mean 0 and variance 1 and is still far "
             "from the true values. The training loss does not show it, the validation loss does.",
-            f"Lower `momentum` to {momentum:g} (Keras' own is 0.99). With {lead.momentum:g} it would take "
+            f"Lower `momentum` to {momentum:g}{own}. With {lead.momentum:g} it would take "
             f"{n_needed:,} steps until 1 % is left of the initial values.",
             LAGGING_CODE.format(momentum=momentum, n_batches=round(1 / (1 - momentum))),
             tuple(Change("layer", layer, given=(("momentum", f"{momentum:g}"),)) for layer in lead.layers),
