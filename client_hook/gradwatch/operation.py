@@ -19,6 +19,7 @@ from gradwatch.attracted import find_attracted
 from gradwatch.backwards import find_backwards
 from gradwatch.bootstrap import find_unended
 from gradwatch.capped import find_capped
+from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.gathered import find_gathered
 from gradwatch.linear import find_linear
@@ -297,10 +298,12 @@ def find_slips(
         `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`,
         `neighbours.find_returned`, `weighed.find_misweighed`,
         `unordered.find_unordered`, `waves.find_waves`,
-        `normed.find_normed`, `misapplied.find_doubled` and `misapplied.find_straight` tell.
+        `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight` and
+        `derived.find_summed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
+    whole = sorted(_find_all([], loss).values(), key=_place)  # with gradients that are part of the loss
     return {
         "broadcasts": _broadcasts_in(forward, layer_paths),
         "reshapes": _reshapes_in(forward, layer_paths),
@@ -326,7 +329,8 @@ def find_slips(
             *find_waves(forward, layer_paths),
             *find_normed(forward, outputs, layer_paths),
             *find_doubled(forward, layer_paths),
-            *find_straight(sorted(_find_all([], loss).values(), key=_place), layer_paths),
+            *find_straight(whole, layer_paths),
+            *find_summed(whole, layer_paths),
         ],
     }
 

@@ -1024,6 +1024,8 @@ class SlipKind(Enum):
     """An attention reads words without their places."""
     MISWEIGHED = auto()
     """The weights of an attention add up to 1 along an axis that nothing is summed over."""
+    SUMMED = auto()
+    """The derivatives of several columns are added up, and meet each column."""
     RETURNED = auto()
     """Messages along edges are collected where they were gathered."""
     UNSHIFTED = auto()
@@ -1055,6 +1057,7 @@ _BY_FIELD: Final = {
     "n_kernels": SlipKind.LINEAR,
     "edges": SlipKind.UNSHIFTED,
     "returns": SlipKind.RETURNED,
+    "columns": SlipKind.SUMMED,
     "along": SlipKind.MISWEIGHED,
     "turns": SlipKind.WAVES,
     "squares": SlipKind.NORMED,

@@ -72,6 +72,8 @@ h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
 NORMED_CODE: Final = """\
 tf.math.l2_normalize(x, axis=-1)            # or tf.norm(x, axis=-1, keepdims=True)"""
+SUMMED_CODE: Final = """\
+dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
 RETURNED_CODE: Final = """\
 messages = tf.gather(h, source)
 received = tf.math.unsorted_segment_sum(messages, target, num_segments=n_nodes)"""
@@ -580,6 +582,26 @@ def _say_normed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_summed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    n = lead.slip["columns"]
+    return (
+        f"The derivatives of {n} outputs are added up, and their sum is compared with each of them{place}",
+        (
+            f"A gradient of {n} columns was taken at once. It has one number per sample, which is broadcast against "
+            f"{n} columns."
+        ),
+        Hypothesis(
+            f"`tape.gradient` of {n} columns is the gradient of their sum{place}",
+            0.95,
+            "A gradient of several numbers is the gradient of their sum: the derivative of each output alone is lost. "
+            "The loss asks for something that no solution satisfies.",
+            "Take the derivative of each output on its own, or all of them with `batch_jacobian`.",
+            SUMMED_CODE,
+        ),
+    )
+
+
 def _say_returned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -706,6 +728,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.CANCELLED: _say_cancelled,
     SlipKind.LINEAR: _say_linear,
     SlipKind.NORMED: _say_normed,
+    SlipKind.SUMMED: _say_summed,
     SlipKind.RETURNED: _say_returned,
     SlipKind.WAVES: _say_waves,
     SlipKind.UNORDERED: _say_unordered,
