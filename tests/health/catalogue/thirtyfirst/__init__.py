@@ -45,12 +45,7 @@ enter(
     gap="the loss falls, by learning the ranking the other way round",
 )
 enter("engine_wear", "evaluation mode", "loss_plateau", cause=("called as in evaluation",))
-enter(
-    "epidemic_curves",
-    "a derivative of a sum",
-    "loss_plateau",
-    gap="that a gradient of several columns is their sum, which then meets each of them, is not looked at",
-)
+enter("epidemic_curves", "a derivative of a sum", "loss_plateau", code="dy_dt - rhs(y)", cause=("of their sum",))
 enter("galaxy_autoencoder", "posterior collapse", "dead_units", "loss_plateau", cause=("A penalty",))
 enter("gesture_codes", "gradient that cancels", "loss_plateau", code="- z", cause=("is outside of",))
 enter("glyph_denoiser", "random numbers drawn once", "loss_plateau", code="np.random", cause=("inside a compiled",))
