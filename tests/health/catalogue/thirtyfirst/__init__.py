@@ -30,12 +30,7 @@ enter(
     gap="the loss comes down as soon as both views are one; that they are is not looked at",
 )
 enter("cell_outlines", "images turned without their masks", "loss_plateau", cause=("do not lie upon one another",))
-enter(
-    "chirp_species",
-    "weights put back",
-    "loss_plateau",
-    gap="half of what an epoch learns is undone at its end, and rows are too far apart to see it",
-)
+enter("chirp_species", "weights put back", "loss_plateau", cause=("older weights into the model",))
 enter("citation_topics", "messages that go back", "loss_plateau", code="segment_mean", cause=("summed at the sender",))
 enter("claim_sequences", "a mask the wrong way round", "loss_plateau", code="tf.equal", cause=("the wrong way",))
 enter(
