@@ -13,7 +13,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import GRADIENT_SCOPE, source_of
-from gradwatch.walk import behind
+from gradwatch.walk import behind, reads_variable
 
 __all__ = ["find_attracted"]
 
@@ -99,9 +99,7 @@ def _output_of(tensor: Tensor, moved: Set[str]) -> Any:
 
 def _is_of_one(op: Any) -> bool:
     """Whether a sum is that of one tensor and a weight: a reward or the like may be added to what a network gives."""
-    weights = [
-        one for one in op.inputs if any(way.type == "ReadVariableOp" for way in behind([one.op], through=READING))
-    ]
+    weights = [one for one in op.inputs if reads_variable(one, READING)]
     return op.type not in ADDING or len(weights) == len(op.inputs) - 1
 
 

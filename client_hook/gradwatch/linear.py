@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gradwatch.origin import layer_of
-from gradwatch.walk import behind
+from gradwatch.walk import behind, reads_variable
 
 __all__ = ["find_linear"]
 
@@ -63,18 +63,14 @@ def _behind(op: Any) -> list[Any]:
 
 def _is_narrow(products: Sequence[Any]) -> bool:
     """Whether the numbers between two kernels are no more than those at both ends: a factorisation may be meant."""
-    last, first = (next(one.shape for one in op.inputs if _is_weight(one.op)) for op in products)
+    last, first = (next(one.shape for one in op.inputs if reads_variable(one, READING)) for op in products)
     if first.rank is None or last.rank is None or None in (*first[-2:], *last[-2:]):
         return True
     return int(first[-1]) <= min(int(first[-2]), int(last[-1]))
 
 
 def _has_kernel(op: Any) -> bool:
-    return len(op.inputs) == 2 and any(_is_weight(one.op) for one in op.inputs)
-
-
-def _is_weight(op: Any) -> bool:
-    return any(one.type == "ReadVariableOp" for one in behind([op], through=READING))
+    return len(op.inputs) == 2 and any(reads_variable(one, READING) for one in op.inputs)
 
 
 def _is_straight(op: Any) -> bool:

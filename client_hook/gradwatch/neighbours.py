@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-import tensorflow as tf
-
 from gradwatch.origin import slip_of
+from gradwatch.repeated import is_same
 from gradwatch.walk import behind
 
 __all__ = ["find_messages", "find_returned"]
@@ -35,7 +33,6 @@ SENDING: Final = frozenset(
     }
 )
 """What messages are made by."""
-SAME_DEPTH: Final = 6
 GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 
 
@@ -54,7 +51,7 @@ def find_messages(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
         return []
     gathering = {id(one) for op in forward if op.type == "GatherV2" for one in _given(op.inputs[1])}
     for op in collecting:
-        places = op.inputs[0] if op.type == "ScatterNd" else op.inputs[1]
+        _, places = _collected(op)
         if any(id(one) in gathering for one in _given(places)):
             return [slip_of(op, layer_paths) | {"edges": True}]
     return []
@@ -72,25 +69,21 @@ def find_returned(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
     """
     for op in forward:
         if op.type in COLLECTING:
-            places, data = (op.inputs[0], op.inputs[1]) if op.type == "ScatterNd" else (op.inputs[1], op.inputs[0])
+            data, places = _collected(op)
             ways = behind([data.op], through=SENDING)
             taken = [one for one in ways if one.type in ("GatherV2", "ResourceGather")]
-            if taken and all(_is_same(one.inputs[1], places) for one in taken):
+            if taken and all(is_same(one.inputs[1], places) for one in taken):
                 return [slip_of(op, layer_paths) | {"returns": True}]
     return []
 
 
-def _is_same(one: Any, other: Any, depth: int = SAME_DEPTH) -> bool:
-    """Whether two tensors are one, or computed anew of the same."""
-    if one is other:
-        return True
-    first, second = one.op, other.op
-    if first.type == second.type == "Const":
-        return np.array_equal(tf.get_static_value(one), tf.get_static_value(other))
-    if first.type != second.type or not first.inputs or len(first.inputs) != len(second.inputs) or not depth:
-        return False
-    pairs = zip(first.inputs, second.inputs, strict=True)
-    return one.value_index == other.value_index and all(_is_same(*pair, depth - 1) for pair in pairs)
+def _collected(op: Any) -> tuple[Any, Any]:
+    """What an operation collects, and the places that it is collected for."""
+    if op.type == "ScatterNd":
+        return op.inputs[1], op.inputs[0]
+    if op.type == "TensorScatterAdd":
+        return op.inputs[2], op.inputs[1]
+    return op.inputs[0], op.inputs[1]
 
 
 def _given(tensor: Any) -> list[Any]:

@@ -12,8 +12,8 @@ from typing import Any, Final
 from tensorflow.python.framework.smart_cond import smart_constant_value
 
 from gradwatch.origin import slip_of
-from gradwatch.walk import SHAPES
-from gradwatch.weighed import Weights, is_weight, sums
+from gradwatch.walk import users_of
+from gradwatch.weighed import Weights, is_weight, may_be_batch, sums
 
 __all__ = ["find_normed"]
 
@@ -38,10 +38,9 @@ def find_normed(forward: Sequence[Any], outputs: Sequence[Tensor], layer_paths: 
         batch, or each ``column``, of vectors that are multiplied with one another afterwards.
     """
     ids = {id(op) for op in forward}
-    batch = {one.shape[0] for one in outputs if one.shape.rank}
     found = []
     for op in forward:
-        squares = _squares(op, batch) if op.type == "Sum" else None
+        squares = _squares(op, outputs) if op.type == "Sum" else None
         if squares is None:
             continue
         for root, use in _uses(op, ids, None):
@@ -53,25 +52,23 @@ def find_normed(forward: Sequence[Any], outputs: Sequence[Tensor], layer_paths: 
     return found[:SLIPS_MAX]
 
 
-def _squares(total: Any, batch: Set[int | None]) -> Tensor | None:
+def _squares(total: Any, outputs: Sequence[Tensor]) -> Tensor | None:
     """What a sum is taken of the squares of, all of a batch or each column; None if it is another sum."""
     made = total.inputs[0].op
-    is_square = made.type == "Square" or (made.type == "Mul" and made.inputs[0] is made.inputs[1])
-    axes = smart_constant_value(total.inputs[1])
-    if not is_square or axes is None or is_weight(made.inputs[0]):
+    if made.type != "Square" and not (made.type == "Mul" and made.inputs[0] is made.inputs[1]):
         return None
     given = made.inputs[0]
     rank = given.shape.rank or 0
-    taken = {int(axis) % rank for axis in axes.ravel()} if rank > 1 else set()
-    is_batch = not batch or (rank > 0 and given.shape[0] in batch)
-    is_whole = taken == set(range(rank)) or (taken == {0} and rank == 2)
-    return given if taken and is_batch and is_whole else None
+    if rank < 2 or not may_be_batch(given.shape[0], outputs) or is_weight(given):
+        return None
+    axes = smart_constant_value(total.inputs[1])
+    taken = set() if axes is None else {int(axis) % rank for axis in axes.ravel()}
+    return given if taken == set(range(rank)) or (taken == {0} and rank == 2) else None
 
 
 def _uses(op: Any, forward: Set[int], root: Any, depth: int = DEPTH_MAX) -> Iterator[tuple[Any, Any]]:
     """The roots that are taken of a sum, with what each meets."""
-    users = [one for out in op.outputs for one in out.consumers() if id(one) in forward and one.type not in SHAPES]
-    for user in users if depth else ():
+    for user in users_of(op.outputs[0], forward) if depth else ():
         here = user if user.type in ROOTS else root
         others = [one for one in user.inputs if one.op is not op]
         if here is not None and user.type in USING and any(one.shape.rank for one in others):

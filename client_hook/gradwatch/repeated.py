@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from gradwatch.origin import layer_of
 
-__all__ = ["find_repeated"]
+__all__ = ["find_repeated", "is_same"]
 
 JOINING: Final = frozenset({"ConcatV2", "Pack"})
 JOINED_MAX: Final = 64
@@ -43,13 +43,13 @@ def find_repeated(
             if not layer or layer in found:
                 continue
             others = [one for one in group[place + 1 : JOINED_MAX] if one is not first]
-            n_calls = 1 + sum(_is_same(first, one) and _has_variable(first) for one in others)
+            n_calls = 1 + sum(is_same(first, one) and _has_variable(first) for one in others)
             if n_calls > 1:
                 found[layer] = {"type": "Call", "name": first.op.name, "layer": layer, "source": None, "n": n_calls}
     return list(found.values())
 
 
-def _is_same(
+def is_same(
     one: Tensor, other: Tensor, depth: int = DEPTH_MAX, known: dict[tuple[int, int, int], bool] | None = None
 ) -> bool:
     """Whether two tensors are computed alike of the same tensors and variables, nothing random among it.
@@ -80,7 +80,7 @@ def _are_made_alike(one: Tensor, other: Tensor, depth: int, known: dict[tuple[in
         return value is not None and value.shape == other_value.shape and bool((value == other_value).all())
     if op._is_stateful or "Random" in op.type or not op.inputs or _settings(op) != _settings(twin):
         return False
-    return all(_is_same(*pair, depth - 1, known) for pair in zip(op.inputs, twin.inputs, strict=True))
+    return all(is_same(*pair, depth - 1, known) for pair in zip(op.inputs, twin.inputs, strict=True))
 
 
 def _settings(op: Any) -> dict[str, bytes]:

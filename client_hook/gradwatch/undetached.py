@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gradwatch.origin import layer_of, source_of
 from gradwatch.redrawn import PICKING, PROBABILITIES
-from gradwatch.walk import behind, beyond
+from gradwatch.walk import behind, beyond, reads_variable
 
 __all__ = ["find_cancelled", "find_undetached", "is_reward"]
 
@@ -127,7 +127,7 @@ def _is_moved(tensor: Tensor) -> bool:
     ways = list(behind([tensor.op], through=PASSING | {"StridedSlice"}))
     if any(op.type == "StopGradient" for op in ways):
         return False
-    return any(op.type == "ReadVariableOp" for op in behind([tensor.op], through=None))
+    return reads_variable(tensor, None)
 
 
 def _is_log_probability(tensor: Tensor) -> bool:

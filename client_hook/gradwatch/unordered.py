@@ -10,7 +10,7 @@ from collections.abc import Sequence, Set
 from typing import Any, Final
 
 from gradwatch.origin import layer_of
-from gradwatch.walk import behind, beyond
+from gradwatch.walk import behind, beyond, reads_variable
 from gradwatch.weighed import product_of
 
 __all__ = ["find_unordered"]
@@ -22,17 +22,8 @@ PASSING: Final = frozenset({"Cast", "Identity", "Maximum", "Minimum"})
 """What stands between an index and the table that is read with it."""
 IN_ORDER: Final = frozenset(
     {
-        *(
-            "Conv1D",
-            "Conv2D",
-            "CudnnRNN",
-            "CudnnRNNV3",
-            "Cumsum",
-            "DepthwiseConv2dNative",
-            "PartitionedCall",
-            "ReverseV2",
-        ),
-        *("StatefulPartitionedCall", "StatelessWhile", "TensorListFromTensor", "While"),
+        *("Conv1D", "Conv2D", "CudnnRNN", "CudnnRNNV3", "Cumsum", "DepthwiseConv2dNative", "ReverseV2"),
+        *("PartitionedCall", "StatefulPartitionedCall", "StatelessWhile", "TensorListFromTensor", "While"),
     }
 )
 """What reads a sequence in its order, or cannot be looked into."""
@@ -61,13 +52,13 @@ def find_unordered(
     if len(outputs) != 1 or not words or len({id(_index_of(op)) for op in words}) > 1:
         return []
     length = words[0].inputs[1].shape[1]
+    if length is None or length < LENGTH_MIN:
+        return []
     way = {id(op) for op in behind([outputs[0].op], through=None, most=WAY_MAX)} & ids
     of_words = [*words, *(op for one in words for op in beyond(one, most=WAY_MAX) if id(op) in way)]
     known = {id(op) for op in of_words}
     attends = any(op.type == "Softmax" and product_of(op.inputs[0]) is not None for op in of_words)
-    if length is None or length < LENGTH_MIN or not attends:
-        return []
-    if any(_tells_order(op, int(length), known) for op in of_words):
+    if not attends or any(_tells_order(op, int(length), known) for op in of_words):
         return []
     first = words[0]
     place = {"type": first.type, "name": first.name, "layer": layer_of(first.name, layer_paths), "source": None}
@@ -75,9 +66,7 @@ def find_unordered(
 
 
 def _is_table(op: Any) -> bool:
-    return any(one.type == "ReadVariableOp" for one in behind([op.inputs[0].op], through=READING)) or (
-        op.type == "ResourceGather"
-    )
+    return op.type == "ResourceGather" or reads_variable(op.inputs[0], READING)
 
 
 def _index_of(op: Any) -> Any:
@@ -97,8 +86,9 @@ def _tells_order(op: Any, length: int, known: Set[int]) -> bool:
         return length in before[1:-1] and length not in after[1:] and after[-1:] not in ([None], before[-1:])
     if op.type not in ELEMENTWISE:
         return False
-    others = [one for one in op.inputs if id(one.op) not in known and not _is_drawn(one)]
-    return any(one.shape.rank is None or {length, None} & set(one.shape.as_list()[:-1]) for one in others)
+    others = [one for one in op.inputs if id(one.op) not in known]
+    along = [one for one in others if one.shape.rank is None or {length, None} & set(one.shape.as_list()[:-1])]
+    return not all(map(_is_drawn, along))
 
 
 def _is_drawn(tensor: Tensor) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gradwatch.origin import GRADIENT_SCOPE
 
-__all__ = ["SHAPES", "behind", "beyond", "goes_into"]
+__all__ = ["SHAPES", "behind", "beyond", "goes_into", "reads_variable", "users_of"]
 
 SHAPES: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 """What asks for a shape depends on no number."""
@@ -31,7 +31,7 @@ def behind(ops: Sequence[Any], *, through: Set[str] | None, most: int = WAY_MAX)
 
 
 def beyond(op: Any, *, most: int = WAY_MAX) -> list[Any]:
-    """The operations that what one gives goes into, without those of a gradient; no more than so many."""
+    """The operations that what one gives goes into, without those of a gradient or a shape; no more than so many."""
     pending, seen = [op], {id(op)}
     found: list[Any] = []
     while pending and len(found) < most:
@@ -44,6 +44,16 @@ def beyond(op: Any, *, most: int = WAY_MAX) -> list[Any]:
     return found
 
 
+def reads_variable(tensor: Any, through: Set[str] | None) -> bool:
+    """Whether a tensor is what a variable holds, behind operations of some types, or any."""
+    return any(op.type == "ReadVariableOp" for op in behind([tensor.op], through=through))
+
+
+def users_of(tensor: Any, forward: Set[int]) -> list[Any]:
+    """The operations, of those with these ids, that take a tensor's numbers."""
+    return [user for user in tensor.consumers() if id(user) in forward and user.type not in SHAPES]
+
+
 def goes_into(op: Any, forward: Set[int], ends: Set[str], *, through: Set[str], depth: int = STEPS_MAX) -> bool:
     """Whether all that is made of an operation's output goes into operations of some types.
 
@@ -54,7 +64,7 @@ def goes_into(op: Any, forward: Set[int], ends: Set[str], *, through: Set[str], 
         through: the types that may stand between.
         depth: how many of these at the most.
     """
-    users = [user for user in op.outputs[0].consumers() if id(user) in forward and user.type not in SHAPES]
+    users = users_of(op.outputs[0], forward)
     return bool(users) and all(
         user.type in ends
         or (depth > 0 and user.type in through and goes_into(user, forward, ends, through=through, depth=depth - 1))

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import layer_of, slip_of
-from gradwatch.walk import behind
+from gradwatch.walk import behind, reads_variable
 
 __all__ = ["find_waves"]
 
@@ -64,7 +64,7 @@ def _product_of(tensor: Tensor) -> tuple[Any, float]:
 
 
 def _is_weight(tensor: Tensor) -> bool:
-    return any(one.type == "ReadVariableOp" for one in behind([tensor.op], through=READING))
+    return reads_variable(tensor, READING)
 
 
 def _is_of_waves(tensor: Tensor) -> bool:

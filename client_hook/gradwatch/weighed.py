@@ -14,9 +14,9 @@ import tensorflow as tf
 from tensorflow.python.framework.smart_cond import smart_constant_value
 
 from gradwatch.origin import slip_of
-from gradwatch.walk import SHAPES, behind
+from gradwatch.walk import behind, reads_variable, users_of
 
-__all__ = ["Weights", "find_misweighed", "is_weight", "product_of", "sums"]
+__all__ = ["Weights", "find_misweighed", "is_weight", "may_be_batch", "product_of", "sums"]
 
 PRODUCTS: Final = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "MatMul"})
 ELEMENTWISE: Final = frozenset({"Add", "AddV2", "Cast", "Identity", "Mul", "RealDiv", "SelectV2", "Sub"})
@@ -51,40 +51,45 @@ def find_misweighed(
         weights add up to 1 along; the first `SLIPS_MAX`.
     """
     ids = {id(op) for op in forward}
-    batch = {one.shape[0] for one in outputs if one.shape.rank}
     found = []
     for op in forward:
         if op.type == "Softmax" and op.inputs[0].shape.rank is not None:
-            along = _find_axis(op, batch)
+            along = _find_axis(op, outputs)
             summed = list(sums(Weights(op.outputs[0], -1), ids)) if along is not None else []
             if summed and not any(summed):
                 found.append({**slip_of(op, layer_paths), "along": along})
     return found[:SLIPS_MAX]
 
 
-def _find_axis(softmax: Any, batch: Set[int | None]) -> str | None:
+def _find_axis(softmax: Any, outputs: Sequence[Tensor]) -> str | None:
     """``batch`` for a softmax over the batch, ``queries`` for the scores of an attention, else None."""
     scores = softmax.inputs[0]
-    at = _axis_before(scores, -1)
-    shape = [] if at is None else at.tensor.shape
-    if (
-        at is not None
-        and at.axis == -len(shape) < -1
-        and shape[0] not in shape[1:]
-        and (not batch or shape[0] in batch)
-    ):
+    before = _before_moved(scores)
+    if before is not None and _is_over_batch(before, outputs):
         return "batch"
     product = product_of(scores)
     return "queries" if product is not None and not any(map(is_weight, product.inputs)) else None
 
 
-def _axis_before(tensor: Tensor, axis: int) -> Weights | None:
-    """Where an axis was before it was moved for the softmax."""
+def _before_moved(tensor: Tensor) -> Weights | None:
+    """Where the last axis was before it was moved there for the softmax; None if that is not known."""
     op = tensor.op
     if op.type != "Transpose":
-        return Weights(tensor, axis)
+        return Weights(tensor, -1)
     order = smart_constant_value(op.inputs[1])
-    return None if order is None else Weights(op.inputs[0], int(order[axis]) - len(order))
+    return None if order is None else Weights(op.inputs[0], int(order[-1]) - len(order))
+
+
+def _is_over_batch(weights: Weights, outputs: Sequence[Tensor]) -> bool:
+    shape = weights.tensor.shape
+    is_first = weights.axis == -len(shape) < -1
+    return is_first and shape[0] not in shape[1:] and may_be_batch(shape[0], outputs)
+
+
+def may_be_batch(length: int | None, outputs: Sequence[Tensor]) -> bool:
+    """Whether a first axis of such a length may be the batch's: that of outputs, where any are known."""
+    known = {one.shape[0] for one in outputs if one.shape.rank}
+    return not known or length in known
 
 
 def product_of(scores: Tensor) -> Any:
@@ -103,13 +108,12 @@ def product_of(scores: Tensor) -> Any:
 
 def is_weight(tensor: Tensor) -> bool:
     """Whether a tensor is what a variable holds."""
-    return any(one.type == "ReadVariableOp" for one in behind([tensor.op], through=READING))
+    return reads_variable(tensor, READING)
 
 
 def sums(weights: Weights, forward: Set[int], depth: int = DEPTH_MAX) -> Iterator[bool]:
     """For all that takes these weights whether it sums along their axis; also if that is not known."""
-    users = [user for user in weights.tensor.consumers() if id(user) in forward and user.type not in SHAPES]
-    for user in users:
+    for user in users_of(weights.tensor, forward):
         if user.type in PRODUCTS:
             yield _is_summed(user, weights)
         elif user.type in KEEPING and depth:
@@ -129,7 +133,7 @@ def sums(weights: Weights, forward: Set[int], depth: int = DEPTH_MAX) -> Iterato
 
 def _sums_of_product(op: Any, weights: Weights, forward: Set[int], depth: int) -> Iterator[bool]:
     """Likewise of weights that are multiplied, as a dropout does, or with the values, and then summed."""
-    users = [user for user in op.outputs[0].consumers() if id(user) in forward and user.type not in SHAPES]
+    users = users_of(op.outputs[0], forward)
     if users and all(user.type in ("Mean", "Sum") for user in users):
         for user in users:
             axes = tf.get_static_value(user.inputs[1])
