@@ -42,18 +42,20 @@ class _States(NamedTuple):
 
 
 class _Lag(NamedTuple):
-    """Of one layer: the share that is still the initial value, and how far its statistics are off."""
+    """How far a layer's statistics are off, as `Lagging` has it."""
 
-    layer: str
-    momentum: float
-    share: float
     factor: float
     shift: float
 
     @property
+    def times(self) -> float:
+        """So many times too large or too small a deviation is."""
+        return max(self.factor, 1 / self.factor)
+
+    @property
     def is_far(self) -> bool:
         """Whether it makes another network of the one that was trained."""
-        return max(self.factor, 1 / self.factor) >= FACTOR or self.shift >= SHIFT
+        return self.times >= FACTOR or self.shift >= SHIFT
 
 
 class LaggingRule:
@@ -88,10 +90,13 @@ class LaggingRule:
 
     def finish(self) -> None:
         """Says that the run has ended."""
-        lags = [lag for place in range(len(self._layers)) if (lag := self._look(place)) is not None]
-        if self.episodes or self._n_rows < CONFIRM_ROWS or not lags:
+        if self.episodes or self._n_rows < CONFIRM_ROWS:
             return
-        worst = max(lags, key=lambda lag: max(lag.factor, 1 / lag.factor, 1 + lag.shift))
+        found = [(states, self._look(place)) for place, states in enumerate(self._layers)]
+        lags = [(states, lag) for states, lag in found if lag is not None]
+        if not lags:
+            return
+        worst, lag = max(lags, key=lambda pair: max(pair[1].times, 1 + pair[1].shift))
         self.episodes.append(
             Lagging(
                 stream=self._stream,
@@ -101,11 +106,11 @@ class LaggingRule:
                 n_rows=self._n_rows,
                 known_step=self._last_step,
                 table=self._table,
-                layers=(worst.layer, *(lag.layer for lag in lags if lag is not worst)),
+                layers=(worst.layer, *(states.layer for states, _ in lags if states is not worst)),
                 momentum=worst.momentum,
-                share=worst.share,
-                factor=worst.factor,
-                shift=worst.shift,
+                share=worst.momentum ** (self._last_step - self._first_step + 1),
+                factor=lag.factor,
+                shift=lag.shift,
             )
         )
 
@@ -114,34 +119,31 @@ class LaggingRule:
 
         Steps of several batches, or batches that change, would mislead: then the two do not agree.
         """
-        rows, states = self._rows, self._layers[place]
+        rows, momentum = self._rows, self._layers[place].momentum
         if len(rows) < ROWS_MIN:
             return None
         middle = min(rows, key=lambda row: abs(2 * row[0] - rows[0][0] - rows[-1][0]))
-        lags = [_compare(first, rows[-1], place, states) for first in (rows[0], middle)]
-        if any(lag is None for lag in lags):
+        whole, late = (_compare(first, rows[-1], place, momentum) for first in (rows[0], middle))
+        if whole is None or late is None:
             return None
-        whole, late = (lag for lag in lags if lag is not None)
         is_alike = (whole.factor > 1) == (late.factor > 1)
-        share = states.momentum ** (self._last_step - self._first_step + 1)
-        return late._replace(share=share) if is_alike and whole.is_far and late.is_far else None
+        return late if is_alike and whole.is_far and late.is_far else None
 
 
-def _compare(first: tuple[int, Float64], last: tuple[int, Float64], place: int, states: _States) -> _Lag | None:
+def _compare(first: tuple[int, Float64], last: tuple[int, Float64], place: int, momentum: float) -> _Lag | None:
     """What evaluation uses at the last row, beside what the batches between the two gave.
 
     An average v that each batch moves by 1 - m of the way to its own is, n batches later, m^n v + (1 - m^n) b: of two
     rows follows b. None where no variance can have been so.
     """
-    left = states.momentum ** (last[0] - first[0])
+    left = momentum ** (last[0] - first[0])
     (mean, variance), (mean_then, variance_then) = (row[1][2 * place : 2 * place + 2] for row in (last, first))
     given = (variance[_MEAN] - left * variance_then[_MEAN]) / (1 - left) if left < 1 else np.nan
     if not (given > 0 and variance[_MEAN] > 0):
         return None
     # The norm of a difference is no less than the difference of norms.
     missing = abs(mean[_NORM] - mean_then[_NORM]) / np.sqrt(mean[_N_ELEMENTS]) * left / (1 - left)
-    factor, shift = np.sqrt(variance[_MEAN] / given), missing / np.sqrt(given)
-    return _Lag(states.layer, states.momentum, left, float(factor), float(shift))
+    return _Lag(float(np.sqrt(variance[_MEAN] / given)), float(missing / np.sqrt(given)))
 
 
 def _find_states(table: TensorTable) -> list[_States]:

@@ -104,9 +104,11 @@ class MisshapedRule:
         crossings = [one for one in setup.broadcasts if one.get("unasked")]
         others = [slip for slip in setup.slips if not _is_told_by_gradients(slip)]
         slips = [*crossings[:1], *setup.reshapes[:1], *others, *_find_apart(table, setup)]
-        known = ((SlipKind.of(slip), slip) for slip in slips)  # a hook that is newer may know others
-        first = {(what, str(slip.get("source") or slip["name"])): slip for what, slip in reversed(list(known))}
-        self._waiting = [(what, slip) for (what, _), slip in reversed(first.items()) if what is not None]
+        first: dict[tuple[SlipKind | None, str], Mapping[str, Any]] = {}
+        for slip in slips:
+            first.setdefault((SlipKind.of(slip), str(slip.get("source") or slip["name"])), slip)
+        # A hook that is newer may know other kinds.
+        self._waiting = [(what, slip) for (what, _), slip in first.items() if what is not None]
         """Slips that are not told yet."""
         self._graphs = _find_graphs(table)
         self._n_graph_rows, self._n_nodes, self._n_reached, self._is_shifted = 0, 0, 0, False
@@ -128,9 +130,7 @@ class MisshapedRule:
             for episode in self.episodes:
                 episode.last_step, episode.n_rows = step, self._n_rows
             for what, slip in list(self._waiting):
-                if what is SlipKind.UNSHIFTED and not self._are_unshifted:
-                    continue
-                if what is SlipKind.WAVES and not self._spread >= SPREAD_MIN:
+                if not self._is_borne_out(what):
                     continue
                 n_steps = 0 if what is SlipKind.CROSSING else DOUBT_STEPS
                 if self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
@@ -145,9 +145,7 @@ class MisshapedRule:
                             known_step=step,
                             what=what,
                             slip=slip,
-                            n_nodes=self._n_nodes if what is SlipKind.UNSHIFTED else 0,
-                            n_reached=self._n_reached if what is SlipKind.UNSHIFTED else 0,
-                            spread=self._spread if what is SlipKind.WAVES else math.nan,
+                            **self._measured(what),
                         )
                     )
 
@@ -160,9 +158,17 @@ class MisshapedRule:
             norm = float(block.statistics[rows[0], self._waves.kernel, COLUMN["norm"]])
             self._spread = self._waves.factor * WAVE_RMS * norm / math.sqrt(self._waves.n_units)
 
-    @property
-    def _are_unshifted(self) -> bool:
-        return self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted
+    def _is_borne_out(self, what: SlipKind) -> bool:
+        """Whether the rows show a slip that the graph alone does not tell."""
+        if what is SlipKind.UNSHIFTED:
+            return self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted
+        return what is not SlipKind.WAVES or self._spread >= SPREAD_MIN
+
+    def _measured(self, what: SlipKind) -> dict[str, Any]:
+        """What `Misshaped` has of such a slip that the rows tell."""
+        if what is SlipKind.UNSHIFTED:
+            return {"n_nodes": self._n_nodes, "n_reached": self._n_reached}
+        return {"spread": self._spread} if what is SlipKind.WAVES else {}
 
     def _look_at_edges(self, block: Block) -> None:
         """Counts the rows in which several graphs' edges reach the nodes of no more than one or two of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from gradwatch_server.health.book import GRADIENT_NORM
@@ -29,7 +30,7 @@ from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
-__all__ = ["advise_betas", "advise_settings"]
+__all__ = ["LEFT", "advise_betas", "advise_settings", "fitting_momentum"]
 
 LEARNS_NOTHING: Final[tuple[type[Episode], ...]] = (
     Behind,
@@ -53,6 +54,8 @@ IS_THROWN: Final[tuple[type[Episode], ...]] = (
     Zero,
 )
 
+LEFT: Final = 0.01
+"""Of what an average began with, what a momentum that is advised leaves at the most."""
 KEPT_LIMIT: Final = 0.1
 """The part of the optimizer's steps that a usual average over the weights leaves, at the least."""
 EPSILON_FACTOR: Final = 10.0
@@ -226,3 +229,8 @@ def _momentum(scene: Scene) -> list[Hypothesis]:
             (Change("optimizer", instead=(("momentum", "0.9"),)),),
         )
     ]
+
+
+def fitting_momentum(options: Sequence[float], n_steps: int) -> float:
+    """The first of some momenta that leaves next to nothing of where an average began; else the last."""
+    return next((one for one in options if one**n_steps <= LEFT), options[-1])

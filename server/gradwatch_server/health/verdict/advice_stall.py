@@ -29,6 +29,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     start_as_usual,
 )
 from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, MASKED, PADDING_CODE
+from gradwatch_server.health.verdict.advice_settings import LEFT, fitting_momentum
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
 from gradwatch_server.health.verdict.operation import say_line, say_noun, say_place, say_source
 from gradwatch_server.health.verdict.scene import Scene, table_of
@@ -581,15 +582,13 @@ def advise_standing() -> list[Hypothesis]:
 LAGGING_CODE: Final = """\
 layers.BatchNormalization(momentum={momentum:g})              # averages over the last {n_batches:,} batches or so"""
 MOMENTA: Final = (0.99, 0.98, 0.95, 0.9, 0.8)
-ARRIVED: Final = 0.01
-"""Of what a layer was made with, what a momentum that is advised leaves at the most."""
 
 
 def advise_lagging(lead: Lagging) -> list[Hypothesis]:
     """Causes of running statistics that are not those of the batches."""
-    fitting = [one for one in MOMENTA if one < lead.momentum and one**lead.n_rows <= ARRIVED]
-    momentum = fitting[0] if fitting else MOMENTA[-1]
-    n_needed = math.ceil(math.log(ARRIVED) / math.log(lead.momentum))
+    lower = [one for one in MOMENTA if one < lead.momentum] or MOMENTA[-1:]
+    momentum = fitting_momentum(lower, lead.n_rows)
+    n_needed = math.ceil(math.log(LEFT) / math.log(lead.momentum))
     own = ", as Keras has it" if momentum == MOMENTA[0] else ""
     return [
         Hypothesis(

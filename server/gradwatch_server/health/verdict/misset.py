@@ -10,7 +10,7 @@ from gradwatch_server.health.episode import Misset
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
-from gradwatch_server.health.verdict.advice_settings import advise_betas
+from gradwatch_server.health.verdict.advice_settings import advise_betas, fitting_momentum
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
@@ -24,8 +24,6 @@ optimizer = tf.keras.optimizers.{name}({rate:g})                # its own epsilo
 AVERAGE_CODE: Final = """\
 optimizer = tf.keras.optimizers.{name}({rate:g}, use_ema=True, ema_momentum={momentum:g})"""
 MOMENTA: Final = (0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9)
-LEFT: Final = 0.01
-"""Of the first step's weights, what a momentum that is advised leaves at the most."""
 NO_MOVE: Final = 1e-9
 """Of itself: what a float32 weight does not even notice."""
 
@@ -70,7 +68,7 @@ def _tell_epsilon(lead: Misset, scene: Scene, name: str) -> Finding:
 def _tell_average(lead: Misset, scene: Scene, name: str) -> Finding:
     """An average of the weights over more steps than there were."""
     momentum = scene.setup.number("ema_momentum") or 0.0
-    fitting = next((one for one in MOMENTA if one ** (lead.n_rows - 1) <= LEFT), MOMENTA[-1])
+    fitting = fitting_momentum(MOMENTA, lead.n_rows - 1)
     reach = f"{1 / (1 - momentum):,.0f}" if momentum < 1 else "endless"
     return tell(
         lead,
