@@ -137,10 +137,13 @@ def running_states(models: Sequence[Any]) -> dict[str, Any]:
 
 
 def running_momenta(models: Sequence[Any]) -> dict[str, float]:
-    """Of a layer's running mean and variance, by Keras path, the share that each batch leaves of them."""
+    """Of a layer's running mean and variance, by Keras path, the share that each batch leaves of them.
+
+    Keras takes any number for it; what is no share is not told.
+    """
     layers = [one for one in walk(models) if isinstance(one, keras.layers.BatchNormalization) and one.built]
     states = [(one.momentum, variable) for one in layers for variable in (one.moving_mean, one.moving_variance)]
-    return {str(variable.path): float(momentum) for momentum, variable in states}
+    return {str(variable.path): float(momentum) for momentum, variable in states if 0 <= momentum <= 1}
 
 
 UNTAUGHT_MAX: Final = 4

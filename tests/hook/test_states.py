@@ -64,6 +64,15 @@ def test_what_a_batch_leaves_of_running_statistics_is_told(watch, read):
     assert told == {"moving_mean": 0.97, "moving_variance": 0.97}
 
 
+def test_a_momentum_that_is_no_share_is_not_told(watch, read):
+    model = network()
+    model.get_layer("norm").momentum = 1.5
+    watched = watch(model, capture=("gradient", "weight"))
+    train(model)
+    (table,) = read(watched).tables.values()
+    assert not [tensor for tensor in table["tensors"] if "momentum" in tensor]
+
+
 def test_what_is_frozen_is_no_running_statistic(watch, read):
     model = network(is_frozen=True)
     watched = watch(model, capture=("gradient", "weight"))
