@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from gradwatch.mask import passed
 from gradwatch.origin import source_of
-from gradwatch.walk import behind
+from gradwatch.walk import behind, beyond
 
-__all__ = ["find_unended"]
+__all__ = ["find_unended", "is_of_return"]
 
 DISCOUNT_MIN: Final = 0.5
 """A discount is between this and 1."""
@@ -63,6 +63,22 @@ def find_unended(forward: Sequence[Any]) -> list[dict[str, Any]]:
                         found = {"type": given.type, "name": op.name, "layer": "", "source": source}
                         return [found | {"unread": unread[:UNREAD_MAX]}]
     return []
+
+
+def is_of_return(given: Tensor) -> bool:
+    """Whether an argument of a step is a reward, or what tells how to count on after it, in a graph.
+
+    A reward is added as it is to what a network makes of the next state. The world has it that it belongs to a state:
+    no network is asked to give it.
+    """
+    for op in beyond(given.op):
+        if op.type in ("Add", "AddV2"):
+            for reward, later in (op.inputs, tuple(reversed(op.inputs))):
+                ways = list(behind([later.op], through=None, most=WAY_MAX))
+                is_return = _is_argument(passed(reward, SAME)) and any(one.type in MADE for one in ways)
+                if is_return and given.op in (passed(reward, SAME), *ways):
+                    return True
+    return False
 
 
 def _is_argument(op: Any) -> bool:

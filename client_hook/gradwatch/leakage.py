@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
+from gradwatch.bootstrap import is_of_return
 from gradwatch.correlation import Pair, find_deviations
 from gradwatch.peeking import sees_later
 from gradwatch.protocol import LEAKED_PLACES, NEXT_PLACE
@@ -48,7 +49,7 @@ def find_leaked(compared: Compared) -> Tensor:
     the first may be the task, and each but the last of a text's next words stands in the text. An input of one number
     is left out (a condition of the model, such as the label of an image), and so is one of the target's own form (what
     an autoencoder is given), unless both are integers: then it is asked whether they are the same, or the target one
-    step ahead of what a model is given that sees all steps.
+    step ahead of what a model is given that sees all steps. A reward is no target.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -56,6 +57,8 @@ def find_leaked(compared: Compared) -> Tensor:
     """
     found = tf.constant(_NAN)
     for target in compared.targets[:COMPARED_MAX]:
+        if tf.is_symbolic_tensor(target) and is_of_return(target):
+            continue
         for number, values in enumerate(compared.inputs[:COMPARED_MAX]):
             sign = 1.0 if values.shape.rank == 2 and values.dtype.is_floating else -1.0
             if (columns := _columns(values, target)) is not None:

@@ -108,6 +108,30 @@ def test_a_column_that_is_the_target_is_told(watch, read, way):
     assert one.hypotheses[0].cause.startswith("The target is among what")
 
 
+@pytest.mark.parametrize("is_ending", [False, True])
+def test_a_reward_that_stands_in_the_state_is_no_leak(watch, read, is_ending):
+    model = small_model(X)
+    optimizer = keras.optimizers.Adam(0.05)
+    handle = watch(model)
+
+    @tf.function
+    def step(state, reward, following, is_end):
+        ends = 1.0 - is_end if is_ending else 1.0
+        value = reward + 0.9 * model(following)[:, 0] * ends
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.stop_gradient(value) - model(state)[:, 0]))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    ends = (X[:, 1] > 0).astype(np.float32)
+    for begin in range(0, len(X), 16):
+        rows = slice(begin, begin + 16)
+        step(X[rows], X[rows, 2], X[::-1][rows], ends[rows])
+    handle.close()
+    recording = read(handle)
+    assert leaked(recording).size == 0
+    assert not [one for one in diagnose(recording).findings() if "of the input" in one.title]
+
+
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_the_last_of_a_sequence_is_told(watch, read, way):
     recording = read(train(way, watch, TOKENS, TOKENS[:, -1].astype(np.float32)))
