@@ -6,7 +6,7 @@ episode has ended there is no next state: a step that is told so and does not re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import tensorflow as tf
@@ -52,16 +52,12 @@ def find_unended(forward: Sequence[Any]) -> list[dict[str, Any]]:
         Type (``Placeholder``), name, no layer, source line of the sum, and ``unread``: the names of the step's
         arguments with a number for each sample that nothing reads; the first such sum.
     """
-    for op in forward:
-        if op.type in ("Add", "AddV2"):
-            for reward, later in (op.inputs, tuple(reversed(op.inputs))):
-                given = passed(reward, SAME)
-                if _is_argument(given) and reward.dtype.is_floating and _is_discounted_value(later):
-                    unread = [name for name in _unread(op.graph, given) if name]
-                    if unread:
-                        source = source_of(op)
-                        found = {"type": given.type, "name": op.name, "layer": "", "source": source}
-                        return [found | {"unread": unread[:UNREAD_MAX]}]
+    for op, given, later in _find_sums(forward):
+        if later.dtype.is_floating and _is_discounted_value(later):
+            unread = [name for name in _unread(op.graph, given) if name]
+            if unread:
+                found = {"type": given.type, "name": op.name, "layer": "", "source": source_of(op)}
+                return [found | {"unread": unread[:UNREAD_MAX]}]
     return []
 
 
@@ -71,14 +67,21 @@ def is_of_return(given: Tensor) -> bool:
     A reward is added as it is to what a network makes of the next state. The world has it that it belongs to a state:
     no network is asked to give it.
     """
-    for op in beyond(given.op):
-        if op.type in ("Add", "AddV2"):
-            for reward, later in (op.inputs, tuple(reversed(op.inputs))):
-                ways = list(behind([later.op], through=None, most=WAY_MAX))
-                is_return = _is_argument(passed(reward, SAME)) and any(one.type in MADE for one in ways)
-                if is_return and given.op in (passed(reward, SAME), *ways):
-                    return True
+    for _, reward, later in _find_sums(beyond(given.op)):
+        ways = list(behind([later.op], through=None, most=WAY_MAX))
+        if any(one.type in MADE for one in ways) and given.op in (reward, *ways):
+            return True
     return False
+
+
+def _find_sums(ops: Iterable[Any]) -> Iterator[tuple[Any, Any, Tensor]]:
+    """Sums of an argument of the step and something else: the sum, the operation that is the argument, the other."""
+    for op in ops:
+        if op.type in ("Add", "AddV2"):
+            for one, other in (op.inputs, tuple(reversed(op.inputs))):
+                given = passed(one, SAME)
+                if _is_argument(given):
+                    yield op, given, other
 
 
 def _is_argument(op: Any) -> bool:

@@ -54,23 +54,20 @@ def test_moving_statistics_are_as_they_are_after_each_step(watch, read, jit_comp
     np.testing.assert_allclose(found, np.array(seen.rows), rtol=2e-5, equal_nan=True)
 
 
-def test_what_a_batch_leaves_of_running_statistics_is_told(watch, read):
+@pytest.mark.parametrize(
+    ("momentum", "told"),
+    [
+        pytest.param(0.97, {"moving_mean": 0.97, "moving_variance": 0.97}, id="a share"),
+        pytest.param(1.5, {}, id="no share"),
+    ],
+)
+def test_what_a_batch_leaves_of_running_statistics_is_told_where_it_is_a_share(watch, read, momentum, told):
     model = network()
-    model.get_layer("norm").momentum = 0.97
+    model.get_layer("norm").momentum = momentum
     watched = watch(model, capture=("gradient", "weight"))
     train(model)
     (table,) = read(watched).tables.values()
-    told = {tensor["variable"]: tensor["momentum"] for tensor in table["tensors"] if "momentum" in tensor}
-    assert told == {"moving_mean": 0.97, "moving_variance": 0.97}
-
-
-def test_a_momentum_that_is_no_share_is_not_told(watch, read):
-    model = network()
-    model.get_layer("norm").momentum = 1.5
-    watched = watch(model, capture=("gradient", "weight"))
-    train(model)
-    (table,) = read(watched).tables.values()
-    assert not [tensor for tensor in table["tensors"] if "momentum" in tensor]
+    assert {one["variable"]: one["momentum"] for one in table["tensors"] if "momentum" in one} == told
 
 
 def test_what_is_frozen_is_no_running_statistic(watch, read):
