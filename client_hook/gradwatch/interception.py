@@ -58,10 +58,10 @@ class Observer(Protocol):
     def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """A tape was asked for the gradients of a target with respect to some sources, and gave these, so."""
 
-    def sources(self) -> list[tuple[Any, Any]]:
-        """Pairs whose second is a tensor whose gradient is wanted wherever a tape is asked for gradients."""
+    def sources(self, asked: Any) -> list[tuple[Any, Any]]:
+        """Pairs whose second is a tensor whose gradient is wanted too where a tape is asked for these gradients."""
 
-    def note_gradients(self, sources: Sequence[tuple[Any, Any]], gradients: Sequence[Any]) -> None:
+    def note_gradients(self, sources: Sequence[tuple[Any, Any]], gradients: Sequence[Any], asked: Any) -> None:
         """The gradients of what `sources` gave, None where a tensor is not connected."""
 
     def note_validation(self, model: Any, results: Mapping[str, Any]) -> None:
@@ -218,14 +218,14 @@ def _around_call(original: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
     """In place of a tape's ``gradient``: the layers' outputs are sources too. What the user gets is the same."""
-    wanted = [(active, active.sources()) for active in _active]
+    wanted = [(active, active.sources(sources)) for active in _active]
     is_heard = any(active.captures_operations for active in _active)
     if any(more for _, more in wanted):
         more = [[tensor for _, tensor in pairs] for _, pairs in wanted]
         with eager.listen_backward(is_heard=is_heard) as backward:
             gradients, found = original(tape, target, (sources, more), *args, **kwargs)
         for (active, pairs), theirs in zip(wanted, found, strict=True):
-            active.note_gradients(pairs, theirs)
+            active.note_gradients(pairs, theirs, sources)
     else:
         with eager.listen_backward(is_heard=is_heard) as backward:
             gradients = original(tape, target, sources, *args, **kwargs)

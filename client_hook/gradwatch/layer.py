@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import keras
 import tensorflow as tf
@@ -23,7 +23,7 @@ from gradwatch.cadence import Cadence
 from gradwatch.memo import GraphMemo
 from gradwatch.origin import source_here
 from gradwatch.probe import Clock
-from gradwatch.tap import Tap, Taps
+from gradwatch.tap import APPLIES_MAX, Tap, Taps, enclosing_graphs, find_handle
 from gradwatch.target import walk
 from gradwatch.within import FUNCTIONS, Function
 
@@ -40,6 +40,14 @@ CALLS_MAX: Final = 16
 """Calls of one layer in a step, the first ones: a network that a solver unrolls is called hundreds of times, and to
 look at each would make its first step minutes long."""
 Tensor = Any  # tensorflow ships no types
+
+
+class _Output(NamedTuple):
+    """What a layer gave: its tap, the tensor, and how many steps were applied before."""
+
+    tap: Tap
+    ref: weakref.ref[Any]
+    n_applied: int
 
 
 class LayerProbe:
@@ -69,7 +77,8 @@ class LayerProbe:
         self._kinds = frozenset(kinds)
         self._calls = threading.local()
         self._parts: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
-        self._outputs: list[tuple[Tap, weakref.ref[Any]]] = []
+        self._outputs: list[_Output] = []
+        self._n_applied = 0
         self._left_out: Callable[[], Any] = lambda: None
         self._held: list[Tensor] = []
         self._made: list[tuple[Any, dict[str, Any] | None]] = []
@@ -97,32 +106,56 @@ class LayerProbe:
                 if tf.is_tensor(tensor) and isinstance(tensor, tf.Tensor) and tensor.dtype.is_floating:
                     self._look_at(layer, i, tensor)
 
-    def sources(self) -> list[tuple[Tap, Tensor]]:
-        """The layers' outputs in this graph, whose gradients are wanted wherever the user asks a tape for gradients."""
+    def sources(self, asked: Sequence[Any]) -> list[tuple[Tap, Tensor]]:
+        """The layers' outputs in this graph, whose gradients are wanted wherever the user asks a tape for gradients.
+
+        In a graph only those that depend on a variable that is asked for: what a discriminator is given is no part of
+        its own way back.
+
+        Args:
+            asked: what the user asks for, each the `tf.Variable` where it is one.
+        """
         if "backprop" not in self._kinds:
             return []
         graph = _graph()
-        outputs = [(tap, output) for tap, ref in self._outputs if (output := ref()) is not None]
+        alive = [(one.tap, output) for one in self._outputs if (output := one.ref()) is not None]
+        outputs = [(tap, output) for tap, output in alive if _graph_of(output) is graph]
+        reached = _dependents(graph, asked) if outputs and graph is not _EAGERLY else None
         found = []
         for tap, output in outputs:
-            if _graph_of(output) is not graph:
+            if reached is not None and id(output.op) not in reached:
                 continue
-            found.append((replace(tap, activation=None), output))
+            found.append((replace(tap, kind="backprop", activation=None), output))
             # Keras' losses look behind a softmax or sigmoid: the output itself then has no gradient.
             scores = getattr(output, "_keras_logits", None)
             if scores is not None and tap.activation is not None and _graph_of(scores) is graph:
-                found.append((tap, scores))
+                found.append((replace(tap, kind="backprop"), scores))
         return found
 
-    def note_gradients(self, sources: Sequence[tuple[Tap, Tensor]], gradients: Sequence[Any]) -> None:
-        """Looks at the gradients of `sources`; None where an output is not connected."""
+    def note_gradients(
+        self, sources: Sequence[tuple[Tap, Tensor]], gradients: Sequence[Any], asked: Sequence[Any]
+    ) -> None:
+        """Looks at the gradients of `sources`; None where an output is not connected.
+
+        Args:
+            sources: as `sources` gave them.
+            gradients: one for each.
+            asked: as there; these, applied, are whose rows they are, and whose those of the outputs.
+        """
         self._held.clear()
         seen = set()
+        owners = frozenset(id(one) for one in asked if isinstance(one, tf.Variable))
+        outputs = {id(output): one.tap for one in self._outputs if (output := one.ref()) is not None}
         with statistic.apart():
-            for (tap, _), gradient in zip(sources, gradients, strict=True):
-                if gradient is not None and tap.tensor not in seen:
+            for (tap, output), gradient in zip(sources, gradients, strict=True):
+                if gradient is None:
+                    continue
+                made = outputs.get(id(output))  # None for what is behind a softmax
+                if made is not None and not self._taps.claim(made, owners):  # another ``apply`` took it
+                    self._add(made, output, owners)
+                if tap.tensor not in seen:
                     seen.add(tap.tensor)
-                    self._add(tap, statistic.dense_values(gradient))
+                    self._add(tap, statistic.dense_values(gradient), owners)
 
     def take_made(self, given: Sequence[Any]) -> list[dict[str, Any]]:
         """Layers that were first called, eagerly, in this step within a watched model and are no part of it after it.
@@ -148,7 +181,7 @@ class LayerProbe:
         if "activation" not in self._kinds or tf.executing_eagerly():
             return
         graph = _graph()
-        outputs = [output for _, ref in self._outputs if (output := ref()) is not None]
+        outputs = [output for one in self._outputs if (output := one.ref()) is not None]
         for one in find(frozenset(map(id, outputs))):
             if _graph_of(one.output) is graph:
                 name = self._taps.name("activation", f"{one.layer}/{one.name}", CALLS_MAX)
@@ -157,11 +190,13 @@ class LayerProbe:
                     self._add(Tap("activation", *given, is_within=True, source=one.source), one.output)
 
     def forget(self) -> None:
-        """The step is applied: outputs seen before it have had their gradients."""
+        """The step is applied: outputs seen long before it, or in graphs that are traced, have had their gradients."""
         self._held.clear()
-        graph = _graph()
-        alive = [(tap, ref, output) for tap, ref in self._outputs if (output := ref()) is not None]
-        self._outputs = [(tap, ref) for tap, ref, output in alive if _graph_of(output) is not graph]
+        self._n_applied += 1
+        graphs = [_EAGERLY, *enclosing_graphs()]
+        recent = [one for one in self._outputs if self._n_applied - one.n_applied < APPLIES_MAX]
+        alive = [(one, output) for one in recent if (output := one.ref()) is not None]
+        self._outputs = [one for one, output in alive if any(_graph_of(output) is graph for graph in graphs)]
 
     def _is_watched(self, layer: Any) -> bool:
         """Whether it is a watched model or a part of one: a ``train_step`` may call the parts alone."""
@@ -171,7 +206,7 @@ class LayerProbe:
         return is_part
 
     def _look_at(self, layer: Any, place: int, tensor: Tensor) -> None:
-        if any(ref() is tensor for _, ref in reversed(self._outputs)) or self._left_out() is tensor:
+        if any(one.ref() is tensor for one in reversed(self._outputs)) or self._left_out() is tensor:
             return  # the last layer's, passed on by the model or block around it
         path = str(layer.path or layer.name)
         name = self._taps.name("activation", f"{path}:{place}" if place else path, CALLS_MAX)
@@ -181,17 +216,17 @@ class LayerProbe:
         tap = Tap("activation", name, path, _shape_of(tensor), tensor.dtype.name, _activation_of(layer, tensor))
         self._add(tap, tensor)
         if len(self._outputs) < OUTPUTS_MAX:
-            self._outputs.append((replace(tap, kind="backprop"), weakref.ref(tensor)))
+            self._outputs.append(_Output(tap, weakref.ref(tensor), self._n_applied))
             if tf.executing_eagerly() and bool(self._is_due_now("backprop")):
                 self._held.append(tensor)  # nobody else may need it until the tape is asked for gradients
 
-    def _add(self, tap: Tap, tensor: Tensor) -> None:
+    def _add(self, tap: Tap, tensor: Tensor, owners: frozenset[int] = frozenset()) -> None:
         if tap.kind not in self._kinds:
             return
         if not tf.executing_eagerly():
-            self._taps.add_where(partial(self._is_due, tap.kind), tap, tensor)
+            self._taps.add_where(partial(self._is_due, tap.kind), tap, tensor, owners)
         elif bool(self._is_due_now(tap.kind)):
-            self._taps.add(tap, statistic.layer_row(tensor, tap.output))
+            self._taps.add(tap, statistic.layer_row(tensor, tap.output), owners)
 
     def _is_due(self, kind: str) -> Tensor:
         """Whether rows of a kind are due; asked once in each graph."""
@@ -199,6 +234,21 @@ class LayerProbe:
 
     def _is_due_now(self, kind: str) -> Tensor:
         return self._cadence.is_due_around(self._clock.step.read_value()) & self._cadence.is_on(kind)
+
+
+def _dependents(graph: Any, asked: Sequence[Any]) -> set[int] | None:
+    """The ids of the operations of a graph that depend on variables; None where it reads none of them by itself."""
+    handles = {int(one.handle._id) for one in asked if isinstance(one, tf.Variable)}
+    pending = [inner for _, inner in graph.captures if inner.dtype == tf.resource and find_handle(inner) in handles]
+    if not pending:
+        return None
+    found: set[int] = set()
+    while pending:
+        for op in pending.pop().consumers():
+            if id(op) not in found:
+                found.add(id(op))
+                pending.extend(op.outputs)
+    return found
 
 
 _EAGERLY: Final = object()

@@ -462,10 +462,10 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("looking at a layer's output", error)
 
-    def sources(self) -> list[tuple[Tap, Any]]:
-        """Tensors whose gradient is wanted wherever the user asks a tape for gradients."""
+    def sources(self, asked: Any) -> list[tuple[Tap, Any]]:
+        """Tensors whose gradient is wanted too where the user asks a tape for these gradients."""
         try:
-            return self._layers.sources()
+            return self._layers.sources(_resources(asked))
         except Exception as error:  # likewise
             self._fail("finding the layers' outputs", error)
             return []
@@ -487,10 +487,10 @@ class Watch:
         n_named = Counter(map(_path_of, every.values()))
         return {path: one for one in every.values() if n_named[path := _path_of(one)] == 1}
 
-    def note_gradients(self, sources: Sequence[tuple[Tap, Any]], gradients: Sequence[Any]) -> None:
+    def note_gradients(self, sources: Sequence[tuple[Tap, Any]], gradients: Sequence[Any], asked: Any) -> None:
         """The gradients of what `sources` gave, in its order; None where a tensor is not connected."""
         try:
-            self._layers.note_gradients(sources, gradients)
+            self._layers.note_gradients(sources, gradients, _resources(asked))
         except Exception as error:  # likewise
             self._fail("looking at a layer's gradient", error)
 
@@ -569,7 +569,7 @@ class Watch:
             taken = self._tapes.take(variables)
             loss = taken.loss if scalars.loss is None else scalars.loss
             self._layers.look_within(partial(self._find_functions, variables, loss))
-            tapped_taps, tapped = self._taps.take()
+            tapped_taps, tapped = self._taps.take(frozenset(map(id, _resources(variables))))
             self._layers.forget()
             entered = Entered()
             if self._captures_inputs:
@@ -1129,6 +1129,11 @@ class Watch:
             "started_at": self._began_at,
             "environment": describe_environment(__version__),
         }
+
+
+def _resources(asked: Any) -> list[Any]:
+    """What a tape or an optimizer is given, in one list, each the `tf.Variable` where it is one."""
+    return [resource_of(one) for one in tf.nest.flatten(asked)]
 
 
 def _path_of(variable: Any) -> str:

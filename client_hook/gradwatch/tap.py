@@ -3,7 +3,7 @@
 A *tap* is an entry of the stream's tensor table. Eagerly its row of statistics is computed where the tensor arises, so
 that the tensor itself is not kept; in a graph the rows of several, which arise one after another, are one branch. Small
 tensors of a graph wait for the branch in which the whole step is measured. When the step is applied, the rows found
-since the last ``apply`` go into the ring's row.
+since the last ``apply`` go into the ring's row: those on the way of a gradient, where what it is asked for is applied.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from gradwatch import statistic
 from gradwatch.protocol import Message
 
 __all__ = [
+    "APPLIES_MAX",
     "Tap",
     "Tapped",
     "Taps",
@@ -36,6 +37,8 @@ __all__ = [
 GRAPHS_MAX: Final = 16
 """Graphs whose rows are kept: a forward pass that no ``apply`` follows in its graph must not be kept for ever."""
 ROWS_MAX: Final = 10_000
+APPLIES_MAX: Final = 8
+"""Calls of ``apply`` for which what belongs to another one is kept: a critic may be trained a few times in between."""
 TOGETHER_MAX: Final = 16
 """Tensors whose rows are computed together: a branch for each would be most of what a step pays for them."""
 TOGETHER_ELEMENTS_MAX: Final = 1 << 22
@@ -119,6 +122,36 @@ class Tapped(NamedTuple):
     block: Tensor
 
 
+@dataclass
+class _Row:
+    """A row, or what it is computed of, until it is taken.
+
+    Attributes:
+        graph: the graph, kept so that no other one gets its id; None eagerly.
+        tap: its tap.
+        row: the row.
+        owners: for each gradient that passes the tensor, the ids of the `tf.Variable` that it was asked for; where
+            there are none, the row belongs to the ``apply`` that comes first.
+        n_passed: how many came that it did not belong to.
+    """
+
+    graph: Any
+    tap: Tap
+    row: Tensor | _Kept
+    owners: list[frozenset[int]]
+    n_passed: int = 0
+
+    def is_of(self, applied: Set[int]) -> bool:
+        """Whether it belongs to the ``apply`` of these variables."""
+        return not self.owners or any(one & applied for one in self.owners)
+
+    def leave_to_others(self, applied: Set[int]) -> bool:
+        """Takes note of an ``apply``; whether the row is kept for another one."""
+        self.owners = [one for one in self.owners if not one & applied]
+        self.n_passed += 1
+        return bool(self.owners) and self.n_passed < APPLIES_MAX
+
+
 class _Kept(NamedTuple):
     """A tensor in a graph whose row is not in it yet, and what tells whether it is due, a bool scalar."""
 
@@ -130,7 +163,7 @@ class Taps:
     """The rows of the step that is being traced, or run eagerly, graph by graph."""
 
     def __init__(self) -> None:
-        self._rows: OrderedDict[int, list[tuple[Any, Tap, Tensor | _Kept]]] = OrderedDict()
+        self._rows: OrderedDict[int, list[_Row]] = OrderedDict()
         self._names: dict[int, Counter[tuple[str, str]]] = {}
 
     def name(self, kind: str, name: str, limit: int) -> str | None:
@@ -142,34 +175,50 @@ class Taps:
             return None
         return name if n == 1 else f"{name} ({n})"
 
-    def add(self, tap: Tap, row: Tensor) -> None:
-        """Keeps a row, float32 ``[12]``, for the ``apply`` that follows."""
-        self._keep(tap, row)
+    def add(self, tap: Tap, row: Tensor, owners: frozenset[int] = frozenset()) -> None:
+        """Keeps a row, float32 ``[12]``, for the ``apply`` of its owners, or the one that follows if it has none."""
+        self._keep(tap, row, owners)
 
-    def add_where(self, is_due: Callable[[], Tensor], tap: Tap, tensor: Tensor) -> None:
+    def add_where(
+        self, is_due: Callable[[], Tensor], tap: Tap, tensor: Tensor, owners: frozenset[int] = frozenset()
+    ) -> None:
         """Keeps a tensor of the graph being traced, whose row is wanted where it is due: what gives a bool scalar."""
-        self._keep(tap, _Kept(tensor, is_due))
+        self._keep(tap, _Kept(tensor, is_due), owners)
 
-    def _keep(self, tap: Tap, row: Tensor | _Kept) -> None:
+    def claim(self, tap: Tap, owners: frozenset[int]) -> bool:
+        """Keeps the row of a tap for its owners too; whether there is one that was not taken yet."""
+        known = [one for one in self._rows.get(_place(), ()) if one.tap == tap]
+        if known and owners:
+            known[-1].owners.append(owners)
+        return bool(known)
+
+    def _keep(self, tap: Tap, row: Tensor | _Kept, owners: frozenset[int]) -> None:
         place = _place()
         rows = self._rows.setdefault(place, [])
         if len(rows) < ROWS_MAX:
-            # The graph is kept with them, so that no other one gets its id.
-            rows.append((None if tf.executing_eagerly() else tf.compat.v1.get_default_graph(), tap, row))
+            graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+            rows.append(_Row(graph, tap, row, [owners] if owners else []))
         while len(self._rows) > GRAPHS_MAX:
             old, _ = self._rows.popitem(last=False)
             self._names.pop(old, None)
 
-    def take(self) -> tuple[list[Tap], list[Tapped | Waiting]]:
+    def take(self, applied: Set[int]) -> tuple[list[Tap], list[Tapped | Waiting]]:
         """The taps in the table's order (kind by kind, as they came; backprop: as forward), and what gives their rows.
 
-        They are given once; numbering of repeated names begins anew.
+        They are given once to each owner; numbering of repeated names begins anew.
+
+        Args:
+            applied: the ids of the `tf.Variable` that are about to be applied.
         """
         places = [id(graph) for graph in enclosing_graphs()] or [_EAGER]
         taps: list[Tap] = []
         found: list[Tapped | Waiting] = []
         for place in reversed(places):
-            kept = {tap: row for _, tap, row in self._rows.pop(place, ())}
+            rows = self._rows.pop(place, [])
+            kept = {one.tap: one.row for one in rows if one.is_of(applied)}
+            left = [one for one in rows if one.leave_to_others(applied)]
+            if left:
+                self._rows[place] = left
             if any(tap.is_within for tap in kept):  # they were looked for after the others had come
                 kept = dict(sorted(kept.items(), key=lambda item: _made_at(item[1])))
             self._names.pop(place, None)
@@ -269,8 +318,16 @@ def find_handle(tensor: Tensor) -> int | None:
 
 
 def unique_taps(taps: Iterable[Tap], taken: Set[tuple[str, str]], suffix: str) -> list[Tap]:
-    """Taps under names that no other stream has: ``suffix`` is added where ``taken`` has (kind, tensor) already."""
-    return [replace(tap, tensor=f"{tap.tensor} @{suffix}") if (tap.kind, tap.tensor) in taken else tap for tap in taps]
+    """Taps under names that no other stream has: ``suffix`` is added where ``taken`` has (kind, tensor) already.
+
+    An output and its gradient keep one name, by which they are known to belong together.
+    """
+
+    def is_taken(tap: Tap) -> bool:
+        kinds = ("activation", "backprop") if tap.kind != "input" else ("input",)
+        return any((kind, tap.tensor) in taken for kind in kinds)
+
+    return [replace(tap, tensor=f"{tap.tensor} @{suffix}") if is_taken(tap) else tap for tap in taps]
 
 
 def is_visible(tensor: Tensor | None) -> bool:

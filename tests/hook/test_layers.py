@@ -501,7 +501,64 @@ def test_two_models_in_one_step(watch, read):
     for stream, names in ((0, first), (1, second)):
         for name in names:
             assert (recording.statistics("activation", name, stream)[:, 0] > 0).all()
-        assert recording.tensors("backprop", stream) == names
+    # What the critic is given is no part of its way back, and its gradient is not computed for the hook's sake.
+    assert recording.tensors("backprop", 0) == first[1:]
+    assert recording.tensors("backprop", 1) == second
+
+
+@pytest.mark.parametrize("eagerly", [False, True])
+@pytest.mark.parametrize("is_asked_first", [False, True], ids=["one after the other", "both asked, then both applied"])
+def test_two_models_that_share_what_one_gives(watch, read, is_asked_first, eagerly):
+    """Two tapes over one pass: each optimizer has what its own gradients came by, and what came back on that way."""
+    generator = keras.Sequential([keras.Input((2,)), dense(WIDTH, "made", "tanh")], name="generator")
+    critic = keras.Sequential([keras.Input((WIDTH,)), dense(1, "score")], name="critic")
+    begun = watch(generator, critic)
+    ours, theirs = keras.optimizers.SGD(0.0, name="ours"), keras.optimizers.SGD(0.0, name="theirs")
+    x, noise = tf.constant(data()[0]), tf.random.normal([len(data()[0]), 2], seed=1)
+
+    def step(x, noise):
+        with tf.GradientTape() as of_ours, tf.GradientTape() as of_theirs:
+            real, fake = critic(x), critic(generator(noise))
+            loss = -3 * tf.reduce_sum(fake)
+            judgement = 2 * tf.reduce_sum(fake) - 5 * tf.reduce_sum(real)
+        gradients = of_ours.gradient(loss, generator.trainable_variables)
+        if is_asked_first:
+            judged = of_theirs.gradient(judgement, critic.trainable_variables)
+            ours.apply(gradients, generator.trainable_variables)
+        else:
+            ours.apply(gradients, generator.trainable_variables)
+            judged = of_theirs.gradient(judgement, critic.trainable_variables)
+        theirs.apply(judged, critic.trainable_variables)
+
+    for _ in range(2):
+        (step if eagerly else tf.function(step))(x, noise)
+    recording = read(begun)
+
+    def means(stream, kind):
+        names = recording.tensors(kind, stream)
+        found = {name.partition("/")[2].partition(" @")[0]: name for name in names}
+        place = NAMES.index("mean")
+        return {name: recording.statistics(kind, whole, stream)[:, place].tolist() for name, whole in found.items()}
+
+    outputs = {
+        name: [value, value]
+        for name, value in zip(
+            ("score", "made", "score (2)"),
+            (float(np.mean(one)) for one in (critic(x), generator(noise), critic(generator(noise)))),
+            strict=True,
+        )
+    }
+    kernel = critic.layers[0].kernel.numpy()[:, 0].astype("float64")
+    of_made = -3 * kernel.mean()
+    assert means(0, "backprop") == {"made": pytest.approx([of_made, of_made], rel=1e-5), "score (2)": [-3.0, -3.0]}
+    back = means(1, "backprop")
+    assert {name: back[name] for name in ("score", "score (2)")} == {"score": [-5.0, -5.0], "score (2)": [2.0, 2.0]}
+    assert ("made" in back) == eagerly  # eagerly nothing tells what an output was made of
+    for stream in (0, 1):
+        given = means(stream, "activation")
+        assert given.keys() >= means(stream, "backprop").keys()
+        assert given == {name: pytest.approx(outputs[name], rel=1e-5) for name in given}
+    assert ("score" in means(0, "activation")) == (not is_asked_first)  # nobody had asked for more by then
 
 
 def test_a_gradient_of_a_gradient(watch, read):
