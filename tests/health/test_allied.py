@@ -33,7 +33,13 @@ def share(*runs: Run) -> None:
 
 
 def play(
-    generated: float, *, real: float = 3.0, fake: float = -3.0, is_together: bool = False, batch: int = 64
+    generated: float,
+    *,
+    real: float = 3.0,
+    fake: float = -3.0,
+    is_together: bool = False,
+    batch: int = 64,
+    asked: tuple[int, int] = (-1, 1),
 ) -> list[Finding]:
     """A game in which the generator's gradient with respect to the judge's output has a sign.
 
@@ -43,6 +49,7 @@ def play(
         fake: and for what is generated.
         is_together: whether the judge's step calls it once, for both.
         batch: rows that are fed at a time.
+        asked: the signs of the judge's gradient for what is real and for what is generated.
     """
     calls = ["judge"] if is_together else ["judge", "judge (2)"]
     judge = Run(JUDGE, n_steps=N, optimizer="judge's", layers=[(name, 1, None) for name in calls])
@@ -51,8 +58,8 @@ def play(
     if is_together:
         give(judge, 0, mean=(real + fake) / 2, std=abs(real - fake) / 2, gradient=0.0, n=2 * BATCH)
     else:
-        give(judge, 0, mean=real, gradient=-0.005)
-        give(judge, 1, mean=fake, gradient=0.005)
+        give(judge, 0, mean=real, gradient=0.005 * asked[0])
+        give(judge, 1, mean=fake, gradient=0.005 * asked[1])
     give(player, 0, mean=fake, gradient=0.005 * generated)
     engine = Engine()
     judge.set_loss(1.0).feed(engine, batch)
@@ -67,6 +74,25 @@ def test_both_push_the_same_way(is_together: bool, batch: int) -> None:
     assert (found.kind, found.layer, found.first_step) == ("loss_plateau", "judge", 0)
     assert "both lower" in found.title
     assert found.hypotheses[0].cause.startswith("The generator's loss has the discriminator's labels")
+
+
+def test_a_judge_whose_labels_are_swapped() -> None:
+    """Nothing tells which of the two sides is meant otherwise; ones are usually for what is real."""
+    (found,) = play(-1, real=-3.0, fake=3.0, asked=(1, -1))
+    assert "both raise" in found.title
+    assert [one.cause.partition(",")[0] for one in found.hypotheses] == [
+        "The discriminator's labels",
+        "The generator's loss has the discriminator's labels",
+    ]
+
+
+@pytest.mark.parametrize("generated", [1, -1])
+@pytest.mark.parametrize("real", [3.0, 0.1])
+def test_a_judge_that_is_asked_for_the_same_of_both(generated: int, real: float) -> None:
+    """Whatever it gives, and whatever the generator is asked for."""
+    (found,) = play(generated, real=real, fake=0.0, asked=(-1, -1))
+    assert "raise what judge gives for real and generated samples alike" in found.title
+    assert "same label" in found.hypotheses[0].cause
 
 
 @pytest.mark.parametrize("is_together", [False, True])

@@ -4,8 +4,9 @@ The discriminator's step calls it twice, for what is real and for what was gener
 The generator's step calls it once more, untrained, and is to push its output back. Which of the two calls was of what
 was generated, the outputs tell once they are apart: that one is as high as the generator's. Of both gradients with
 respect to that output the sign is then the same where nobody plays, and the opposite where somebody does. Where one
-call has both, in a batch twice as large, the discriminator lowers what is lower. The losses do not tell: that both fall
-is success everywhere but in a game.
+call has both, in a batch twice as large, the discriminator lowers what is lower. And where it does the same to both of
+its outputs, it tells nothing apart, whatever it gives. The losses do not tell: that both fall is success everywhere but
+in a game.
 """
 
 from __future__ import annotations
@@ -157,8 +158,9 @@ class AlliedRule:
             sign = _sign_of_generated(ours, theirs)
             if sign == 0:
                 continue
+            asked = _asked_of(theirs, sign)
             step = max(ours.last_step, theirs.last_step)
-            if sign != ours.signs[-1]:
+            if sign != ours.signs[-1] and asked != "alike":
                 pair.n_allied = 0
                 if pair.episode is not None:
                     pair.episode.closed_step, pair.episode = step, None
@@ -167,6 +169,7 @@ class AlliedRule:
             pair.n_allied += 1
             if pair.episode is not None:
                 pair.episode.last_step, pair.episode.n_rows = step, pair.n_allied * WINDOW_ROWS
+                pair.episode.asked = asked
             elif pair.n_allied == WINDOWS_MIN and not self.episodes:
                 pair.episode = Allied(
                     stream=player,
@@ -179,6 +182,7 @@ class AlliedRule:
                     layer=scores.layer,
                     mean=ours.means[-1],
                     is_lowered=sign > 0,
+                    asked=asked,
                 )
                 self.episodes.append(pair.episode)
 
@@ -215,12 +219,22 @@ def _as_one(windows: Sequence[Window]) -> Window:
     )
 
 
+def _asked_of(judge: Window, sign: int) -> str:
+    """What the judge's step does to its outputs, as `Allied` has it, by the sign of what is generated."""
+    signs = set(judge.signs)
+    if len(judge.signs) > 1 and signs == {sign}:
+        return "alike"
+    return "reversed" if len(judge.signs) > 1 and signs == {1, -1} and sign < 0 else "apart"
+
+
 def _sign_of_generated(player: Window, judge: Window) -> int:
     """The sign of the judge's gradient at the call whose output is the player's; 0 where that is not clear."""
     if len(judge.means) == 1:
         way = judge.means[0] - player.means[-1]
         is_of_both = judge.n_elements >= BOTH_FACTOR * player.n_elements
         return int(np.sign(way)) if is_of_both and abs(way) >= APART * judge.spread else 0
+    if len(set(judge.signs)) == 1:
+        return judge.signs[0]
     away = sorted((abs(mean - player.means[-1]), sign) for mean, sign in zip(judge.means, judge.signs, strict=True))
     (nearest, sign), (next_one, _) = away[:2]
     is_clear = next_one >= APART * judge.spread and nearest <= NEAR_SHARE * next_one

@@ -871,11 +871,14 @@ class Allied(Episode):
         layer: the discriminator's last.
         mean: what it gave for what was generated, on the average of the last rows.
         is_lowered: whether both lower that.
+        asked: what the discriminator's own step does to what it gives: ``apart`` (it raises it for what is real),
+            ``reversed`` (it lowers that, and raises the other) or ``alike`` (of both it does the same).
     """
 
     layer: str = ""
     mean: float = float("nan")
     is_lowered: bool = False
+    asked: str = "apart"
 
 
 @dataclass(eq=False)
