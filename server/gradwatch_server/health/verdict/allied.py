@@ -38,9 +38,7 @@ def tell_allied(lead: Allied, scene: Scene) -> Finding:
     way = "lower" if lead.is_lowered else "raise"
     title = f"The generator helps its discriminator: both {way} what {lead.layer} gives for what is generated"
     if lead.asked == "alike":
-        title = (
-            f"The discriminator is trained to {way} what {lead.layer} gives, for real and for generated samples alike"
-        )
+        title = f"The discriminator is trained to {way} what {lead.layer} gives for real and generated samples alike"
     if lead.closed_step is not None:
         title = f"{title}, until {say_step(lead.closed_step)}"
     return tell(
