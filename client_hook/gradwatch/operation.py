@@ -27,6 +27,7 @@ from gradwatch.mask import find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_straight
 from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
+from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.redrawn import find_redrawn
@@ -298,8 +299,8 @@ def find_slips(
         `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`,
         `neighbours.find_returned`, `weighed.find_misweighed`,
         `unordered.find_unordered`, `waves.find_waves`,
-        `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight` and
-        `derived.find_summed` tell.
+        `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `derived.find_summed` and
+        `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -331,6 +332,7 @@ def find_slips(
             *find_doubled(forward, layer_paths),
             *find_straight(whole, layer_paths),
             *find_summed(whole, layer_paths),
+            *find_opposed(forward, layer_paths),
         ],
     }
 

@@ -60,6 +60,7 @@ from gradwatch.operation import (
     find_operations,
     find_slips,
 )
+from gradwatch.opposed import is_opposed
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
@@ -735,6 +736,8 @@ class Watch:
                 followed = _followed(key, self._stream_of)
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
+                slips = self._slips(made, variables, found, gradients, loss, [pair.output for pair in compared.pairs])
+                opposed = {slip["name"] for slip in slips["slips"] if "opposes" in slip}
                 stream = Stream(
                     index=len(self._streams),
                     optimizer=self._label(key, optimizer, variables),
@@ -742,11 +745,11 @@ class Watch:
                     is_left_out=is_left_out,
                     setup=self._setup(optimizer, variables, names)
                     | {"broken": self._broken(found, names), "from_tape": are_from_tape(gradients)}
-                    | self._slips(made, variables, found, gradients, loss, [pair.output for pair in compared.pairs]),
+                    | slips,
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
-                    correlated=[pair.name for pair in compared.pairs],
+                    correlated=[pair.name for pair in compared.pairs if not is_opposed(pair.output, opposed)],
                     taken={(tap.kind, tap.tensor) for other in self._streams for tap in other.taps},
                     operations=self._operations(gradients, scalars.loss),
                     clock=self._clock,

@@ -336,7 +336,7 @@ class Engine:
 
     def _count_classes(self, stream: int) -> int:
         state = self._streams.get(stream)
-        if state is not None and state.table.replica is not None:
+        if state is not None and (state.table.replica is not None or self._setups[stream].opposed):
             return 0
         return count_classes([one.table for one in self._applied()])
 
@@ -442,7 +442,7 @@ class Engine:
             elif isinstance(episode, Flat) and len(applied) == 1:
                 episode.correlation = applied[0].correlation.least
             elif isinstance(episode, Unskilled):
-                episode.is_judged = len(applied) == 1
+                episode.is_judged = len(applied) == 1 and not self._setups[applied[0].number].opposed
                 episode.n_gates = applied[0].table.count_gates(applied[0].table.kernels)
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table

@@ -33,7 +33,7 @@ class Setup(NamedTuple):
             that ``cancels`` its gradient; of a network of ``n_kernels`` and no function; of messages along ``edges``;
             of a return that is counted on beyond an end that is ``unread``; with ``function`` of what is applied to
             what is not for it (a loss that takes a softmax or an exponential twice; ``ZerosLike``: a second derivative
-            that is 0).
+            that is 0); and, which is none, of what ``opposes`` layers: the gradient is turned round there.
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.
@@ -56,6 +56,11 @@ class Setup(NamedTuple):
     def of(cls, message: Mapping[str, Any]) -> Setup:
         """What a ``tensors`` message says of it; what it does not say is as if there were none."""
         return cls(**{name: message[name] for name in cls._fields if name in message})
+
+    @property
+    def opposed(self) -> frozenset[str]:
+        """Paths of the layers of an adversary, whose gradient is turned round before it goes on to the others."""
+        return frozenset(path for slip in self.slips for path in slip.get("opposes", ()))
 
     @property
     def optimizer_class(self) -> str:

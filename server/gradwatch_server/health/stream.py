@@ -159,7 +159,7 @@ class Stream:
             *(() if setup.from_tape else (SummedRule(number, table),)),
         )
         known = (self.skill, self.correlation, self.shared_target, *of_setup)
-        self.rules = _make_rules(number, table, operations, self.operation_rule, known)
+        self.rules = _make_rules(number, table, operations, self.operation_rule, known, opposed=setup.opposed)
         self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []
         self._archived_outliers = earlier.outliers() if earlier is not None else []
@@ -283,6 +283,8 @@ def _make_rules(
     operations: tuple[Operation, ...],
     operation_rule: OperationRule,
     known: tuple[_Rule, ...],
+    *,
+    opposed: frozenset[str],
 ) -> tuple[_Rule, ...]:
     harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
     broken: tuple[_Rule, ...] = (
@@ -294,8 +296,8 @@ def _make_rules(
         return broken  # what is merely odd shows in what is applied, and is told once
     return (
         *broken,
-        FlatRule(number, table, is_dead=True),
-        FlatRule(number, table, is_dead=False),
+        FlatRule(number, table, is_dead=True, opposed=opposed),
+        FlatRule(number, table, is_dead=False, opposed=opposed),
         CutRule(number, table, operations),
         ExplodingRule(number, table),
         VanishingRule(number, table),

@@ -50,12 +50,16 @@ class FlatRule:
         stream: the stream's number.
         table: its tensor table.
         is_dead: whether it watches for dead units, else for saturated ones.
+        opposed: paths of layers that are not judged: an adversary that is told nothing any more may die.
     """
 
-    def __init__(self, stream: int, table: TensorTable, *, is_dead: bool) -> None:
+    def __init__(
+        self, stream: int, table: TensorTable, *, is_dead: bool, opposed: frozenset[str] = frozenset()
+    ) -> None:
         self._stream, self._table, self._is_dead = stream, table, is_dead
         outputs = np.union1d(table.activation, table.within)
-        chosen = [c for c in outputs if table.functions[c] and is_dying(table.functions[c]) == is_dead]
+        own = [c for c in outputs if table.functions[c] and table.layers[c] not in opposed]
+        chosen = [c for c in own if is_dying(table.functions[c]) == is_dead]
         self._columns = np.array(chosen, np.int64)
         n = len(chosen)
         self._n_units = np.array([max((table.shapes[c] or (1,))[-1], 1) for c in chosen], np.float64)
