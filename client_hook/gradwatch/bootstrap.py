@@ -12,10 +12,10 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.mask import passed
-from gradwatch.origin import source_of
-from gradwatch.walk import behind, beyond
+from gradwatch.origin import GRADIENT_SCOPE, source_of
+from gradwatch.walk import behind, beyond, reads_variable
 
-__all__ = ["find_unended", "is_of_return"]
+__all__ = ["find_greedy", "find_unended", "is_of_return"]
 
 DISCOUNT_MIN: Final = 0.5
 """A discount is between this and 1."""
@@ -37,6 +37,9 @@ PICKING: Final = SAME | {
 """What picks a value among those of several actions, or networks."""
 MADE: Final = frozenset({"BatchMatMulV2", "MatMul"})
 """What a network gives is made by."""
+COMPARING: Final = frozenset({"SquaredDifference", "Sub"})
+ACTIONS_RANK: Final = 2
+"""Axes of the values of actions: one for the samples, one for the actions."""
 WAY_MAX: Final = 200
 UNREAD_MAX: Final = 4
 Tensor = Any  # tensorflow ships no types
@@ -59,6 +62,41 @@ def find_unended(forward: Sequence[Any]) -> list[dict[str, Any]]:
                 found = {"type": given.type, "name": op.name, "layer": "", "source": source_of(op)}
                 return [found | {"unread": unread[:UNREAD_MAX]}]
     return []
+
+
+def find_greedy(forward: Sequence[Any]) -> list[dict[str, Any]]:
+    """The largest value that a network gives of several actions, learned in place of that of the action taken.
+
+    Args:
+        forward: as for `find_unended`.
+
+    Returns:
+        Type (``Max``), name, no layer and source line of the first largest value that has a gradient and is compared
+        with a return, and ``greedy``: True.
+    """
+    for op in forward:
+        if op.type not in COMPARING:
+            continue
+        for learned, asked in (op.inputs, tuple(reversed(op.inputs))):
+            largest = passed(learned, SAME - {"StopGradient"})
+            if largest.type != "Max" or largest.inputs[0].shape.rank != ACTIONS_RANK:
+                continue
+            if _has_gradient(largest) and reads_variable(largest.inputs[0], None) and _is_return(asked):
+                place = {"layer": "", "source": source_of(largest)}
+                return [{"type": largest.type, "name": largest.name, **place, "greedy": True}]
+    return []
+
+
+def _has_gradient(largest: Any) -> bool:
+    """Whether a tape went back through a maximum: it asks which of the numbers it is."""
+    users = largest.inputs[0].consumers()
+    return any(user.type == "Equal" and user.name.startswith(GRADIENT_SCOPE) for user in users)
+
+
+def _is_return(tensor: Tensor) -> bool:
+    """Whether a reward and what a network gives are added up in it."""
+    sums = _find_sums(behind([tensor.op], through=None, most=WAY_MAX))
+    return any(any(one.type in MADE for one in behind([later.op], through=None, most=WAY_MAX)) for *_, later in sums)
 
 
 def is_of_return(given: Tensor) -> bool:

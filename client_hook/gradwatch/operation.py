@@ -17,11 +17,12 @@ import tensorflow as tf
 
 from gradwatch.attracted import find_attracted
 from gradwatch.backwards import find_backwards
-from gradwatch.bootstrap import find_unended
+from gradwatch.bootstrap import find_greedy, find_unended
 from gradwatch.capped import find_capped
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.gathered import find_gathered
+from gradwatch.latent import find_one_sided
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_straight
@@ -30,11 +31,13 @@ from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
+from gradwatch.ratio import find_inverse
 from gradwatch.redrawn import find_redrawn
 from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
+from gradwatch.survival import find_left
 from gradwatch.tap import find_handle
 from gradwatch.undetached import find_cancelled, find_undetached
 from gradwatch.unordered import find_unordered
@@ -299,7 +302,8 @@ def find_slips(
         `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`,
         `neighbours.find_returned`, `weighed.find_misweighed`,
         `unordered.find_unordered`, `waves.find_waves`,
-        `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `derived.find_summed` and
+        `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `derived.find_summed`,
+        `survival.find_left`, `latent.find_one_sided`, `ratio.find_inverse`, `bootstrap.find_greedy` and
         `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
@@ -332,6 +336,10 @@ def find_slips(
             *find_doubled(forward, layer_paths),
             *find_straight(whole, layer_paths),
             *find_summed(whole, layer_paths),
+            *find_left(forward, layer_paths),
+            *find_one_sided(forward, layer_paths),
+            *find_inverse(forward, layer_paths),
+            *find_greedy(forward),
             *find_opposed(forward, layer_paths),
         ],
     }

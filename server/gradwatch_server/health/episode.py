@@ -1029,6 +1029,14 @@ class SlipKind(Enum):
     """The weights of an attention add up to 1 along an axis that nothing is summed over."""
     SUMMED = auto()
     """The derivatives of several columns are added up, and meet each column."""
+    LEFT = auto()
+    """A sum over those who are still there holds those who are not."""
+    ONE_SIDED = auto()
+    """The mean of a draw, or the logarithm of its variance, is never below 0."""
+    INVERSE = auto()
+    """A policy's ratio is the wrong way round."""
+    GREEDY = auto()
+    """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
     """Messages along edges are collected where they were gathered."""
     UNSHIFTED = auto()
@@ -1061,6 +1069,10 @@ _BY_FIELD: Final = {
     "edges": SlipKind.UNSHIFTED,
     "returns": SlipKind.RETURNED,
     "columns": SlipKind.SUMMED,
+    "left": SlipKind.LEFT,
+    "draws": SlipKind.ONE_SIDED,
+    "inverse": SlipKind.INVERSE,
+    "greedy": SlipKind.GREEDY,
     "along": SlipKind.MISWEIGHED,
     "turns": SlipKind.WAVES,
     "squares": SlipKind.NORMED,

@@ -74,6 +74,16 @@ NORMED_CODE: Final = """\
 tf.math.l2_normalize(x, axis=-1)            # or tf.norm(x, axis=-1, keepdims=True)"""
 SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
+LEFT_CODE: Final = """\
+order = tf.argsort(time, direction="DESCENDING")       # the latest first: all before it are still there
+log_risk_set = tf.math.cumulative_logsumexp(tf.gather(risk, order))"""
+ONE_SIDED_CODE: Final = """\
+tf.keras.layers.Dense(2 * latent_dim)                   # mean and log-variance, without an activation"""
+INVERSE_CODE: Final = """\
+ratio = tf.exp(new_log_prob - old_log_prob)"""
+GREEDY_CODE: Final = """\
+q_taken = tf.gather(q(states), actions, axis=1, batch_dims=1)
+loss = tf.reduce_mean(tf.square(targets - q_taken))"""
 RETURNED_CODE: Final = """\
 messages = tf.gather(h, source)
 received = tf.math.unsorted_segment_sum(messages, target, num_segments=n_nodes)"""
@@ -602,6 +612,84 @@ def _say_summed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_left(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The partial likelihood compares each sample with those that left before it{place}",
+        (
+            "The batch is sorted by a column of the targets, and what the network gives is summed up to each sample's "
+            "own place. These are the samples with a smaller value; the sum is to hold those with a larger one."
+        ),
+        Hypothesis(
+            f"The risk sets are the wrong way round{place}",
+            0.85,
+            "Of each event the loss asks that its risk is high among those that were gone by then, and not among those "
+            "that were still there. Who leaves late is given a high risk.",
+            "Sort by time with the latest first, or sum from the end.",
+            LEFT_CODE,
+        ),
+    )
+
+
+def _say_one_sided(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, function = lead.slip.get("layer") or "the encoder", str(lead.slip["type"]).lower()
+    what = {"mean": "mean", "log_variance": "log-variance"}.get(lead.slip["draws"], "mean and log-variance")
+    can = {
+        "mean": "The mean cannot be below 0.",
+        "log_variance": "The variance cannot be below 1, so the noise is as large as what it is added to.",
+    }.get(lead.slip["draws"], "The mean cannot be below 0, nor the variance below 1.")
+    return (
+        f"A {function} keeps the {what} of the latent code from going below 0",
+        f"What is drawn is the mean and exp of the log-variance times noise, and {layer} ends in a {function}. {can}",
+        Hypothesis(
+            f"The last layer of the encoder has an activation: {function}",
+            0.9,
+            "A latent code is to come to a mean of 0 and a variance of 1 where nothing is known, and to a small "
+            f"variance where it is sure. {can}",
+            f"Leave the activation of {layer} away.",
+            ONE_SIDED_CODE,
+        ),
+    )
+
+
+def _say_inverse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The policy's probability ratio is upside down: old over new{place}",
+        (
+            "The ratio is exp(old log-probability - new log-probability), and the loss asks for a large ratio where "
+            "the advantage is positive."
+        ),
+        Hypothesis(
+            f"The old and the new log-probability are swapped{place}",
+            0.93,
+            "To make the ratio larger, the policy makes the action less probable: what was better than expected is "
+            "unlearned.",
+            "Subtract the old log-probability from the new one.",
+            INVERSE_CODE,
+        ),
+    )
+
+
+def _say_greedy(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The largest action value is trained, whichever action was taken{place}",
+        (
+            "The return of the action that was taken is compared with the largest value that the network gives for "
+            "the state, and that value has the gradient."
+        ),
+        Hypothesis(
+            f"The maximum over all actions is learned in place of the value of the action taken{place}",
+            0.9,
+            "A bad outcome is charged to the action that the network thought best, not to the one that led to it: it "
+            "cannot tell actions apart.",
+            "Pick the value of the action that was taken; the maximum belongs in the target alone.",
+            GREEDY_CODE,
+        ),
+    )
+
+
 def _say_returned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -729,6 +817,10 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.LINEAR: _say_linear,
     SlipKind.NORMED: _say_normed,
     SlipKind.SUMMED: _say_summed,
+    SlipKind.LEFT: _say_left,
+    SlipKind.ONE_SIDED: _say_one_sided,
+    SlipKind.INVERSE: _say_inverse,
+    SlipKind.GREEDY: _say_greedy,
     SlipKind.RETURNED: _say_returned,
     SlipKind.WAVES: _say_waves,
     SlipKind.UNORDERED: _say_unordered,

@@ -1,0 +1,91 @@
+"""Means and variances of a draw that a function keeps from one side of 0, in the graph. Owns no state.
+
+A variational network draws ``mean + exp(log_variance / 2) * noise`` and is to come to a mean of 0 and a variance of 1
+where it knows nothing. A relu before them leaves no mean below 0, and no variance below 1: it cannot say that it is
+sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import tensorflow as tf
+
+from gradwatch.origin import layer_of, slip_of
+
+__all__ = ["find_one_sided"]
+
+DRAWING: Final = frozenset({"RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"})
+KEEPING: Final = frozenset({"Cast", "Identity", "Reshape", "Split", "SplitV", "Squeeze", "StridedSlice"})
+ONE_SIDED: Final = frozenset({"Relu", "Relu6", "Softplus"})
+ADDING: Final = frozenset({"Add", "AddV2"})
+WAY_MAX: Final = 12
+Tensor = Any  # tensorflow ships no types
+
+
+def find_one_sided(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Draws whose mean, or the logarithm of whose variance, is what a function gives that is never below 0.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type (``Relu``, ``Relu6`` or ``Softplus``), name, layer and source line of the function, and ``draws``: what it
+        gives of the draw, ``mean``, ``log_variance`` or ``both``; the first one.
+    """
+    for op in forward:
+        if op.type not in ADDING:
+            continue
+        for mean, noise in (op.inputs, tuple(reversed(op.inputs))):
+            scale = _scale_of(noise)
+            if scale is None:
+                continue
+            of_mean, of_scale = _function_of(mean), _function_of(scale)
+            function = of_mean or of_scale
+            if function is not None:
+                draws = "both" if of_mean and of_scale else "mean" if of_mean else "log_variance"
+                slip = slip_of(function, layer_paths)
+                return [slip | {"layer": layer_of(function.name, layer_paths), "draws": draws}]
+    return []
+
+
+def _scale_of(noise: Tensor) -> Tensor | None:
+    """The exponent of what multiplies a draw around 0; None where it is none."""
+    product = noise.op
+    if product.type != "Mul":
+        return None
+    for one, other in (product.inputs, tuple(reversed(product.inputs))):
+        spread = _only(one)
+        if spread.type == "Exp" and _is_draw(other):
+            return spread.inputs[0]
+    return None
+
+
+def _is_draw(tensor: Tensor) -> bool:
+    return _only(tensor).type in DRAWING
+
+
+def _function_of(tensor: Tensor) -> Any:
+    """The function of one sign that a tensor is a part or a positive multiple of; None where it is something else."""
+    op = _only(tensor)
+    return op if op.type in ONE_SIDED else None
+
+
+def _only(tensor: Tensor) -> Any:
+    """What made a tensor, but for its form, a positive factor and an added 0."""
+    op = tensor.op
+    for _ in range(WAY_MAX):
+        if op.type in KEEPING:
+            op = op.inputs[1 if op.type == "Split" else 0].op
+        elif op.type in ("Mul", "RealDiv", *ADDING):
+            values = [tf.get_static_value(one) for one in op.inputs]
+            known = [value for value in values if value is not None and value.size == 1]
+            is_plain = len(known) == 1 and (known[0] == 0 if op.type in ADDING else known[0] > 0)
+            if not is_plain:
+                break
+            op = op.inputs[0 if values[0] is None else 1].op
+        else:
+            break
+    return op

@@ -1,0 +1,95 @@
+"""Latent codes whose mean or log-variance a function keeps above 0."""
+
+import keras
+import numpy as np
+import pytest
+from keras import layers, ops
+
+from tests.hook.diagnosis import diagnose, found_in
+
+WIDTH, LATENT = 6, 2
+X = np.random.default_rng(0).normal(size=(32, WIDTH)).astype("float32")
+
+
+class Coder(keras.Model):
+    """A variational autoencoder.
+
+    Args:
+        function: what the encoder's last layer ends in.
+        form: how mean and log-variance are made of what it gives.
+    """
+
+    def __init__(self, function, form):
+        super().__init__(name="coder")
+        widths = {"mean": LATENT, "spread": LATENT} if form == "heads" else {"code": 2 * LATENT}
+        functions = [function, *([None] if form == "heads" else [])]
+        self.heads = [layers.Dense(n, f, name=name) for (name, n), f in zip(widths.items(), functions, strict=True)]
+        self.decoder = layers.Dense(WIDTH)
+        self.form = form
+        self.noise = keras.random.SeedGenerator(0)
+
+    def call(self, x):
+        code, *spread = (head(x) for head in self.heads)
+        if spread:
+            mean, log_variance = code, spread[0]
+        elif self.form == "slices":
+            mean, log_variance = code[:, :LATENT], 0.1 * code[:, LATENT:]
+        else:
+            mean, log_variance = ops.split(code, 2, axis=-1)
+        noise = keras.random.normal(ops.shape(mean), seed=self.noise)
+        if self.form == "deviations":  # of which a softplus is as good as any
+            return self.decoder(mean - 1.0 + ops.softplus(log_variance) * noise)
+        self.add_loss(-0.5 * ops.mean(1 + log_variance - mean**2 - ops.exp(log_variance)))
+        return self.decoder(ops.exp(log_variance / 2) * noise + mean)
+
+
+def train(watch, function, form, n_steps=2):
+    keras.utils.set_random_seed(0)
+    model = Coder(function, form)
+    model.compile("adam", "mse")
+    model(X)
+    watched = watch(model)
+    model.fit(X, X, batch_size=32, epochs=n_steps, verbose=0)
+    return watched
+
+
+def draws_in(recording):
+    return [
+        (one["type"], one["layer"].rpartition("/")[2], one["draws"]) for one in found_in(recording) if "draws" in one
+    ]
+
+
+@pytest.mark.parametrize(
+    ("function", "form", "expected"),
+    [
+        ("relu", "split", ("Relu", "code", "both")),
+        ("softplus", "split", ("Softplus", "code", "both")),
+        ("relu", "slices", ("Relu", "code", "both")),
+        ("relu", "heads", ("Relu", "mean", "mean")),
+    ],
+)
+def test_what_is_never_below_0(watch, read, function, form, expected):
+    assert draws_in(read(train(watch, function, form))) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("function", "form"),
+    [(None, "split"), ("tanh", "split"), (None, "slices"), (None, "heads"), ("relu", "deviations")],
+)
+def test_others_are_not_told(watch, read, function, form):
+    assert draws_in(read(train(watch, function, form))) == []
+
+
+def test_it_is_told_with_its_cause(watch, read):
+    (found,) = [one for one in diagnose(read(train(watch, "relu", "split", 130))).findings() if "latent" in one.title]
+    assert found.title == "A relu keeps the mean and log-variance of the latent code from going below 0"
+    assert found.layer.endswith("code")
+
+
+def test_noise_that_is_added_as_it_is(watch, read):
+    model = keras.Sequential([layers.Dense(4, "relu"), layers.GaussianNoise(0.1), layers.Dense(1)])
+    model.compile("adam", "mse")
+    model(X)
+    watched = watch(model)
+    model.fit(X, X[:, :1], epochs=2, verbose=0)
+    assert draws_in(read(watched)) == []
