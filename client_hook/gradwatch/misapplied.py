@@ -1,7 +1,8 @@
 """Functions that are applied to what they are not for, in the graph. Owns no state.
 
 A loss that takes the logarithm of a softmax itself is given probabilities; one that takes the exponential itself is
-given a rate; a second derivative is asked of a network of relus, which has none.
+given a rate; one that is of probabilities is given scores, or their logarithms; a second derivative is asked of a
+network of relus, which has none.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch.origin import GRADIENT_SCOPE, slip_of
-from gradwatch.walk import behind
+import tensorflow as tf
 
-__all__ = ["find_doubled", "find_straight"]
+from gradwatch.origin import GRADIENT_SCOPE, slip_of, source_of
+from gradwatch.walk import behind, reads_variable
+
+__all__ = ["find_doubled", "find_scores", "find_straight"]
 
 FOUND_MAX: Final = 4
 WAY_MAX: Final = 16
@@ -22,6 +25,8 @@ OF_SCORES: Final = frozenset({"CTCLoss", "CTCLossV2", "LogSoftmax"})
 """Those that take a softmax of their first input, beside the cross-entropies, whose numbers tell it."""
 POSITIVE: Final = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softplus", "Square"})
 """Functions that make a rate of a score."""
+SCORES: Final = frozenset({"Add", "AddV2", "BiasAdd", "MatMul"})
+BOUND_MAX: Final = 1e-3
 STRAIGHT: Final = frozenset({"LeakyRelu", "Relu", "Relu6"})
 """Activation functions of straight pieces."""
 STRAIGHT_GRADIENTS: Final = frozenset({"BiasAddGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad"})
@@ -43,6 +48,52 @@ def find_doubled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
     """
     found = [(op, function) for op in forward if (function := _function_before(op)) is not None]
     return [slip_of(op, layer_paths) | {"function": function} for op, function in found[:FOUND_MAX]]
+
+
+def find_scores(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Divergences, ``p log(p / q)``, that bound their probabilities and are given scores or logarithms for them.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type (``Log``), name, layer and source line of the first, and ``scores``: the type of what makes what it is
+        given: a ``LogSoftmax``, or a sum or a product with a kernel.
+    """
+    for op in forward:
+        quotient = op.inputs[0].op if op.type == "Log" else None
+        if quotient is None or quotient.type != "RealDiv":
+            continue
+        made = [_bounded_by(one) for one in quotient.inputs]
+        scores = next((one for one in reversed(made) if one is not None and _is_score(one)), None)
+        if None not in made and scores is not None:
+            return [slip_of(op, layer_paths) | {"source": source_of(op), "scores": scores.type}]
+    return []
+
+
+def _bounded_by(tensor: Tensor) -> Any:
+    """What made the numbers that are bounded by 0 or a little more, and by 1; None where they are not."""
+    high = tensor.op
+    low = high.inputs[0].op if high.type == "Maximum" else None
+    if low is None or low.type != "Minimum":
+        return None
+    bounds = [tf.get_static_value(one.inputs[1]) for one in (high, low)]
+    if any(bound is None or bound.size != 1 for bound in bounds) or not (0 <= bounds[0] < BOUND_MAX and bounds[1] == 1):
+        return None
+    op = low.inputs[0].op
+    for _ in range(WAY_MAX):
+        is_factor = op.type in ("Mul", "RealDiv") and tf.get_static_value(op.inputs[1]) is not None
+        if op.type not in PASSING | {"StopGradient"} and not is_factor:
+            break
+        op = op.inputs[0].op
+    return op
+
+
+def _is_score(op: Any) -> bool:
+    """Whether it gives numbers of any size: the logarithms of a softmax, or what a kernel or a bias is the last of."""
+    is_weighed = op.type in SCORES and any(reads_variable(one, PASSING) for one in op.inputs)
+    return bool(op.type == "LogSoftmax" or is_weighed)
 
 
 def find_straight(ops: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:

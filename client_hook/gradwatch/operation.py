@@ -25,7 +25,7 @@ from gradwatch.gathered import find_gathered
 from gradwatch.latent import find_one_sided
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
-from gradwatch.misapplied import find_doubled, find_straight
+from gradwatch.misapplied import find_doubled, find_scores, find_straight
 from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
@@ -300,10 +300,10 @@ def find_slips(
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
         `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `undetached.find_undetached`,
         `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`,
-        `neighbours.find_returned`, `weighed.find_misweighed`,
-        `unordered.find_unordered`, `waves.find_waves`,
-        `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `derived.find_summed`,
-        `survival.find_left`, `latent.find_one_sided`, `ratio.find_inverse`, `bootstrap.find_greedy` and
+        `neighbours.find_returned`, `weighed.find_misweighed`, `unordered.find_unordered`, `waves.find_waves`,
+        `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`,
+        `derived.find_summed`, `survival.find_left`, `latent.find_one_sided`, `ratio.find_inverse`,
+        `bootstrap.find_greedy` and
         `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
@@ -335,6 +335,7 @@ def find_slips(
             *find_normed(forward, outputs, layer_paths),
             *find_doubled(forward, layer_paths),
             *find_straight(whole, layer_paths),
+            *find_scores(forward, layer_paths),
             *find_summed(whole, layer_paths),
             *find_left(forward, layer_paths),
             *find_one_sided(forward, layer_paths),

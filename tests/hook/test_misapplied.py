@@ -158,3 +158,68 @@ def test_it_is_told_with_its_cause(watch: Any, read: Any) -> None:
     (told,) = (one for one in findings if "second derivative" in one.title)
     assert (told.kind, told.first_step) == ("loss_plateau", 0)
     assert told.hypotheses[0].cause == "A relu has no second derivative"
+
+
+def divergence(given: Any, asked: Any) -> Any:
+    return keras.losses.KLDivergence()(given, asked)  # divergence
+
+
+def of_logits(scores: Any) -> Any:
+    return divergence(tf.nn.softmax(scores[:, ::-1]), scores / 3.0)
+
+
+def to_logits(scores: Any) -> Any:
+    return divergence(tf.stop_gradient(scores) / 3.0, tf.nn.softmax(scores))
+
+
+def of_logarithms(scores: Any) -> Any:
+    return divergence(tf.nn.softmax(scores[:, ::-1]), tf.nn.log_softmax(scores))
+
+
+def of_probabilities(scores: Any) -> Any:
+    return divergence(tf.nn.softmax(scores[:, ::-1] / 3.0), tf.nn.softmax(scores / 3.0))
+
+
+def of_sigmoids(scores: Any) -> Any:
+    return divergence(tf.nn.softmax(scores[:, ::-1]), tf.nn.sigmoid(scores))
+
+
+def learn(watch: Callable[..., Any], loss_of: Callable[[Any], Any], n_steps: int = 2) -> Any:
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(8, "tanh"), layers.Dense(3)])
+    optimizer = keras.optimizers.SGD(1e-3)
+    watched = watch(model, capture=CAPTURE)
+
+    @tf.function
+    def step(x: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(model(x))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(n_steps):
+        step(tf.constant(X))
+    return watched
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "is_of_logarithms"), [(of_logits, False), (to_logits, False), (of_logarithms, True)]
+)
+def test_a_divergence_of_scores(watch, read, loss_of, is_of_logarithms):
+    (found,) = [one for one in found_in(read(learn(watch, loss_of))) if "scores" in one]
+    assert (found["scores"] == "LogSoftmax") == is_of_logarithms
+    assert found["source"]["line"] == find_line("divergence", sys.modules[__name__])
+
+
+@pytest.mark.parametrize("loss_of", [of_probabilities, of_sigmoids])
+def test_a_divergence_of_probabilities(watch, read, loss_of):
+    assert not [one for one in found_in(read(learn(watch, loss_of))) if "scores" in one]
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "cause"),
+    [(of_logits, "The softmax before the KL divergence is missing"), (of_logarithms, "The KL divergence takes prob")],
+)
+def test_a_divergence_of_scores_is_told_with_its_cause(watch, read, loss_of, cause):
+    findings = diagnose(read(learn(watch, loss_of, 130))).findings()
+    (found,) = [one for one in findings if "divergence" in one.title]
+    assert found.hypotheses[0].cause.startswith(cause)

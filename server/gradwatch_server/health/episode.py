@@ -1029,6 +1029,8 @@ class SlipKind(Enum):
     """The weights of an attention add up to 1 along an axis that nothing is summed over."""
     SUMMED = auto()
     """The derivatives of several columns are added up, and meet each column."""
+    DIVERGING = auto()
+    """A divergence of probabilities is given scores."""
     LEFT = auto()
     """A sum over those who are still there holds those who are not."""
     ONE_SIDED = auto()
@@ -1069,6 +1071,7 @@ _BY_FIELD: Final = {
     "edges": SlipKind.UNSHIFTED,
     "returns": SlipKind.RETURNED,
     "columns": SlipKind.SUMMED,
+    "scores": SlipKind.DIVERGING,
     "left": SlipKind.LEFT,
     "draws": SlipKind.ONE_SIDED,
     "inverse": SlipKind.INVERSE,

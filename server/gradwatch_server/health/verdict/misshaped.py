@@ -74,6 +74,8 @@ NORMED_CODE: Final = """\
 tf.math.l2_normalize(x, axis=-1)            # or tf.norm(x, axis=-1, keepdims=True)"""
 SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
+DIVERGING_CODE: Final = """\
+loss = kl_divergence(tf.nn.softmax(teacher_logits / T), tf.nn.softmax(student_logits / T))"""
 LEFT_CODE: Final = """\
 order = tf.argsort(time, direction="DESCENDING")       # the latest first: all before it are still there
 log_risk_set = tf.math.cumulative_logsumexp(tf.gather(risk, order))"""
@@ -612,6 +614,29 @@ def _say_summed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_diverging(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    what = "logarithms" if lead.slip["scores"] == "LogSoftmax" else "logits"
+    return (
+        f"The KL divergence is given {what} for probabilities{place}",
+        (
+            "The loss bounds both of its inputs between 0 and 1 before it takes the logarithm of their quotient. One "
+            f"of them is {'the logarithm of a softmax' if what == 'logarithms' else 'the sum of a last layer'}, which "
+            "is bounded there for most classes."
+        ),
+        Hypothesis(
+            f"The softmax before the KL divergence is missing{place}"
+            if what == "logits"
+            else f"The KL divergence takes probabilities, and is given their logarithms{place}",
+            0.95,
+            "A number below 0 counts as 0 and has no gradient, one above 1 counts as 1: classes stop to learn as soon "
+            "as they leave that range, and the loss may fall below 0.",
+            "Give it the softmax of the logits, of both sides.",
+            DIVERGING_CODE,
+        ),
+    )
+
+
 def _say_left(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -817,6 +842,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.LINEAR: _say_linear,
     SlipKind.NORMED: _say_normed,
     SlipKind.SUMMED: _say_summed,
+    SlipKind.DIVERGING: _say_diverging,
     SlipKind.LEFT: _say_left,
     SlipKind.ONE_SIDED: _say_one_sided,
     SlipKind.INVERSE: _say_inverse,
