@@ -29,7 +29,7 @@ from gradwatch.misapplied import find_doubled, find_scores, find_straight
 from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
-from gradwatch.origin import GRADIENT_SCOPE, is_own, layer_of, source_of
+from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.ratio import find_inverse
 from gradwatch.redrawn import find_redrawn
@@ -728,7 +728,13 @@ def _estimate_size(op: Any) -> int:
     return sum(estimate_size(shape.as_list()) for shape in shapes)
 
 
+_ADDING_UP: Final = frozenset({"AddN", "ConcatV2"})
+"""What a tape adds up the gradients of one tensor with, by no name of its own."""
+
+
 def _is_gradient(op: Any) -> bool:
+    if op.type in _ADDING_UP:
+        return bool(gradient_frames(op))
     return bool(op.name.startswith(GRADIENT_SCOPE)) or "__backward_" in _called(op)
 
 

@@ -6,21 +6,18 @@ wrong if outputs do not follow their targets, and the loss stands where guessing
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.origin import is_users, layer_of, slip_of
+from gradwatch.origin import gradient_frames, is_users, layer_of, slip_of
 from gradwatch.walk import behind, beyond
 
 __all__ = ["find_opposed", "is_opposed"]
 
 SUMMING: Final = frozenset({"AddV2", "Identity", "Mul"})
 LAYERS_MAX: Final = 100
-ASKING: Final = "imperative_grad.py"
-"""Where TensorFlow calls the gradient of each operation."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -80,8 +77,7 @@ def _is_negative(op: Any) -> bool:
 
 def _is_of_own_gradient(op: Any) -> bool:
     """Whether a function of the user's own made an operation that a tape had asked for a gradient."""
-    frames = itertools.dropwhile(lambda frame: not frame.filename.endswith(ASKING), op.traceback)
-    return any(is_users(frame.filename) for frame in frames)
+    return any(is_users(frame.filename) for frame in gradient_frames(op))
 
 
 def _is_held(op: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import linecache
 import os
 import re
@@ -18,6 +19,7 @@ __all__ = [
     "EXCERPT_REACH",
     "GRADIENT_SCOPE",
     "frames",
+    "gradient_frames",
     "is_own",
     "is_users",
     "layer_of",
@@ -34,6 +36,15 @@ EXCERPT_REACH: Final = 2
 """Lines before and behind the one that is meant: enough to know the place again."""
 EXCERPT_WIDTH: Final = 200
 """Characters of each of them; a longer line is data, not code."""
+
+
+_ASKING: Final = "imperative_grad.py"
+"""Where TensorFlow calls the gradient of each operation, and adds up those of one tensor."""
+
+
+def gradient_frames(op: Any) -> list[Any]:
+    """The frames, the outermost first, from where a tape that was asked for gradients made an operation; or none."""
+    return list(itertools.dropwhile(lambda frame: not frame.filename.endswith(_ASKING), op.traceback))
 
 
 def layer_of(name: str, layer_paths: Sequence[str]) -> str:

@@ -30,6 +30,16 @@ def test_outputs_that_come_to_be_alike(batch: int) -> None:
     assert "-0.8" in found.hypotheses[0].why
 
 
+@pytest.mark.parametrize(("loss", "is_guess"), [(np.log(64.0), True), (0.9 * np.log(64.0), False)])
+def test_samples_of_which_nothing_tells_the_other_half(loss: float, is_guess: bool) -> None:
+    """The loss is that of guessing among the samples of a batch: pairs are asked for, and there are none."""
+    sick = run(inputs=[("input", 8)]).set_loss(np.where(np.arange(N) < 10, 4.4, loss)).draw_together([1, 2], TOGETHER)
+    n_elements = sick.statistics[:, sick.columns("input", [0])[0], COLUMN["n_elements"]]
+    n_elements[:] = 64 * 8
+    causes = [one.cause for one in sick.feed().findings()[0].hypotheses]
+    assert (causes[0] == "The two halves of the pairs do not belong together") == is_guess
+
+
 def test_attention_that_sees_what_all_samples_share_may_have_its_mask_upside_down() -> None:
     parts = [(f"block/attention/{name}", 64, None) for name in ("query", "key", "value", "out")]
     (found,) = run(layers=[*parts, ("head", 64, None)]).draw_together([3, 4], TOGETHER).feed().findings()

@@ -28,6 +28,17 @@ def test_first_updates_that_replace_the_weights(batch: int) -> None:
     assert 0.1 < found.evidence["ratio"] < 0.15
 
 
+@pytest.mark.parametrize(("largest", "is_first"), [(2.8e4, True), (15.0, False), (3.0, None)])
+def test_inputs_that_are_not_scaled_make_first_updates_large(largest: float, is_first: bool | None) -> None:
+    sick = run(inputs=[("input", 8)]).scale("update", FIRST)
+    sick.statistics[:, sick.columns("input", [0])[0], COLUMN["max"]] = largest
+    (found,) = [one for one in sick.feed().findings() if one.kind == "lr_too_high"]
+    causes = [one.cause for one in found.hypotheses]
+    expected = {True: 0, False: 1, None: -1}[is_first]
+    assert (causes.index("The inputs are not scaled") if "The inputs are not scaled" in causes else -1) == expected
+    assert "The learning rate is too high" in causes
+
+
 @pytest.mark.parametrize("batch", [1, 64])
 def test_first_updates_of_which_only_some_were_looked_at(batch: int) -> None:
     sick = run().scale("update", np.geomspace(900.0, 5.0, N)).thin(15)

@@ -153,6 +153,18 @@ def test_outputs_that_nothing_reads_are_not_dead_units() -> None:
     assert found.evidence["unread"] == ["dense_0", "dense_1"]
 
 
+@pytest.mark.parametrize("function", [None, "relu"])
+def test_a_layer_that_gives_zeros_from_the_start_explains_zero_gradients(function: str | None) -> None:
+    """One whose function kills units may have died; another has no weights or no input but zeros."""
+    sick = Run(dense(3), n_steps=N, layers=[("table", 8, function), *((f"dense_{i}", 32, "relu") for i in range(3))])
+    sick.set_loss(0.7).scale("gradient", 0.0, [0])
+    for name in ("norm", "min", "max", "mean", "std"):
+        sick.statistics[:, sick.columns("activation", [0])[0], COLUMN[name]] = 0.0
+    found = [one for one in sick.feed().findings() if one.kind == "zero_gradient"]
+    is_told = any(cause == "table gives 0 for every sample" for one in found for cause in causes(one))
+    assert (len(found), is_told) == (1, function is None)
+
+
 def test_behind_a_layer_that_gives_only_zeros_nothing_is_called_unread() -> None:
     found = unread(is_dead=True).feed().findings()
     assert not any("Nothing reads" in cause for one in found for cause in causes(one))

@@ -486,6 +486,7 @@ class Zero(Episode):
             it is the loss that is flat. None where it does, or where that is not known.
         zero_weights: gradient positions of variables, no biases, that hold nothing but zeros and get no gradient.
         is_unscaled: whether layers compute in float16 and the loss has no scale, while other kernels have a gradient.
+        blank: a layer without a function that kills units, and whose whole output was 0 when it was known; or empty.
     """
 
     positions: dict[int, int] = field(default_factory=dict)
@@ -498,6 +499,7 @@ class Zero(Episode):
     output: tuple[float, float] | None = None
     zero_weights: tuple[int, ...] = ()
     is_unscaled: bool = False
+    blank: str = ""
 
 
 @dataclass(eq=False)

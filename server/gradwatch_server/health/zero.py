@@ -19,6 +19,8 @@ from gradwatch_server.health.table import TensorTable
 
 __all__ = ["CONFIRM_ROWS", "ZeroRule"]
 
+PLAIN: Final = (None, "linear")
+"""Functions of a layer that give 0 for 0 alone, as far as it is known."""
 CONFIRM_ROWS: Final = 100
 """Consecutive rows. An embedding of a rare feature is idle for some batches, hardly for a hundred; the finding is a
 warning. Of rows in which no kernel at all has a gradient, each other row takes one back."""
@@ -67,6 +69,8 @@ class ZeroRule:
         self._is_unread = np.zeros(n, bool)
         """Whether the kernel's layer gave something, of which the loss took nothing, when that was last looked at."""
         self._output: tuple[float, float] | None = None
+        self._blank = ""
+        """The first layer whose whole output was 0 and that has no function which kills units, when last looked at."""
         self._trained = np.array(
             [p for p in np.flatnonzero(table.weight_of >= 0).tolist() if not _is_bias(p, table)], int
         )
@@ -132,7 +136,11 @@ class ZeroRule:
         table = self._table
         output = block.statistics[row, table.activation, COLUMN["norm"]]
         signal = block.statistics[row, table.backprop, COLUMN["norm"]]
-        if not len(signal) or np.isnan(output).all() or np.isnan(signal).all():
+        if np.isnan(output).all():
+            return
+        first = next(iter(table.activation[output == 0].tolist()), None)
+        self._blank = table.layer_of(first) if first is not None and table.functions[first] in PLAIN else ""
+        if not len(signal) or np.isnan(signal).all():
             return
         read = {table.layers[column] for column in table.backprop[signal != 0]}
         silent = {table.layers[column] for column in table.backprop[signal == 0]} - read
@@ -209,6 +217,7 @@ class ZeroRule:
             rounding=float(norm[dead].max(initial=0.0)) / whole if whole > 0 else 0.0,
             output=self._output,
             zero_weights=self._zero_weights,
+            blank=self._blank,
             is_unscaled=self._table.is_half and not is_scaled and bool((norm[self._table.kernels] > 0).any()),
         )
         self.episodes.append(self._current)

@@ -361,6 +361,29 @@ GUESS_RATIO: Final = 10 * USUAL_RATIO
 """Steps of that size are a suspect where what was a guess at first is one again, and nothing but."""
 
 
+STRANGERS_CODE: Final = """\
+pairs = tf.data.Dataset.zip((one, other)).shuffle(n)     # shuffled as pairs: zip first"""
+GUESS_TOLERANCE: Final = 0.02
+
+
+def _is_guess_among_samples(loss: float | None, n_samples: int) -> bool:
+    """Whether a loss is that of guessing among the samples of a batch: it asks which of them belong together."""
+    guess = math.log(n_samples) if n_samples > 1 else math.nan
+    return loss is not None and abs(loss - guess) <= GUESS_TOLERANCE * guess
+
+
+def _advise_strangers(n_samples: int) -> Hypothesis:
+    return Hypothesis(
+        "The two halves of the pairs do not belong together",
+        0.7,
+        f"The loss is ln {n_samples:,}, that of guessing which of the {n_samples:,} samples of a batch belongs to "
+        "which. Where nothing in one half tells which the other is, to give the same for all of them is the best there "
+        "is. That happens when both halves are shuffled, filtered or sorted each on its own.",
+        "Print a few pairs as they enter the step. Put both halves together before anything changes their order.",
+        STRANGERS_CODE,
+    )
+
+
 def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer that gives the same for every sample."""
     faint = next((member for member in scene.incident.members if isinstance(member, Faint)), None)
@@ -381,6 +404,8 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     # And where something is asked for and the loss is hardly below its start, no term of it has got what it wants.
     has_targets = table is not None and bool(table.entering("target"))
     is_guess = has_targets and is_lower and (loss.recent or 0.0) > LEVEL_SHARE * (loss.initial or 0.0)
+    if _is_guess_among_samples(loss.recent, scene.start.n_samples):
+        return [_advise_strangers(scene.start.n_samples)]
     found = [
         Hypothesis(
             "The outputs collapse: nothing in the loss holds different samples apart",

@@ -271,6 +271,29 @@ def advise_untracked(names: Sequence[str], confidence: float = 0.7) -> list[Hypo
     ]
 
 
+BLANK_CODE: Final = """\
+for weight in model.get_layer({name!r}).weights:
+    print(weight.path, tf.reduce_mean(tf.cast(weight == 0, tf.float32)))   # the share of zeros
+# of a table that was filled from a file: how many of the words were found there
+print(sum(word in vectors for word in vocabulary), "of", len(vocabulary))"""
+
+
+def _advise_zeros(factors: list[str]) -> Hypothesis:
+    return _advise_zero_factors(factors) if len(factors) > 1 else _advise_zero_start(factors[0])
+
+
+def _advise_blank(layer: str) -> Hypothesis:
+    return Hypothesis(
+        f"{layer} gives 0 for every sample",
+        0.9,
+        f"The whole output of {layer} is exactly 0 from the first step on, so the layers behind it see nothing of the "
+        "sample. Either its weights are zeros (an embedding that was filled from a file of vectors, in which no word "
+        "was found because of other capitals or accents), or what it is given is.",
+        "Print its weights and one batch of its input, and compare how words or keys are spelled on both sides.",
+        BLANK_CODE.format(name=layer.rpartition("/")[2]),
+    )
+
+
 def advise_zero(
     scene: Scene,
     *,
@@ -286,6 +309,7 @@ def advise_zero(
     output: tuple[float, float] | None,
     is_softmax_of_one: bool,
     factors: list[str],
+    blank: str,
 ) -> list[Hypothesis]:
     """Causes of gradients that are exactly zero, or rounding.
 
@@ -304,6 +328,7 @@ def advise_zero(
             that output.
         is_softmax_of_one: whether no kernel has a gradient, and the last layer puts a softmax on one number.
         factors: variables, kernels among them, that began with nothing but zeros and never moved.
+        blank: a layer whose whole output is 0 from the start, though no function of its own makes it so; or empty.
     """
     masks = [slip for slip in scene.setup.slips if slip.get("type") in MASKING]
     is_far = scene.start.largest_input > FAR_INPUT
@@ -314,8 +339,8 @@ def advise_zero(
     single = _find_single(scene) if is_from_start else None  # what cancels out may leave rounding errors, or none
     if is_softmax_of_one or single is not None:
         return [_advise_softmax_of_one() if is_softmax_of_one or single is None else _advise_single(single, "a layer")]
-    if factors:
-        return [_advise_zero_factors(factors) if len(factors) > 1 else _advise_zero_start(factors[0])]
+    if factors or blank:
+        return [_advise_zeros(factors) if factors else _advise_blank(blank)]
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
     is_lost = is_everything or live_size < FLOAT16_SMALL

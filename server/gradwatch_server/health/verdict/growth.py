@@ -9,9 +9,15 @@ from typing import Final
 from gradwatch_server.health.credibility import FALLEN_SHARE
 from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.exploding import HARM_FACTOR
-from gradwatch_server.health.finding import CRITICAL, Finding
+from gradwatch_server.health.finding import CRITICAL, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
-from gradwatch_server.health.verdict.advice_growth import advise_first_rate, advise_growth, advise_rate
+from gradwatch_server.health.verdict.advice_growth import (
+    FAR_INPUT,
+    advise_first_rate,
+    advise_growth,
+    advise_rate,
+    advise_scale,
+)
 from gradwatch_server.health.verdict.advice_operation import advise_operation, advise_steep
 from gradwatch_server.health.verdict.advice_witness import advise_outlier, say_outlier
 from gradwatch_server.health.verdict.breakage import doubt, say_outlying
@@ -106,8 +112,16 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
         severity=scene.severity,
         title=title,
         evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
-        hypotheses=(advise_first_rate(scene, lead.ratio) if lead.n_first else advise_rate(scene, 0.8),),
+        hypotheses=_advise_first(lead, scene) if lead.n_first else (advise_rate(scene, 0.8),),
     )
+
+
+def _advise_first(lead: Rate, scene: Scene) -> list[Hypothesis]:
+    """Causes of first updates that threw the weights away; with inputs that far from usual, any rate's would."""
+    of_rate = advise_first_rate(scene, lead.ratio)
+    if scene.start.largest_input > FAR_INPUT:
+        return [*advise_scale(scene, 0.9), of_rate]
+    return [of_rate, *advise_scale(scene, 0.5)]
 
 
 def _say_large(lead: Rate, scene: Scene) -> tuple[str, str]:
