@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradwatch_server.health import Engine
 from tests.health.streams import BATCH, COLUMN, Run, dense
 
 N = 120
@@ -113,3 +114,54 @@ def test_data_that_a_generator_cannot_give(batch: int) -> None:
 )
 def test_data_that_say_nothing_of_a_generator(well: Run) -> None:
     assert not well.feed().findings()
+
+
+def played(low: float, high: float, std: float, *, mean: float = 0.0, function: str = "tanh", width: int = 6) -> Engine:
+    """A game whose players have a stream each: the data enter the judge's, what is generated leaves the other's."""
+    calls = ["judge", "judge (2)"]
+    judge = Run(
+        [("judge/kernel", (6, 1), "float32"), ("judge/bias", (1,), "float32")],
+        n_steps=60,
+        optimizer="judge's",
+        inputs=[("input", width)],
+        layers=[(name, 1, None) for name in calls],
+    )
+    player = Run(
+        dense(2), n_steps=60, stream=1, optimizer="player's", layers=[("maker/output", 6, function), ("judge", 1, None)]
+    )
+    for tensor in [*judge.tensors, *player.tensors]:
+        if tensor["kind"] in ("activation", "backprop") and "judge" in tensor["tensor"]:
+            tensor["layer"] = "judge"
+    column = judge.columns("input", [0])[0]
+    for name, value in {"min": low, "max": high, "std": std, "mean": mean}.items():
+        judge.statistics[:, column, COLUMN[name]] = value
+    engine = Engine()
+    judge.set_loss(1.0).feed(engine)
+    player.set_loss(1.0).feed(engine)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("engine", "limits"),
+    [
+        (played(-60.0, 70.0, 30.0), "-1 to 1, and the data are -60 to 70"),
+        (played(-1.0, 1.0, 0.5, mean=-0.5, function="sigmoid"), "0 to 1, and the data are -1 to 1"),
+    ],
+)
+def test_data_that_another_stream_cannot_give(engine: Engine, limits: str) -> None:
+    (found,) = [one for one in engine.findings() if one.kind == "saturated_activation"]
+    assert (found.layer, found.first_step) == ("maker/output", 0)
+    assert found.title == f"Layer maker/output can only give {limits}"
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param(played(-1.0, 1.0, 0.5), id="scaled"),
+        pytest.param(played(-1.0, 1.0, 0.5, mean=0.1, function="sigmoid"), id="partly within reach"),
+        pytest.param(played(-60.0, 70.0, 30.0, function="linear"), id="no ends"),
+        pytest.param(played(-60.0, 70.0, 30.0, width=8), id="not what it is to be like"),
+    ],
+)
+def test_data_that_another_stream_may_give(engine: Engine) -> None:
+    assert not [one for one in engine.findings() if one.kind == "saturated_activation"]

@@ -63,6 +63,7 @@ from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.start import read_kernels
 from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.unreachable import find_out_of_reach
 from gradwatch_server.health.verdict import Facts, limit_repeats, tell_all
 
 __all__ = ["Engine"]
@@ -346,6 +347,7 @@ class Engine:
             *itertools.chain.from_iterable(scalar),
             *self._by_heart.episodes,
             *self._allied.episodes,
+            *find_out_of_reach(state.side for state in self._streams.values()),
             *self._remade.episodes,
             *itertools.chain.from_iterable(state.episodes() for state in self._streams.values()),
         ]

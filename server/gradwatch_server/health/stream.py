@@ -61,7 +61,7 @@ from gradwatch_server.health.target import TargetOrder, TargetSpread, find_heads
 from gradwatch_server.health.undone import UndoneRule
 from gradwatch_server.health.unheard import UnheardRule
 from gradwatch_server.health.unit import FlatRule
-from gradwatch_server.health.unreachable import UnreachableRule
+from gradwatch_server.health.unreachable import Side, UnreachableRule
 from gradwatch_server.health.untaught import UntaughtRule
 from gradwatch_server.health.vanishing import VanishingRule
 from gradwatch_server.health.witness import WitnessRule
@@ -138,6 +138,7 @@ class Stream:
         self.order = TargetOrder(table)
         self.constants = ConstantInputs(table)
         self.scores = Scores(table)
+        self.side = Side.of(number, table, self.scores.layer, is_judge=self.scores.is_trained)
         self.course = Course(table, setup)
         self.stale = Stale(table)
         self.operation_rule = OperationRule(number, operations)
@@ -193,6 +194,7 @@ class Stream:
         self.order.feed(block)
         self.constants.feed(block)
         self.scores.feed(block)
+        self.side.feed(block)
         self.course.feed(block)
         self.stale.feed(block)
         self._outliers.feed(block)
