@@ -7,14 +7,15 @@ sure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import tensorflow as tf
 
+from gradwatch.mask import passed
 from gradwatch.origin import layer_of, slip_of
 
-__all__ = ["find_one_sided"]
+__all__ = ["find_codes", "find_one_sided"]
 
 DRAWING: Final = frozenset({"RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"})
 KEEPING: Final = frozenset({"Cast", "Identity", "Reshape", "Split", "SplitV", "Squeeze", "StridedSlice"})
@@ -35,20 +36,49 @@ def find_one_sided(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
         Type (``Relu``, ``Relu6`` or ``Softplus``), name, layer and source line of the function, and ``draws``: what it
         gives of the draw, ``mean``, ``log_variance`` or ``both``; the first one.
     """
-    for op in forward:
-        if op.type not in ADDING:
-            continue
-        for mean, noise in (op.inputs, tuple(reversed(op.inputs))):
-            scale = _scale_of(noise)
-            if scale is None:
-                continue
-            of_mean, of_scale = _function_of(mean), _function_of(scale)
-            function = of_mean or of_scale
-            if function is not None:
-                draws = "both" if of_mean and of_scale else "mean" if of_mean else "log_variance"
-                slip = slip_of(function, layer_paths)
-                return [slip | {"layer": layer_of(function.name, layer_paths), "draws": draws}]
+    for _, mean, scale in _find_draws(forward):
+        of_mean, of_scale = _function_of(mean), _function_of(scale)
+        function = of_mean or of_scale
+        if function is not None:
+            draws = "both" if of_mean and of_scale else "mean" if of_mean else "log_variance"
+            slip = slip_of(function, layer_paths)
+            return [slip | {"layer": layer_of(function.name, layer_paths), "draws": draws}]
     return []
+
+
+def find_codes(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Draws whose mean is asked to be small, as a variational network's is; no slips, but what tells of a code.
+
+    Args:
+        forward: as for `find_one_sided`.
+        layer_paths: likewise.
+
+    Returns:
+        Type, name, layer and source line of the sum of mean and noise, and ``codes``: the layers that give mean and
+        log-variance; the first such draw.
+    """
+    squared = {id(passed(op.inputs[0], KEEPING)) for op in forward if _is_square(op)}
+    for op, mean, scale in _find_draws(forward):
+        made = [_only(mean), _only(scale)]
+        layers = [layer_of(one.name, layer_paths) for one in made]
+        if id(passed(mean, KEEPING)) in squared and all(layers):
+            return [slip_of(op, layer_paths) | {"codes": list(dict.fromkeys(layers))}]
+    return []
+
+
+def _find_draws(forward: Sequence[Any]) -> Iterator[tuple[Any, Tensor, Tensor]]:
+    """The sums ``mean + exp(scale) * noise``, with mean and scale."""
+    for op in forward:
+        if op.type in ADDING:
+            for mean, noise in (op.inputs, tuple(reversed(op.inputs))):
+                scale = _scale_of(noise)
+                if scale is not None:
+                    yield op, mean, scale
+
+
+def _is_square(op: Any) -> bool:
+    is_self = op.type == "Mul" and op.inputs[0] is op.inputs[1]
+    return bool(is_self or op.type in ("Pow", "Square"))
 
 
 def _scale_of(noise: Tensor) -> Tensor | None:

@@ -22,7 +22,7 @@ from gradwatch.capped import find_capped
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.gathered import find_gathered
-from gradwatch.latent import find_one_sided
+from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_scores, find_straight
@@ -302,7 +302,7 @@ def find_slips(
         `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`,
         `neighbours.find_returned`, `weighed.find_misweighed`, `unordered.find_unordered`, `waves.find_waves`,
         `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`,
-        `derived.find_summed`, `survival.find_left`, `latent.find_one_sided`, `ratio.find_inverse`,
+        `derived.find_summed`, `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`,
         `bootstrap.find_greedy` and
         `opposed.find_opposed` tell.
     """
@@ -339,6 +339,7 @@ def find_slips(
             *find_summed(whole, layer_paths),
             *find_left(forward, layer_paths),
             *find_one_sided(forward, layer_paths),
+            *find_codes(forward, layer_paths),
             *find_inverse(forward, layer_paths),
             *find_greedy(forward),
             *find_opposed(forward, layer_paths),

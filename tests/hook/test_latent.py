@@ -80,6 +80,24 @@ def test_others_are_not_told(watch, read, function, form):
     assert draws_in(read(train(watch, function, form))) == []
 
 
+def codes_in(recording):
+    found = [one["codes"] for one in found_in(recording) if "codes" in one]
+    return [[path.rpartition("/")[2] for path in paths] for paths in found]
+
+
+@pytest.mark.parametrize(
+    ("function", "form", "codes"),
+    [
+        (None, "split", [["code"]]),
+        (None, "slices", [["code"]]),
+        (None, "heads", [["mean", "spread"]]),
+        (None, "deviations", []),
+    ],
+)
+def test_the_layers_that_give_a_code(watch, read, function, form, codes):
+    assert codes_in(read(train(watch, function, form))) == codes
+
+
 def test_it_is_told_with_its_cause(watch, read):
     (found,) = [one for one in diagnose(read(train(watch, "relu", "split", 130))).findings() if "latent" in one.title]
     assert found.title == "A relu keeps the mean and log-variance of the latent code from going below 0"

@@ -48,6 +48,7 @@ __all__ = [
     "Overclipped",
     "Phase",
     "Plateau",
+    "Posterior",
     "Rate",
     "Relapse",
     "Remade",
@@ -262,6 +263,19 @@ class Faint(Episode):
     is_of_weights: bool = False
     multiple: float = float("nan")
     guess: float = float("nan")
+
+
+@dataclass(eq=False)
+class Posterior(Episode):
+    """A latent code whose mean and log-variance are 0 for every sample.
+
+    Attributes:
+        column: of the output that gives the mean, or both.
+        size: the root mean square of the larger one when it was known.
+    """
+
+    column: int = -1
+    size: float = float("nan")
 
 
 @dataclass(eq=False)

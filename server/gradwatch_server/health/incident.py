@@ -37,6 +37,7 @@ from gradwatch_server.health.episode import (
     Overclipped,
     Phase,
     Plateau,
+    Posterior,
     Rate,
     Relapse,
     Remade,
@@ -129,6 +130,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
         Allied, Squashed, Stuck, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero,
         SharedTarget, Summed, Vanishing, Unskilled, Unrelated,
     ),
+    Posterior: (Flat, Faint, Collapsed, Zero, Missing, Untaught, Misshaped, Still, Rate, Mismatch, Summed),
     Vanishing: (Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
     Fade: (Squashed, Stuck, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard, Unreachable, Summed),
@@ -171,9 +173,9 @@ _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
     Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
-    SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed, Fade,
-    Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind,
-    Lagging, ByHeart, Outdated, Leaked, Ordered, Trend,
+    SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed,
+    Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled,
+    Unrelated, Behind, Lagging, ByHeart, Outdated, Leaked, Ordered, Trend,
 )  # fmt: skip
 
 

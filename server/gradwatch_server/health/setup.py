@@ -33,7 +33,8 @@ class Setup(NamedTuple):
             that ``cancels`` its gradient; of a network of ``n_kernels`` and no function; of messages along ``edges``;
             of a return that is counted on beyond an end that is ``unread``; with ``function`` of what is applied to
             what is not for it (a loss that takes a softmax or an exponential twice; ``ZerosLike``: a second derivative
-            that is 0); and, which is none, of what ``opposes`` layers: the gradient is turned round there.
+            that is 0); and, which are none, of what ``opposes`` layers: the gradient is turned round there; and of a
+            draw of which ``codes`` give mean and log-variance.
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.

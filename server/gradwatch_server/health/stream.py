@@ -43,6 +43,7 @@ from gradwatch_server.health.ordered import OrderedRule
 from gradwatch_server.health.outdated import OutdatedRule
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
+from gradwatch_server.health.posterior import PosteriorRule
 from gradwatch_server.health.remade import Course
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.shared_target import SharedTargetRule
@@ -156,6 +157,7 @@ class Stream:
             self.misset,
             self.lagging,
             EpsilonRule(number, table, setup),
+            PosteriorRule(number, table, setup),
             UnheardRule(number, table, setup),
             *(() if setup.from_tape else (SummedRule(number, table),)),
         )

@@ -56,6 +56,7 @@ __all__ = [
     "advise_faint",
     "advise_inverted",
     "advise_overclipped",
+    "advise_posterior",
     "advise_prior",
     "advise_runaway",
     "advise_shrunk",
@@ -222,6 +223,31 @@ def advise_cap(cap: Mapping[str, Any]) -> Hypothesis:
         "Remove the cap. Against single large steps, clip the gradient norm instead: that keeps the direction.",
         CAP_CODE,
     )
+
+
+def advise_posterior(layer: str) -> list[Hypothesis]:
+    """Causes of a latent code that is the prior for every sample."""
+    return [
+        Hypothesis(
+            f"A penalty on the output of {layer} is stronger than the rest of the loss",
+            0.8,
+            "The divergence from the prior costs more than a better reconstruction brings. That is so where the "
+            "divergence is summed over the code and the error averaged over all pixels or features: the error then "
+            "counts hundreds of times too little.",
+            "Sum both over a sample before taking the mean over the batch, or raise the weight of the divergence "
+            "slowly from 0.",
+            BETA_CODE,
+        ),
+        Hypothesis(
+            "The decoder does without the code",
+            0.3,
+            "A decoder that sees what it is to give, as one that predicts each word from the true words before, needs "
+            "no code, and each costs something.",
+            "Weaken the decoder (dropout of the words that it is given), or set a minimum below which the divergence "
+            "costs nothing (free bits).",
+            BETA_CODE,
+        ),
+    ]
 
 
 def advise_squashed(lead: Squashed, scene: Scene) -> list[Hypothesis]:

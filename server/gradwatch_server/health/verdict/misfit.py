@@ -12,6 +12,7 @@ from gradwatch_server.health.episode import (
     Faint,
     Forgetting,
     Overclipped,
+    Posterior,
     Relapse,
     Runaway,
     Squashed,
@@ -36,6 +37,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_faint,
     advise_inverted,
     advise_overclipped,
+    advise_posterior,
     advise_relapse,
     advise_runaway,
     advise_squashed,
@@ -58,6 +60,7 @@ __all__ = [
     "tell_faint",
     "tell_forgetting",
     "tell_overclipped",
+    "tell_posterior",
     "tell_relapse",
     "tell_runaway",
     "tell_squashed",
@@ -268,6 +271,29 @@ def tell_starved(lead: Starved, scene: Scene) -> Finding:
             n_layers=len(names),
         ),
         hypotheses=advise_starved(layer, scene),
+    )
+
+
+def tell_posterior(lead: Posterior, scene: Scene) -> Finding:
+    """The finding of a latent code that is the prior for every sample."""
+    table = table_of(lead)
+    layer, since = table.layer_of(lead.column), say_step(lead.first_step)
+    title = f"The latent code has told nothing of the samples since {since}: its mean and log-variance are 0"
+    if lead.closed_step is not None:
+        title = f"The latent code told nothing of the samples from {since} to {say_step(lead.closed_step)}"
+    return tell(
+        lead,
+        scene,
+        title=title,
+        layer=layer,
+        tensor=table.names[lead.column],
+        evidence=scene.evidence(
+            f"The mean and the log-variance of the draw, as {layer} gives them, were at most {say_number(lead.size)} "
+            f"(root mean square) by {say_step(lead.known_step)}. A code that tells samples apart has means of about 1 "
+            "and log-variances well below 0.",
+            size=lead.size,
+        ),
+        hypotheses=advise_posterior(layer),
     )
 
 
