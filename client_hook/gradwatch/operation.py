@@ -19,6 +19,7 @@ from gradwatch.attracted import find_attracted
 from gradwatch.backwards import find_backwards
 from gradwatch.bootstrap import find_greedy, find_unended
 from gradwatch.capped import find_capped
+from gradwatch.cosines import find_cooled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.gathered import find_gathered
@@ -303,7 +304,7 @@ def find_slips(
         `neighbours.find_returned`, `weighed.find_misweighed`, `unordered.find_unordered`, `waves.find_waves`,
         `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`,
         `derived.find_summed`, `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`,
-        `bootstrap.find_greedy` and
+        `bootstrap.find_greedy`, `cosines.find_cooled` and
         `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
@@ -342,6 +343,7 @@ def find_slips(
             *find_codes(forward, layer_paths),
             *find_inverse(forward, layer_paths),
             *find_greedy(forward),
+            *find_cooled(forward, layer_paths),
             *find_opposed(forward, layer_paths),
         ],
     }

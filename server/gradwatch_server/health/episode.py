@@ -1047,6 +1047,8 @@ class SlipKind(Enum):
     """The derivatives of several columns are added up, and meet each column."""
     DIVERGING = auto()
     """A divergence of probabilities is given scores."""
+    COOLED = auto()
+    """Cosines are multiplied by a temperature."""
     LEFT = auto()
     """A sum over those who are still there holds those who are not."""
     ONE_SIDED = auto()
@@ -1088,6 +1090,7 @@ _BY_FIELD: Final = {
     "returns": SlipKind.RETURNED,
     "columns": SlipKind.SUMMED,
     "scores": SlipKind.DIVERGING,
+    "cosines": SlipKind.COOLED,
     "left": SlipKind.LEFT,
     "draws": SlipKind.ONE_SIDED,
     "inverse": SlipKind.INVERSE,

@@ -76,6 +76,8 @@ SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
 DIVERGING_CODE: Final = """\
 loss = kl_divergence(tf.nn.softmax(teacher_logits / T), tf.nn.softmax(student_logits / T))"""
+COOLED_CODE: Final = """\
+logits = tf.matmul(a, b, transpose_b=True) / temperature       # a, b: of length 1; temperature: 0.05 to 0.5"""
 LEFT_CODE: Final = """\
 order = tf.argsort(time, direction="DESCENDING")       # the latest first: all before it are still there
 log_risk_set = tf.math.cumulative_logsumexp(tf.gather(risk, order))"""
@@ -637,6 +639,27 @@ def _say_diverging(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_cooled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, factor = say_line(lead.slip.get("source")), float(lead.slip["cosines"])
+    most = math.exp(2 * factor)
+    return (
+        f"Cosines are multiplied by {say_number(factor)} before their softmax: the loss cannot fall far{place}",
+        (
+            f"The vectors have length 1, so their products lie between -1 and 1; times {say_number(factor)} they lie "
+            f"between {say_number(-factor)} and {say_number(factor)}. The softmax can then make the right one at most "
+            f"{say_number(most)} times as likely as any other."
+        ),
+        Hypothesis(
+            f"The temperature is multiplied with, and not divided by{place}",
+            0.93,
+            "A temperature below 1 is there to spread the cosines out: one is to outweigh all others together. "
+            "Multiplied by it they are nearly the same, and so is what is asked of each pair.",
+            "Divide the cosines by the temperature.",
+            COOLED_CODE,
+        ),
+    )
+
+
 def _say_left(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -843,6 +866,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.NORMED: _say_normed,
     SlipKind.SUMMED: _say_summed,
     SlipKind.DIVERGING: _say_diverging,
+    SlipKind.COOLED: _say_cooled,
     SlipKind.LEFT: _say_left,
     SlipKind.ONE_SIDED: _say_one_sided,
     SlipKind.INVERSE: _say_inverse,

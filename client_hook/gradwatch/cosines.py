@@ -1,0 +1,86 @@
+"""Cosines that are made smaller before their softmax, in the graph. Owns no state.
+
+A loss that asks which of many belongs to which divides cosines, which lie between -1 and 1, by a temperature below 1,
+so that one may outweigh all others together. Multiplied by it, none can: the loss cannot fall far below guessing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import tensorflow as tf
+
+from gradwatch.origin import slip_of, source_of
+from gradwatch.walk import behind
+
+__all__ = ["find_cooled"]
+
+FACTOR_MAX: Final = 0.5
+"""Times a cosine: without a temperature it is 1, with one more."""
+CHOOSING: Final = frozenset(
+    {"LogSoftmax", "Softmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"}
+)
+PRODUCTS: Final = frozenset({"BatchMatMulV2", "Einsum", "MatMul"})
+KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
+BOUNDING: Final = frozenset({"AddV2", "Maximum", "Minimum"})
+WAY_MAX: Final = 16
+Tensor = Any  # tensorflow ships no types
+
+
+def find_cooled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Products of vectors of length 1 that a constant makes smaller before a softmax is taken of them.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type (of the product), name, layer and source line of the first, the line being that of the constant, and
+        ``cosines``: what they are multiplied by.
+    """
+    for op in forward:
+        if op.type in CHOOSING:
+            factor, at, product = 1.0, None, op.inputs[0].op
+            for _ in range(WAY_MAX):
+                own = _factor(product)
+                if own is None and product.type not in KEEPING:
+                    break
+                factor, at = factor * (own or 1.0), at if own is None else product
+                product = product.inputs[0 if own is None or tf.get_static_value(product.inputs[0]) is None else 1].op
+            if 0 < factor < FACTOR_MAX and product.type in PRODUCTS and all(map(_is_unit, product.inputs)):
+                return [slip_of(product, layer_paths) | {"source": source_of(at), "cosines": float(factor)}]
+    return []
+
+
+def _factor(op: Any) -> float | None:
+    """What an operation multiplies by, where that is one constant number."""
+    if op.type not in ("Mul", "RealDiv"):
+        return None
+    values = [tf.get_static_value(one) for one in op.inputs]
+    if op.type == "RealDiv":
+        divisor = values[1]
+        return 1.0 / float(divisor.ravel()[0]) if divisor is not None and divisor.size == 1 and divisor.any() else None
+    known = [value for value in values if value is not None and value.size == 1]
+    return float(known[0].ravel()[0]) if len(known) == 1 else None
+
+
+def _is_unit(tensor: Tensor) -> bool:
+    """Whether vectors are divided by their lengths."""
+    op = tensor.op
+    for _ in range(WAY_MAX):
+        if op.type == "ConcatV2":
+            return all(map(_is_unit, op.inputs[:-1]))
+        if op.type not in KEEPING:
+            break
+        op = op.inputs[0].op
+    root = {"Mul": "Rsqrt", "DivNoNan": "Sqrt", "RealDiv": "Sqrt"}.get(op.type)
+    divisors = op.inputs if op.type == "Mul" else op.inputs[1:]
+    return root is not None and any(_is_root(one, root) for one in divisors)
+
+
+def _is_root(tensor: Tensor, kind: str) -> bool:
+    """Whether a tensor is a root of a sum of squares, but for a bound."""
+    roots = [one for one in behind([tensor.op], through=BOUNDING | KEEPING) if one.type == kind]
+    sums = behind([root.inputs[0].op for root in roots], through=BOUNDING | KEEPING)
+    return any(one.type == "Sum" and one.inputs[0].op.type in ("Mul", "Square") for one in sums)

@@ -1,0 +1,94 @@
+"""Cosines that a temperature makes smaller before their softmax."""
+
+import sys
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, find_line, found_in
+
+N, WIDTH = 32, 6
+RANDOM = np.random.default_rng(0)
+ONE = RANDOM.normal(size=(N, WIDTH)).astype("float32")
+OTHER = (ONE @ RANDOM.normal(size=(WIDTH, WIDTH))).astype("float32")
+
+
+def choose(logits):
+    labels = tf.range(tf.shape(logits)[0])
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+
+def multiplied(a, b):
+    a, b = tf.math.l2_normalize(a, axis=-1), tf.math.l2_normalize(b, axis=-1)
+    return choose(tf.matmul(a, b, transpose_b=True) * 0.07)  # multiplied
+
+
+def divided_by_its_inverse(a, b):
+    a, b = (one / tf.norm(one, axis=-1, keepdims=True) for one in (a, b))
+    logits = tf.einsum("if,jf->ij", a, b) / 20.0  # divided_by_its_inverse
+    return -tf.reduce_mean(tf.linalg.diag_part(tf.nn.log_softmax(tf.transpose(logits))))
+
+
+def divided(a, b):
+    a, b = tf.math.l2_normalize(a, axis=-1), tf.math.l2_normalize(b, axis=-1)
+    return choose(tf.matmul(a, b, transpose_b=True) / 0.07)
+
+
+def as_they_are(a, b):
+    a, b = tf.math.l2_normalize(a, axis=-1), tf.math.l2_normalize(b, axis=-1)
+    return choose(tf.matmul(a, b, transpose_b=True))
+
+
+def of_any_length(a, b):
+    return choose(tf.matmul(a, b, transpose_b=True) * 0.07)
+
+
+def train(watch, loss_of, n_steps=2, *, last=(), **options):
+    keras.utils.set_random_seed(0)
+    towers = [
+        keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, "tanh"), layers.Dense(8), *last]) for _ in range(2)
+    ]
+    optimizer = keras.optimizers.Adam(1e-3)
+    watched = watch(*towers)
+    variables = [one for tower in towers for one in tower.trainable_variables]
+
+    @tf.function(**options)
+    def step(one, other):
+        with tf.GradientTape() as tape:
+            loss = loss_of(towers[0](one, training=True), towers[1](other, training=True))
+        optimizer.apply(tape.gradient(loss, variables), variables)
+
+    for _ in range(n_steps):
+        step(tf.constant(ONE), tf.constant(OTHER))
+    return watched
+
+
+def cooled_in(recording):
+    return [one for one in found_in(recording) if "cosines" in one]
+
+
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["graph", "jit"])
+@pytest.mark.parametrize(("loss_of", "factor"), [(multiplied, 0.07), (divided_by_its_inverse, 0.05)])
+def test_the_line_is_named(watch, read, loss_of, factor, options):
+    (found,) = cooled_in(read(train(watch, loss_of, **options)))
+    assert found["source"]["line"] == find_line(loss_of.__name__, sys.modules[__name__])
+    assert found["cosines"] == pytest.approx(factor)
+
+
+def test_lengths_that_a_layer_makes_1(watch, read):
+    recording = read(train(watch, of_any_length, last=[layers.UnitNormalization()]))
+    assert [round(one["cosines"], 3) for one in cooled_in(recording)] == [0.07]
+
+
+@pytest.mark.parametrize("loss_of", [divided, as_they_are, of_any_length])
+def test_others_are_not_told(watch, read, loss_of):
+    assert not cooled_in(read(train(watch, loss_of)))
+
+
+def test_it_is_told_with_its_cause(watch, read):
+    (found,) = [one for one in diagnose(read(train(watch, multiplied, 130))).findings() if "Cosines" in one.title]
+    assert found.title.startswith("Cosines are multiplied by 0.07 before their softmax")
+    assert found.hypotheses[0].cause.startswith("The temperature is multiplied with, and not divided by")
