@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import __version__, legacy
+from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
 from gradwatch.columns import ColumnLog
@@ -67,7 +68,6 @@ from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.ring import create_untraced
-from gradwatch.scaled import find_scaled
 from gradwatch.script import find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
@@ -883,7 +883,7 @@ class Watch:
     def _slips(self, made: Sequence[dict[str, Any]], *step: Any) -> dict[str, Any]:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
         found = {"slips": list(made)} | self._graph(*step)
-        return found | {"slips": [*found["slips"], *find_scaled(self._models)]}
+        return found | {"slips": [*found["slips"], *find_built(self._models)]}
 
     def _graph(
         self,

@@ -189,6 +189,18 @@ def test_a_burst_that_leaves_larger_weights_is_told(every: int) -> None:
     assert burst.evidence["weight_factor"] == pytest.approx(22, rel=0.1)
 
 
+@pytest.mark.parametrize("function", ["relu", None])
+def test_a_recurrence_that_nothing_limits_is_named(function: str | None) -> None:
+    cell = [("lstm/kernel", (4, 160)), ("lstm/recurrent_kernel", (40, 160)), ("lstm/bias", (160,))]
+    variables = [(name, shape, "float32") for name, shape in cell]
+    sick = Run(variables, n_steps=N).set_loss(0.5).scale("gradient", [300.0, 3e4, 800.0], start=150, stop=153)
+    slip = {"type": "While", "name": "lstm", "layer": "lstm", "source": None}
+    sick.slips = [slip | {"unbounded": function}] if function else []
+    (burst,) = [one for one in sick.scale("weight", 22.0, start=152).feed().findings() if "exploding" in one.kind]
+    named = "The recurrence of lstm has a function without an end: relu"
+    assert (causes(burst)[0] == named) == (function is not None)
+
+
 def test_a_burst_that_left_no_trace_is_noise() -> None:
     assert not blown_up(1.0).feed().findings()
 

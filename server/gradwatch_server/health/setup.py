@@ -34,7 +34,7 @@ class Setup(NamedTuple):
             of a return that is counted on beyond an end that is ``unread``; with ``function`` of what is applied to
             what is not for it (a loss that takes a softmax or an exponential twice; ``ZerosLike``: a second derivative
             that is 0); and, which are none, of what ``opposes`` layers: the gradient is turned round there; and of a
-            draw of which ``codes`` give mean and log-variance.
+            draw of which ``codes`` give mean and log-variance, and of a recurrence of an ``unbounded`` function.
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.
@@ -62,6 +62,11 @@ class Setup(NamedTuple):
     def opposed(self) -> frozenset[str]:
         """Paths of the layers of an adversary, whose gradient is turned round before it goes on to the others."""
         return frozenset(path for slip in self.slips for path in slip.get("opposes", ()))
+
+    @property
+    def unbounded(self) -> dict[str, str]:
+        """Paths of recurrent layers of which no function limits the state, with that function's name."""
+        return {str(slip["layer"]): str(slip["unbounded"]) for slip in self.slips if slip.get("unbounded")}
 
     @property
     def optimizer_class(self) -> str:

@@ -226,6 +226,8 @@ def _advise_recurrence(lead: Growth, scene: Scene) -> list[Hypothesis]:
     table, culprit = lead.table, scene.culprit
     if table is None or not table.count_gates(table.kernels):
         return []
+    if scene.setup.unbounded:
+        return [_advise_unbounded(*next(iter(scene.setup.unbounded.items())))]
     is_named = culprit is not None and culprit.type in LOOPS
     where = f" of `{culprit.layer}`" if culprit is not None and is_named and culprit.layer else ""
     return [
@@ -241,6 +243,19 @@ def _advise_recurrence(lead: Growth, scene: Scene) -> list[Hypothesis]:
             DEFAULT_RECURRENCE,
         )
     ]
+
+
+def _advise_unbounded(layer: str, function: str) -> Hypothesis:
+    return Hypothesis(
+        f"The recurrence of {layer} has a function without an end: {function}",
+        0.9,
+        "A recurrent layer passes its state from one time step to the next. tanh keeps it between -1 and 1; "
+        f"{function} does not: where a step makes it larger, so does each after it, and the gradient on the way back. "
+        "It becomes astronomical within a sequence, and jumps within a few updates.",
+        f"Leave `activation={function!r}` away: the default is tanh.",
+        RECURRENCE_CODE,
+        DEFAULT_RECURRENCE,
+    )
 
 
 def is_climbing(scene: Scene) -> bool:
