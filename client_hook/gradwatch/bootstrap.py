@@ -15,7 +15,7 @@ from gradwatch.mask import passed
 from gradwatch.origin import GRADIENT_SCOPE, source_of
 from gradwatch.walk import behind, beyond, reads_variable
 
-__all__ = ["find_greedy", "find_unended", "is_of_return"]
+__all__ = ["find_greedy", "find_returns", "find_unended", "is_of_return"]
 
 DISCOUNT_MIN: Final = 0.5
 """A discount is between this and 1."""
@@ -85,6 +85,22 @@ def find_greedy(forward: Sequence[Any]) -> list[dict[str, Any]]:
                 place = {"layer": "", "source": source_of(largest)}
                 return [{"type": largest.type, "name": largest.name, **place, "greedy": True}]
     return []
+
+
+def find_returns(forward: Sequence[Any]) -> Any:
+    """The first sum of an argument and what a network gives, of which something is subtracted; None if there is none.
+
+    Args:
+        forward: as for `find_unended`.
+    """
+    for op in forward:
+        if op.type in COMPARING:
+            for one in op.inputs:
+                ways = behind([one.op], through=SAME | {"Add", "AddV2"}, most=WAY_MAX)
+                for counted, _, later in _find_sums(ways):
+                    if any(made.type in MADE for made in behind([later.op], through=None, most=WAY_MAX)):
+                        return counted
+    return None
 
 
 def _has_gradient(largest: Any) -> bool:

@@ -14,7 +14,7 @@ import tensorflow as tf
 from gradwatch.bootstrap import is_of_return
 from gradwatch.correlation import Pair, find_deviations
 from gradwatch.peeking import sees_later
-from gradwatch.protocol import LEAKED_PLACES, NEXT_PLACE
+from gradwatch.protocol import LEAKED_PLACES, NEXT_PLACE, SAME_PLACE
 
 __all__ = ["Compared", "find_leaked"]
 
@@ -35,11 +35,13 @@ class Compared(NamedTuple):
         inputs: what the model is given.
         targets: what it is to give.
         pairs: those of its targets that are known, each with what it gave.
+        must_differ: whether two of what enters are of a kind and must not be the same (`paired.find_pairs`).
     """
 
     inputs: Sequence[Tensor] = ()
     targets: Sequence[Tensor] = ()
     pairs: Sequence[Pair] = ()
+    must_differ: bool = False
 
 
 def find_leaked(compared: Compared) -> Tensor:
@@ -49,13 +51,14 @@ def find_leaked(compared: Compared) -> Tensor:
     the first may be the task, and each but the last of a text's next words stands in the text. An input of one number
     is left out (a condition of the model, such as the label of an image), and so is one of the target's own form (what
     an autoencoder is given), unless both are integers: then it is asked whether they are the same, or the target one
-    step ahead of what a model is given that sees all steps. A reward is no target.
+    step ahead of what a model is given that sees all steps. A reward is no target. Where two of what enters must
+    differ, it is asked of each two of one form whether they are the same.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
         there is nothing to compare, the samples are few, or all have the same target.
     """
-    found = tf.constant(_NAN)
+    found = _find_same(compared) if compared.must_differ else tf.constant(_NAN)
     for target in compared.targets[:COMPARED_MAX]:
         if tf.is_symbolic_tensor(target) and is_of_return(target):
             continue
@@ -73,6 +76,22 @@ def find_leaked(compared: Compared) -> Tensor:
     return found
 
 
+def _find_same(compared: Compared) -> Tensor:
+    """`SAME_PLACE` of the first input that another one, or a target, is the same as; 0 for none, NaN where unknown."""
+    inputs = compared.inputs[:COMPARED_MAX]
+    found = tf.constant(_NAN)
+    for number, values in enumerate(inputs):
+        for other in (*inputs[number + 1 :], *compared.targets[:COMPARED_MAX]):
+            is_alike = values.dtype == other.dtype and values.shape[1:].is_compatible_with(other.shape[1:])
+            if values.shape.rank == other.shape.rank and (values.shape.rank or 0) > 1 and is_alike:
+                n = tf.minimum(tf.shape(values)[0], tf.shape(other)[0])
+                is_same = tf.reduce_all(values[:n] == other[:n])
+                is_known = (n >= SAMPLES_MIN) & tf.reduce_any(values[:n] != values[:1])
+                place = tf.where(is_same, float(number * LEAKED_PLACES + SAME_PLACE), 0.0)
+                found = tf.where((found > 0) | ~is_known, found, place)
+    return found
+
+
 def _columns(values: Tensor, target: Tensor) -> Tensor | None:
     """The numbers of each sample that are looked at, ``[n, n_columns]``; None for none."""
     rank, goal = values.shape.rank, target.shape.rank
@@ -84,7 +103,7 @@ def _columns(values: Tensor, target: Tensor) -> Tensor | None:
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < NEXT_PLACE else None
+    return values if values.shape[-1] < SAME_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:

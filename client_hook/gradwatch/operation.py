@@ -31,6 +31,7 @@ from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
+from gradwatch.paired import find_pairs
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.ratio import find_inverse
 from gradwatch.redrawn import find_redrawn
@@ -304,7 +305,7 @@ def find_slips(
         `neighbours.find_returned`, `weighed.find_misweighed`, `unordered.find_unordered`, `waves.find_waves`,
         `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`,
         `derived.find_summed`, `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`,
-        `bootstrap.find_greedy`, `cosines.find_cooled` and
+        `bootstrap.find_greedy`, `cosines.find_cooled`, `paired.find_pairs` and
         `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
@@ -344,6 +345,7 @@ def find_slips(
             *find_inverse(forward, layer_paths),
             *find_greedy(forward),
             *find_cooled(forward, layer_paths),
+            *find_pairs(forward, layer_paths),
             *find_opposed(forward, layer_paths),
         ],
     }

@@ -244,6 +244,7 @@ class Stream:
             "from_tape": False,
         }
         self._setup = nothing | dict(setup or {}) | {"traced": [one.to_message() for one in traced]}
+        self._must_differ = any("pairs" in slip for slip in self._setup["slips"])
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
@@ -475,8 +476,9 @@ class Stream:
     def _compare(self, compared: Compared, is_wanted: Tensor) -> Tensor:
         """The scalars from `N_FIRST_SCALARS` on: what inputs, targets and outputs tell of one another."""
         nothing = self._nothing_compared()
+        compared = compared._replace(must_differ=self._must_differ)
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
-        if not pairs and not (compared.inputs and compared.targets):
+        if not pairs and not (compared.inputs and (compared.targets or compared.must_differ)):
             return nothing
 
         def look() -> Tensor:

@@ -25,6 +25,7 @@ __all__ = [
     "N_BAD_ROWS",
     "OPERATION_STATISTICS",
     "PROTOCOL_VERSION",
+    "SAME_PLACE",
     "STATISTICS",
     "columns_message",
     "decode",
@@ -69,6 +70,8 @@ counted from 1; negative where the column is that of a sequence's last time, or,
 where all of a sequence of integers is its own target."""
 NEXT_PLACE: Final = LEAKED_PLACES - 1
 """In place of the column: each target of a sequence of integers is its next number, and the model sees that."""
+SAME_PLACE: Final = LEAKED_PLACES - 2
+"""Likewise: the input and another one, or a target, hold the same numbers, and the step needs two that differ."""
 TARGET_CORRELATION: Final = "target_correlation"
 """The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
 _TARGET: Final = "target"

@@ -793,6 +793,8 @@ class Leaked(Episode):
         is_last: whether it is that of a sequence's last time.
         is_whole: whether a whole sequence of integers is its own target.
         is_next: whether it is the target but for one step, and the model looks at the steps to come.
+        pairs: what two inputs are to be that are one, ``returns`` (a state and the one that follows) or ``views`` (of a
+            sample); empty where it is of a target.
     """
 
     number: int = 0
@@ -800,6 +802,7 @@ class Leaked(Episode):
     is_last: bool = False
     is_whole: bool = False
     is_next: bool = False
+    pairs: str = ""
 
 
 @dataclass(eq=False)

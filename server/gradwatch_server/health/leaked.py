@@ -5,6 +5,9 @@ its own target is what an autoencoder is given; where nothing on the way is with
 be gained by it. Where it stands beside another input, what that becomes may well have none: there a loss that comes
 down to nothing tells that it is copied. A sequence whose targets are its own next numbers is what a language model is
 given: the hook tells of it only where the model looks at them.
+
+And two inputs that are to differ may be the same: a state and the one that follows it, where an environment changes its
+array in place and hands it out again; two views of a sample, made with the same random numbers.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from typing import Final
 
 import numpy as np
 
-from gradwatch.protocol import LEAKED_PLACES, NEXT_PLACE
+from gradwatch.protocol import LEAKED_PLACES, NEXT_PLACE, SAME_PLACE
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Leaked, Phase
+from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.table import TensorTable
 
 __all__ = ["LeakedRule"]
@@ -37,10 +41,12 @@ class LeakedRule:
     Args:
         stream: the stream's number.
         table: the stream's tensors.
+        setup: how the training is set up.
     """
 
-    def __init__(self, stream: int, table: TensorTable) -> None:
+    def __init__(self, stream: int, table: TensorTable, setup: Setup) -> None:
         self._stream = stream
+        self._pairs = next((str(slip["pairs"]) for slip in setup.slips if slip.get("pairs")), "")
         outputs = [table.shapes[column] for column in table.activation]
         self._keeps_time = bool(outputs) and all(len(shape) >= SEQUENCE_RANK for shape in outputs)
         self._has_others = len([*table.entering("input"), *table.entering("index")]) > 1
@@ -74,8 +80,14 @@ class LeakedRule:
         return abs(self._place) % LEAKED_PLACES == 0
 
     @property
+    def _is_of_two(self) -> bool:
+        return abs(self._place) % LEAKED_PLACES == SAME_PLACE
+
+    @property
     def _is_learned(self) -> bool:
-        """Whether the loss came down, as far as it is known."""
+        """Whether the loss came down, as far as it is known, or need not."""
+        if self._is_of_two:
+            return True
         if self._is_whole and not self._keeps_time:
             return bool(np.median(self._losses) <= COPIED_SHARE * self._start)
         return np.isnan(self._start) or bool(np.mean(self._losses) <= LEARNED_SHARE * self._start)
@@ -99,5 +111,6 @@ class LeakedRule:
                     is_last=self._place < 0,
                     is_whole=self._is_whole,
                     is_next=abs(self._place) % LEAKED_PLACES == NEXT_PLACE,
+                    pairs=self._pairs if self._is_of_two else "",
                 )
             )

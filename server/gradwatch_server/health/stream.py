@@ -158,6 +158,7 @@ class Stream:
             self.lagging,
             EpsilonRule(number, table, setup),
             PosteriorRule(number, table, setup),
+            LeakedRule(number, table, setup),
             UnheardRule(number, table, setup),
             *(() if setup.from_tape else (SummedRule(number, table),)),
         )
@@ -319,7 +320,6 @@ def _make_rules(
         UndoneRule(number, table),
         StandingRule(number, table),
         OutdatedRule(number),
-        LeakedRule(number, table),
         OrderedRule(number, table),
         ContraryRule(number, table),
         InvertedRule(number, table),

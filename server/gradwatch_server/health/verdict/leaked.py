@@ -29,8 +29,56 @@ layers.Conv1D(filters, kernel_size, padding="causal")(x)                   # the
 layers.LSTM(units, return_sequences=True)(x)                               # and no Bidirectional around it"""
 
 
+RETURNS_CODE: Final = """\
+def step(self, action):
+    ...
+    return self.board.copy(), reward, done       # a new array each time: this one is changed by the next step"""
+VIEWS_CODE: Final = """\
+first, second = augment(x, seed=(step, 0)), augment(x, seed=(step, 1))     # other random numbers for each view"""
+
+
 def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
-    """The finding of one place."""
+    """The finding of one place, or of two inputs that are one."""
+    return _tell_same(lead, scene) if lead.pairs else _tell_target(lead, scene)
+
+
+def _tell_same(lead: Leaked, scene: Scene) -> Finding:
+    if lead.pairs == "returns":
+        title = "The state and the state that follows it are the same in every batch"
+        asked = "counts on from the state that follows another"
+        hypothesis = Hypothesis(
+            "The state and the state that follows are one array",
+            0.9,
+            "An environment that changes its array in place and hands it out puts the same array into the memory again "
+            "and again: when it is read, all states of an episode are its last. No action leads anywhere, so there is "
+            "nothing to learn about actions.",
+            "Hand out a copy of the array, or copy it when it is put into the memory.",
+            RETURNS_CODE,
+        )
+    else:
+        title = "The two views of each sample are the same in every batch"
+        asked = "compares two views of each sample"
+        hypothesis = Hypothesis(
+            "Both views of a sample are made with the same random numbers, or are one variable",
+            0.9,
+            "To tell that two views belong together is easy where they are equal, whatever the network makes of them: "
+            "it learns nothing of what a sample is.",
+            "Draw other random numbers for each view.",
+            VIEWS_CODE,
+        )
+    return tell(
+        lead,
+        scene,
+        title=title,
+        evidence=scene.evidence(
+            f"The step {asked}. In {lead.n_rows} full rows since step {lead.first_step}, in every sample, two of its "
+            "inputs were equal in all their numbers."
+        ),
+        hypotheses=[hypothesis],
+    )
+
+
+def _tell_target(lead: Leaked, scene: Scene) -> Finding:
     of_input = f"input number {lead.number + 1}" if lead.number else "the input"
     if lead.is_next:
         where = f"in {of_input} the number after each time"

@@ -23,22 +23,12 @@ enter(
 )
 enter("speaker_embedding", "sqrt(0)", "singular_gradient", code="tf.sqrt(var)", cause=("square root of exactly 0",))
 
-enter(
-    "beat_embedding",
-    "two views that are one",
-    "loss_plateau",
-    gap="the loss comes down as soon as both views are one; that they are is not looked at",
-)
+enter("beat_embedding", "two views that are one", "loss_plateau", cause=("Both views",))
 enter("cell_outlines", "images turned without their masks", "loss_plateau", cause=("do not lie upon one another",))
 enter("chirp_species", "weights put back", "loss_plateau", cause=("older weights into the model",))
 enter("citation_topics", "messages that go back", "loss_plateau", code="segment_mean", cause=("summed at the sender",))
 enter("claim_sequences", "a mask the wrong way round", "loss_plateau", code="tf.equal", cause=("the wrong way",))
-enter(
-    "compressor_survival",
-    "an order that is wrong",
-    "loss_plateau",
-    gap="the loss falls, by learning the ranking the other way round",
-)
+enter("compressor_survival", "an order that is wrong", "loss_plateau", code="logsumexp", cause=("the wrong way round",))
 enter("engine_wear", "evaluation mode", "loss_plateau", cause=("called as in evaluation",))
 enter("epidemic_curves", "a derivative of a sum", "loss_plateau", code="dy_dt - rhs(y)", cause=("of their sum",))
 enter("galaxy_autoencoder", "posterior collapse", "dead_units", "loss_plateau", cause=("A penalty",))

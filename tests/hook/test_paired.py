@@ -1,0 +1,125 @@
+"""Two inputs that must differ: a state and the one that follows it, two views of each sample."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from gradwatch.protocol import LEAKED_PLACES, SAME_PLACE
+from tests.hook.diagnosis import diagnose, found_in
+
+N, WIDTH = 32, 4
+
+
+def pairs_in(recording):
+    return [one["pairs"] for one in found_in(recording) if "pairs" in one]
+
+
+def leaked(recording):
+    """The scalar of all rows that tell it."""
+    places = [table["scalars"].index("leaked") for table in recording.tables.values()]
+    blocks = [m for messages in recording.rows.values() for m in messages]
+    values = np.concatenate([np.asarray(m["scalars"])[:, places[0]] for m in blocks])
+    seen = np.concatenate([np.asarray(m["scalars_present"])[:, places[0]] for m in blocks]) != 0
+    return values[seen & ~np.isnan(values)].tolist()
+
+
+def learn_values(watch, *, is_same, n_steps=3, **options):
+    """A Q-network's step; of one-hot states, all of whose statistics are equal."""
+    keras.utils.set_random_seed(0)
+    model, target = (
+        keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, "tanh"), layers.Dense(2)]) for _ in range(2)
+    )
+    optimizer = keras.optimizers.Adam(1e-3)
+    watched = watch(model)
+    random = np.random.default_rng(0)
+
+    @tf.function(**options)
+    def step(state, action, reward, following, end):
+        asked = reward + 0.9 * tf.reduce_max(target(following), axis=1) * (1.0 - end)
+        with tf.GradientTape() as tape:
+            value = tf.gather(model(state, training=True), action, axis=1, batch_dims=1)
+            loss = tf.reduce_mean(tf.square(asked - value))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(n_steps):
+        state, following = np.eye(WIDTH, dtype="float32")[random.integers(0, WIDTH, (2, N))]
+        rest = random.integers(0, 2, N), random.random(N).astype("float32")
+        end = (random.random(N) < 0.2).astype("float32")
+        step(*map(tf.constant, (state, *rest, state if is_same else following, end)))
+    return watched
+
+
+def compare_views(watch, *, is_same, n_steps=3, towers=1):
+    """A contrast of what one network, or each of two, makes of two arguments."""
+    keras.utils.set_random_seed(0)
+    networks = [
+        keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, "tanh"), layers.Dense(8)]) for _ in range(towers)
+    ]
+    optimizer = keras.optimizers.Adam(1e-3)
+    watched = watch(*networks)
+    variables = [one for network in networks for one in network.trainable_variables]
+    random = np.random.default_rng(0)
+
+    @tf.function
+    def step(one, other):
+        with tf.GradientTape() as tape:
+            a = tf.math.l2_normalize(networks[0](one, training=True), axis=-1)
+            b = tf.math.l2_normalize(networks[-1](other, training=True), axis=-1)
+            labels = tf.range(tf.shape(a)[0])
+            logits = tf.matmul(a, b, transpose_b=True) / 0.1
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+        optimizer.apply(tape.gradient(loss, variables), variables)
+
+    for _ in range(n_steps):
+        x = random.normal(size=(N, WIDTH)).astype("float32")
+        step(tf.constant(x), tf.constant(x if is_same else x + random.normal(size=x.shape).astype("float32")))
+    return watched
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["graph", "jit"])
+def test_states(watch, read, options, is_same):
+    recording = read(learn_values(watch, is_same=is_same, **options))
+    assert pairs_in(recording) == ["returns"]
+    places = {int(abs(place)) % LEAKED_PLACES for place in leaked(recording)}
+    assert places == ({SAME_PLACE} if is_same else {0})
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_views(watch, read, is_same):
+    recording = read(compare_views(watch, is_same=is_same))
+    assert pairs_in(recording) == ["views"]
+    places = {int(abs(place)) % LEAKED_PLACES for place in leaked(recording)}
+    assert places == ({SAME_PLACE} if is_same else {0})
+
+
+def test_two_networks_may_be_given_the_same(watch, read):
+    assert pairs_in(read(compare_views(watch, is_same=True, towers=2))) == []
+
+
+def test_an_attention_compares_what_its_own_kernels_make(watch, read):
+    x = keras.Input((5, 8))
+    h = layers.Dense(8)(x)
+    model = keras.Model(x, layers.Dense(1)(layers.MultiHeadAttention(2, 4)(h, h)))
+    model.compile("sgd", "mse")
+    watched = watch(model)
+    random = np.random.default_rng(0)
+    model.fit(random.normal(size=(16, 5, 8)), random.normal(size=(16, 5, 1)), verbose=0)
+    assert pairs_in(read(watched)) == []
+
+
+@pytest.mark.parametrize(
+    ("train", "cause"),
+    [
+        (learn_values, "The state and the state that follows are one array"),
+        (compare_views, "Both views of a sample are made with the same random numbers, or are one variable"),
+    ],
+)
+def test_it_is_told_with_its_cause(watch, read, train, cause):
+    def causes(is_same):
+        findings = diagnose(read(train(watch, is_same=is_same, n_steps=60))).findings()
+        return [one.hypotheses[0].cause for one in findings if "same in every batch" in one.title]
+
+    assert (causes(True), causes(False)) == ([cause], [])
