@@ -349,6 +349,15 @@ def test_a_loss_at_the_logarithm_of_the_batch(batch: int) -> None:
     assert causes(found)[0] == "A broadcast made the batch an axis of the scores"
 
 
+def test_pairs_that_are_none() -> None:
+    """Scores begin with some spread, so the loss a little above; a step of two inputs may ask which belong together."""
+    sick = Run(dense(4, 10), n_steps=N, inputs=[("input/0", 8), ("input/1", 8)])
+    loss = np.log(64) * (1 + 0.08 * np.exp(-np.arange(N) / 10)) + 0.01 * np.random.default_rng(1).standard_normal(N)
+    (found,) = sick.set_loss(loss).feed().findings()
+    assert "guessing among the 64 samples of a batch" in found.title
+    assert causes(found)[0] == "The two halves of the pairs do not belong together"
+
+
 @pytest.mark.parametrize(("others", "is_twice"), [([], True), (["Log"], False)])
 def test_a_softmax_that_no_logarithm_is_taken_of_is_taken_twice(others: list[str], is_twice: bool) -> None:
     own = [forward(kind, kind, code=f"{kind.lower()}(scores)", line=9) for kind in ["Softmax", *others]]

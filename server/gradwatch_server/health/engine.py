@@ -449,6 +449,7 @@ class Engine:
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table
                 episode.n_gates = table.count_gates(table.kernels)
+                episode.n_inputs = len([*table.entering("input"), *table.entering("index")])
                 # Whose inputs are seen and that has no targets may be a player of whom the other is not watched.
                 is_player = bool(table.entering("input")) and not table.entering("target")
                 episode.has_labels = not (applied[0].targets.is_constant or (is_player and not episode.is_early))

@@ -642,6 +642,7 @@ class Plateau(Episode):
         is_final: whether these are the last values of a run that has ended.
         start: of such a run, the median of its first values.
         n_gates: of the model's first recurrent layer, 0 where it has none.
+        n_inputs: how many inputs the step is given.
         has_labels: whether classes may be told apart: the targets are not one and the same number all along, and not
             known to be none.
         softmax: a softmax in the user's own lines, outside all layers, of which no logarithm is taken there.
@@ -664,6 +665,7 @@ class Plateau(Episode):
     is_final: bool = False
     start: float = float("nan")
     n_gates: int = 0
+    n_inputs: int = 0
     has_labels: bool = True
     softmax: Operation | None = None
 

@@ -2,10 +2,10 @@
 
 That a loss does not fall tells little: it may have converged, be noisy by nature, or belong to a game of two. The loss
 of guessing among C classes is ln C, though, and a model whose last layer has C outputs and whose loss stays at ln C for
-long has not learned. A loss that stands at ln of the batch's size from its first value on guesses among the samples of
-a batch: then one axis is taken for another. And a squared error that comes down to the variance of the targets, and
-stays, knows their mean and nothing else; one that stays at their mean square has not come from 0 to where they are. The
-targets are asked later. Nothing else is claimed.
+long has not learned. A loss that stands at ln of the batch's size from its first values on guesses among the samples of
+a batch: then one axis is taken for another, or pairs are asked for that are none. And a squared error that comes down
+to the variance of the targets, and stays, knows their mean and nothing else; one that stays at their mean square has
+not come from 0 to where they are. The targets are asked later. Nothing else is claimed.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class PlateauRule:
         elif self._level is None and sample.level > 0 and sample.is_still:
             self._final = self._open(self._n - FINAL_VALUES, FINAL_VALUES, sample)
             self._final.is_early, self._final.mean = True, float(values.mean())
-            self._final.is_from_start = sample.level > LEVEL_MIN and sample.is_at(start)
+            self._final.is_from_start = sample.level > LEVEL_MIN and sample.is_as_at(start)
         if self._final is not None:
             self._final.is_final, self._final.start = True, start
 
@@ -145,7 +145,7 @@ class PlateauRule:
                 self._level = self._open(self._n - EARLY_VALUES, EARLY_VALUES, sample)
                 self._level.is_early, self._level.mean = True, float(values.mean())
                 is_first = self._n == EARLY_VALUES and sample.level > LEVEL_MIN
-                self._level.is_from_start = is_first and sample.is_at(float(np.median(values[: EARLY_VALUES // 8])))
+                self._level.is_from_start = is_first and sample.is_as_at(float(np.median(values[: EARLY_VALUES // 8])))
 
     def _look(self) -> None:
         window = self._newest(WINDOW_VALUES)
@@ -208,6 +208,10 @@ class _Sample(NamedTuple):
         """Whether the median is as good as an episode's level, as far as its noise lets one tell."""
         slack = max(LEVEL_TOLERANCE * abs(episode.level), NOISE_SHARE * episode.spread)
         return abs(self.level - episode.level) <= slack
+
+    def is_as_at(self, start: float) -> bool:
+        """Whether the median is as good as a start, or as a little worse one: outputs begin with some spread."""
+        return self.is_at(start) or self.level < start <= (1 + START_TOLERANCE) * self.level
 
     def is_at(self, level: float) -> bool:
         """Whether the median is as good as a given level."""

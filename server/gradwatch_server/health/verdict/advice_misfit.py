@@ -62,6 +62,7 @@ __all__ = [
     "advise_shrunk",
     "advise_squashed",
     "advise_starved",
+    "advise_strangers",
     "advise_stuck",
     "advise_summed",
     "advise_unheard",
@@ -398,7 +399,8 @@ def _is_guess_among_samples(loss: float | None, n_samples: int) -> bool:
     return loss is not None and abs(loss - guess) <= GUESS_TOLERANCE * guess
 
 
-def _advise_strangers(n_samples: int) -> Hypothesis:
+def advise_strangers(n_samples: int) -> Hypothesis:
+    """Pairs whose halves are not those of one sample, where a loss asks which of a batch belong together."""
     return Hypothesis(
         "The two halves of the pairs do not belong together",
         0.7,
@@ -431,7 +433,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     has_targets = table is not None and bool(table.entering("target"))
     is_guess = has_targets and is_lower and (loss.recent or 0.0) > LEVEL_SHARE * (loss.initial or 0.0)
     if _is_guess_among_samples(loss.recent, scene.start.n_samples):
-        return [_advise_strangers(scene.start.n_samples)]
+        return [advise_strangers(scene.start.n_samples)]
     found = [
         Hypothesis(
             "The outputs collapse: nothing in the loss holds different samples apart",

@@ -28,7 +28,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     set_rate,
     start_as_usual,
 )
-from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, MASKED, PADDING_CODE
+from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, MASKED, PADDING_CODE, advise_strangers
 from gradwatch_server.health.verdict.advice_settings import LEFT, fitting_momentum
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
 from gradwatch_server.health.verdict.operation import say_line, say_noun, say_place, say_source
@@ -178,14 +178,18 @@ def advise_cut(lead: Cut, operation: Operation) -> list[Hypothesis]:
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
+PAIRS: Final = 2
+"""Inputs of a step from which on it may be asked which belong together."""
+
+
 def advise_batch(lead: Plateau) -> list[Hypothesis]:
     """Causes of a loss that stays at what guessing among a batch's samples gives."""
     n = f"{lead.n_classes:,}"
-    return [
+    found = [
         *_twice(lead),
         Hypothesis(
             "A broadcast made the batch an axis of the scores",
-            0.7,
+            0.7 if lead.n_inputs < PAIRS else 0.5,
             f"Scores of shape [{n}] and [{n}, 1], or [{n}, 1, k] and [{n}, k], broadcast to {n} by {n} without an "
             "error. The softmax then runs over the batch instead of the classes, and the labels index samples.",
             "Print the shapes on the way to the loss, and set `axis` and `keepdims` where a reduction drops an axis.",
@@ -199,7 +203,9 @@ def advise_batch(lead: Plateau) -> list[Hypothesis]:
             "Check the spread of the embeddings over a batch. Lower the temperature. Normalise before the product.",
             "print(tf.math.reduce_std(embeddings, axis=0))           # near 0: collapsed",
         ),
+        *([advise_strangers(lead.n_classes)] if lead.n_inputs >= PAIRS else []),
     ]
+    return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
 TWICE_CODE: Final = """\
