@@ -14,7 +14,7 @@ import tensorflow as tf
 from gradwatch.bootstrap import is_of_return
 from gradwatch.correlation import Pair, find_deviations
 from gradwatch.peeking import sees_later
-from gradwatch.protocol import LEAKED_PLACES, NEXT_PLACE, SAME_PLACE
+from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, SAME_PLACE
 
 __all__ = ["Compared", "find_leaked"]
 
@@ -36,12 +36,14 @@ class Compared(NamedTuple):
         targets: what it is to give.
         pairs: those of its targets that are known, each with what it gave.
         must_differ: whether two of what enters are of a kind and must not be the same (`paired.find_pairs`).
+        labels: sequences of labels, of integers ``[n, length]``, of which 0 is none (`blank.find_blank`); or None.
     """
 
     inputs: Sequence[Tensor] = ()
     targets: Sequence[Tensor] = ()
     pairs: Sequence[Pair] = ()
     must_differ: bool = False
+    labels: Tensor | None = None
 
 
 def find_leaked(compared: Compared) -> Tensor:
@@ -52,12 +54,15 @@ def find_leaked(compared: Compared) -> Tensor:
     is left out (a condition of the model, such as the label of an image), and so is one of the target's own form (what
     an autoencoder is given), unless both are integers: then it is asked whether they are the same, or the target one
     step ahead of what a model is given that sees all steps. A reward is no target. Where two of what enters must
-    differ, it is asked of each two of one form whether they are the same.
+    differ, it is asked of each two of one form whether they are the same; where label 0 is none, whether sequences of
+    labels begin with it.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
         there is nothing to compare, the samples are few, or all have the same target.
     """
+    if compared.labels is not None:
+        return tf.where(tf.reduce_any(compared.labels[:, :1] == 0), float(BLANK_PLACE), 0.0)
     found = _find_same(compared) if compared.must_differ else tf.constant(_NAN)
     for target in compared.targets[:COMPARED_MAX]:
         if tf.is_symbolic_tensor(target) and is_of_return(target):
@@ -103,7 +108,7 @@ def _columns(values: Tensor, target: Tensor) -> Tensor | None:
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < SAME_PLACE else None
+    return values if values.shape[-1] < BLANK_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:

@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from gradwatch.attracted import find_attracted
 from gradwatch.backwards import find_backwards
+from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended
 from gradwatch.capped import find_capped
 from gradwatch.cosines import find_cooled
@@ -305,7 +306,8 @@ def find_slips(
         `neighbours.find_returned`, `weighed.find_misweighed`, `unordered.find_unordered`, `waves.find_waves`,
         `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`,
         `derived.find_summed`, `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`,
-        `bootstrap.find_greedy`, `cosines.find_cooled`, `paired.find_pairs` and
+        `bootstrap.find_greedy`, `cosines.find_cooled`, `paired.find_pairs`,
+        `blank.find_blank` and
         `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
@@ -346,6 +348,7 @@ def find_slips(
             *find_greedy(forward),
             *find_cooled(forward, layer_paths),
             *find_pairs(forward, layer_paths),
+            *find_blank(forward),
             *find_opposed(forward, layer_paths),
         ],
     }

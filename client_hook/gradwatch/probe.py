@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import statistic
+from gradwatch.blank import find_labels
 from gradwatch.cadence import Cadence
 from gradwatch.correlation import correlate
 from gradwatch.deferred import Kept
@@ -27,7 +28,7 @@ from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message, name_c
 from gradwatch.replay import TRACES_MAX, Replay
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.row import N_LOSSES_MAX, Layout
-from gradwatch.tap import Tap, Tapped, Waiting, unique_taps
+from gradwatch.tap import Tap, Tapped, Waiting, enclosing_graphs, unique_taps
 from gradwatch.traced import Traced, find_outdated
 from gradwatch.weight import Part, blocks_where, keep_nothing, keep_where, store_where
 from gradwatch.xla import cond, is_under_xla, math_here
@@ -244,7 +245,9 @@ class Stream:
             "from_tape": False,
         }
         self._setup = nothing | dict(setup or {}) | {"traced": [one.to_message() for one in traced]}
-        self._must_differ = any("pairs" in slip for slip in self._setup["slips"])
+        self._must_differ, self._has_blank = (
+            any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank")
+        )
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
@@ -476,9 +479,11 @@ class Stream:
     def _compare(self, compared: Compared, is_wanted: Tensor) -> Tensor:
         """The scalars from `N_FIRST_SCALARS` on: what inputs, targets and outputs tell of one another."""
         nothing = self._nothing_compared()
-        compared = compared._replace(must_differ=self._must_differ)
+        labels = find_labels(enclosing_graphs()) if self._has_blank else None
+        compared = compared._replace(must_differ=self._must_differ, labels=labels)
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
-        if not pairs and not (compared.inputs and (compared.targets or compared.must_differ)):
+        has_two = compared.inputs and (compared.targets or compared.must_differ)
+        if not pairs and not has_two and labels is None:
             return nothing
 
         def look() -> Tensor:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gradwatch.errors import ProtocolError
 
 __all__ = [
+    "BLANK_PLACE",
     "COLUMN_STATISTICS",
     "FIRST_STATISTICS",
     "KINDS",
@@ -72,6 +73,8 @@ NEXT_PLACE: Final = LEAKED_PLACES - 1
 """In place of the column: each target of a sequence of integers is its next number, and the model sees that."""
 SAME_PLACE: Final = LEAKED_PLACES - 2
 """Likewise: the input and another one, or a target, hold the same numbers, and the step needs two that differ."""
+BLANK_PLACE: Final = LEAKED_PLACES - 3
+"""Likewise: a sequence of labels begins with 0, and that is the blank of the loss."""
 TARGET_CORRELATION: Final = "target_correlation"
 """The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
 _TARGET: Final = "target"

@@ -90,5 +90,5 @@ def test_others_are_not_told(watch, read, loss_of):
 
 def test_it_is_told_with_its_cause(watch, read):
     (found,) = [one for one in diagnose(read(train(watch, multiplied, 130))).findings() if "Cosines" in one.title]
-    assert found.title.startswith("Cosines are multiplied by 0.07 before their softmax")
-    assert found.hypotheses[0].cause.startswith("The temperature is multiplied with, and not divided by")
+    assert found.title.startswith("Cosines are scaled by 0.07 before the softmax")
+    assert found.hypotheses[0].cause.startswith("The cosines are multiplied by the temperature, not divided by it")

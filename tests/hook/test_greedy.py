@@ -76,4 +76,4 @@ def test_others_are_not_told(watch, read, value_of, inside):
 
 def test_it_is_told_with_its_cause(watch, read):
     (found,) = [one for one in diagnose(read(train(watch, greedy, 130))).findings() if "action value" in one.title]
-    assert found.hypotheses[0].cause.startswith("The maximum over all actions is learned")
+    assert found.hypotheses[0].cause.startswith("max Q(s) is used in place of")

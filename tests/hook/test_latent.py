@@ -100,7 +100,7 @@ def test_the_layers_that_give_a_code(watch, read, function, form, codes):
 
 def test_it_is_told_with_its_cause(watch, read):
     (found,) = [one for one in diagnose(read(train(watch, "relu", "split", 130))).findings() if "latent" in one.title]
-    assert found.title == "A relu keeps the mean and log-variance of the latent code from going below 0"
+    assert found.title == "A relu stops the latent mean and log-variance from going below 0"
     assert found.layer.endswith("code")
 
 

@@ -217,7 +217,7 @@ def test_a_divergence_of_probabilities(watch, read, loss_of):
 
 @pytest.mark.parametrize(
     ("loss_of", "cause"),
-    [(of_logits, "The softmax before the KL divergence is missing"), (of_logarithms, "The KL divergence takes prob")],
+    [(of_logits, "Missing softmax before the KL divergence"), (of_logarithms, "KL divergence takes prob")],
 )
 def test_a_divergence_of_scores_is_told_with_its_cause(watch, read, loss_of, cause):
     findings = diagnose(read(learn(watch, loss_of, 130))).findings()

@@ -113,13 +113,13 @@ def test_an_attention_compares_what_its_own_kernels_make(watch, read):
 @pytest.mark.parametrize(
     ("train", "cause"),
     [
-        (learn_values, "The state and the state that follows are one array"),
-        (compare_views, "Both views of a sample are made with the same random numbers, or are one variable"),
+        (learn_values, "State and next state are the same array"),
+        (compare_views, "Both views use the same random seed, or are the same tensor"),
     ],
 )
 def test_it_is_told_with_its_cause(watch, read, train, cause):
     def causes(is_same):
         findings = diagnose(read(train(watch, is_same=is_same, n_steps=60))).findings()
-        return [one.hypotheses[0].cause for one in findings if "same in every batch" in one.title]
+        return [one.hypotheses[0].cause for one in findings if "identical in every batch" in one.title]
 
     assert (causes(True), causes(False)) == ([cause], [])

@@ -99,4 +99,4 @@ def test_others_are_not_told(watch, read, ratio_of):
 def test_it_is_told_with_its_cause(watch, read):
     (found,) = [one for one in diagnose(read(train(watch, inverse, 130))).findings() if "ratio" in one.title]
     line = find_line("inverse", sys.modules[__name__])
-    assert found.hypotheses[0].cause == f"The old and the new log-probability are swapped (test_ratio.py:{line})"
+    assert found.hypotheses[0].cause == f"Old and new log-probabilities are swapped (test_ratio.py:{line})"

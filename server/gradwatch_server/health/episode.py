@@ -797,6 +797,8 @@ class Leaked(Episode):
         is_next: whether it is the target but for one step, and the model looks at the steps to come.
         pairs: what two inputs are to be that are one, ``returns`` (a state and the one that follows) or ``views`` (of a
             sample); empty where it is of a target.
+        has_blank: whether it is of labels that are the blank of their loss; then of no input.
+        source: of that loss.
     """
 
     number: int = 0
@@ -805,6 +807,8 @@ class Leaked(Episode):
     is_whole: bool = False
     is_next: bool = False
     pairs: str = ""
+    has_blank: bool = False
+    source: Mapping[str, Any] | None = None
 
 
 @dataclass(eq=False)

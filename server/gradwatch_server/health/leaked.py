@@ -7,7 +7,8 @@ down to nothing tells that it is copied. A sequence whose targets are its own ne
 given: the hook tells of it only where the model looks at them.
 
 And two inputs that are to differ may be the same: a state and the one that follows it, where an environment changes its
-array in place and hands it out again; two views of a sample, made with the same random numbers.
+array in place and hands it out again; two views of a sample, made with the same random numbers. And labels may begin
+with what is none to their loss.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from gradwatch.protocol import LEAKED_PLACES, NEXT_PLACE, SAME_PLACE
+from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, SAME_PLACE
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Leaked, Phase
 from gradwatch_server.health.setup import Setup
@@ -50,6 +51,7 @@ class LeakedRule:
         outputs = [table.shapes[column] for column in table.activation]
         self._keeps_time = bool(outputs) and all(len(shape) >= SEQUENCE_RANK for shape in outputs)
         self._has_others = len([*table.entering("input"), *table.entering("index")]) > 1
+        self._source = next((slip.get("source") for slip in setup.slips if "blank" in slip), None)
         self._place = 0
         self._first_step = -1
         self._n_rows = 0
@@ -84,9 +86,13 @@ class LeakedRule:
         return abs(self._place) % LEAKED_PLACES == SAME_PLACE
 
     @property
+    def _is_blank(self) -> bool:
+        return self._place == BLANK_PLACE
+
+    @property
     def _is_learned(self) -> bool:
         """Whether the loss came down, as far as it is known, or need not."""
-        if self._is_of_two:
+        if self._is_of_two or self._is_blank:
             return True
         if self._is_whole and not self._keeps_time:
             return bool(np.median(self._losses) <= COPIED_SHARE * self._start)
@@ -112,5 +118,7 @@ class LeakedRule:
                     is_whole=self._is_whole,
                     is_next=abs(self._place) % LEAKED_PLACES == NEXT_PLACE,
                     pairs=self._pairs if self._is_of_two else "",
+                    has_blank=self._is_blank,
+                    source=self._source if self._is_blank else None,
                 )
             )

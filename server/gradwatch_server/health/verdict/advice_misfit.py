@@ -83,10 +83,10 @@ mean, spread = y_train.mean(), y_train.std()
 model.fit(x_train, (y_train - mean) / spread)                   # predictions: mean + spread * model.predict(x)"""
 
 BETA_CODE: Final = """\
-# Sum both over all elements of a sample (a mean over pixels makes the penalty hundreds of times too heavy):
-error = tf.reduce_sum(error_of_each_pixel, axis=[1, 2])          # over all axes but the batch axis
+# sum per sample; a mean over pixels makes the KL term far too heavy
+error = tf.reduce_sum(pixel_error, axis=[1, 2, 3])               # all axes except the batch
 kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=-1)
-loss = tf.reduce_mean(error + beta * kl)                         # beta: 0 at first, at most 1"""
+loss = tf.reduce_mean(error + beta * kl)                         # beta: ramp from 0 to 1"""
 
 DECAY_CODE: Final = """\
 # Orders of magnitude lower, on kernels only, until the penalty is a small part of the loss before training:
@@ -226,27 +226,28 @@ def advise_cap(cap: Mapping[str, Any]) -> Hypothesis:
     )
 
 
+FREE_CODE: Final = """\
+kl = tf.maximum(kl_of_each_dimension, 0.05)                   # free bits: no cost below a floor
+words = tf.where(tf.random.uniform(tf.shape(words)) < 0.3, UNKNOWN, words)      # of a decoder that reads words"""
+
+
 def advise_posterior(layer: str) -> list[Hypothesis]:
     """Causes of a latent code that is the prior for every sample."""
     return [
         Hypothesis(
-            f"A penalty on the output of {layer} is stronger than the rest of the loss",
+            f"A penalty on the output of {layer} (the KL term) outweighs the reconstruction error",
             0.8,
-            "The divergence from the prior costs more than a better reconstruction brings. That is so where the "
-            "divergence is summed over the code and the error averaged over all pixels or features: the error then "
-            "counts hundreds of times too little.",
-            "Sum both over a sample before taking the mean over the batch, or raise the weight of the divergence "
-            "slowly from 0.",
+            "The KL term costs more than better reconstruction saves. Usual reason: it is summed over the code, but "
+            "the error is averaged over pixels or features, so the error counts far too little.",
+            "Sum both per sample, then average over the batch; or warm up the weight of the KL term from 0.",
             BETA_CODE,
         ),
         Hypothesis(
-            "The decoder does without the code",
-            0.3,
-            "A decoder that sees what it is to give, as one that predicts each word from the true words before, needs "
-            "no code, and each costs something.",
-            "Weaken the decoder (dropout of the words that it is given), or set a minimum below which the divergence "
-            "costs nothing (free bits).",
-            BETA_CODE,
+            "The decoder ignores the latent code",
+            0.2,
+            "A decoder that is fed the true previous words can predict without the code, and using it costs KL.",
+            "Drop some of the decoder's input words, or use free bits (no KL cost below a floor).",
+            FREE_CODE,
         ),
     ]
 

@@ -272,26 +272,26 @@ def advise_untracked(names: Sequence[str], confidence: float = 0.7) -> list[Hypo
 
 
 BLANK_CODE: Final = """\
-for weight in model.get_layer({name!r}).weights:
-    print(weight.path, tf.reduce_mean(tf.cast(weight == 0, tf.float32)))   # the share of zeros
-# of a table that was filled from a file: how many of the words were found there
-print(sum(word in vectors for word in vocabulary), "of", len(vocabulary))"""
-
-
-def _advise_zeros(factors: list[str]) -> Hypothesis:
-    return _advise_zero_factors(factors) if len(factors) > 1 else _advise_zero_start(factors[0])
+table = model.get_layer({name!r}).get_weights()[0]
+print((table == 0).mean())                                # fraction that is zero
+print(sum(word in vectors for word in vocabulary))        # if filled from a file: how many words were found?
+vector = vectors.get(word.lower())                        # look words up the way the file spells them"""
 
 
 def _advise_blank(layer: str) -> Hypothesis:
     return Hypothesis(
-        f"{layer} gives 0 for every sample",
+        f"{layer} outputs only zeros",
         0.9,
-        f"The whole output of {layer} is exactly 0 from the first step on, so the layers behind it see nothing of the "
-        "sample. Either its weights are zeros (an embedding that was filled from a file of vectors, in which no word "
-        "was found because of other capitals or accents), or what it is given is.",
-        "Print its weights and one batch of its input, and compare how words or keys are spelled on both sides.",
+        f"The output of {layer} has been all zeros since step 0, so later layers see nothing of the data. Often an "
+        "embedding was filled from a file in which no word was found (case or accents differ), so its table stayed "
+        "zero. Or its input is zero.",
+        "Check its weights and one batch of its input. If words don't match the file, look them up the same way.",
         BLANK_CODE.format(name=layer.rpartition("/")[2]),
     )
+
+
+def _advise_zeros(factors: list[str]) -> Hypothesis:
+    return _advise_zero_factors(factors) if len(factors) > 1 else _advise_zero_start(factors[0])
 
 
 def advise_zero(

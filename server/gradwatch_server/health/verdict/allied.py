@@ -13,22 +13,25 @@ from gradwatch_server.health.verdict.spelling import say_number, say_step
 __all__ = ["tell_allied"]
 
 CODE: Final[Mapping[str, str]] = {
-    "apart": """\
-# The generator is to be taken for real, where the discriminator's own step says that it is not:
+    "lowered": """\
+# The generator's samples should pass for real:
 g_loss = bce(tf.ones_like(fake_scores), fake_scores)
-# without labels, as a critic's (whose own loss is mean(fake) - mean(real)): the sign turned round
-# g_loss = -tf.reduce_mean(fake_scores)""",
+# for a critic (no labels): g_loss = -tf.reduce_mean(fake_scores)""",
+    "raised": """\
+# Where the discriminator labels generated samples 1, the generator needs 0:
+g_loss = bce(tf.zeros_like(fake_scores), fake_scores)
+# for a critic (no labels): g_loss = tf.reduce_mean(fake_scores)""",
     "reversed": """\
-# Ones for what is real, zeros for what is generated:
+# real = 1, generated = 0
 d_loss = bce(tf.ones_like(real_scores), real_scores) + bce(tf.zeros_like(fake_scores), fake_scores)
 g_loss = bce(tf.ones_like(fake_scores), fake_scores)
-# without labels, as a critic's:
+# for a critic (no labels):
 # d_loss = tf.reduce_mean(fake_scores) - tf.reduce_mean(real_scores)
 # g_loss = -tf.reduce_mean(fake_scores)""",
     "alike": """\
-# What is real and what is generated need other labels in the discriminator's step:
+# Real and generated samples need different labels in the discriminator's loss:
 d_loss = bce(tf.ones_like(real_scores), real_scores) + bce(tf.zeros_like(fake_scores), fake_scores)
-# without labels, as a critic's, other signs:
+# for a critic (no labels), opposite signs:
 # d_loss = tf.reduce_mean(fake_scores) - tf.reduce_mean(real_scores)""",
 }
 
@@ -36,9 +39,9 @@ d_loss = bce(tf.ones_like(real_scores), real_scores) + bce(tf.zeros_like(fake_sc
 def tell_allied(lead: Allied, scene: Scene) -> Finding:
     """The finding of one pair of players."""
     way = "lower" if lead.is_lowered else "raise"
-    title = f"The generator helps its discriminator: both {way} what {lead.layer} gives for what is generated"
+    title = f"Generator and discriminator both {way} the discriminator's score for generated samples"
     if lead.asked == "alike":
-        title = f"The discriminator is trained to {way} what {lead.layer} gives for real and generated samples alike"
+        title = f"The discriminator is trained to {way} its score for real and generated samples alike"
     if lead.closed_step is not None:
         title = f"{title}, until {say_step(lead.closed_step)}"
     return tell(
@@ -47,8 +50,7 @@ def tell_allied(lead: Allied, scene: Scene) -> Finding:
         title=title,
         layer=lead.layer,
         evidence=scene.evidence(
-            f"In its own step {lead.layer} is called for what is real and for what is generated, and gave "
-            f"{say_number(lead.mean)} on the average for the latter, as in the generator's step. "
+            f"The discriminator's ({lead.layer}) average score for generated samples was {say_number(lead.mean)}. "
             f"{_say_asked(lead, way)}",
             output_mean=lead.mean,
             is_lowered=lead.is_lowered,
@@ -61,12 +63,11 @@ def tell_allied(lead: Allied, scene: Scene) -> Finding:
 def _say_asked(lead: Allied, way: str) -> str:
     if lead.asked == "alike":
         return (
-            f"The gradient of nearly every batch is to {way} both, in all samples. To tell them apart it would {way} "
-            "the one and not the other."
+            f"In nearly every batch its loss asks to {way} both scores, for all samples. It should raise one and lower "
+            "the other."
         )
     return (
-        f"There and here the gradient of nearly every batch is to {way} it, in all samples. In a game the one would "
-        f"{way} it and the other not."
+        f"In nearly every batch, both losses ask to {way} it, for all samples. They should pull in opposite directions."
     )
 
 
@@ -74,32 +75,30 @@ def _causes(lead: Allied) -> list[Hypothesis]:
     if lead.asked == "alike":
         return [
             Hypothesis(
-                "The discriminator's loss has the same label, or the same sign, for what is real and what is generated",
+                "The discriminator's loss uses the same label (or sign) for real and generated samples",
                 0.9,
-                "It is not trained to tell them apart, so the generator learns nothing from it: both losses fall, and "
-                "neither means anything.",
-                "Give both parts of the discriminator's loss different labels, or different signs.",
+                "It never learns to tell them apart, so the generator learns nothing. Both losses fall but mean "
+                "nothing.",
+                "Label real samples 1 and generated ones 0 (for a critic, use opposite signs).",
                 CODE["alike"],
             )
         ]
     of_generator = Hypothesis(
-        "The generator's loss has the discriminator's labels, or its sign",
-        0.9 if lead.asked == "apart" else 0.5,
-        "It is trained to be recognised as generated. Both losses fall, and what is generated goes where it "
-        "is told apart most easily.",
-        "Give the generator's step the labels of what is real, or turn the sign of its loss round.",
-        CODE["apart"],
+        "The generator's loss uses the discriminator's label (or sign) for generated samples",
+        0.9 if lead.asked == "apart" else 0.2,
+        "The generator learns to be easy to spot as generated. Both losses fall.",
+        "Give the generator's loss the label of real samples, or flip its sign.",
+        CODE["lowered" if lead.is_lowered else "raised"],
     )
     if lead.asked == "apart":
         return [of_generator]
     return [
         Hypothesis(
-            "The discriminator's labels, or the signs in its loss, are swapped",
+            "The discriminator's labels (or loss signs) are swapped",
             0.8,
-            "It is trained to give less for what is real than for what is generated, and the generator to get more: "
-            "it is rewarded for being recognised. Both losses fall.",
-            "Give the discriminator ones for what is real and zeros for what is generated; or, if it is meant to be "
-            "the other way round, the generator the label of what is real.",
+            "The discriminator learns to score generated samples above real ones, and the generator is rewarded for "
+            "being spotted. Both losses fall.",
+            "In the discriminator's loss, label real samples 1 and generated ones 0.",
             CODE["reversed"],
         ),
         of_generator,

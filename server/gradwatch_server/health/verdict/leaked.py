@@ -6,6 +6,7 @@ from typing import Final
 
 from gradwatch_server.health.episode import Leaked
 from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene, tell
 
 __all__ = ["tell_leaked"]
@@ -30,40 +31,74 @@ layers.LSTM(units, return_sequences=True)(x)                               # and
 
 
 RETURNS_CODE: Final = """\
+def reset(self):
+    ...
+    return self.board.copy()
+
 def step(self, action):
     ...
-    return self.board.copy(), reward, done       # a new array each time: this one is changed by the next step"""
+    return self.board.copy(), reward, done       # a copy: the next step edits self.board"""
 VIEWS_CODE: Final = """\
-first, second = augment(x, seed=(step, 0)), augment(x, seed=(step, 1))     # other random numbers for each view"""
+first, second = augment(x, seed), augment(x, seed + 1)       # a different seed per view"""
 
 
 def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
     """The finding of one place, or of two inputs that are one."""
+    if lead.has_blank:
+        return _tell_blank(lead, scene)
     return _tell_same(lead, scene) if lead.pairs else _tell_target(lead, scene)
+
+
+BLANK_CODE: Final = """\
+labels = labels + 1                                # 0 is the blank; a last layer of len(alphabet) + 1 units
+# or name another blank, the same as when you decode:
+loss = tf.nn.ctc_loss(labels, logits, label_length, logit_length, blank_index=-1)"""
+
+
+def _tell_blank(lead: Leaked, scene: Scene) -> Finding:
+    place = say_line(lead.source)
+    return tell(
+        lead,
+        scene,
+        title=f"Label 0 is used as a label, and the CTC loss takes it for the blank{place}",
+        source=None if lead.source is None else dict(lead.source),
+        evidence=scene.evidence(
+            f"In all {lead.n_rows} batches checked since step {lead.first_step}, some sequence of labels began with 0. "
+            "The blank of this loss is 0: it stands for no label at all, and for padding."
+        ),
+        hypotheses=[
+            Hypothesis(
+                f"The labels count from 0, which is the blank of the CTC loss{place}",
+                0.93,
+                "Wherever label 0 stands the loss asks for nothing, so that label is never learned; where padding is "
+                "counted by it, sequences end too soon. Decoding with another blank gives nonsense.",
+                "Let labels count from 1, or give the loss another blank, the same as the decoder's.",
+                BLANK_CODE,
+            )
+        ],
+    )
 
 
 def _tell_same(lead: Leaked, scene: Scene) -> Finding:
     if lead.pairs == "returns":
-        title = "The state and the state that follows it are the same in every batch"
-        asked = "counts on from the state that follows another"
+        title = "State and next state are identical in every batch"
+        asked = "The training step bootstraps from the next state"
         hypothesis = Hypothesis(
-            "The state and the state that follows are one array",
+            "State and next state are the same array",
             0.9,
-            "An environment that changes its array in place and hands it out puts the same array into the memory again "
-            "and again: when it is read, all states of an episode are its last. No action leads anywhere, so there is "
-            "nothing to learn about actions.",
-            "Hand out a copy of the array, or copy it when it is put into the memory.",
+            "The environment returns one array and edits it in place, so every stored state of an episode shows its "
+            "last state. Actions seem to change nothing, so none can be learned.",
+            "Return a copy from both reset() and step(). Copying when you store the next state is too late.",
             RETURNS_CODE,
         )
     else:
-        title = "The two views of each sample are the same in every batch"
-        asked = "compares two views of each sample"
+        title = "The two views of each sample are identical in every batch"
+        asked = "The step compares two views of each sample"
         hypothesis = Hypothesis(
-            "Both views of a sample are made with the same random numbers, or are one variable",
+            "Both views use the same random seed, or are the same tensor",
             0.9,
-            "To tell that two views belong together is easy where they are equal, whatever the network makes of them: "
-            "it learns nothing of what a sample is.",
-            "Draw other random numbers for each view.",
+            "Identical views match trivially, so the network learns nothing about the samples.",
+            "Use a different seed for each view.",
             VIEWS_CODE,
         )
     return tell(
@@ -71,8 +106,8 @@ def _tell_same(lead: Leaked, scene: Scene) -> Finding:
         scene,
         title=title,
         evidence=scene.evidence(
-            f"The step {asked}. In {lead.n_rows} full rows since step {lead.first_step}, in every sample, two of its "
-            "inputs were equal in all their numbers."
+            f"{asked}. In all {lead.n_rows} batches checked since step {lead.first_step}, the two were exactly equal "
+            "for every sample."
         ),
         hypotheses=[hypothesis],
     )

@@ -25,6 +25,7 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.forgetting import CHANGES
 from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.posterior import SIZE_MAX
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.summed import GROWN_FACTOR
 from gradwatch_server.health.verdict.advice_growth import GROWN_VARIANCE
@@ -278,9 +279,10 @@ def tell_posterior(lead: Posterior, scene: Scene) -> Finding:
     """The finding of a latent code that is the prior for every sample."""
     table = table_of(lead)
     layer, since = table.layer_of(lead.column), say_step(lead.first_step)
-    title = f"The latent code has told nothing of the samples since {since}: its mean and log-variance are 0"
+    title = f"Posterior collapse: the latent mean and log-variance have stayed near 0 since {since}"
     if lead.closed_step is not None:
-        title = f"The latent code told nothing of the samples from {since} to {say_step(lead.closed_step)}"
+        title = f"Posterior collapse: the latent mean and log-variance stayed near 0 from {since} to "
+        title += say_step(lead.closed_step)
     return tell(
         lead,
         scene,
@@ -288,9 +290,9 @@ def tell_posterior(lead: Posterior, scene: Scene) -> Finding:
         layer=layer,
         tensor=table.names[lead.column],
         evidence=scene.evidence(
-            f"The mean and the log-variance of the draw, as {layer} gives them, were at most {say_number(lead.size)} "
-            f"(root mean square) by {say_step(lead.known_step)}. A code that tells samples apart has means of about 1 "
-            "and log-variances well below 0.",
+            f"Mean and log-variance ({layer}) had an RMS of {say_number(lead.size)} or less at "
+            f"{say_step(lead.known_step)}, and of less than {SIZE_MAX:g} ever since {since}. A useful code has means "
+            "of size about 1 and log-variances well below 0.",
             size=lead.size,
         ),
         hypotheses=advise_posterior(layer),

@@ -75,14 +75,15 @@ tf.math.l2_normalize(x, axis=-1)            # or tf.norm(x, axis=-1, keepdims=Tr
 SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
 DIVERGING_CODE: Final = """\
-loss = kl_divergence(tf.nn.softmax(teacher_logits / T), tf.nn.softmax(student_logits / T))"""
+kl_divergence(tf.nn.softmax(teacher_logits), tf.nn.softmax(student_logits))     # a temperature divides the logits"""
 COOLED_CODE: Final = """\
-logits = tf.matmul(a, b, transpose_b=True) / temperature       # a, b: of length 1; temperature: 0.05 to 0.5"""
+logits = tf.matmul(a, b, transpose_b=True) / temperature       # a, b: unit length; temperature: 0.05 to 0.5"""
 LEFT_CODE: Final = """\
-order = tf.argsort(time, direction="DESCENDING")       # the latest first: all before it are still there
-log_risk_set = tf.math.cumulative_logsumexp(tf.gather(risk, order))"""
+order = tf.argsort(time, direction="DESCENDING")       # latest first: earlier rows are still at risk
+# or keep the order and sum from the end (not both):
+log_risk_set = tf.math.cumulative_logsumexp(risk_in_order, reverse=True)"""
 ONE_SIDED_CODE: Final = """\
-tf.keras.layers.Dense(2 * latent_dim)                   # mean and log-variance, without an activation"""
+tf.keras.layers.Dense(2 * latent_dim)                   # mean and log-variance, no activation"""
 INVERSE_CODE: Final = """\
 ratio = tf.exp(new_log_prob - old_log_prob)"""
 GREEDY_CODE: Final = """\
@@ -618,22 +619,22 @@ def _say_summed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_diverging(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
-    what = "logarithms" if lead.slip["scores"] == "LogSoftmax" else "logits"
+    is_of_logarithms = lead.slip["scores"] == "LogSoftmax"
+    what = "log-probabilities" if is_of_logarithms else "logits"
+    given = "the logarithm of a softmax" if is_of_logarithms else "the raw output of a last layer"
     return (
-        f"The KL divergence is given {what} for probabilities{place}",
-        (
-            "The loss bounds both of its inputs between 0 and 1 before it takes the logarithm of their quotient. One "
-            f"of them is {'the logarithm of a softmax' if what == 'logarithms' else 'the sum of a last layer'}, which "
-            "is bounded there for most classes."
-        ),
+        f"KL divergence gets {what} instead of probabilities{place}",
+        f"The loss clips both inputs to [0, 1] before it takes log(p / q). One of them is {given}.",
         Hypothesis(
-            f"The softmax before the KL divergence is missing{place}"
-            if what == "logits"
-            else f"The KL divergence takes probabilities, and is given their logarithms{place}",
+            (
+                f"KL divergence takes probabilities, and is given their logarithms{place}"
+                if is_of_logarithms
+                else f"Missing softmax before the KL divergence{place}"
+            ),
             0.95,
-            "A number below 0 counts as 0 and has no gradient, one above 1 counts as 1: classes stop to learn as soon "
-            "as they leave that range, and the loss may fall below 0.",
-            "Give it the softmax of the logits, of both sides.",
+            "Values outside [0, 1] are clipped and get no gradient, so those classes stop learning. The loss can go "
+            "negative.",
+            "Apply softmax to both inputs.",
             DIVERGING_CODE,
         ),
     )
@@ -641,19 +642,18 @@ def _say_diverging(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_cooled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, factor = say_line(lead.slip.get("source")), float(lead.slip["cosines"])
-    most = math.exp(2 * factor)
+    number = say_number(factor)
     return (
-        f"Cosines are multiplied by {say_number(factor)} before their softmax: the loss cannot fall far{place}",
+        f"Cosines are scaled by {number} before the softmax, so the loss can barely fall{place}",
         (
-            f"The vectors have length 1, so their products lie between -1 and 1; times {say_number(factor)} they lie "
-            f"between {say_number(-factor)} and {say_number(factor)}. The softmax can then make the right one at most "
-            f"{say_number(most)} times as likely as any other."
+            f"Cosines lie in [-1, 1]; times {number}, in [-{number}, {number}]. So the right match can be at most "
+            f"{say_number(math.exp(2 * factor))} times as likely as any other."
         ),
         Hypothesis(
-            f"The temperature is multiplied with, and not divided by{place}",
+            f"The cosines are multiplied by the temperature, not divided by it{place}",
             0.93,
-            "A temperature below 1 is there to spread the cosines out: one is to outweigh all others together. "
-            "Multiplied by it they are nearly the same, and so is what is asked of each pair.",
+            "Dividing by a temperature below 1 spreads the cosines, so that the right match can win. Multiplying makes "
+            "them nearly equal, and the softmax can't pick one.",
             "Divide the cosines by the temperature.",
             COOLED_CODE,
         ),
@@ -663,17 +663,17 @@ def _say_cooled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_left(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
-        f"The partial likelihood compares each sample with those that left before it{place}",
+        f"Cox loss: the risk sets hold earlier times instead of later ones{place}",
         (
-            "The batch is sorted by a column of the targets, and what the network gives is summed up to each sample's "
-            "own place. These are the samples with a smaller value; the sum is to hold those with a larger one."
+            "The batch is sorted by a column of the targets, and the predictions are summed from the first row up to "
+            "each sample. Those have shorter times; a risk set needs the longer ones."
         ),
         Hypothesis(
-            f"The risk sets are the wrong way round{place}",
+            f"The sort or the cumulative sum runs the wrong way{place}",
             0.85,
-            "Of each event the loss asks that its risk is high among those that were gone by then, and not among those "
-            "that were still there. Who leaves late is given a high risk.",
-            "Sort by time with the latest first, or sum from the end.",
+            "Each event is compared with samples that are already gone, not with those still at risk, so who stays "
+            "long gets a high risk.",
+            "Sort by time, latest first, or sum from the end. Not both.",
             LEFT_CODE,
         ),
     )
@@ -682,19 +682,17 @@ def _say_left(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_one_sided(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, function = lead.slip.get("layer") or "the encoder", str(lead.slip["type"]).lower()
     what = {"mean": "mean", "log_variance": "log-variance"}.get(lead.slip["draws"], "mean and log-variance")
-    can = {
-        "mean": "The mean cannot be below 0.",
-        "log_variance": "The variance cannot be below 1, so the noise is as large as what it is added to.",
-    }.get(lead.slip["draws"], "The mean cannot be below 0, nor the variance below 1.")
+    can = {"mean": "the mean can't go below 0", "log_variance": "the variance can't go below 1"}.get(
+        lead.slip["draws"], "the mean can't go below 0, nor the variance below 1"
+    )
     return (
-        f"A {function} keeps the {what} of the latent code from going below 0",
-        f"What is drawn is the mean and exp of the log-variance times noise, and {layer} ends in a {function}. {can}",
+        f"A {function} stops the latent {what} from going below 0",
+        (f"The latent sample is mean + exp(log_var / 2) * noise, and {layer} ends in a {function}. So {can}."),
         Hypothesis(
-            f"The last layer of the encoder has an activation: {function}",
+            f"The encoder's last layer has a {function}",
             0.9,
-            "A latent code is to come to a mean of 0 and a variance of 1 where nothing is known, and to a small "
-            f"variance where it is sure. {can}",
-            f"Leave the activation of {layer} away.",
+            "The encoder needs means on both sides of 0, and a variance well below 1 where it is sure.",
+            f"Remove the activation from {layer}.",
             ONE_SIDED_CODE,
         ),
     )
@@ -703,17 +701,16 @@ def _say_one_sided(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_inverse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
-        f"The policy's probability ratio is upside down: old over new{place}",
+        f"The policy ratio is inverted: old / new instead of new / old{place}",
         (
-            "The ratio is exp(old log-probability - new log-probability), and the loss asks for a large ratio where "
-            "the advantage is positive."
+            "The ratio is exp(old log-probability - new log-probability), and the loss pushes it up where the "
+            "advantage is positive."
         ),
         Hypothesis(
-            f"The old and the new log-probability are swapped{place}",
+            f"Old and new log-probabilities are swapped{place}",
             0.93,
-            "To make the ratio larger, the policy makes the action less probable: what was better than expected is "
-            "unlearned.",
-            "Subtract the old log-probability from the new one.",
+            "Raising this ratio makes the action less likely, so the policy unlearns good actions.",
+            "Use new minus old.",
             INVERSE_CODE,
         ),
     )
@@ -722,17 +719,17 @@ def _say_inverse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_greedy(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
-        f"The largest action value is trained, whichever action was taken{place}",
+        f"The loss trains the largest action value, not that of the action taken{place}",
         (
-            "The return of the action that was taken is compared with the largest value that the network gives for "
-            "the state, and that value has the gradient."
+            "The target for the action taken is compared with the largest value of the state, and the gradient goes "
+            "through that maximum."
         ),
         Hypothesis(
-            f"The maximum over all actions is learned in place of the value of the action taken{place}",
+            f"max Q(s) is used in place of Q(s, action taken){place}",
             0.9,
-            "A bad outcome is charged to the action that the network thought best, not to the one that led to it: it "
-            "cannot tell actions apart.",
-            "Pick the value of the action that was taken; the maximum belongs in the target alone.",
+            "Each outcome is credited to the network's favourite action, not to the one taken, so it can't learn which "
+            "is better.",
+            "Use the value of the action taken; keep the maximum in the target only.",
             GREEDY_CODE,
         ),
     )

@@ -46,7 +46,7 @@ enter(
     "ring_gan_again",
     "a game that nobody plays",
     "loss_plateau",
-    cause=("discriminator's labels",),
+    cause=("discriminator's label",),
 )
 enter(
     "signature_pairs_again",

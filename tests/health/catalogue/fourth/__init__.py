@@ -75,7 +75,7 @@ broken(
     "a game that nobody plays",
     FOURTH,
     "loss_plateau",
-    cause=("discriminator's labels",),
+    cause=("discriminator's label",),
 )(generative.point_generator)
 broken(
     "labels that do not fit",

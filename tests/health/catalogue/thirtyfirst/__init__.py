@@ -28,7 +28,7 @@ enter("cell_outlines", "images turned without their masks", "loss_plateau", caus
 enter("chirp_species", "weights put back", "loss_plateau", cause=("older weights into the model",))
 enter("citation_topics", "messages that go back", "loss_plateau", code="segment_mean", cause=("summed at the sender",))
 enter("claim_sequences", "a mask the wrong way round", "loss_plateau", code="tf.equal", cause=("the wrong way",))
-enter("compressor_survival", "an order that is wrong", "loss_plateau", code="logsumexp", cause=("the wrong way round",))
+enter("compressor_survival", "an order that is wrong", "loss_plateau", code="logsumexp", cause=("runs the wrong way",))
 enter("engine_wear", "evaluation mode", "loss_plateau", cause=("called as in evaluation",))
 enter("epidemic_curves", "a derivative of a sum", "loss_plateau", code="dy_dt - rhs(y)", cause=("of their sum",))
 enter("galaxy_autoencoder", "posterior collapse", "dead_units", "loss_plateau", cause=("A penalty",))

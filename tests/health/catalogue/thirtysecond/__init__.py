@@ -27,23 +27,12 @@ enter(
 enter("power_load_lstm", "recurrence without an end", "exploding_gradient", cause=("function without an end",))
 enter("signature_triplet", "sqrt(0)", "singular_gradient", code="keras.ops.sqrt", cause=("square root of exactly 0",))
 
-enter(
-    "basecaller",
-    "labels that count from 0",
-    "saturated_activation",
-    "dead_units",
-    gap="that the blank of the loss is one of the labels is not looked at",
-)
+enter("basecaller", "labels that count from 0", "loss_plateau", cause=("The labels count from 0",))
 enter("bearing_state", "wrong axis", "dead_units", cause=("gave 0 for every sample",))
-enter(
-    "dial_tone_ctc",
-    "labels that count from 0",
-    "dead_units",
-    gap="that the blank of the loss is one of the labels is not looked at",
-)
+enter("dial_tone_ctc", "labels that count from 0", "loss_plateau", code="ctc_loss", cause=("The labels count from 0",))
 enter("diffusion_moons", "random numbers drawn once", "loss_plateau", code="np.random", cause=("inside a compiled",))
 enter("jet_tagger", "sums that are never cleared", "exploding_gradient", cause=("never set back to zero",))
-enter("load_curve_vae", "activation of a code", "loss_plateau", cause=("The last layer of the encoder",))
+enter("load_curve_vae", "activation of a code", "loss_plateau", cause=("encoder's last layer",))
 enter("nuclei_unet", "inputs and targets shuffled apart", "loss_plateau", cause=("do not belong to the inputs",))
 enter("pinn_oscillator", "second derivative of relu", "loss_plateau", cause=("no second derivative",))
 enter("room_response", "initialisation", "loss_plateau", code="tf.sin", cause=("too large for a sine",))
@@ -54,6 +43,6 @@ enter(
     gap="samples and times are exchanged before the step, in NumPy, and some is learned all the same",
 )
 enter("ticket_lstm", "padding at the end", "loss_plateau", cause=("padding stands last",))
-enter("warehouse_board_dqn", "one array for all states", "loss_plateau", cause=("are one array",))
+enter("warehouse_board_dqn", "one array for all states", "loss_plateau", cause=("the same array",))
 
 enter_healthy(HERE / "healthy")

@@ -72,5 +72,5 @@ enter(
     "missing_gradient",
     cause=("never synchronised",),
 )
-enter("wind_days", "a game that nobody plays", "loss_plateau", cause=("discriminator's labels",))
+enter("wind_days", "a game that nobody plays", "loss_plateau", cause=("discriminator's label",))
 enter_healthy(HERE / "healthy")
