@@ -180,6 +180,17 @@ def test_a_run_that_has_ended(n_steps, is_told):
     assert bool(found(run, is_over=True)) is is_told
 
 
+@pytest.mark.parametrize(("end", "is_told"), [(0.9, False), (0.0, True)])
+def test_the_few_rows_of_an_end_count_too(end, is_told):
+    """A machine that is busy looks seldom: what was learned at last may be known by a few rows alone."""
+    values = np.where(np.arange(700) < 190, 0.0, end)
+    run = record({"target": values}, n_steps=700)
+    rows = np.concatenate([np.arange(160), np.arange(190, 700, 96)])
+    missing = np.setdiff1d(np.arange(700), rows)
+    run.scalars[missing, 1:] = np.nan
+    assert bool(found(run, is_over=True)) == is_told
+
+
 def test_a_run_that_has_ended_and_goes_on():
     engine = Engine()
     first = record({"target": 0.0}, n_steps=260)

@@ -45,9 +45,19 @@ def diagnose(recording):
     return engine
 
 
+KNOWN = ("blank", "codes", "opposes", "pairs", "unbounded")
+"""By which entries of ``slips`` are known that are none by themselves."""
+
+
 def found_in(recording, field="slips"):
-    """What all streams of a recording tell in a field of their tables."""
-    return [one for table in recording.tables.values() for one in table[field]]
+    """What all streams of a recording tell in a field of their tables; of slips those that are some."""
+    found = [one for table in recording.tables.values() for one in table[field]]
+    return [one for one in found if not any(name in one for name in KNOWN)]
+
+
+def known_in(recording, name):
+    """The entries of ``slips`` that have this field, of all streams."""
+    return [one for table in recording.tables.values() for one in table["slips"] if name in one]
 
 
 def find_line(marker, module):

@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras import layers
 
 from gradwatch.protocol import BLANK_PLACE
-from tests.hook.diagnosis import diagnose, found_in
+from tests.hook.diagnosis import diagnose, known_in
 from tests.hook.test_paired import leaked
 
 N, LENGTH, N_FRAMES, N_LABELS = 8, 3, 12, 4
@@ -57,13 +57,13 @@ def by_fit(watch, lowest, n_steps=3):
 @pytest.mark.parametrize(("lowest", "place"), [(0, BLANK_PLACE), (1, 0)])
 def test_where_labels_count_from(watch, read, train, lowest, place):
     recording = read(train(watch, lowest))
-    assert [one["blank"] for one in found_in(recording) if "blank" in one] == [0]
+    assert [one["blank"] for one in known_in(recording, "blank")] == [0]
     assert set(leaked(recording)) == {place}
 
 
 def test_another_blank(watch, read):
     recording = read(by_hand(watch, 0, blank_index=N_LABELS))
-    assert not [one for one in found_in(recording) if "blank" in one]
+    assert not known_in(recording, "blank")
     assert BLANK_PLACE not in leaked(recording)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from keras import layers, ops
 
-from tests.hook.diagnosis import diagnose, found_in
+from tests.hook.diagnosis import diagnose, found_in, known_in
 
 WIDTH, LATENT = 6, 2
 X = np.random.default_rng(0).normal(size=(32, WIDTH)).astype("float32")
@@ -81,7 +81,7 @@ def test_others_are_not_told(watch, read, function, form):
 
 
 def codes_in(recording):
-    found = [one["codes"] for one in found_in(recording) if "codes" in one]
+    found = [one["codes"] for one in known_in(recording, "codes")]
     return [[path.rpartition("/")[2] for path in paths] for paths in found]
 
 

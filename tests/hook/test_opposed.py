@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, found_in
+from tests.hook.diagnosis import diagnose, known_in
 
 N, WIDTH = 64, 6
 HEAD = ["rival", "domain"]
@@ -84,7 +84,7 @@ def train(watch, between, n_steps=3, **options):
 
 
 def opposed_in(recording):
-    return [one for one in found_in(recording) if "opposes" in one]
+    return known_in(recording, "opposes")
 
 
 @pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["graph", "jit"])

@@ -7,13 +7,13 @@ import tensorflow as tf
 from keras import layers
 
 from gradwatch.protocol import LEAKED_PLACES, SAME_PLACE
-from tests.hook.diagnosis import diagnose, found_in
+from tests.hook.diagnosis import diagnose, known_in
 
 N, WIDTH = 32, 4
 
 
 def pairs_in(recording):
-    return [one["pairs"] for one in found_in(recording) if "pairs" in one]
+    return [one["pairs"] for one in known_in(recording, "pairs")]
 
 
 def leaked(recording):

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Phase, Unrelated
-from gradwatch_server.health.skill import FINAL_STEPS, WINDOW_ROWS, WINDOW_STEPS
+from gradwatch_server.health.skill import FINAL_STEPS, REST_ROWS, WINDOW_ROWS, WINDOW_STEPS
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import are_labels
 
@@ -121,9 +121,10 @@ class CorrelationRule:
         """Judges a run that has ended by what there is: there is nothing more to wait for."""
         if not self._is_judged or self._last_step - self._first_step < FINAL_STEPS - 1:
             return
-        means = self._means()
+        # What little is known of the end may tell that it is over, and not that it is not.
+        means = self._sums / np.maximum(self._n_known, 1)
         for place, target in enumerate(self._targets):
-            rest = 0.0 if math.isnan(means[place]) else float(means[place])
+            rest = float(means[place]) if self._n_known[place] >= REST_ROWS else 0.0
             is_unrelated = abs(rest) < UNRELATED and self._is_unrelated(target)
             if target.n_windows and (is_unrelated or self._is_drowned(target)):
                 self._final += self._open(target, self._first_step, self._last_step)

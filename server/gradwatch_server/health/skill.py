@@ -24,7 +24,7 @@ from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Unskilled
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import are_labels, find_target
 
-__all__ = ["FINAL_STEPS", "WINDOW_ROWS", "WINDOW_STEPS", "SkillRule"]
+__all__ = ["FINAL_STEPS", "REST_ROWS", "WINDOW_ROWS", "WINDOW_STEPS", "SkillRule"]
 
 WINDOW_ROWS: Final = 30
 WINDOW_STEPS: Final = 100
@@ -33,6 +33,8 @@ LIVE_WINDOWS: Final = 10
 """What is no better than guessing so far may need some hundred steps before it begins to learn."""
 WORSE_WINDOWS: Final = 2
 """What is worse is not waiting for anything; the first window is the start's, and does not count."""
+REST_ROWS: Final = 3
+"""Of a window that a run's end leaves open."""
 FINAL_STEPS: Final = 200
 """Of a run that has ended: one that is shorter may have been about to begin."""
 GUESS_SHARE: Final = 0.97
@@ -233,7 +235,9 @@ class SkillRule:
         """Judges a run that has ended by what there is: there is nothing more to wait for."""
         rest = self._window if self._window is not None and self._window.n_rows >= WINDOW_ROWS else None
         newest = rest or self._last
-        if newest is None or self.episodes or self._has_learned:
+        # What little is known of the end may tell that it is over, and not that it is not.
+        few = self._window is not None and self._window.n_rows >= REST_ROWS and self._score(self._window)
+        if newest is None or self.episodes or self._has_learned or (few and few < LEARNED_SHARE):
             return
         score = self._score(newest)
         before = self._before if rest is not None else self._earlier
