@@ -84,9 +84,10 @@ model.fit(x_train, (y_train - mean) / spread)                   # predictions: m
 
 BETA_CODE: Final = """\
 # sum per sample; a mean over pixels makes the KL term far too heavy
-error = tf.reduce_sum(pixel_error, axis=[1, 2, 3])               # all axes except the batch
-kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=-1)
-loss = tf.reduce_mean(error + beta * kl)                         # beta: ramp from 0 to 1"""
+error = tf.reduce_sum(pixel_error, axis=[1, 2, 3])  # all but the batch
+kl_terms = 1 + log_var - tf.square(mean) - tf.exp(log_var)
+kl = -0.5 * tf.reduce_sum(kl_terms, axis=-1)
+loss = tf.reduce_mean(error + beta * kl)  # beta: ramp from 0 to 1"""
 
 DECAY_CODE: Final = """\
 # Orders of magnitude lower, on kernels only, until the penalty is a small part of the loss before training:
@@ -227,8 +228,10 @@ def advise_cap(cap: Mapping[str, Any]) -> Hypothesis:
 
 
 FREE_CODE: Final = """\
-kl = tf.maximum(kl_of_each_dimension, 0.05)                   # free bits: no cost below a floor
-words = tf.where(tf.random.uniform(tf.shape(words)) < 0.3, UNKNOWN, words)      # of a decoder that reads words"""
+kl = tf.maximum(kl_of_each_dimension, 0.05)  # free bits: no cost below
+# of a decoder that reads words:
+is_kept = tf.random.uniform(tf.shape(words)) < 0.7
+words = tf.where(is_kept, words, UNKNOWN)"""
 
 
 def advise_posterior(layer: str) -> list[Hypothesis]:

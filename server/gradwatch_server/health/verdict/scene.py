@@ -591,7 +591,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Unrelated: "outputs that do not follow their targets",
     Ordered: "labels that come in order",
     Contrary: "class weights",
-    Allied: "a game that nobody plays",
+    Allied: "a game without opponents",
     Decayed: "a learning rate that has gone",
     Misset: "settings of the optimizer",
     Starved: "weights that hardly move",
