@@ -15,7 +15,7 @@ from gradwatch.mask import passed
 from gradwatch.origin import GRADIENT_SCOPE, source_of
 from gradwatch.walk import behind, beyond, reads_variable
 
-__all__ = ["find_greedy", "find_returns", "find_unended", "is_of_return"]
+__all__ = ["find_greedy", "find_returns", "find_unended", "find_unfollowed", "is_of_return"]
 
 DISCOUNT_MIN: Final = 0.5
 """A discount is between this and 1."""
@@ -62,6 +62,33 @@ def find_unended(forward: Sequence[Any]) -> list[dict[str, Any]]:
                 found = {"type": given.type, "name": op.name, "layer": "", "source": source_of(op)}
                 return [found | {"unread": unread[:UNREAD_MAX]}]
     return []
+
+
+def find_unfollowed(forward: Sequence[Any]) -> list[dict[str, Any]]:
+    """Sums of a reward and what a network gives, in a step that does not read one of two arguments of a state's form.
+
+    Args:
+        forward: as for `find_unended`.
+
+    Returns:
+        Type (``Placeholder``), name, no layer, source line of the first such sum, and ``unfollowed``: the name of the
+        argument, of as many numbers for each sample as another one that is read.
+    """
+    for op, given, later in _find_sums(forward):
+        if any(one.type in MADE for one in behind([later.op], through=None, most=WAY_MAX)):
+            wide = [one for one in _arguments(op.graph) if (one.shape.rank or 0) > 1 and one.dtype.is_floating]
+            unread = next((one for one in wide if not one.consumers()), None)
+            read = [one for one in wide if one.consumers()]
+            if unread is not None and any(_is_alike(one, unread) for one in read):
+                found = {"type": given.type, "name": op.name, "layer": "", "source": source_of(op)}
+                return [found | {"unfollowed": str(unread.op.name)}]
+            return []
+    return []
+
+
+def _is_alike(one: Tensor, other: Tensor) -> bool:
+    n = one.shape[1:].num_elements()
+    return one.shape.rank == other.shape.rank and n is not None and n > 1 and n == other.shape[1:].num_elements()
 
 
 def find_greedy(forward: Sequence[Any]) -> list[dict[str, Any]]:
@@ -156,9 +183,13 @@ def _is_discounted_value(tensor: Tensor) -> bool:
 
 def _unread(graph: Any, beside: Any) -> Iterator[str]:
     """The names of a function's arguments, of one number for each sample as one of them, that no operation reads."""
-    captured = {id(inner) for _, inner in graph.captures} if hasattr(graph, "captures") else set()
     size = beside.outputs[0].shape
-    for one in getattr(graph, "inputs", ()):
-        is_number = id(one) not in captured and one.dtype != tf.resource and not one.consumers()
-        if is_number and one.shape.rank in (1, 2) and one.shape.is_compatible_with(size):
+    for one in _arguments(graph):
+        if not one.consumers() and one.shape.rank in (1, 2) and one.shape.is_compatible_with(size):
             yield str(one.op.name)
+
+
+def _arguments(graph: Any) -> list[Tensor]:
+    """What a function is given, without what it takes from around it."""
+    captured = {id(inner) for _, inner in graph.captures} if hasattr(graph, "captures") else set()
+    return [one for one in getattr(graph, "inputs", ()) if id(one) not in captured and one.dtype != tf.resource]

@@ -18,7 +18,7 @@ import tensorflow as tf
 from gradwatch.attracted import find_attracted
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
-from gradwatch.bootstrap import find_greedy, find_unended
+from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed
 from gradwatch.capped import find_capped
 from gradwatch.cosines import find_cooled
 from gradwatch.derived import find_summed
@@ -306,7 +306,7 @@ def find_slips(
         `neighbours.find_returned`, `weighed.find_misweighed`, `unordered.find_unordered`, `waves.find_waves`,
         `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`,
         `derived.find_summed`, `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`,
-        `bootstrap.find_greedy`, `cosines.find_cooled`, `paired.find_pairs`,
+        `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
         `blank.find_blank` and
         `opposed.find_opposed` tell.
     """
@@ -346,6 +346,7 @@ def find_slips(
             *find_codes(forward, layer_paths),
             *find_inverse(forward, layer_paths),
             *find_greedy(forward),
+            *find_unfollowed(forward),
             *find_cooled(forward, layer_paths),
             *find_pairs(forward, layer_paths),
             *find_blank(forward),

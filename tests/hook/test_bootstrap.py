@@ -84,3 +84,37 @@ def test_an_end_that_nothing_reads(watch, read, target_of):
 @pytest.mark.parametrize("target_of", [ended, ended_by_choice, no_value, read_elsewhere])
 def test_an_end_that_is_read(watch, read, target_of):
     assert not found_in(read(train(watch, target_of)), "slips")
+
+
+def follow(watch, *, from_state, n_steps=3):
+    """A step that counts on from the next state, or from the state itself."""
+    keras.utils.set_random_seed(0)
+    online, target = build(), build()
+    optimizer = keras.optimizers.Adam(1e-3)
+    watched = watch(online)
+
+    @tf.function
+    def learn(states, actions, reward, following, done):
+        values = target(states if from_state else following)
+        goal = reward + GAMMA * (1.0 - done) * tf.reduce_max(values, axis=1)
+        with tf.GradientTape() as tape:
+            q = tf.gather(online(states), actions, axis=1, batch_dims=1)
+            loss = tf.reduce_mean(tf.square(goal - q))
+        optimizer.apply(tape.gradient(loss, online.trainable_variables), online.trainable_variables)
+
+    for _ in range(n_steps):
+        learn(*map(tf.constant, (STATES, ACTIONS, REWARDS, NEXT, DONE)))
+    return watched
+
+
+@pytest.mark.parametrize("from_state", [True, False])
+def test_a_next_state_that_nothing_reads(watch, read, from_state):
+    found = [one["unfollowed"] for one in found_in(read(follow(watch, from_state=from_state))) if "unfollowed" in one]
+    assert found == (["following"] if from_state else [])
+
+
+def test_it_is_told_what_the_step_does_not_read(watch, read):
+    findings = diagnose(read(follow(watch, from_state=True, n_steps=130))).findings()
+    (one,) = [one for one in findings if "bootstraps from another state" in one.title]
+    assert "`following`" in one.title
+    assert one.hypotheses[0].cause.startswith("The next state is not used")

@@ -1064,6 +1064,8 @@ class SlipKind(Enum):
     """The mean of a draw, or the logarithm of its variance, is never below 0."""
     INVERSE = auto()
     """A policy's ratio is the wrong way round."""
+    UNFOLLOWED = auto()
+    """A return is counted on from a state that is not the next one."""
     GREEDY = auto()
     """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
@@ -1104,6 +1106,7 @@ _BY_FIELD: Final = {
     "draws": SlipKind.ONE_SIDED,
     "inverse": SlipKind.INVERSE,
     "greedy": SlipKind.GREEDY,
+    "unfollowed": SlipKind.UNFOLLOWED,
     "along": SlipKind.MISWEIGHED,
     "turns": SlipKind.WAVES,
     "squares": SlipKind.NORMED,

@@ -86,6 +86,8 @@ ONE_SIDED_CODE: Final = """\
 tf.keras.layers.Dense(2 * latent_dim)                   # mean and log-variance, no activation"""
 INVERSE_CODE: Final = """\
 ratio = tf.exp(new_log_prob - old_log_prob)"""
+UNFOLLOWED_CODE: Final = """\
+targets = rewards + gamma * (1 - done) * tf.reduce_max(target_net(next_states), axis=1)"""
 GREEDY_CODE: Final = """\
 q_taken = tf.gather(q(states), actions, axis=1, batch_dims=1)
 loss = tf.reduce_mean(tf.square(targets - q_taken))"""
@@ -716,6 +718,25 @@ def _say_inverse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unfollowed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name = say_line(lead.slip.get("source")), lead.slip["unfollowed"]
+    return (
+        f"The target bootstraps from another state than `{name}`, which the step does not read{place}",
+        (
+            f"The step adds a reward to what a network gives, and has two arguments of a state's shape. It never reads "
+            f"`{name}`."
+        ),
+        Hypothesis(
+            f"The next state is not used: the target is made of the state itself{place}",
+            0.85,
+            "A target counts on from where the action leads. Made of the state itself it says the same whatever the "
+            "action did, so that only the immediate reward tells actions apart.",
+            f"Give the network that makes the target `{name}`.",
+            UNFOLLOWED_CODE,
+        ),
+    )
+
+
 def _say_greedy(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -868,6 +889,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.ONE_SIDED: _say_one_sided,
     SlipKind.INVERSE: _say_inverse,
     SlipKind.GREEDY: _say_greedy,
+    SlipKind.UNFOLLOWED: _say_unfollowed,
     SlipKind.RETURNED: _say_returned,
     SlipKind.WAVES: _say_waves,
     SlipKind.UNORDERED: _say_unordered,
