@@ -34,7 +34,7 @@ from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
 from gradwatch.paired import find_pairs
 from gradwatch.protocol import OPERATION_STATISTICS
-from gradwatch.ratio import find_inverse
+from gradwatch.ratio import find_climbing, find_inverse
 from gradwatch.redrawn import find_redrawn
 from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
@@ -302,13 +302,12 @@ def find_slips(
         -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
         `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `undetached.find_undetached`,
-        `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`,
-        `neighbours.find_returned`, `weighed.find_misweighed`, `unordered.find_unordered`, `waves.find_waves`,
-        `normed.find_normed`, `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`,
-        `derived.find_summed`, `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`,
+        `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`, `neighbours.find_returned`,
+        `weighed.find_misweighed`, `unordered.find_unordered`, `waves.find_waves`, `normed.find_normed`,
+        `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`, `derived.find_summed`,
+        `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`, `ratio.find_climbing`,
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
-        `blank.find_blank` and
-        `opposed.find_opposed` tell.
+        `blank.find_blank` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -345,6 +344,7 @@ def find_slips(
             *find_one_sided(forward, layer_paths),
             *find_codes(forward, layer_paths),
             *find_inverse(forward, layer_paths),
+            *find_climbing(forward, loss, layer_paths),
             *find_greedy(forward),
             *find_unfollowed(forward),
             *find_cooled(forward, layer_paths),

@@ -1,7 +1,8 @@
-"""A policy's ratio that is the wrong way round, in the graph. Owns no state.
+"""A policy's ratio that is the wrong way round, or a bounded objective that is made small, in the graph. No state.
 
 What an action is worth is weighed by how much more probable it is than when it was taken: ``exp(new - old)``, held
-within bounds. ``exp(old - new)`` makes what was good less probable.
+within bounds. ``exp(old - new)`` makes what was good less probable. Of what is weighed with and without bounds the
+smaller counts, and is to become large: the loss is its negative. (Of costs it is the larger, which is to become small.)
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tensorflow as tf
 from gradwatch.origin import slip_of
 from gradwatch.walk import reads_variable
 
-__all__ = ["find_inverse"]
+__all__ = ["find_climbing", "find_inverse"]
 
 SAME: Final = frozenset(
     {"AddV2", "Cast", "ExpandDims", "GatherNd", "GatherV2", "Identity", "Mean", "Mul", "RealDiv", "Reshape", "Squeeze"}
@@ -27,6 +28,7 @@ NEGATIVE: Final = frozenset(
 )
 """What is the smaller, the more probable something is; of a normal distribution the square of the distance."""
 BOUNDING: Final = frozenset({"ClipByValue", "Maximum", "Minimum"})
+ADDING: Final = frozenset({"AddN", "AddV2", "Cast", "Identity", "Mean", "Reshape", "Squeeze", "Sub", "Sum"})
 WAY_MAX: Final = 60
 Tensor = Any  # tensorflow ships no types
 
@@ -52,6 +54,58 @@ def find_inverse(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
             if signs == {-1}:
                 return [slip_of(op, layer_paths) | {"inverse": True}]
     return []
+
+
+def find_climbing(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Smaller ones of an objective with and without bounds, that are added to a loss and not taken from it.
+
+    Args:
+        forward: as for `find_inverse`.
+        loss: what the gradients were asked of; None where it is not known.
+        layer_paths: as for `find_inverse`.
+
+    Returns:
+        Type (``Minimum``), name, layer and source line of the first, and ``climbs``: True.
+    """
+    for op in forward if loss is not None else ():
+        if op.type == "Minimum" and len({one.name for one in op.inputs}) == len(op.inputs) and _is_objective(op):
+            signs = set(_signs_in(op.outputs[0], loss))
+            if signs == {1}:
+                return [slip_of(op, layer_paths) | {"climbs": True}]
+    return []
+
+
+def _is_objective(op: Any) -> bool:
+    """Whether it is the smaller of a ratio and of the same within bounds, each times one thing."""
+    products = [one.op for one in op.inputs]
+    if any(product.type != "Mul" for product in products):
+        return False
+    factors = [{one.name: one for one in product.inputs} for product in products]
+    shared = factors[0].keys() & factors[1].keys()
+    if len(shared) != 1:
+        return False
+    rest = [next(one for name, one in named.items() if name not in shared).op for named in factors if len(named) > 1]
+    return len(rest) == len(products) and any(one.type == "Exp" and _is_bounded(one) for one in rest)
+
+
+def _signs_in(tensor: Tensor, loss: Tensor) -> Iterator[int]:
+    """With which sign a tensor goes into a loss, on each way that only adds, averages and scales by a number."""
+    pending = [(tensor, 1)]
+    for _ in range(WAY_MAX):
+        if not pending:
+            return
+        one, sign = pending.pop()
+        if one is loss:
+            yield sign
+        for user in one.consumers():
+            if user.type == "Neg" or (user.type == "Sub" and user.inputs[1] is one):
+                pending.append((user.outputs[0], -sign))
+            elif user.type in ("Mul", "RealDiv"):
+                values = [tf.get_static_value(other) for other in user.inputs if other is not one]
+                if len(values) == 1 and values[0] is not None and values[0].size == 1:
+                    pending.append((user.outputs[0], sign if values[0] > 0 else -sign))
+            elif user.type in ADDING:
+                pending.append((user.outputs[0], sign))
 
 
 def _is_bounded(op: Any) -> bool:

@@ -100,3 +100,69 @@ def test_it_is_told_with_its_cause(watch, read):
     (found,) = [one for one in diagnose(read(train(watch, inverse, 130))).findings() if "ratio" in one.title]
     line = find_line("inverse", sys.modules[__name__])
     assert found.hypotheses[0].cause == f"Old and new log-probabilities are swapped (test_ratio.py:{line})"
+
+
+def objective(scores, action, old, advantage):
+    ratio = right(scores, action, old)
+    return tf.minimum(ratio * advantage, tf.clip_by_value(ratio, 0.8, 1.2) * advantage)  # objective
+
+
+def larger(scores, action, old, cost):
+    """Of costs the larger one is to become small."""
+    ratio = right(scores, action, old)
+    return tf.maximum(ratio * cost, tf.clip_by_value(ratio, 0.8, 1.2) * cost)
+
+
+def added(made, value):
+    return tf.reduce_mean(made) + 0.5 * value
+
+
+def negative_of_negative(made, value):
+    return 0.5 * value - tf.reduce_mean(-1.0 * made)
+
+
+def taken(made, value):
+    return -tf.reduce_mean(made) + 0.5 * value
+
+
+def subtracted(made, value):
+    return 0.5 * value - tf.reduce_mean(made)
+
+
+def optimize(watch, loss_of, objective_of=objective, n_steps=2):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, activation="tanh"), layers.Dense(N_ACTIONS)])
+    optimizer = keras.optimizers.Adam(1e-4)
+    watched = watch(model)
+
+    @tf.function
+    def step(state, action, old, advantage):
+        with tf.GradientTape() as tape:
+            scores = model(state, training=True)
+            loss = loss_of(objective_of(scores, action, old, advantage), tf.reduce_mean(tf.square(scores)))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(n_steps):
+        step(*data())
+    return watched
+
+
+def climbing_in(recording):
+    return [one for one in found_in(recording) if "climbs" in one]
+
+
+@pytest.mark.parametrize("loss_of", [added, negative_of_negative])
+def test_an_objective_that_is_made_small(watch, read, loss_of):
+    (found,) = climbing_in(read(optimize(watch, loss_of)))
+    assert found["source"]["line"] == find_line("objective", sys.modules[__name__])
+
+
+@pytest.mark.parametrize(("loss_of", "objective_of"), [(taken, objective), (subtracted, objective), (added, larger)])
+def test_an_objective_that_is_made_large(watch, read, loss_of, objective_of):
+    assert not climbing_in(read(optimize(watch, loss_of, objective_of)))
+
+
+def test_it_is_told_that_a_minus_is_missing(watch, read):
+    findings = diagnose(read(optimize(watch, added, n_steps=130))).findings()
+    (one,) = [one for one in findings if "minus sign is missing" in one.title]
+    assert one.hypotheses[0].cause.startswith("The policy's loss has the wrong sign")

@@ -1064,6 +1064,8 @@ class SlipKind(Enum):
     """The mean of a draw, or the logarithm of its variance, is never below 0."""
     INVERSE = auto()
     """A policy's ratio is the wrong way round."""
+    CLIMBING = auto()
+    """What is to become large is made small."""
     UNFOLLOWED = auto()
     """A return is counted on from a state that is not the next one."""
     GREEDY = auto()
@@ -1106,6 +1108,7 @@ _BY_FIELD: Final = {
     "draws": SlipKind.ONE_SIDED,
     "inverse": SlipKind.INVERSE,
     "greedy": SlipKind.GREEDY,
+    "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,
     "along": SlipKind.MISWEIGHED,
     "turns": SlipKind.WAVES,

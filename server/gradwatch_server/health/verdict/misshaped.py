@@ -86,6 +86,8 @@ ONE_SIDED_CODE: Final = """\
 tf.keras.layers.Dense(2 * latent_dim)                   # mean and log-variance, no activation"""
 INVERSE_CODE: Final = """\
 ratio = tf.exp(new_log_prob - old_log_prob)"""
+CLIMBING_CODE: Final = """\
+loss = -tf.reduce_mean(tf.minimum(ratio * advantage, clipped_ratio * advantage))"""
 UNFOLLOWED_CODE: Final = """\
 targets = rewards + gamma * (1 - done) * tf.reduce_max(target_net(next_states), axis=1)"""
 GREEDY_CODE: Final = """\
@@ -718,6 +720,24 @@ def _say_inverse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_climbing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The clipped policy objective is minimised: the minus sign is missing{place}",
+        (
+            "The smaller of ratio * advantage with and without clipping is a lower bound that should grow. It goes "
+            "into the loss with a plus, so training makes it smaller."
+        ),
+        Hypothesis(
+            f"The policy's loss has the wrong sign{place}",
+            0.93,
+            "Making the objective smaller makes good actions less likely and bad ones more likely.",
+            "Put a minus before the objective.",
+            CLIMBING_CODE,
+        ),
+    )
+
+
 def _say_unfollowed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name = say_line(lead.slip.get("source")), lead.slip["unfollowed"]
     return (
@@ -890,6 +910,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.INVERSE: _say_inverse,
     SlipKind.GREEDY: _say_greedy,
     SlipKind.UNFOLLOWED: _say_unfollowed,
+    SlipKind.CLIMBING: _say_climbing,
     SlipKind.RETURNED: _say_returned,
     SlipKind.WAVES: _say_waves,
     SlipKind.UNORDERED: _say_unordered,
