@@ -164,6 +164,7 @@ class Taps:
 
     def __init__(self) -> None:
         self._rows: OrderedDict[int, list[_Row]] = OrderedDict()
+        self._newest: dict[int, dict[Tap, _Row]] = {}
         self._names: dict[int, Counter[tuple[str, str]]] = {}
 
     def name(self, kind: str, name: str, limit: int) -> str | None:
@@ -187,10 +188,10 @@ class Taps:
 
     def claim(self, tap: Tap, owners: frozenset[int]) -> bool:
         """Keeps the row of a tap for its owners too; whether there is one that was not taken yet."""
-        known = [one for one in self._rows.get(_place(), ()) if one.tap == tap]
-        if known and owners:
-            known[-1].owners.append(owners)
-        return bool(known)
+        known = self._newest.get(_place(), {}).get(tap)
+        if known is not None and owners:
+            known.owners.append(owners)
+        return known is not None
 
     def _keep(self, tap: Tap, row: Tensor | _Kept, owners: frozenset[int]) -> None:
         place = _place()
@@ -198,9 +199,11 @@ class Taps:
         if len(rows) < ROWS_MAX:
             graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
             rows.append(_Row(graph, tap, row, [owners] if owners else []))
+            self._newest.setdefault(place, {})[tap] = rows[-1]
         while len(self._rows) > GRAPHS_MAX:
             old, _ = self._rows.popitem(last=False)
             self._names.pop(old, None)
+            self._newest.pop(old, None)
 
     def take(self, applied: Set[int]) -> tuple[list[Tap], list[Tapped | Waiting]]:
         """The taps in the table's order (kind by kind, as they came; backprop: as forward), and what gives their rows.
@@ -217,8 +220,10 @@ class Taps:
             rows = self._rows.pop(place, [])
             kept = {one.tap: one.row for one in rows if one.is_of(applied)}
             left = [one for one in rows if one.leave_to_others(applied)]
+            self._newest.pop(place, None)
             if left:
                 self._rows[place] = left
+                self._newest[place] = {one.tap: one for one in left}
             if any(tap.is_within for tap in kept):  # they were looked for after the others had come
                 kept = dict(sorted(kept.items(), key=lambda item: _made_at(item[1])))
             self._names.pop(place, None)
