@@ -75,7 +75,7 @@ def find_unfollowed(forward: Sequence[Any]) -> list[dict[str, Any]]:
         argument, of as many numbers for each sample as another one that is read.
     """
     for op, given, later in _find_sums(forward):
-        if any(one.type in MADE for one in behind([later.op], through=None, most=WAY_MAX)):
+        if _is_of_network(later):
             wide = [one for one in _arguments(op.graph) if (one.shape.rank or 0) > 1 and one.dtype.is_floating]
             unread = next((one for one in wide if not one.consumers()), None)
             read = [one for one in wide if one.consumers()]
@@ -125,7 +125,7 @@ def find_returns(forward: Sequence[Any]) -> Any:
             for one in op.inputs:
                 ways = behind([one.op], through=SAME | {"Add", "AddV2"}, most=WAY_MAX)
                 for counted, _, later in _find_sums(ways):
-                    if any(made.type in MADE for made in behind([later.op], through=None, most=WAY_MAX)):
+                    if _is_of_network(later):
                         return counted
     return None
 
@@ -139,7 +139,12 @@ def _has_gradient(largest: Any) -> bool:
 def _is_return(tensor: Tensor) -> bool:
     """Whether a reward and what a network gives are added up in it."""
     sums = _find_sums(behind([tensor.op], through=None, most=WAY_MAX))
-    return any(any(one.type in MADE for one in behind([later.op], through=None, most=WAY_MAX)) for *_, later in sums)
+    return any(_is_of_network(later) for *_, later in sums)
+
+
+def _is_of_network(tensor: Tensor) -> bool:
+    """Whether a tensor is made of what a network gives."""
+    return any(one.type in MADE for one in behind([tensor.op], through=None, most=WAY_MAX))
 
 
 def is_of_return(given: Tensor) -> bool:

@@ -22,7 +22,8 @@ SCORING: Final = SAME | {"Exp", "ExpandDims", "Maximum", "Minimum", "StridedSlic
 """What stands between the sorted scores and the sum."""
 LOGGING: Final = SAME | {"AddV2", "Maximum", "CumulativeLogsumexp", "Cumsum", "Log"}
 """What stands between the sum and the difference from the scores."""
-STEPS_MAX: Final = 12
+STEPS_MAX: Final = 48
+"""Operations that are looked at behind the sum."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -55,19 +56,13 @@ def find_left(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[s
 
 def _sort_of(scores: Tensor) -> tuple[Any, Tensor] | None:
     """The sort that gives scores their order, and the places as they are taken; None where there is none."""
-    for op in behind([scores.op], through=SCORING):
-        if op.type == "GatherV2":
-            places = op.inputs[1]
-            sort = next(
-                (
-                    one
-                    for one in behind([places.op], through=SAME | {"ReverseV2", "StridedSlice"})
-                    if one.type == "TopKV2"
-                ),
-                None,
-            )
-            return None if sort is None else (sort, places)
-    return None
+    gather = next((op for op in behind([scores.op], through=SCORING) if op.type == "GatherV2"), None)
+    if gather is None:
+        return None
+    places = gather.inputs[1]
+    made = behind([places.op], through=SAME | {"ReverseV2", "StridedSlice"})
+    sort = next((op for op in made if op.type == "TopKV2"), None)
+    return None if sort is None else (sort, places)
 
 
 def _is_ascending(sort: Any, places: Tensor) -> bool | None:
@@ -93,7 +88,7 @@ def _is_ascending(sort: Any, places: Tensor) -> bool | None:
 def _is_of_events(total: Any) -> bool:
     """Whether the difference between a score and a sum is multiplied with data that are sorted too."""
     pending, seen = [total], set[int]()
-    for _ in range(4 * STEPS_MAX):
+    for _ in range(STEPS_MAX):
         if not pending:
             break
         op = pending.pop()

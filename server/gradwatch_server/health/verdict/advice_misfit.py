@@ -227,13 +227,6 @@ def advise_cap(cap: Mapping[str, Any]) -> Hypothesis:
     )
 
 
-FREE_CODE: Final = """\
-kl = tf.maximum(kl_of_each_dimension, 0.05)  # free bits: no cost below
-# of a decoder that reads words:
-is_kept = tf.random.uniform(tf.shape(words)) < 0.7
-words = tf.where(is_kept, words, UNKNOWN)"""
-
-
 def advise_posterior(layer: str) -> list[Hypothesis]:
     """Causes of a latent code that is the prior for every sample."""
     return [
@@ -244,13 +237,6 @@ def advise_posterior(layer: str) -> list[Hypothesis]:
             "the error is averaged over pixels or features, so the error counts far too little.",
             "Sum both per sample, then average over the batch; or warm up the weight of the KL term from 0.",
             BETA_CODE,
-        ),
-        Hypothesis(
-            "The decoder ignores the latent code",
-            0.2,
-            "A decoder that is fed the true previous words can predict without the code, and using it costs KL.",
-            "Drop some of the decoder's input words, or use free bits (no KL cost below a floor).",
-            FREE_CODE,
         ),
     ]
 

@@ -72,6 +72,7 @@ def _say_asked(lead: Allied, way: str) -> str:
 
 
 def _causes(lead: Allied) -> list[Hypothesis]:
+    """The cause. Ones are usually for real samples: a discriminator that has it otherwise is taken for wrong."""
     if lead.asked == "alike":
         return [
             Hypothesis(
@@ -83,23 +84,23 @@ def _causes(lead: Allied) -> list[Hypothesis]:
                 CODE["alike"],
             )
         ]
-    of_generator = Hypothesis(
-        "The generator's loss uses the discriminator's label (or sign) for generated samples",
-        0.9 if lead.asked == "apart" else 0.2,
-        "The generator learns to be easy to spot as generated. Both losses fall.",
-        "Give the generator's loss the label of real samples, or flip its sign.",
-        CODE["lowered" if lead.is_lowered else "raised"],
-    )
-    if lead.asked == "apart":
-        return [of_generator]
+    if lead.asked == "reversed":
+        return [
+            Hypothesis(
+                "The discriminator's labels (or loss signs) are swapped",
+                0.8,
+                "The discriminator learns to score generated samples above real ones, and the generator is rewarded "
+                "for being spotted. Both losses fall.",
+                "In the discriminator's loss, label real samples 1 and generated ones 0.",
+                CODE["reversed"],
+            )
+        ]
     return [
         Hypothesis(
-            "The discriminator's labels (or loss signs) are swapped",
-            0.8,
-            "The discriminator learns to score generated samples above real ones, and the generator is rewarded for "
-            "being spotted. Both losses fall.",
-            "In the discriminator's loss, label real samples 1 and generated ones 0.",
-            CODE["reversed"],
-        ),
-        of_generator,
+            "The generator's loss uses the discriminator's label (or sign) for generated samples",
+            0.9,
+            "The generator learns to be easy to spot as generated. Both losses fall.",
+            "Give the generator's loss the label of real samples, or flip its sign.",
+            CODE["lowered" if lead.is_lowered else "raised"],
+        )
     ]
