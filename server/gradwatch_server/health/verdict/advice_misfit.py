@@ -393,7 +393,7 @@ def advise_strangers(n_samples: int) -> Hypothesis:
     """Pairs whose halves are not those of one sample, where a loss asks which of a batch belong together."""
     return Hypothesis(
         "The two halves of the pairs do not belong together",
-        0.7,
+        0.85,
         f"The loss is ln {n_samples:,}, that of guessing which of the {n_samples:,} samples of a batch belongs to "
         "which. Where nothing in one half tells which the other is, to give the same for all of them is the best there "
         "is. That happens when both halves are shuffled, filtered or sorted each on its own.",
@@ -422,8 +422,6 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     # And where something is asked for and the loss is hardly below its start, no term of it has got what it wants.
     has_targets = table is not None and bool(table.entering("target"))
     is_guess = has_targets and is_lower and (loss.recent or 0.0) > LEVEL_SHARE * (loss.initial or 0.0)
-    if _is_guess_among_samples(loss.recent, scene.start.n_samples):
-        return [advise_strangers(scene.start.n_samples)]
     found = [
         Hypothesis(
             "The outputs collapse: nothing in the loss holds different samples apart",
@@ -444,6 +442,8 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
             BETA_CODE,
         ),
     ]
+    if not has_targets and _is_guess_among_samples(loss.recent, scene.start.n_samples):
+        found.append(advise_strangers(scene.start.n_samples))
     if _is_in_attention(layer, scene):
         found.append(
             Hypothesis(
