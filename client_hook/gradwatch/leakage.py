@@ -14,7 +14,7 @@ import tensorflow as tf
 from gradwatch.bootstrap import is_of_return
 from gradwatch.correlation import Pair, find_deviations
 from gradwatch.peeking import sees_later
-from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, SAME_PLACE
+from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, PADDED_PLACE, SAME_PLACE
 
 __all__ = ["Compared", "find_leaked"]
 
@@ -22,6 +22,10 @@ SAMPLES_MIN: Final = 8
 """Of fewer samples a column may fit by chance."""
 UNEXPLAINED: Final = 1e-8
 """Of a target's variance, what a column of float32 that is the target in other units leaves at the most."""
+PADDED_MIN: Final = 16
+"""Steps of zeros at a sequence's end, and at least half of it, that a recurrent layer forgets its beginning over."""
+PADDED_SHARE: Final = 0.5
+"""Of the sequences of a batch that end so."""
 COMPARED_MAX: Final = 4
 """Inputs, and targets, that are looked at."""
 _NAN: Final = float("nan")
@@ -37,6 +41,8 @@ class Compared(NamedTuple):
         pairs: those of its targets that are known, each with what it gave.
         must_differ: whether two of what enters are of a kind and must not be the same (`paired.find_pairs`).
         labels: sequences of labels, of integers ``[n, length]``, of which 0 is none (`blank.find_blank`); or None.
+        end_of: how many steps a recurrent layer reads whose last output alone goes on, 0 where that is not known
+            (`padded.find_ends`); None where there is none.
     """
 
     inputs: Sequence[Tensor] = ()
@@ -44,6 +50,7 @@ class Compared(NamedTuple):
     pairs: Sequence[Pair] = ()
     must_differ: bool = False
     labels: Tensor | None = None
+    end_of: int | None = None
 
 
 def find_leaked(compared: Compared) -> Tensor:
@@ -55,7 +62,7 @@ def find_leaked(compared: Compared) -> Tensor:
     an autoencoder is given), unless both are integers: then it is asked whether they are the same, or the target one
     step ahead of what a model is given that sees all steps. A reward is no target. Where two of what enters must
     differ, it is asked of each two of one form whether they are the same; where label 0 is none, whether sequences of
-    labels begin with it.
+    labels begin with it; where the end of a sequence is what goes on, whether most sequences end in zeros.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -78,7 +85,7 @@ def find_leaked(compared: Compared) -> Tensor:
                 continue
             place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
             found = tf.where((found > 0) | (found < 0), found, place)
-    return found
+    return found if compared.end_of is None else _find_padded(compared, found)
 
 
 def _find_same(compared: Compared) -> Tensor:
@@ -97,6 +104,23 @@ def _find_same(compared: Compared) -> Tensor:
     return found
 
 
+def _find_padded(compared: Compared, found: Tensor) -> Tensor:
+    """`PADDED_PLACE` of the first input whose sequences end in zeros, where nothing else was found."""
+    for number, values in enumerate(compared.inputs[:COMPARED_MAX]):
+        rank, n_times = values.shape.rank, compared.end_of
+        is_sequence = rank == 3 or (rank == 2 and values.dtype.is_integer)
+        if is_sequence and (not n_times or values.shape[1] in (n_times, None)):
+            is_none = values == 0 if rank == 2 else tf.reduce_all(values == 0, axis=-1)
+            n_end = tf.reduce_sum(tf.math.cumprod(tf.cast(is_none, tf.int32), axis=1, reverse=True), axis=1)
+            n_end = tf.where(n_end < tf.shape(values)[1], n_end, 0)  # one of zeros alone is no sequence
+            is_long = (n_end >= PADDED_MIN) & (2 * n_end >= tf.shape(values)[1])
+            is_padded = tf.reduce_mean(tf.cast(is_long, tf.float32)) >= PADDED_SHARE
+            is_known = tf.shape(values)[0] >= SAMPLES_MIN
+            place = tf.where(is_padded, float(number * LEAKED_PLACES + PADDED_PLACE), 0.0)
+            found = tf.where((found > 0) | (found < 0) | ~is_known, found, place)
+    return found
+
+
 def _columns(values: Tensor, target: Tensor) -> Tensor | None:
     """The numbers of each sample that are looked at, ``[n, n_columns]``; None for none."""
     rank, goal = values.shape.rank, target.shape.rank
@@ -108,7 +132,7 @@ def _columns(values: Tensor, target: Tensor) -> Tensor | None:
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < BLANK_PLACE else None
+    return values if values.shape[-1] < PADDED_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:

@@ -32,6 +32,7 @@ from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
+from gradwatch.padded import find_ends
 from gradwatch.paired import find_pairs
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.ratio import find_climbing, find_inverse
@@ -307,7 +308,7 @@ def find_slips(
         `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`, `derived.find_summed`,
         `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`, `ratio.find_climbing`,
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
-        `blank.find_blank` and `opposed.find_opposed` tell.
+        `blank.find_blank`, `padded.find_ends` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -350,6 +351,7 @@ def find_slips(
             *find_cooled(forward, layer_paths),
             *find_pairs(forward, layer_paths),
             *find_blank(forward),
+            *find_ends(forward, layer_paths),
             *find_opposed(forward, layer_paths),
         ],
     }

@@ -248,6 +248,7 @@ class Stream:
         self._must_differ, self._has_blank = (
             any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank")
         )
+        self._end_of = next((slip["end_of"] for slip in self._setup["slips"] if "end_of" in slip), None)
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
@@ -480,9 +481,9 @@ class Stream:
         """The scalars from `N_FIRST_SCALARS` on: what inputs, targets and outputs tell of one another."""
         nothing = self._nothing_compared()
         labels = find_labels(enclosing_graphs()) if self._has_blank else None
-        compared = compared._replace(must_differ=self._must_differ, labels=labels)
+        compared = compared._replace(must_differ=self._must_differ, labels=labels, end_of=self._end_of)
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
-        has_two = compared.inputs and (compared.targets or compared.must_differ)
+        has_two = compared.inputs and (compared.targets or compared.must_differ or self._end_of is not None)
         if not pairs and not has_two and labels is None:
             return nothing
 

@@ -25,6 +25,7 @@ __all__ = [
     "NEXT_PLACE",
     "N_BAD_ROWS",
     "OPERATION_STATISTICS",
+    "PADDED_PLACE",
     "PROTOCOL_VERSION",
     "SAME_PLACE",
     "STATISTICS",
@@ -75,6 +76,8 @@ SAME_PLACE: Final = LEAKED_PLACES - 2
 """Likewise: the input and another one, or a target, hold the same numbers, and the step needs two that differ."""
 BLANK_PLACE: Final = LEAKED_PLACES - 3
 """Likewise: a sequence of labels begins with 0, and that is the blank of the loss."""
+PADDED_PLACE: Final = LEAKED_PLACES - 4
+"""Likewise: the sequences of the input end in padding, and the end is what a recurrent layer hands on."""
 TARGET_CORRELATION: Final = "target_correlation"
 """The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
 _TARGET: Final = "target"

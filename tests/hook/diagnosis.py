@@ -45,7 +45,7 @@ def diagnose(recording):
     return engine
 
 
-KNOWN = ("blank", "codes", "opposes", "pairs", "unbounded")
+KNOWN = ("blank", "codes", "end_of", "opposes", "pairs", "unbounded")
 """By which entries of ``slips`` are known that are none by themselves."""
 
 

@@ -46,6 +46,7 @@ __all__ = [
     "Ordered",
     "Outdated",
     "Overclipped",
+    "Padded",
     "Phase",
     "Plateau",
     "Posterior",
@@ -263,6 +264,21 @@ class Faint(Episode):
     is_of_weights: bool = False
     multiple: float = float("nan")
     guess: float = float("nan")
+
+
+@dataclass(eq=False)
+class Padded(Episode):
+    """Sequences that end in padding, before a recurrent layer that hands on its state after the last step.
+
+    Attributes:
+        layer: that layer's path.
+        start: the loss at the start, the median of some.
+        loss: and when it was known, the mean of some.
+    """
+
+    layer: str = ""
+    start: float = float("nan")
+    loss: float = float("nan")
 
 
 @dataclass(eq=False)

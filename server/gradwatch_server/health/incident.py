@@ -35,6 +35,7 @@ from gradwatch_server.health.episode import (
     Ordered,
     Outdated,
     Overclipped,
+    Padded,
     Phase,
     Plateau,
     Posterior,
@@ -115,8 +116,8 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 
 
 _CAUSES_OF_GUESSING: Final = (
-    Remade, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Mismatch, Steep,
-    SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped,
+    Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Contrary, Allied, Dropped, Undone, Summed, Mismatch,
+    Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped,
     Starved, Still, Runaway, Relapse, Plateau, Squashed, Stuck, Forgetting, Misset, Decayed,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
@@ -127,8 +128,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Squashed: (Flat, Unreachable),
     Stuck: (Flat, Unreachable, Runaway, Rate),
     Collapsed: (
-        Allied, Squashed, Stuck, Forgetting, Misshaped, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint, Zero,
-        SharedTarget, Summed, Vanishing, Unskilled, Unrelated,
+        Allied, Squashed, Stuck, Forgetting, Misshaped, Padded, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint,
+        Zero, SharedTarget, Summed, Vanishing, Unskilled, Unrelated,
     ),
     Posterior: (Flat, Faint, Collapsed, Zero, Missing, Untaught, Misshaped, Still, Rate, Mismatch, Summed),
     Vanishing: (Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
@@ -141,12 +142,12 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
-    Still: (Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
+    Still: (Padded, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Runaway: (Misset, Rate, Flat, Mismatch, Runaway, Summed),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
-        Remade, Rate, Steep, Untaught, Misshaped, Contrary, Allied, Unreachable, Flat, Cut, Faint, Missing, Alike,
-        Vanishing, Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard,
+        Remade, Rate, Steep, Untaught, Misshaped, Padded, Contrary, Allied, Unreachable, Flat, Cut, Faint, Missing,
+        Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard,
         SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
@@ -162,7 +163,8 @@ _GUESSING: Final = (Unskilled, Unrelated)
 _OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, Runaway, Overclipped, Misset)
 """What befalls a whole model: where another head is learned well it explains none that is not."""
 _SLIPS: Final = (
-    Misset, Remade, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Mismatch,
+    Misset, Remade, Missing, Standing, Untaught, Misshaped, Padded, Contrary, Allied, Dropped, Undone, Summed,
+    Mismatch,
 )  # fmt: skip
 """What stands in the script, and is no symptom of something else."""
 _SPOILING: Final = tuple(slip for slip in _SLIPS if slip not in (Missing, Dropped))
@@ -172,8 +174,8 @@ _AT_ONCE: Final = (SlipKind.MASK, SlipKind.MISWEIGHED, SlipKind.NORMED)
 _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
-    Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Contrary, Allied, Dropped, Undone, Summed, Steep,
-    SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed,
+    Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Contrary, Allied, Dropped, Undone, Summed,
+    Steep, SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed,
     Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled,
     Unrelated, Behind, Lagging, ByHeart, Outdated, Leaked, Ordered, Trend,
 )  # fmt: skip

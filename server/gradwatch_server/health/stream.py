@@ -43,6 +43,7 @@ from gradwatch_server.health.ordered import OrderedRule
 from gradwatch_server.health.outdated import OutdatedRule
 from gradwatch_server.health.outlier import Outlier, Outliers
 from gradwatch_server.health.overclipped import OverclippedRule
+from gradwatch_server.health.padded import PaddedRule
 from gradwatch_server.health.posterior import PosteriorRule
 from gradwatch_server.health.remade import Course
 from gradwatch_server.health.setup import Setup
@@ -159,6 +160,7 @@ class Stream:
             EpsilonRule(number, table, setup),
             PosteriorRule(number, table, setup),
             LeakedRule(number, table, setup),
+            PaddedRule(number, table, setup),
             UnheardRule(number, table, setup),
             *(() if setup.from_tape else (SummedRule(number, table),)),
         )

@@ -13,6 +13,7 @@ from gradwatch_server.health.episode import (
     Dropped,
     Faint,
     Overclipped,
+    Padded,
     Runaway,
     Squashed,
     Unheard,
@@ -56,6 +57,7 @@ __all__ = [
     "advise_faint",
     "advise_inverted",
     "advise_overclipped",
+    "advise_padded",
     "advise_posterior",
     "advise_prior",
     "advise_runaway",
@@ -407,6 +409,9 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     faint = next((member for member in scene.incident.members if isinstance(member, Faint)), None)
     if faint is not None:  # a layer whose output, or kernel, shrank to nothing gives its biases
         return advise_faint(faint, layer, scene)
+    padded = next((member for member in scene.incident.members if isinstance(member, Padded)), None)
+    if padded is not None:
+        return advise_padded(padded.layer)
     loss, ratio = scene.testimony.known.read_loss(), scene.update_ratio
     is_lower = loss.initial is not None and loss.recent is not None and loss.recent < loss.initial
     is_game = len(scene.facts.optimizers) - len(scene.facts.replicas) > 1
@@ -493,10 +498,27 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
+def advise_padded(layer: str) -> list[Hypothesis]:
+    """The cause of sequences that end in padding before a recurrent layer; "" where its name is not known."""
+    layer = layer or "the recurrent layer"
+    return [
+        Hypothesis(
+            f"Padding stands at the end of the sequences, and {layer} reads it last, without a mask",
+            0.92,
+            f"{layer} goes on changing its state at every step of padding. After many of them little is left of what "
+            "it read before, and that is the same for every sequence.",
+            "Mask the padding so that the layer skips it, or pad at the front.",
+            PADDING_CODE,
+            MASKED,
+        )
+    ]
+
+
 MASKED: Final = (Change("layer", of="Embedding", given=(("mask_zero", "True"),)),)
 PADDING_CODE: Final = """\
 # Either: later layers skip the padding (0)
 x = tf.keras.layers.Embedding(n_words, 64, mask_zero=True)(words)
+x = tf.keras.layers.Masking(mask_value=0.0)(features)    # of sequences of features
 # or: what matters comes last
 words = tf.keras.utils.pad_sequences(sequences, padding="pre")"""
 

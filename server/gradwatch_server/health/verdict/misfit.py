@@ -12,6 +12,7 @@ from gradwatch_server.health.episode import (
     Faint,
     Forgetting,
     Overclipped,
+    Padded,
     Posterior,
     Relapse,
     Runaway,
@@ -38,6 +39,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_faint,
     advise_inverted,
     advise_overclipped,
+    advise_padded,
     advise_posterior,
     advise_relapse,
     advise_runaway,
@@ -61,6 +63,7 @@ __all__ = [
     "tell_faint",
     "tell_forgetting",
     "tell_overclipped",
+    "tell_padded",
     "tell_posterior",
     "tell_relapse",
     "tell_runaway",
@@ -272,6 +275,27 @@ def tell_starved(lead: Starved, scene: Scene) -> Finding:
             n_layers=len(names),
         ),
         hypotheses=advise_starved(layer, scene),
+    )
+
+
+def tell_padded(lead: Padded, scene: Scene) -> Finding:
+    """The finding of sequences that end in padding before a recurrent layer's last state."""
+    until = "" if lead.closed_step is None else f", until {say_step(lead.closed_step)}"
+    layer = lead.layer or "the recurrent layer"
+    return tell(
+        lead,
+        scene,
+        title=f"The sequences end in padding, and {layer} hands on only its state after it{until}",
+        layer=lead.layer or None,
+        evidence=scene.evidence(
+            f"In every batch checked since {say_step(lead.first_step)}, half of the sequences or more ended in zeros "
+            f"for half of their length or more. No mask makes {layer} skip them, and only its output after the last "
+            f"step goes on. The loss began at {say_number(lead.start)} and was {say_number(lead.loss)} at "
+            f"{say_step(lead.known_step)}.",
+            start=lead.start,
+            loss=lead.loss,
+        ),
+        hypotheses=advise_padded(lead.layer),
     )
 
 

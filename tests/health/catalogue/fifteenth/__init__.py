@@ -30,7 +30,7 @@ enter("playlist_bpr", "drawn once for all", "loss_plateau", cause=("Random numbe
 enter("road_signs", "wrong output for the loss", "loss_plateau", cause=("taken for probabilities",))
 enter("solubility", "wrong output for the targets", "zero_gradient", "saturated_activation", cause=("died",))
 enter("spectra_codes", "no gradient", "missing_gradient", cause=("spectra_codes.py:",))
-enter("ticket_tone", "mask that is missing", "dead_units", cause=("end of the sequence",))
+enter("ticket_tone", "mask that is missing", "loss_plateau", "dead_units", cause=("padding stands",))
 enter("wafer_vae", "posterior collapse", "dead_units", cause=("penalty",))
 
 enter_healthy(HERE / "healthy")

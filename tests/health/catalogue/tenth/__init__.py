@@ -31,7 +31,14 @@ enter("tram_signals", "0 / 0", "nonfinite_loss", operations=("RealDiv",), code="
 enter("tune_chords", "exp overflow", "nonfinite_loss", operations=("Exp",), code="tf.exp(paths)")
 enter("warbler_triplets", "sqrt(0)", "singular_gradient", operations=("SqrtGrad",), code="tf.norm(a - p")
 
-enter("antimicrobial_peptides", "vanishing over a sequence", "dead_units", layer="amp/reader", cause=("sequence",))
+enter(
+    "antimicrobial_peptides",
+    "vanishing over a sequence",
+    "loss_plateau",
+    "dead_units",
+    layer="amp/reader",
+    cause=("padding stands",),
+)
 enter("aqueous_solubility", "wrong output for the loss", "zero_gradient", "saturated_activation")
 enter(
     "chord_sequences",

@@ -41,7 +41,7 @@ enter(
     cause=("penalty",),
 )
 enter("ecg_leads", "normalisation of one number", "dead_units", "zero_gradient", cause=("gave 0 for every sample",))
-enter("machine_alarms", "padding read last", "dead_units", cause=("end of the sequence",))
+enter("machine_alarms", "padding read last", "loss_plateau", "dead_units", cause=("padding stands",))
 enter("podcast_picks", "start of zeros", "zero_gradient", cause=("began at exactly 0",))
 enter("pump_vibration", "short type", "loss_plateau", cause=("kept in bfloat16",))
 enter("river_gauge", "targets out of reach", "saturated_activation", cause=("does not fit the targets",))

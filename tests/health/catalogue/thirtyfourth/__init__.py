@@ -31,12 +31,7 @@ enter(
 )
 enter("leaf_disease_photos", "scaled twice", "dead_units", "loss_plateau", cause=("scaled to next to nothing",))
 enter("pole_balance_dqn", "a return beyond the end", "loss_plateau", code="next_q", cause=("beyond the end",))
-enter(
-    "ticket_sentiment",
-    "padding at the end",
-    "loss_plateau",
-    gap="long texts are learned after a while, so the loss leaves guessing",
-)
+enter("ticket_sentiment", "padding at the end", "loss_plateau", cause=("padding stands",))
 enter(
     "voice_print_siamese",
     "labels the wrong way round",

@@ -42,7 +42,7 @@ enter(
     "loss_plateau",
     gap="samples and times are exchanged before the step, in NumPy, and some is learned all the same",
 )
-enter("ticket_lstm", "padding at the end", "loss_plateau", cause=("padding stands last",))
+enter("ticket_lstm", "padding at the end", "loss_plateau", cause=("padding stands",))
 enter("warehouse_board_dqn", "one array for all states", "loss_plateau", cause=("the same array",))
 
 enter_healthy(HERE / "healthy")

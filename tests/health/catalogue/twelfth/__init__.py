@@ -80,7 +80,7 @@ enter(
     "dead_units",
     gap="the loss falls to a fortieth of its start, and is a thousand times that of guessing still",
 )
-enter("ticket_routing_anew", "padding read last", "dead_units", cause=("padding",))
+enter("ticket_routing_anew", "padding read last", "loss_plateau", "dead_units", cause=("padding stands",))
 enter("wrist_activity", "labels that do not fit", "loss_plateau", cause=("labels",))
 
 enter_healthy(HERE / "healthy")

@@ -34,7 +34,7 @@ enter("glyph_vae", "collapsed representation", "dead_units", cause=("a penalty o
 enter("heat_rod_pinn", "second derivative of relus", "loss_plateau", cause=("no second derivative",))
 enter("nuclei_mask", "softmax of one", "zero_gradient", layer="conv2d", cause=("a softmax on a single number",))
 enter("recipe_fm", "variable unknown to Keras", "missing_gradient", cause=("does not know of some variables",))
-enter("ticket_queues", "padding without a mask", "loss_plateau", cause=("padding stands last",))
+enter("ticket_queues", "padding without a mask", "loss_plateau", cause=("padding stands",))
 enter("wearable_activity", "normalisation in evaluation", "loss_plateau", cause=("training=True",))
 enter("wearable_simsiam", "collapsed representation", "loss_plateau", cause=("nothing in the loss holds",))
 enter(

@@ -65,7 +65,7 @@ enter(
 enter("sleep_stage", "layer made in every call", "loss_plateau", cause=("made where the model is called",))
 enter("support_topics", "learning rate too high", "dead_units", "lr_too_high", cause=("learning rate is too high",))
 enter("taxi_minutes", "unscaled inputs", "loss_plateau", cause=("inputs are not scaled",))
-enter("ticket_queue", "padding read last", "loss_plateau", cause=("padding stands last",))
+enter("ticket_queue", "padding read last", "loss_plateau", cause=("padding stands",))
 enter(
     "warehouse_paths",
     "target network that is never synchronised",

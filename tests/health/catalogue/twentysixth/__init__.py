@@ -44,13 +44,7 @@ enter(
 )
 enter("playlist_ranker", "factors that begin at 0", "zero_gradient", cause=("began at exactly 0",))
 enter("pump_residual", "variables that Keras does not know", "missing_gradient", cause=("Keras does not know",))
-enter(
-    "review_mood",
-    "padding that is read",
-    "loss_plateau",
-    cause=("padding",),
-    gap="it is told with other causes: where padding ends a sequence is not known of numbers of words",
-)
+enter("review_mood", "padding that is read", "loss_plateau", cause=("padding stands",))
 enter("rod_cooling", "second derivative of relus", "loss_plateau", cause=("no second derivative",))
 enter(
     "station_forecast",

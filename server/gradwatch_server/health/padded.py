@@ -1,0 +1,79 @@
+"""The rule for sequences that end in padding where their end is what a recurrent layer hands on.
+
+The hook tells which layer hands on its state after the last step alone, without a mask, and in which batches most
+sequences end in zeros. That does harm where the layer forgets what stood before them: where a hundred steps later next
+to nothing has been learned.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+import numpy as np
+
+from gradwatch.protocol import LEAKED_PLACES, PADDED_PLACE
+from gradwatch_server.health.block import Block
+from gradwatch_server.health.episode import Padded, Phase
+from gradwatch_server.health.setup import Setup
+from gradwatch_server.health.streak import Streaks
+from gradwatch_server.health.table import TensorTable
+
+__all__ = ["PaddedRule"]
+
+CONFIRM_STEPS: Final = 100
+UNLEARNED_SHARE: Final = 0.9
+"""Of the loss at the start, what it still is where next to nothing was learned."""
+START_ROWS: Final = 10
+MEAN_ROWS: Final = 50
+
+
+class PaddedRule:
+    """Watches one stream's sequences and its loss.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+        setup: how the training is set up.
+    """
+
+    def __init__(self, stream: int, table: TensorTable, setup: Setup) -> None:
+        self._stream, self._table = stream, table
+        slip = next((slip for slip in setup.slips if "end_of" in slip), None)
+        self._layer = None if slip is None else str(slip.get("layer", ""))
+        self._first: list[float] = []
+        self._losses: deque[float] = deque(maxlen=MEAN_ROWS)
+        self._streaks: Streaks[Padded] = Streaks(1, CONFIRM_STEPS)
+        self.episodes = self._streaks.episodes
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; of those that know nothing of the sequences the loss counts."""
+        if self._layer is None:
+            return
+        for row, loss in enumerate(block.loss.tolist()):
+            if np.isfinite(loss):
+                self._losses.append(loss)
+                self._first += [loss][: START_ROWS - len(self._first)]
+            if not np.isnan(block.leaked[row]) and self._losses:
+                is_padded = abs(int(block.leaked[row])) % LEAKED_PLACES == PADDED_PLACE
+                self._take(int(block.steps[row]), is_padded=is_padded)
+
+    def _take(self, step: int, *, is_padded: bool) -> None:
+        start, loss = float(np.median(self._first)), float(np.mean(self._losses))
+        is_in = np.array([is_padded and loss >= UNLEARNED_SHARE * start])
+        is_sure = self._streaks.add(step, is_in=is_in, is_out=~is_in)
+        if not self._streaks.follow(step) and is_sure[0]:
+            self._streaks.open(
+                Padded(
+                    stream=self._stream,
+                    phase=Phase.INPUT,
+                    first_step=int(self._streaks.first_step[0]),
+                    last_step=step,
+                    n_rows=int(self._streaks.n_rows[0]),
+                    known_step=step,
+                    table=self._table,
+                    layer=self._layer or "",
+                    start=start,
+                    loss=loss,
+                )
+            )

@@ -1,0 +1,52 @@
+"""Sequences that end in padding before a recurrent layer, by what the hook tells of each batch and the loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradwatch.protocol import PADDED_PLACE
+from gradwatch_server.health.finding import Finding
+from tests.health.streams import Run, dense
+
+N = 300
+FLAT = np.full(N, 0.69)
+LATE = np.where(np.arange(N) < 160, 0.69, 0.3)
+EARLY = np.where(np.arange(N) < 60, 0.69, 0.3)
+SLIP = {"type": "While", "name": "reader/while", "layer": "reader", "source": None, "end_of": 40}
+
+
+def told(loss: Any, *, batch: int = 64, place: Any = PADDED_PLACE, slips: Any = (SLIP,)) -> list[Finding]:
+    run = Run(dense(2), n_steps=N, layers=[("reader", 32, "tanh"), ("out", 1, "sigmoid")], slips=list(slips))
+    run.add_scalar("leaked", place).set_loss(loss)
+    return [one for one in run.feed(batch=batch).findings() if "padding" in one.title]
+
+
+@pytest.mark.parametrize("batch", [1, 64, N])
+def test_nothing_is_learned(batch: int) -> None:
+    (found,) = told(FLAT, batch=batch)
+    assert (found.kind, found.severity, found.layer, found.first_step) == ("loss_plateau", "warning", "reader", 0)
+    assert found.title == "The sequences end in padding, and reader hands on only its state after it"
+    assert found.evidence["loss"] == pytest.approx(0.69)
+    assert found.hypotheses[0].cause.startswith("Padding stands at the end of the sequences, and reader reads it last")
+
+
+def test_it_is_learned_after_a_while() -> None:
+    (found,) = told(LATE)
+    assert found.title.endswith(", until step 168")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"loss": EARLY}, id="it is learned"),
+        pytest.param({"loss": FLAT, "place": 0.0}, id="no padding"),
+        pytest.param({"loss": FLAT, "place": float("nan")}, id="not known"),
+        pytest.param({"loss": FLAT, "place": np.where(np.arange(N) % 50 < 49, PADDED_PLACE, 0.0)}, id="some batches"),
+        pytest.param({"loss": FLAT, "slips": ()}, id="nothing is read to its end"),
+    ],
+)
+def test_what_is_no_harm(options: Any) -> None:
+    assert told(**options) == []
