@@ -1,8 +1,8 @@
 """Functions that are applied to what they are not for, in the graph. Owns no state.
 
-A loss that takes the logarithm of a softmax itself is given probabilities; one that takes the exponential itself is
-given a rate; one that is of probabilities is given scores, or their logarithms; a second derivative is asked of a
-network of relus, which has none.
+A sigmoid of a sigmoid gives no number below a half; a loss that takes the logarithm of a softmax itself is given
+probabilities; one that takes the exponential itself is given a rate; one that is of probabilities is given scores, or
+their logarithms; a second derivative is asked of a network of relus, which has none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tensorflow as tf
 from gradwatch.origin import GRADIENT_SCOPE, slip_of, source_of
 from gradwatch.walk import behind, reads_variable
 
-__all__ = ["find_doubled", "find_scores", "find_straight"]
+__all__ = ["find_doubled", "find_scores", "find_straight", "find_twice"]
 
 FOUND_MAX: Final = 4
 WAY_MAX: Final = 16
@@ -23,6 +23,8 @@ PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeez
 """Operations that leave a number what it is."""
 OF_SCORES: Final = frozenset({"CTCLoss", "CTCLossV2", "LogSoftmax"})
 """Those that take a softmax of their first input, beside the cross-entropies, whose numbers tell it."""
+OF_SHARES: Final = frozenset({"Sigmoid", "Softmax"})
+"""Functions that give numbers from 0 to 1."""
 POSITIVE: Final = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softplus", "Square"})
 """Functions that make a rate of a score."""
 SCORES: Final = frozenset({"Add", "AddV2", "BiasAdd", "MatMul"})
@@ -48,6 +50,22 @@ def find_doubled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
     """
     found = [(op, function) for op in forward if (function := _function_before(op)) is not None]
     return [slip_of(op, layer_paths) | {"function": function} for op, function in found[:FOUND_MAX]]
+
+
+def find_twice(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Sigmoids of what a sigmoid or a softmax made.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type (``Sigmoid``), name, layer and source line of each, and ``twice``: the type of what made its input. The
+        first `FOUND_MAX`.
+    """
+    made = ((op, _origin(op.inputs[0]).type) for op in forward if op.type == "Sigmoid")
+    found = [(op, before) for op, before in made if before in OF_SHARES]
+    return [slip_of(op, layer_paths) | {"twice": before} for op, before in found[:FOUND_MAX]]
 
 
 def find_scores(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:

@@ -24,10 +24,11 @@ from gradwatch.cosines import find_cooled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.gathered import find_gathered
+from gradwatch.heads import find_heads
 from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
-from gradwatch.misapplied import find_doubled, find_scores, find_straight
+from gradwatch.misapplied import find_doubled, find_scores, find_straight, find_twice
 from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
@@ -308,7 +309,8 @@ def find_slips(
         `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`, `derived.find_summed`,
         `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`, `ratio.find_climbing`,
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
-        `blank.find_blank`, `padded.find_ends` and `opposed.find_opposed` tell.
+        `blank.find_blank`, `padded.find_ends`,
+        `heads.find_heads`, `misapplied.find_twice` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -352,6 +354,8 @@ def find_slips(
             *find_pairs(forward, layer_paths),
             *find_blank(forward),
             *find_ends(forward, layer_paths),
+            *find_heads(forward, layer_paths),
+            *find_twice(forward, layer_paths),
             *find_opposed(forward, layer_paths),
         ],
     }

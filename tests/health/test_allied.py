@@ -1,5 +1,7 @@
 """A generator that helps its discriminator, by the outputs and the gradients of a layer that both call."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,7 @@ def play(
     is_together: bool = False,
     batch: int = 64,
     asked: tuple[int, int] = (-1, 1),
+    own: Any = None,
 ) -> list[Finding]:
     """A game in which the generator's gradient with respect to the judge's output has a sign.
 
@@ -50,10 +53,11 @@ def play(
         is_together: whether the judge's step calls it once, for both.
         batch: rows that are fed at a time.
         asked: the signs of the judge's gradient for what is real and for what is generated.
+        own: the variables that the generator's step trains.
     """
     calls = ["judge"] if is_together else ["judge", "judge (2)"]
     judge = Run(JUDGE, n_steps=N, optimizer="judge's", layers=[(name, 1, None) for name in calls])
-    player = Run(dense(2), n_steps=N, stream=1, optimizer="player's", layers=[("judge", 1, None)])
+    player = Run(own or dense(2), n_steps=N, stream=1, optimizer="player's", layers=[("judge", 1, None)])
     share(judge, player)
     if is_together:
         give(judge, 0, mean=(real + fake) / 2, std=abs(real - fake) / 2, gradient=0.0, n=2 * BATCH)
@@ -90,6 +94,22 @@ def test_a_judge_that_is_asked_for_the_same_of_both(generated: int, real: float)
     (found,) = play(generated, real=real, fake=0.0, asked=(-1, -1))
     assert "raise its score for real and generated samples alike" in found.title
     assert "same label" in found.hypotheses[0].cause
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+@pytest.mark.parametrize("fake", [-3.0, 2.9])
+def test_a_generators_step_that_trains_the_judge_too(fake: float, is_together: bool) -> None:
+    """Whatever the judge gives: by then it has been taught to call generated samples real."""
+    (found,) = play(-1, fake=fake, is_together=is_together, own=[*JUDGE, *dense(2)])
+    assert found.title.startswith("The generator's step trains the discriminator too")
+    assert [one.cause for one in found.hypotheses] == [
+        "The step of `player's` trains what `judge's` trains as well: one player moves the other"
+    ]
+
+
+@pytest.mark.parametrize("own", [JUDGE, [*JUDGE[:1], *dense(2)]], ids=["the same variables", "some of them"])
+def test_steps_that_share_variables_are_no_game_by_that(own: Any) -> None:
+    assert play(-1, own=own) == []
 
 
 @pytest.mark.parametrize("is_together", [False, True])

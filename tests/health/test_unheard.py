@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,11 +13,18 @@ N, UNITS, BATCH = 200, 7, 32
 LOSS = 9.0 * np.exp(-np.arange(N) / 20.0) + 1.3
 
 
-def classifier(share: float, *, start: int = 40, function: str | None = "linear", units: int = UNITS) -> Run:
+def classifier(
+    share: float,
+    *,
+    start: int = 40,
+    function: str | None = "linear",
+    units: int = UNITS,
+    inputs: Any = (("target", 1),),
+) -> Run:
     """From a step on the loss takes nothing of a share of the samples."""
     layers = [("dense_0", 64, "relu"), ("last", units, function)]
-    run = Run([*dense(1), ("last/kernel", (64, units), "float32")], n_steps=N, layers=layers, inputs=[("target", 1)])
-    (target,) = run.columns("input")
+    run = Run([*dense(1), ("last/kernel", (64, units), "float32")], n_steps=N, layers=layers, inputs=list(inputs))
+    target = run.columns("input")[0]
     run.tensors[int(target)] |= {"tensor": "target", "dtype": "int64"}
     output, signal = (int(run.columns(kind, [1])[0]) for kind in ("activation", "backprop"))
     run.statistics[:, [output, signal], COLUMN["n_elements"]] = BATCH * units
@@ -53,9 +62,34 @@ def without_classes() -> Run:
     return run
 
 
+def of_some(role: str, n_left_out: int, shape: tuple[int, ...] = (), **options: Any) -> Run:
+    """A loss that takes nothing of a few samples more than have a weight of 0."""
+    run = classifier(0.95, inputs=[("target", 1), (role, 1)], **options)
+    column = run.columns("input")[1]
+    run.tensors[int(column)] |= {"tensor": role, "shape": [None, *shape]}
+    run.statistics[:, column, COLUMN["n_elements"]] = BATCH
+    run.statistics[:, column, COLUMN["n_zero"]] = n_left_out
+    return run
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(of_some("input/1", 30, (1,)), id="a column of features"),
+        pytest.param(of_some("sample_weight", 0), id="all weighed"),
+        pytest.param(of_some("sample_weight", BATCH), id="a batch without weights says nothing"),
+        pytest.param(of_some("sample_weight", 5), id="others too"),
+    ],
+)
+def test_weights_that_are_no_reason(run: Run) -> None:
+    assert [one.kind for one in run.feed().findings()] == ["zero_gradient"]
+
+
 @pytest.mark.parametrize(
     "healthy",
     [
+        pytest.param(of_some("sample_weight", 30), id="most samples have no weight"),
+        pytest.param(of_some("input/1", 30), id="a mask beside the inputs"),
         pytest.param(classifier(0.0), id="every sample is heard"),
         pytest.param(classifier(1 - 1 / UNITS), id="one output of each sample"),
         pytest.param(classifier(0.95, start=160), id="not for long"),

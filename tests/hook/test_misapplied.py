@@ -223,3 +223,33 @@ def test_a_divergence_of_scores_is_told_with_its_cause(watch, read, loss_of, cau
     findings = diagnose(read(learn(watch, loss_of, 130))).findings()
     (found,) = [one for one in findings if "divergence" in one.title]
     assert found.hypotheses[0].cause.startswith(cause)
+
+
+def sigmoid_twice(x: Any) -> Any:
+    first = tf.sigmoid(x)
+    return tf.sigmoid(first[:, :2])  # sigmoid_twice
+
+
+def sigmoid_of_softmax(x: Any) -> Any:
+    return tf.reshape(tf.sigmoid(tf.expand_dims(tf.nn.softmax(x), 1)), [-1, 3])  # sigmoid_of_softmax
+
+
+def sigmoid_of_a_part(x: Any) -> Any:
+    """Of half a sigmoid, and of a softmax's logarithm."""
+    return tf.sigmoid(0.5 - tf.sigmoid(x)) + tf.sigmoid(tf.nn.log_softmax(x))
+
+
+@pytest.mark.parametrize(
+    ("function", "before"), [(sigmoid_twice, "Sigmoid"), (sigmoid_of_softmax, "Softmax"), (sigmoid_of_a_part, None)]
+)
+def test_functions_of_what_lies_between_0_and_1(watch: Any, read: Any, function: Any, before: str | None) -> None:
+    found = found_in(read(learn(watch, lambda scores: tf.reduce_mean(tf.square(function(scores) - 0.3)))))
+    assert [(one["type"], one["twice"]) for one in found] == ([] if before is None else [("Sigmoid", before)])
+    if before is not None:
+        assert found[0]["source"]["line"] == find_line(function.__name__, sys.modules[__name__])
+
+
+def test_a_sigmoid_taken_twice_is_told_with_its_cause(watch: Any, read: Any) -> None:
+    recording = read(learn(watch, lambda scores: tf.reduce_mean(tf.square(sigmoid_twice(scores) - 0.3)), 150))
+    (told,) = (one for one in diagnose(recording).findings() if "sigmoid" in one.title)
+    assert told.hypotheses[0].cause.startswith("An activation function is applied twice")

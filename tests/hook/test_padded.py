@@ -69,7 +69,8 @@ def test_a_length_that_is_not_known_before(watch, read):
     watched = watch(model)
     kinds = tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None, 1], tf.float32)
     batches = [(words(n), np.ones((N, 1), "float32")) for n in (25, 30)]
-    model.fit(tf.data.Dataset.from_generator(lambda: batches, output_signature=kinds), shuffle=False, verbose=0)
+    data = tf.data.Dataset.from_generator(lambda: batches, output_signature=kinds)
+    model.fit(data.apply(tf.data.experimental.assert_cardinality(2)), shuffle=False, verbose=0)
     recording = read(watched)
     assert [one["end_of"] for one in known_in(recording, "end_of")] == [0]
     assert places_in(recording) == {PADDED_PLACE}

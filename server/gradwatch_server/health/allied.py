@@ -5,8 +5,9 @@ The generator's step calls it once more, untrained, and is to push its output ba
 was generated, the outputs tell once they are apart: that one is as high as the generator's. Of both gradients with
 respect to that output the sign is then the same where nobody plays, and the opposite where somebody does. Where one
 call has both, in a batch twice as large, the discriminator lowers what is lower. And where it does the same to both of
-its outputs, it tells nothing apart, whatever it gives. The losses do not tell: that both fall is success everywhere but
-in a game.
+its outputs, it tells nothing apart, whatever it gives. And a generator's step that trains the discriminator as well
+undoes what the discriminator's own step does. The losses do not tell: that both fall is success everywhere but in a
+game.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class Scores:
         is_score = last >= 0 and len(table.shapes[last]) == 2 and table.shapes[last][1] == 1
         self.layer = table.layer_of(last) if is_score else ""
         self.is_trained = bool(self.layer) and table.holds_kernel(last)
+        self.trained = table.names_of_gradients(left_out=False)
         self.table = table
         calls = [int(c) for c in table.activation if is_score and table.layer_of(int(c)) == self.layer]
         pairs = [(output, table.find_backprop(output)) for output in calls]
@@ -147,7 +149,8 @@ class AlliedRule:
         known = [(number, scores) for number, scores in streams if scores.layer]
         for judge, own in known:
             for player, other in known:
-                if own.layer == other.layer and own.is_trained and not other.is_trained and own.n_calls:
+                is_less = not other.is_trained or own.trained < other.trained
+                if own.layer == other.layer and own.is_trained and is_less and own.n_calls:
                     self._compare(player, other, own, self._pairs.setdefault((judge, player), _Pair()))
 
     def _compare(self, player: int, scores: Scores, judge: Scores, pair: _Pair) -> None:
@@ -155,12 +158,13 @@ class AlliedRule:
             pair.compared_step = min(ours.last_step, theirs.last_step)
             if ours.signs[-1] == 0:
                 continue
-            sign = _sign_of_generated(ours, theirs)
+            is_shared = scores.is_trained and _tells_apart(ours, theirs)
+            sign = -ours.signs[-1] if is_shared else _sign_of_generated(ours, theirs)
             if sign == 0:
                 continue
-            asked = _asked_of(theirs, sign)
+            asked = "shared" if is_shared else _asked_of(theirs, sign)
             step = max(ours.last_step, theirs.last_step)
-            if sign != ours.signs[-1] and asked != "alike":
+            if sign != ours.signs[-1] and asked in ("apart", "reversed"):
                 pair.n_allied = 0
                 if pair.episode is not None:
                     pair.episode.closed_step, pair.episode = step, None
@@ -217,6 +221,13 @@ def _as_one(windows: Sequence[Window]) -> Window:
         first_step=windows[0].first_step,
         last_step=windows[-1].last_step,
     )
+
+
+def _tells_apart(player: Window, judge: Window) -> bool:
+    """Whether the judge's step raises some of its outputs and lowers others."""
+    if len(judge.means) == 1:
+        return judge.signs == (0,) and judge.n_elements >= BOTH_FACTOR * player.n_elements
+    return set(judge.signs) == {1, -1}
 
 
 def _asked_of(judge: Window, sign: int) -> str:

@@ -913,7 +913,8 @@ class Allied(Episode):
         mean: what it gave for what was generated, on the average of the last rows.
         is_lowered: whether both lower that.
         asked: what the discriminator's own step does to what it gives: ``apart`` (it raises it for what is real),
-            ``reversed`` (it lowers that, and raises the other) or ``alike`` (of both it does the same).
+            ``reversed`` (it lowers that, and raises the other), ``alike`` (of both it does the same) or ``shared``
+            (what the generator's step undoes, for that trains the discriminator as well).
     """
 
     layer: str = ""
@@ -1084,6 +1085,10 @@ class SlipKind(Enum):
     """What is to become large is made small."""
     UNFOLLOWED = auto()
     """A return is counted on from a state that is not the next one."""
+    HEADS = auto()
+    """The heads of an attention are split, or put together, without a transpose."""
+    TWICE = auto()
+    """A sigmoid is taken of numbers from 0 to 1."""
     GREEDY = auto()
     """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
@@ -1123,6 +1128,8 @@ _BY_FIELD: Final = {
     "left": SlipKind.LEFT,
     "draws": SlipKind.ONE_SIDED,
     "inverse": SlipKind.INVERSE,
+    "heads": SlipKind.HEADS,
+    "twice": SlipKind.TWICE,
     "greedy": SlipKind.GREEDY,
     "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import CAP, Phase, Unheard
@@ -45,6 +46,8 @@ class UnheardRule:
         self._output, self._signal = table.linear_output if self._is_of_classes(table) else (-1, -1)
         if self._cap is not None and len(table.activation) and len(table.backprop):
             self._output, self._signal = int(table.activation[-1]), int(table.backprop[-1])
+        weights = [*table.entering("sample_weight"), *table.entering("input")]
+        self._weights = [column for column in weights if len(table.shapes[column]) == 1]
         self._streaks: Streaks[Unheard] = Streaks(1)
         self.episodes = self._streaks.episodes
 
@@ -66,7 +69,7 @@ class UnheardRule:
         if self._cap is not None:
             is_unheard = heard <= 1 - CAPPED_SHARE
         else:
-            heard *= self._table.shapes[self._output][1]
+            heard *= self._table.shapes[self._output][1] / self._find_weighed(block)
             is_unheard = (heard < HEARD_LIMIT) & (low < 0)
         is_seen = np.isfinite(heard) & np.isfinite(low)
         for row in np.flatnonzero(is_seen).tolist():
@@ -75,6 +78,13 @@ class UnheardRule:
             if self._streaks.current is None and not is_in[0]:
                 continue
             self._step(int(block.steps[row]), bool(is_sure[0]), float(heard[row]), (float(low[row]), float(high[row])))
+
+    def _find_weighed(self, block: Block) -> npt.NDArray[np.float64]:
+        """``[n]`` the share of samples that a weight, or a mask, does not leave out: of the one that leaves most."""
+        names = [COLUMN["n_elements"], COLUMN["n_zero"]]
+        size, n_zero = block.statistics[:, self._weights][:, :, names].astype(np.float64).transpose(2, 0, 1)
+        left = np.where(size > n_zero, 1 - n_zero / size, 1.0)  # not where nothing is known of it, nor where it is all
+        return np.asarray(left.min(axis=1, initial=1.0))
 
     def _step(self, step: int, is_sure: bool, heard: float, output: tuple[float, float]) -> None:
         if not self._streaks.follow(step) and is_sure:

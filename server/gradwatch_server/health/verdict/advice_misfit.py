@@ -57,6 +57,7 @@ __all__ = [
     "advise_faint",
     "advise_inverted",
     "advise_overclipped",
+    "advise_overstep",
     "advise_padded",
     "advise_posterior",
     "advise_prior",
@@ -355,7 +356,7 @@ gradients = tape.gradient(loss, generator.trainable_variables)            # the 
 generator_optimizer.apply_gradients(zip(gradients, generator.trainable_variables))"""
 
 
-def _advise_overstep(scene: Scene) -> list[Hypothesis]:
+def advise_overstep(scene: Scene) -> list[Hypothesis]:
     """A player whose step trains the other too."""
     pair = scene.facts.find_overstep()
     if pair is None:
@@ -463,7 +464,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
             )
         )
     if is_game:
-        found += _advise_overstep(scene)
+        found += advise_overstep(scene)
         found.append(
             Hypothesis(
                 "Mode collapse: the generator makes one sample, whatever noise it is given",

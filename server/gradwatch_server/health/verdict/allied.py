@@ -7,6 +7,7 @@ from typing import Final
 
 from gradwatch_server.health.episode import Allied
 from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.verdict.advice_misfit import advise_overstep
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
@@ -42,6 +43,8 @@ def tell_allied(lead: Allied, scene: Scene) -> Finding:
     title = f"Generator and discriminator both {way} the discriminator's score for generated samples"
     if lead.asked == "alike":
         title = f"The discriminator is trained to {way} its score for real and generated samples alike"
+    elif lead.asked == "shared":
+        title = "The generator's step trains the discriminator too, to take generated samples for real"
     if lead.closed_step is not None:
         title = f"{title}, until {say_step(lead.closed_step)}"
     return tell(
@@ -55,7 +58,7 @@ def tell_allied(lead: Allied, scene: Scene) -> Finding:
             output_mean=lead.mean,
             is_lowered=lead.is_lowered,
         ),
-        hypotheses=_causes(lead),
+        hypotheses=advise_overstep(scene) if lead.asked == "shared" else _causes(lead),
         subject=lead.layer,
     )
 
@@ -65,6 +68,11 @@ def _say_asked(lead: Allied, way: str) -> str:
         return (
             f"In nearly every batch its loss asks to {way} both scores, for all samples. It should raise one and lower "
             "the other."
+        )
+    if lead.asked == "shared":
+        return (
+            f"In nearly every batch its own loss asks to {way} it, and the generator's loss asks for the opposite. "
+            "That is as it should be, but both steps change the discriminator's weights."
         )
     return (
         f"In nearly every batch, both losses ask to {way} it, for all samples. They should pull in opposite directions."

@@ -40,6 +40,14 @@ STRAIGHT_CODE: Final = """\
 tf.keras.layers.Dense(units, activation="tanh")       # or "swish": both can be differentiated twice"""
 SCORES_CODE: Final = """\
 scores = tf.keras.layers.Dense(n_classes)(h)          # no softmax: the loss applies it"""
+ONCE_CODE: Final = """\
+layers.Dense(n)(h)                                    # no activation: the sigmoid follows"""
+SPLIT_CODE: Final = """\
+x = tf.reshape(x, (-1, n_steps, {heads}, depth))           # split the features: the last axis,
+x = tf.transpose(x, (0, 2, 1, 3))                     # then move the heads: (batch, {heads}, n_steps, depth)"""
+JOIN_CODE: Final = """\
+x = tf.transpose(x, (0, 2, 1, 3))                     # (batch, n_steps, {heads}, depth),
+x = tf.reshape(x, (-1, n_steps, {heads} * depth))          # then put the features together"""
 RATE_CODE: Final = """\
 log_rate = tf.keras.layers.Dense(1)(h)                # no activation: the loss takes the exponential
 loss = tf.reduce_mean(tf.nn.log_poisson_loss(counts, log_rate))
@@ -420,6 +428,45 @@ def _say_doubled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Let the last layer output the logarithm, without an activation function. Take the exponential when you "
             "predict.",
             RATE_CODE,
+        ),
+    )
+
+
+def _say_twice(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, first = say_line(lead.slip.get("source")), str(lead.slip["twice"]).lower()
+    return (
+        f"A sigmoid is taken of the output of a {first}{place}",
+        f"In the compiled step, the output of a {first} goes into a sigmoid, with nothing but slices between them.",
+        Hypothesis(
+            f"An activation function is applied twice{place}",
+            0.95,
+            f"The {first} gives numbers from 0 to 1, and the sigmoid of such a number lies between 0.5 and 0.73. No "
+            "other value can be reached, whatever the model learns.",
+            f"Remove one of the two: the {first} of the last layer, or the sigmoid after it.",
+            ONCE_CODE,
+        ),
+    )
+
+
+def _say_heads(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, n_heads = say_line(lead.slip.get("source")), lead.slip["heads"]
+    is_split = bool(lead.slip["splits"])
+    done = "split into heads" if is_split else "put together from heads"
+    return (
+        f"The features are {done} by a reshape without a transpose{place}",
+        (
+            f"In the compiled step, a reshape {'makes' if is_split else 'removes'} an axis of {n_heads} heads before "
+            "the axis of the steps. A reshape reads the numbers row by row and moves none of them."
+        ),
+        Hypothesis(
+            f"The {n_heads} heads hold slices of the sequence in place of slices of the features{place}",
+            0.95,
+            "Each head gets all features of a few steps, cut into pieces and counted as steps of their own."
+            if is_split
+            else "Each step's vector is put together from outputs of one head at several steps.",
+            "Reshape the last axis alone, and move the axis of heads with a transpose. On the way back, transpose "
+            "first.",
+            (SPLIT_CODE if is_split else JOIN_CODE).format(heads=n_heads),
         ),
     )
 
@@ -908,6 +955,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.LEFT: _say_left,
     SlipKind.ONE_SIDED: _say_one_sided,
     SlipKind.INVERSE: _say_inverse,
+    SlipKind.HEADS: _say_heads,
+    SlipKind.TWICE: _say_twice,
     SlipKind.GREEDY: _say_greedy,
     SlipKind.UNFOLLOWED: _say_unfollowed,
     SlipKind.CLIMBING: _say_climbing,
