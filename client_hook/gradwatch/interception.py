@@ -37,6 +37,9 @@ class Observer(Protocol):
     def captures_operations(self) -> bool:
         """Whether single operations are looked at: what a tape differentiates is kept for nobody else."""
 
+    def enter_assign(self, variable: Any) -> Callable[[], None] | None:
+        """Somebody is about to assign a variable, between steps; what is returned is called when that is done."""
+
     def note_loss(self, model: Any, loss: Any) -> None:
         """Takes note of the loss that a model computed."""
 
@@ -103,6 +106,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
             _scale_patch.install(defining_classes(cls, "scale_loss"))
         if new_models or new_optimizers:
             _gradient_patch.install({tf.GradientTape})
+            _assign_patch.install(defining_classes(keras.Variable, "assign"))
             eager.install()
             sums.install()
         if new_models:
@@ -132,6 +136,7 @@ def remove_observer(observer: Observer) -> None:
             for patch in (
                 _apply_patch,
                 _apply_gradients_patch,
+                _assign_patch,
                 _call_patch,
                 _evaluate_patch,
                 _fit_patch,
@@ -234,6 +239,18 @@ def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args:
     return gradients
 
 
+def _around_assign(original: Any, variable: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of a variable's ``assign``: by anybody but an optimizer, and not in a graph."""
+    if getattr(_recording, "is_inside", False) or not tf.executing_eagerly():
+        return original(variable, *args, **kwargs)
+    entered = [active.enter_assign(variable) for active in _active]
+    result = original(variable, *args, **kwargs)
+    for leave in entered:
+        if leave is not None:
+            leave()
+    return result
+
+
 def _around_scale_loss(original: Any, optimizer: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
     """In place of an optimizer's ``scale_loss``: what a tape is asked to differentiate then, was this loss."""
     scaled = original(optimizer, loss, *args, **kwargs)
@@ -309,6 +326,7 @@ def _disown_all() -> None:
 
 _apply_patch = MethodPatch("apply", _around_apply)
 _reduce_patch = MethodPatch("_all_reduce_sum_gradients", note_reduced)
+_assign_patch = MethodPatch("assign", _around_assign)
 _apply_gradients_patch = MethodPatch("apply_gradients", _around_apply_gradients)
 _call_patch = MethodPatch("__call__", _around_call)
 _evaluate_patch = MethodPatch("evaluate", _around_evaluate)

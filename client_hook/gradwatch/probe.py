@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import statistic
+from gradwatch.assigned import Assignments
 from gradwatch.blank import find_labels
 from gradwatch.cadence import Cadence
 from gradwatch.correlation import correlate
@@ -227,6 +228,7 @@ class Stream:
         self.index = index
         self.replica = replica
         self.has_loss_of_tape = False
+        self.assignments: Assignments | None = None
         self.optimizer = optimizer
         self.names = tuple(names)
         self.kinds = tuple(kinds)

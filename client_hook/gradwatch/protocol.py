@@ -163,6 +163,7 @@ def rows_message(
     n_skipped: int = 0,
     operations: Float32 | None = None,
     origins: Sequence[Message] = (),
+    assigned: Sequence[Message] = (),
 ) -> Message:
     """Builds a ``rows`` message.
 
@@ -179,6 +180,7 @@ def rows_message(
         n_skipped: steps among these whose update was skipped because a gradient was not finite.
         operations: ``[n_rows, n_operations, 6]`` float32, in the order of `OPERATION_STATISTICS`; None for none.
         origins: the operations that made the first non-finite values of bad steps.
+        assigned: what somebody else made of weights between steps.
 
     Returns:
         The message as a map.
@@ -198,6 +200,7 @@ def rows_message(
         "n_skipped": n_skipped,
         "operations": b"" if operations is None else np.ascontiguousarray(operations, "<f4").tobytes(),
         "origins": list(origins),
+        "assigned": list(assigned),
     }
 
 

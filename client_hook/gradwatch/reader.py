@@ -315,6 +315,7 @@ class Reader:
             "n_skipped": int((scalars[:, _SKIPPED] * present[:, _SKIPPED]).sum()) if stream.skips_nonfinite else 0,
             "operations": operations,
             "origins": origins,
+            "assigned": [] if stream.assignments is None else stream.assignments.take(self.last_step),
         }
         if stream.has_loss_of_tape:
             self._held.setdefault(stream.index, []).append((time.monotonic(), numbers))

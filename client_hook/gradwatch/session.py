@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import __version__, legacy
+from gradwatch.assigned import Assignments
 from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
@@ -463,6 +464,23 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("looking at a layer's output", error)
 
+    def enter_assign(self, variable: Any) -> Callable[[], None] | None:
+        """Somebody is about to assign a variable; what is returned is called when that is done."""
+        try:
+            entered = (stream.assignments.enter(variable) for stream in self._streams if stream.assignments is not None)
+            leaving = [leave for leave in entered if leave is not None]
+        except Exception as error:  # likewise
+            self._fail("looking at a weight that is assigned", error)
+            return None
+        return partial(self._leave_assign, leaving) if leaving else None
+
+    def _leave_assign(self, leaving: Sequence[Callable[[], None]]) -> None:
+        try:
+            for leave in leaving:
+                leave()
+        except Exception as error:  # likewise
+            self._fail("looking at a weight that was assigned", error)
+
     def sources(self, asked: Any) -> list[tuple[Tap, Any]]:
         """Tensors whose gradient is wanted too where the user asks a tape for these gradients."""
         try:
@@ -764,6 +782,7 @@ class Watch:
                     traced=traced,
                     follows=followed,
                 )
+                stream.assignments = Assignments(zip(found, stream.variables, strict=True), self._clock.read)
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
             if not tf.executing_eagerly():
                 self._stream_of[key].note_trace(traced)

@@ -204,6 +204,14 @@ class Origin(_Message):
     numbers: OriginNumbers = OriginNumbers()
 
 
+class Assigned(_Message):
+    """What somebody else than the optimizer made of weights after a step."""
+
+    step: Annotated[int, Field(ge=0, le=MAX_STEP)]
+    left: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    source: SourceLine | None = None
+
+
 class _Logged(_Message):
     seq: Annotated[int, Field(ge=0, le=MAX_STEP)]
 
@@ -264,6 +272,7 @@ class Rows(_Logged):
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     n_skipped: Annotated[int, Field(ge=0, le=MAX_STEP)]
     origins: Annotated[list[dict[str, Any]], Field(max_length=1000)] = []
+    assigned: Annotated[list[dict[str, Any]], Field(max_length=1000)] = []
 
 
 class Scalars(_Logged):
@@ -386,6 +395,7 @@ _TABLES: dict[str, TypeAdapter[Any]] = {
     "operations": TypeAdapter(list[Operation]),
 }
 _ORIGINS = TypeAdapter(list[Origin])
+_ASSIGNED = TypeAdapter(list[Assigned])
 
 
 def read_hello(message: protocol.Message) -> Hello:
@@ -438,6 +448,7 @@ def read_frame(message: protocol.Message, data: bytes, streams: Mapping[int, Str
         elif isinstance(fields, Rows):
             arrays = _read_rows(fields, message, streams)
             _check_table("origins", _ORIGINS, fields.origins, kind)
+            _check_table("assigned", _ASSIGNED, fields.assigned, kind)
         elif isinstance(fields, Scalars):
             blocks = protocol.decode_scalars(message)
             arrays = {name: blocks[name] for name in ("steps", "times", "values")}

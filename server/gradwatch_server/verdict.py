@@ -72,7 +72,7 @@ class _Patient:
                     operations=fields.operations,
                     setup=Setup.of(vars(fields)),
                 )
-        elif frame.type == "rows" and (fields.n_rows or fields.origins):
+        elif frame.type == "rows" and (fields.n_rows or fields.origins or fields.assigned):
             self.engine.feed_rows(
                 fields.stream,
                 arrays["steps"],
@@ -81,6 +81,7 @@ class _Patient:
                 arrays["scalars_present"],
                 operations=arrays["operations"],
                 origins=fields.origins,
+                assigned=fields.assigned,
             )
         elif frame.type == "columns" and fields.n_rows:
             self.engine.feed_columns(

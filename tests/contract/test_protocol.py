@@ -165,6 +165,18 @@ MESSAGES: dict[str, dict[str, Any]] = {
         cost=0.012,
         n_skipped=1,
         operations=np.array([[[0, 0, 0.5, 2, 0, 6]] * 2, [[1, 0, 0, np.inf, 1, 6]] * 2], np.float32),
+        assigned=[
+            {
+                "step": 0,
+                "left": 0.05,
+                "source": {
+                    "file": "train.py",
+                    "line": 9,
+                    "code": "model.set_weights(average)",
+                    "excerpt": None,
+                },
+            }
+        ],
     ),
     "scalars": scalars_message(
         seq=2, name="val_loss", steps=STEPS, times=TIMES, values=np.array([1.5, np.nan], np.float32)

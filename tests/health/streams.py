@@ -80,6 +80,7 @@ class Run:
     """Of the layers' outputs."""
     replica: int | None = None
     origins: list[dict[str, Any]] = field(default_factory=list)
+    assigned: list[dict[str, Any]] = field(default_factory=list)
     input_columns: list[dict[str, Any]] = field(default_factory=list)
     untrained: tuple[str, ...] = ()
     """Names of variables that the model could train too."""
@@ -381,6 +382,7 @@ class Run:
             self.present[rows],
             operations=self.operation_rows[rows],
             origins=[origin for origin in self.origins if origin["step"] in self.steps[rows]],
+            assigned=[one for one in self.assigned if one["step"] in self.steps[rows]],
         )
         for block in self.input_columns:
             here = np.isin(block["steps"], self.steps[rows])

@@ -99,3 +99,47 @@ def test_what_stopped_is_told_as_over() -> None:
 
     (found,) = trained(change).feed().findings()
     assert found.title == "What the optimizer did was undone every 5 steps until step 157"
+
+
+SOURCE = {"file": "train.py", "line": 60, "code": "model.set_weights(average)", "excerpt": None}
+EVERY = 25
+
+
+def seen(loss: np.ndarray, *, left: float = 0.08, every: int = EVERY, every_row: int = 4) -> Run:
+    """Weights that the hook saw put back, of which hardly any two rows in succession are known."""
+    run = trained(lambda n, mean, start: mean, loss=loss).thin(every_row)
+    run.assigned = [{"step": n, "left": left, "source": SOURCE} for n in range(every - 1, N, every)]
+    return run
+
+
+SAWTOOTH = 2.3 * np.exp(-np.arange(N) / 60.0) * np.exp(-(np.arange(N) % EVERY) / 40.0)
+SLOW = 2.3 - 0.001 * np.arange(N)
+
+
+@pytest.mark.parametrize("batch", [1, 64, N])
+@pytest.mark.parametrize("loss", [SAWTOOTH, SLOW], ids=["it leaps each time", "it hardly falls"])
+def test_what_the_hook_sees_is_told_with_its_line(loss: np.ndarray, batch: int) -> None:
+    (found,) = seen(loss).feed(batch=batch).findings()
+    assert found.title.endswith(f"undone every {EVERY} steps: something puts the weights back (train.py:60)")
+    assert (found.first_step, found.source) == (EVERY, SOURCE)
+    assert found.evidence["left_over"] == pytest.approx(0.08)
+    assert ("The loss was higher afterwards" in found.evidence["summary"]) == (loss is SAWTOOTH)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        pytest.param(seen(2.3 * np.exp(-np.arange(N) / 60.0)), id="a loss that falls, and never leaps"),
+        pytest.param(seen(SAWTOOTH, left=0.5), id="half is left"),
+        pytest.param(seen(SAWTOOTH, every=90), id="twice"),
+    ],
+)
+def test_what_the_hook_sees_may_be_meant(run: Run) -> None:
+    assert not run.feed().findings()
+
+
+def test_what_the_hook_sees_is_counted_once() -> None:
+    run = trained(put_back(10))
+    run.assigned = [{"step": n, "left": 0.0, "source": SOURCE} for n in range(9, N, 10)]
+    (found,) = run.feed().findings()
+    assert found.evidence["n_times"] == len(run.assigned) - 1

@@ -34,6 +34,7 @@ def diagnose(recording):
                 m["scalars_present"],
                 operations=m["operations"],
                 origins=m["origins"],
+                assigned=m["assigned"],
             )
     for m in recording.columns:
         blocks = {name: m[name] for name in ("columns", "bad_rows", "n_bad_rows")}

@@ -49,6 +49,7 @@ from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.plateau import LEVEL_TOLERANCE
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.series import Reading
+from gradwatch_server.health.undone import N_LOSSES
 
 __all__ = ["FALLEN_SHARE", "LEARNED_SHARE", "is_credible"]
 
@@ -67,6 +68,9 @@ ALONE_FACTOR: Final = 10.0
 """Times its start, or 1 where that is smaller: a loss that climbs."""
 SPARE_SHARE: Final = 0.5
 """A loss that fell below this part of its start learns with the units that are left, or as slowly as it moves."""
+LEAPS_MIN: Final = 5
+LEAPS_SHARE: Final = 0.9
+"""Of the times after which weights were put back, those with a higher loss: by chance it is half of them."""
 CLOSE: Final = 0.8
 """A correlation of outputs and targets from which on they are predicted well."""
 GONE_RATE: Final = 1e-5
@@ -160,8 +164,11 @@ def _is_still_to_learn(testimony: Testimony, share: float) -> bool:
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, share)
 
 
-def _is_undone_credible(_: Undone, testimony: Testimony) -> bool:
-    return _is_still_to_learn(testimony, SPARE_SHARE)
+def _is_undone_credible(episode: Undone, testimony: Testimony) -> bool:
+    # A loss may come down slowly all the same: what is lost each time is what came between.
+    n_higher, n_others = episode.leaps
+    is_lost = n_higher >= LEAPS_MIN and n_higher >= LEAPS_SHARE * (n_higher + n_others)
+    return (is_lost and episode.period >= 2 * N_LOSSES) or _is_still_to_learn(testimony, SPARE_SHARE)
 
 
 def _is_decayed_credible(episode: Decayed, testimony: Testimony) -> bool:

@@ -181,6 +181,7 @@ class Engine:
         *,
         operations: Float32 | None = None,
         origins: Sequence[Mapping[str, Any]] = (),
+        assigned: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Takes rows of a stream, in order of steps; rows of steps already taken are a replay, and are left out.
 
@@ -194,6 +195,7 @@ class Engine:
             operations: ``[n, n_operations, 6]`` in the order of `gradwatch.protocol.OPERATION_STATISTICS`, NaN where
                 not captured; None: not captured.
             origins: as in the ``rows`` message; of these rows or earlier ones.
+            assigned: likewise.
 
         Raises:
             KeyError: the stream was not announced.
@@ -215,6 +217,8 @@ class Engine:
         fresh = steps > np.maximum.accumulate(np.concatenate([[state.last_step], steps[:-1]]))
         if not fresh.all():
             rows = rows.take(fresh)
+        for one in assigned:
+            state.undone.note_assigned(one)
         for origin in origins:
             state.add_origin(origin)
             self._is_stale = bool(self._questions)

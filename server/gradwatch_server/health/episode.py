@@ -1244,10 +1244,14 @@ class Undone(Episode):
     Attributes:
         left: the part of what the optimizer did in between that was left, the median of all times.
         period: steps from one time to the next, the median.
+        source: the user's line that did it, where the hook saw it.
+        leaps: after how many times the loss was higher than before, of those that the hook saw, and after how many not.
     """
 
     left: float = float("nan")
     period: int = 0
+    source: Mapping[str, Any] | None = None
+    leaps: tuple[int, int] = (0, 0)
 
 
 @dataclass(eq=False)

@@ -149,6 +149,7 @@ class Stream:
         self._correlated = {name: target for name in scalars if (target := find_correlated(name)) is not None}
         self.correlation = CorrelationRule(number, table, list(self._correlated.values()))
         self.copies = UntaughtRule(number, table, setup, is_of_copies=True)
+        self.undone = UndoneRule(number, table)
         self.misset = MissetRule(number, setup)
         self.lagging = LaggingRule(number, table)
         of_setup = (
@@ -164,7 +165,7 @@ class Stream:
             UnheardRule(number, table, setup),
             *(() if setup.from_tape else (SummedRule(number, table),)),
         )
-        known = (self.skill, self.correlation, self.shared_target, *of_setup)
+        known = (self.undone, self.skill, self.correlation, self.shared_target, *of_setup)
         self.rules = _make_rules(number, table, operations, self.operation_rule, known, opposed=setup.opposed)
         self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []
@@ -319,7 +320,6 @@ def _make_rules(
         OverclippedRule(number, table),
         StillRule(number, table),
         AlikeRule(number, table),
-        UndoneRule(number, table),
         StandingRule(number, table),
         OutdatedRule(number),
         OrderedRule(number, table),

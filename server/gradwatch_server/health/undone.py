@@ -3,12 +3,15 @@
 A mean is linear: of a weight after a step it is that after the step before, plus that of the update. Where it is not,
 something else has changed the weight in between: a copy that is assigned, weights that are loaded, a limit kept by
 hand. Many do that on purpose. It is a trouble where it takes back what the optimizer did since the last time, again and
-again, and the loss does not come down; the loss is asked later. Only rows of steps that follow each other can tell.
+again, and the loss does not come down, which is asked later, or goes up each time. Of rows only those of steps that
+follow each other can tell. What is assigned outside of a graph the hook sees itself, with its line.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +34,17 @@ TIMES_MIN: Final = 3
 TIMES_SHARE: Final = 0.8
 TIMES_KEPT: Final = 64
 """Of which the median is told."""
+N_LOSSES: Final = 10
+"""Before and after a change; their means are compared."""
 
 Float = npt.NDArray[np.float64]
+
+
+class _Leap(NamedTuple):
+    """The losses of the rows before and after a change."""
+
+    before: list[float]
+    after: list[float]
 
 
 class UndoneRule:
@@ -54,11 +66,25 @@ class UndoneRule:
         self._first_step = self._last_step = -1
         self._left: list[float] = []
         self._periods: list[int] = []
+        self._assigned: deque[int] = deque(maxlen=TIMES_KEPT)
+        """The steps before the newest changes that the hook saw itself."""
+        self._waiting: deque[Mapping[str, Any]] = deque()
+        """Those of which the rows have not come."""
+        self._source: Mapping[str, Any] | None = None
+        self._losses: deque[float] = deque(maxlen=N_LOSSES)
+        self._leap: _Leap | None = None
+        self._n_leaps = self._n_level = 0
         self._current: Undone | None = None
         self.episodes: list[Undone] = []
 
+    def note_assigned(self, assigned: Mapping[str, Any]) -> None:
+        """Takes an entry of the field ``assigned`` of a ``rows`` message; before the row of its step, or after it."""
+        self._assigned.append(int(assigned["step"]))
+        self._waiting.append(assigned)
+
     def feed(self, block: Block) -> None:
         """Takes rows; those in which weights or updates were not looked at are a gap."""
+        self._feed_assigned(block)
         if not len(self._weight):
             return
         mean = block.statistics[:, self._weight, COLUMN["mean"]].astype(np.float64)
@@ -98,15 +124,47 @@ class UndoneRule:
         elif self._moved is not None:
             self._moved = self._moved + update
 
+    def _feed_assigned(self, block: Block) -> None:
+        """Takes the changes that the hook saw itself, and the losses around them."""
+        if not self._waiting and self._leap is None:
+            self._losses.extend(block.loss[-N_LOSSES:][np.isfinite(block.loss[-N_LOSSES:])].tolist())
+            return
+        for step, loss in zip(block.steps.tolist(), block.loss.tolist(), strict=True):
+            while self._waiting and int(self._waiting[0]["step"]) < step:
+                one = self._waiting.popleft()
+                self._end_leap()
+                self._leap = _Leap(list(self._losses), [])
+                self._source = one.get("source") or self._source
+                self._count(step, float(one["left"]))
+            if np.isfinite(loss):
+                self._losses.append(loss)
+                if self._leap is not None:
+                    self._leap.after.append(loss)
+            if self._leap is not None and len(self._leap.after) == N_LOSSES:
+                self._end_leap()
+
+    def _end_leap(self) -> None:
+        """Compares the losses around a change."""
+        if self._leap is not None and self._leap.before and self._leap.after:
+            is_up = np.mean(self._leap.after) > np.mean(self._leap.before)
+            self._n_leaps += int(is_up)
+            self._n_level += int(not is_up)
+            if self._current is not None:
+                self._current.leaps = (self._n_leaps, self._n_level)
+        self._leap = None
+
     def _note(self, step: int, change: Float, scale: Float) -> None:
         """Something else has changed weights before this step."""
-        if self._moved is None:
+        if self._moved is None or step - 1 in self._assigned:
             return
         safe = np.where(scale > 0, scale, 1.0)
         moved = float(np.abs(self._moved / safe).sum())
         if moved <= len(scale) * ROUNDING:
             return  # nothing to undo
-        left = float(np.abs((self._moved + change) / safe).sum()) / moved
+        self._count(step, float(np.abs((self._moved + change) / safe).sum()) / moved)
+
+    def _count(self, step: int, left: float) -> None:
+        """A change before this step left so much of what the optimizer did."""
         self._n_changes += 1
         if left <= LEFT_LIMIT:
             self._n_undone += 1
@@ -140,5 +198,7 @@ class UndoneRule:
                 table=self._table,
                 left=float(np.median(self._left)),
                 period=int(np.median(self._periods)),
+                source=self._source,
+                leaps=(self._n_leaps, self._n_level),
             )
             self.episodes.append(self._current)

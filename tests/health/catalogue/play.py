@@ -237,6 +237,7 @@ def _feed(engine: Engine, stream: int, message: Mapping[str, Any], place: int, o
         message["scalars_present"][one],
         operations=message["operations"][one],
         origins=origins,
+        assigned=message["assigned"] if place == 0 else (),
     )
 
 

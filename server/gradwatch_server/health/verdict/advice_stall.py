@@ -615,20 +615,22 @@ UNDONE_CODE: Final = """\
 # Which line writes into the trained model? Look for set_weights, load_weights and assign.
 # Target network: copy from the trained model (here model) into the other, not the other way round
 target_model.set_weights(model.get_weights())
-# Average for evaluation: write it into a second model, not into the trained one
-average_model.set_weights(average)"""
+# Average for evaluation: write it into a second model, or put the trained weights back afterwards
+average_model.set_weights(average)
+trained = model.get_weights(); model.set_weights(average); evaluate(model); model.set_weights(trained)"""
 
 
-def advise_undone(often: str) -> list[Hypothesis]:
-    """Causes of weights that are put back between steps."""
+def advise_undone(often: str, place: str) -> list[Hypothesis]:
+    """Causes of weights that are put back so ``often``, at a ``place`` in the script, or somewhere for ""."""
     return [
         Hypothesis(
-            "Something else writes older weights into the model while it is trained",
+            f"Something else writes older weights into the model while it is trained{place}",
             0.9,
             f"The optimizer's updates are applied, and {often} they are undone. Possible causes: a copy in the wrong "
             "direction (target network into the trained one), an average that is written into the model and left "
             "there, or a checkpoint that is loaded in the loop.",
-            f"Find the code in your loop that writes weights {often}, and let it write into the other model.",
+            ("Let that line" if place else f"Find the code in your loop that writes weights {often}, and let it")
+            + " write into another model, or put the trained weights back before training goes on.",
             UNDONE_CODE,
         )
     ]

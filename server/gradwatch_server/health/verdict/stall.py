@@ -39,6 +39,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_zero_output,
 )
 from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
+from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
@@ -302,19 +303,29 @@ def _tell_slow(lead: Still, scene: Scene) -> Finding:
 def tell_undone(lead: Undone, scene: Scene) -> Finding:
     """The finding of weights that something puts back between steps."""
     often = "before every step" if lead.period == 1 else f"every {lead.period:,} steps"
-    title = f"What the optimizer does is undone {often}: something puts the weights back"
+    place, (n_higher, n_others) = say_line(lead.source), lead.leaps
+    title = f"What the optimizer does is undone {often}: something puts the weights back{place}"
     if lead.closed_step is not None:
-        title = f"What the optimizer did was undone {often} until {say_step(lead.closed_step)}"
+        title = f"What the optimizer did was undone {often} until {say_step(lead.closed_step)}{place}"
+    went = ""
+    if n_higher > n_others:
+        went = f" The loss was higher afterwards {n_higher} of {n_higher + n_others} times."
     evidence = scene.evidence(
-        f"The kernels changed between two steps without an update, {say_count(lead.n_rows, 'time')} since "
+        f"The weights changed between two steps without an update, {say_count(lead.n_rows, 'time')} since "
         f"{say_step(lead.first_step)}. Each time this undid the updates made since the last time: "
-        f"{say_number(round(100 * lead.left, 1))} % of them was left (measured by the kernels' means).",
+        f"{say_number(round(100 * lead.left, 1))} % of them was left.{went}",
         left_over=lead.left,
         period=lead.period,
         n_times=lead.n_rows,
     )
     return tell(
-        lead, scene, title=title, evidence=evidence, hypotheses=advise_undone(often), subject="weights put back"
+        lead,
+        scene,
+        title=title,
+        source=None if lead.source is None else dict(lead.source),
+        evidence=evidence,
+        hypotheses=advise_undone(often, place),
+        subject="weights put back",
     )
 
 
