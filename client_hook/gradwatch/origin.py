@@ -18,6 +18,7 @@ import tensorflow as tf
 __all__ = [
     "EXCERPT_REACH",
     "GRADIENT_SCOPE",
+    "find_source",
     "frames",
     "gradient_frames",
     "is_own",
@@ -38,6 +39,9 @@ EXCERPT_WIDTH: Final = 200
 """Characters of each of them; a longer line is data, not code."""
 
 
+_REDUCING: Final = frozenset({"Cast", "DivNoNan", "Identity", "Mean", "Mul", "RealDiv", "Reshape", "Squeeze", "Sum"})
+"""What Keras makes a scalar of a loss with."""
+_WAY_MAX: Final = 16
 _ASKING: Final = "imperative_grad.py"
 """Where TensorFlow calls the gradient of each operation, and adds up those of one tensor."""
 
@@ -80,6 +84,17 @@ def source_of(op: Any) -> dict[str, Any] | None:
     says nothing about the operation.
     """
     return source_at((frame.filename, frame.lineno) for frame in reversed(op.traceback))
+
+
+def find_source(tensor: Any) -> dict[str, Any] | None:
+    """`source_of` the first operation on the way back that is the user's, behind means and scales of Keras' own."""
+    op = tensor.op
+    for _ in range(_WAY_MAX):
+        source = source_of(op)
+        if source is not None or op.type not in _REDUCING:
+            return source
+        op = op.inputs[0].op
+    return None
 
 
 def source_at(frames: Iterable[tuple[str, int]]) -> dict[str, Any] | None:

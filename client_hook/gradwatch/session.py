@@ -64,6 +64,7 @@ from gradwatch.operation import (
 )
 from gradwatch.opposed import is_opposed
 from gradwatch.optimizer import find_slots, read_treatment
+from gradwatch.origin import find_source
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
@@ -763,6 +764,7 @@ class Watch:
                     is_left_out=is_left_out,
                     setup=self._setup(optimizer, variables, names)
                     | {"broken": self._broken(found, names), "from_tape": are_from_tape(gradients)}
+                    | {"loss_source": find_source(loss) if tf.is_symbolic_tensor(loss) else None}
                     | slips,
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],

@@ -237,6 +237,10 @@ class Script(_Message):
     imports: Annotated[dict[Name, Name], Field(max_length=100)] = {}
 
 
+def _read_source(value: Any) -> dict[str, Any] | None:
+    return None if value is None else SourceLine.model_validate(value).model_dump()
+
+
 def _read_script(value: Any) -> dict[str, Any]:
     return Script.model_validate(value).model_dump()
 
@@ -261,6 +265,7 @@ class Tensors(_Logged):
     traced: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     script: Annotated[dict[str, Any], BeforeValidator(_read_script)] = {}
     from_tape: bool = False
+    loss_source: Annotated[dict[str, Any] | None, BeforeValidator(_read_source)] = None
 
 
 class Rows(_Logged):

@@ -10,6 +10,7 @@ from gradwatch_server.health.finding import Finding
 from tests.health.streams import COLUMN, Run, dense
 
 N, BATCH = 120, 64
+LOSSES = [{"file": "gan.py", "line": n, "code": f"loss_{n} = bce(y, p)", "excerpt": None} for n in range(2)]
 JUDGE = [("judge/kernel", (64, 1), "float32"), ("judge/bias", (1,), "float32")]
 
 
@@ -65,6 +66,7 @@ def play(
         give(judge, 0, mean=real, gradient=0.005 * asked[0])
         give(judge, 1, mean=fake, gradient=0.005 * asked[1])
     give(player, 0, mean=fake, gradient=0.005 * generated)
+    judge.loss_source, player.loss_source = LOSSES
     engine = Engine()
     judge.set_loss(1.0).feed(engine, batch)
     player.set_loss(1.0).feed(engine, batch)
@@ -78,6 +80,11 @@ def test_both_push_the_same_way(is_together: bool, batch: int) -> None:
     assert (found.kind, found.layer, found.first_step) == ("loss_plateau", "judge", 0)
     assert "both lower" in found.title
     assert found.hypotheses[0].cause.startswith("The generator's loss uses the discriminator's label")
+
+
+def test_the_line_of_the_loss_at_fault_is_named() -> None:
+    """That of the step whose loss it is."""
+    assert [play(1)[0].source, play(-1, asked=(-1, -1))[0].source] == [LOSSES[1], LOSSES[0]]
 
 
 def test_a_judge_whose_labels_are_swapped() -> None:

@@ -1,9 +1,13 @@
 """How a training is set up: what layers hold as a `tf.Variable` that nobody trains, and the optimizer's settings."""
 
+import sys
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+
+from tests.hook.diagnosis import find_line
 
 CAPTURE = ("gradient",)
 
@@ -134,3 +138,41 @@ def test_weights_that_are_broken_before_training_are_named(watch, read, options,
     model.fit(X, Y, epochs=1, verbose=0)
     (table,) = read(watched).tables.values()
     assert [name.split("/", 1)[1] for name in table["broken"]] == (["first/kernel"] if is_broken else [])
+
+
+def lines_of_losses(recording):
+    return [table["loss_source"] and table["loss_source"]["line"] for table in recording.tables.values()]
+
+
+def halved(y, output):
+    error = tf.square(output - y)
+    return tf.reduce_mean(error) / 2  # halved
+
+
+@pytest.mark.parametrize(
+    ("loss", "marker"), [("mse", None), (halved, "halved")], ids=["a loss of Keras'", "a loss of one's own"]
+)
+def test_the_line_of_a_loss_in_fit(watch, read, loss, marker):
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+    model.compile("sgd", loss)
+    watched = watch(model, capture=CAPTURE)
+    model.fit(X, Y, epochs=1, verbose=0)
+    line = None if marker is None else find_line(marker, sys.modules[__name__])
+    assert lines_of_losses(read(watched)) == [line]
+
+
+def test_the_lines_of_two_losses(watch, read):
+    models = [keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)]) for _ in range(2)]
+    optimizers = [keras.optimizers.SGD(0.1) for _ in models]
+    watched = watch(*models, capture=CAPTURE)
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape(persistent=True) as tape:
+            first = keras.losses.MeanSquaredError()(y, models[0](x))  # first
+            second = tf.reduce_mean(tf.abs(models[1](x) - y))  # second
+        for optimizer, model, loss in zip(optimizers, models, (first, second), strict=True):
+            optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    step(X, Y)
+    assert lines_of_losses(read(watched)) == [find_line(name, sys.modules[__name__]) for name in ("first", "second")]

@@ -126,6 +126,8 @@ class Scores:
 class _Pair:
     """Two streams that share a discriminator, and up to which step they were compared."""
 
+    judge: int
+    player: int
     compared_step: int = -1
     n_allied: int = 0
     first_step: int = -1
@@ -151,9 +153,10 @@ class AlliedRule:
             for player, other in known:
                 is_less = not other.is_trained or own.trained < other.trained
                 if own.layer == other.layer and own.is_trained and is_less and own.n_calls:
-                    self._compare(player, other, own, self._pairs.setdefault((judge, player), _Pair()))
+                    pair = self._pairs.setdefault((judge, player), _Pair(judge, player))
+                    self._compare(other, own, pair)
 
-    def _compare(self, player: int, scores: Scores, judge: Scores, pair: _Pair) -> None:
+    def _compare(self, scores: Scores, judge: Scores, pair: _Pair) -> None:
         for ours, theirs in _in_step(scores.windows, judge.windows, after=pair.compared_step):
             pair.compared_step = min(ours.last_step, theirs.last_step)
             if ours.signs[-1] == 0:
@@ -176,7 +179,8 @@ class AlliedRule:
                 pair.episode.asked = asked
             elif pair.n_allied == WINDOWS_MIN and not self.episodes:
                 pair.episode = Allied(
-                    stream=player,
+                    stream=pair.player,
+                    judge=pair.judge,
                     phase=Phase.LOSS,
                     first_step=pair.first_step,
                     last_step=step,

@@ -909,6 +909,7 @@ class Allied(Episode):
     """A generator that is trained to do what its discriminator is trained for.
 
     Attributes:
+        judge: the stream of the discriminator's own step; `stream` is the generator's.
         layer: the discriminator's last.
         mean: what it gave for what was generated, on the average of the last rows.
         is_lowered: whether both lower that.
@@ -917,6 +918,7 @@ class Allied(Episode):
             (what the generator's step undoes, for that trains the discriminator as well).
     """
 
+    judge: int = -1
     layer: str = ""
     mean: float = float("nan")
     is_lowered: bool = False

@@ -39,6 +39,7 @@ class Setup(NamedTuple):
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.
+        loss_source: the user's line that made the loss; None where it is not known, or none of theirs.
         from_tape: whether each gradient is known to be what a tape made of the very step that applies it.
     """
 
@@ -53,6 +54,7 @@ class Setup(NamedTuple):
     traced: Sequence[Mapping[str, Any]] = ()
     script: Mapping[str, Any] = NOTHING
     from_tape: bool = False
+    loss_source: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Setup:

@@ -150,7 +150,7 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
     finding = _with_elsewhere(_with_sign(teller(lead, scene), scene), scene)
-    finding = _without_idle_causes(with_constant(with_order(finding, lead, facts), lead, facts))
+    finding = _without_idle_causes(with_constant(with_order(_with_loss(finding, scene), lead, facts), lead, facts))
     return in_own_words(finding, scene.setup)
 
 
@@ -197,6 +197,19 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
 
 _IS_THROWN: Final = (Collapsed, Faint, Growth, Plateau, Rate, Relapse, Runaway, Unskilled)
 """What numbers that are far too large from the start on may come to."""
+
+
+def _with_loss(finding: Finding, scene: Scene) -> Finding:
+    """A finding with the line that makes the loss, where that is at fault and nothing nearer is known."""
+    lead, setups = scene.incident.lead, scene.facts.setups
+    if not isinstance(lead, _OF_LOSS) or finding.source is not None:
+        return finding
+    setup = setups[lead.judge] if isinstance(lead, Allied) and lead.asked in ("alike", "reversed") else scene.setup
+    return finding if setup.loss_source is None else replace(finding, source=dict(setup.loss_source))
+
+
+_OF_LOSS: Final = (Allied, Mismatch, Posterior, SharedTarget, Unheard)
+"""What a loss is written wrong for."""
 
 
 def _find_shrunk(lead: Flat, scene: Scene) -> list[str]:
