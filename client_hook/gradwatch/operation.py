@@ -23,9 +23,11 @@ from gradwatch.capped import find_capped
 from gradwatch.cosines import find_cooled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
+from gradwatch.exchanged import find_exchanged
 from gradwatch.gathered import find_gathered
 from gradwatch.heads import find_heads
 from gradwatch.latent import find_codes, find_one_sided
+from gradwatch.least import find_least
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_scores, find_straight, find_twice
@@ -44,9 +46,9 @@ from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 from gradwatch.survival import find_left
 from gradwatch.tap import find_handle
-from gradwatch.undetached import find_cancelled, find_undetached
+from gradwatch.undetached import find_cancelled, find_undetached, find_unpassed
 from gradwatch.unordered import find_unordered
-from gradwatch.unshown import find_unshown
+from gradwatch.unshown import find_faint, find_unshown
 from gradwatch.walk import SHAPES, goes_into
 from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
@@ -309,8 +311,8 @@ def find_slips(
         `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`, `derived.find_summed`,
         `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`, `ratio.find_climbing`,
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
-        `blank.find_blank`, `padded.find_ends`,
-        `heads.find_heads`, `misapplied.find_twice` and `opposed.find_opposed` tell.
+        `blank.find_blank`, `padded.find_ends`, `heads.find_heads`, `least.find_least`, `exchanged.find_exchanged`,
+        `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -355,6 +357,10 @@ def find_slips(
             *find_blank(forward),
             *find_ends(forward, layer_paths),
             *find_heads(forward, layer_paths),
+            *find_least(forward, layer_paths),
+            *find_exchanged(forward, layer_paths),
+            *find_unpassed(forward, layer_paths),
+            *find_faint(forward, layer_paths),
             *find_twice(forward, layer_paths),
             *find_opposed(forward, layer_paths),
         ],

@@ -3,19 +3,22 @@
 An advantage says how much better an action was than the critic thought. Multiplied with the log-probability of the
 action it is a weight: with its gradient left, the critic is moved so that the policy's loss becomes small. A straight-
 through estimator hands on a value as it is and the gradient past it: ``z + stop_gradient(q - z)``. With the subtraction
-outside of the cut both parts of the gradient cancel; with all of it inside there is none.
+outside of the cut both parts of the gradient cancel; with all of it inside there is none. And without one, a row of a
+table that was chosen in place of what a network gave leaves that without a gradient.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Final
 
-from gradwatch.origin import layer_of, source_of
-from gradwatch.redrawn import PICKING, PROBABILITIES
-from gradwatch.walk import behind, beyond, reads_variable
+import tensorflow as tf
 
-__all__ = ["find_cancelled", "find_undetached", "is_reward"]
+from gradwatch.origin import layer_of, slip_of, source_of
+from gradwatch.redrawn import PICKING, PROBABILITIES
+from gradwatch.walk import behind, beyond, reads_variable, users_of
+
+__all__ = ["find_cancelled", "find_undetached", "find_unpassed", "is_reward"]
 
 PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Neg", "Reshape", "Squeeze"})
 SCORING: Final = frozenset(
@@ -24,6 +27,8 @@ SCORING: Final = frozenset(
 ADDING: Final = frozenset({"Add", "AddV2"})
 GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 WAY_MAX: Final = 8
+GATHERING: Final = frozenset({"Gather", "GatherV2", "ResourceGather"})
+KERNELS: Final = frozenset({"BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv3D", "Einsum", "MatMul"})
 Tensor = Any  # tensorflow ships no types
 
 
@@ -64,6 +69,48 @@ def find_cancelled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
             place = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
             return [{"type": op.type, "name": op.name, **place, "cancels": True}]
     return []
+
+
+def find_unpassed(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows of a table that are chosen by how near they lie, and handed on to kernels in place of what chose them.
+
+    Args:
+        forward: as for `find_undetached`.
+        layer_paths: as for `find_cancelled`.
+
+    Returns:
+        Type, name, layer and source line of the first, and ``unpassed``: True.
+    """
+    ids = {id(op) for op in forward}
+    for op in forward:
+        if op.type not in GATHERING or not op.inputs[1].dtype.is_integer:
+            continue
+        nearest = [one for one in behind([op.inputs[1].op], through=PASSING) if one.type == "ArgMin"]
+        compared = _tables_of(nearest[0].inputs[0]) if nearest else set()
+        # More than the table itself: what is compared with it is learned too.
+        if len(compared) > 1 and _tables_of(op.inputs[0]) & compared and _meets_kernel(op, ids):
+            return [slip_of(op, layer_paths) | {"unpassed": True}]
+    return []
+
+
+def _tables_of(tensor: Tensor) -> set[int]:
+    """The variables that a tensor is made of."""
+    ways = behind([tensor.op], through=None)
+    return {id(one) for op in ways for one in op.inputs if one.dtype == tf.resource}
+
+
+def _meets_kernel(op: Any, forward: Set[int]) -> bool:
+    """Whether a kernel multiplies what an operation gives, in whatever form."""
+    pending, seen = [op], set[int]()
+    while pending and len(seen) < WAY_MAX:
+        one = pending.pop()
+        seen.add(id(one))
+        for user in users_of(one.outputs[0], forward):
+            if user.type in KERNELS:
+                return True
+            if user.type in PASSING | {"Transpose"} and id(user) not in seen:
+                pending.append(user)
+    return False
 
 
 def _subtracts_outside(op: Any) -> bool:

@@ -137,3 +137,50 @@ def test_what_a_policy_earns_is_no_target_to_be_followed(
     watched = train(watch, loss_of)
     names = [name for table in read(watched).tables.values() for name in table["scalars"]]
     assert any(name.startswith("target_correlation") for name in names) == is_followed
+
+
+class Codes(layers.Layer):
+    """Replaces each vector by the nearest row of a table."""
+
+    def __init__(self, passed: bool) -> None:
+        super().__init__(name="codes")
+        self.passed = passed
+        self.table = self.add_weight(shape=(6, 8), initializer="random_normal", name="table")
+
+    def call(self, z: Any) -> Any:
+        far = tf.reduce_sum(tf.square(z[:, None] - self.table[None]), axis=-1)
+        row = tf.gather(self.table, tf.argmin(far, axis=1))  # row
+        self.add_loss(tf.reduce_mean(tf.square(tf.stop_gradient(z) - row)))
+        self.add_loss(0.25 * tf.reduce_mean(tf.square(z - tf.stop_gradient(row))))
+        return z + tf.stop_gradient(row - z) if self.passed else row
+
+
+def quantize(watch: Any, *, passed: bool, learned: bool = True, n_epochs: int = 2) -> Any:
+    keras.utils.set_random_seed(0)
+    given = keras.Input((5,))
+    z = layers.Dense(8)(given) if learned else layers.Lambda(lambda x: tf.tile(x, [1, 2])[:, :8])(given)
+    model = keras.Model(given, layers.Dense(5)(layers.Dense(8, "relu")(Codes(passed)(z))))
+    model.compile(keras.optimizers.SGD(1e-3), "mse")
+    watched = watch(model)
+    model.fit(X, X, batch_size=16, epochs=n_epochs, verbose=0)
+    return watched
+
+
+def test_a_code_that_passes_no_gradient_on(watch: Any, read: Any) -> None:
+    (found,) = found_in(read(quantize(watch, passed=False)))
+    assert found["unpassed"]
+    assert found["layer"].split("/")[-1] == "codes"
+    assert found["source"]["line"] == find_line("row", sys.modules[__name__])
+
+
+@pytest.mark.parametrize(
+    "options", [{"passed": True}, {"passed": False, "learned": False}], ids=["passed", "no encoder"]
+)
+def test_a_code_that_does_or_need_not(watch: Any, read: Any, options: Any) -> None:
+    assert found_in(read(quantize(watch, **options))) == []
+
+
+def test_a_code_without_a_gradient_is_told_with_its_cause(watch: Any, read: Any) -> None:
+    findings = diagnose(read(quantize(watch, passed=False, n_epochs=80))).findings()
+    (told,) = (one for one in findings if "nearest code" in one.title)
+    assert told.hypotheses[0].cause.startswith("The straight-through estimator is missing (test_undetached.py:")

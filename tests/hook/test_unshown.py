@@ -105,3 +105,65 @@ def test_it_is_told_with_its_cause(watch: Any, read: Any) -> None:
     (told,) = (one for one in findings if "noise that was never added" in one.title)
     assert (told.kind, told.first_step) == ("loss_plateau", 0)
     assert told.hypotheses[0].cause.startswith("The input and the target use two different noise draws")
+
+
+T = 50
+BETAS = np.linspace(1e-4, 0.2, T)
+OF_ONE_STEP = 1.0 - BETAS
+UP_TO_IT = np.cumprod(OF_ONE_STEP)
+
+
+def by_schedule(kept: Any, x: Any, noise: Any) -> Any:
+    """``kept``: the part of the variance that is the sample's, at each time."""
+    t = tf.random.uniform(tf.shape(x)[:1], 0, T, tf.int32)
+    signal, spread = (tf.gather(np.float32(one), t)[:, None] for one in (np.sqrt(kept), np.sqrt(1.0 - kept)))
+    return signal * x + spread * noise  # by_schedule
+
+
+def faint(model: Any, x: Any) -> Any:
+    noise = tf.random.normal(tf.shape(x))
+    return tf.reduce_mean(tf.square(model(by_schedule(OF_ONE_STEP, x, noise)) - noise))
+
+
+OUTSIDE = [tf.constant(np.sqrt(one), tf.float32) for one in (OF_ONE_STEP, 1.0 - OF_ONE_STEP)]
+
+
+def faint_made_outside(model: Any, x: Any) -> Any:
+    noise = tf.random.normal(tf.shape(x))
+    signal, spread = (tf.gather(one, tf.random.uniform([32], 0, T, tf.int32)) for one in OUTSIDE)
+    shown = tf.reshape(spread, [-1, 1]) * noise + tf.reshape(signal, [-1, 1]) * x  # faint_made_outside
+    return tf.reduce_mean(tf.abs(noise - model(shown)))
+
+
+def covering(model: Any, x: Any) -> Any:
+    noise = tf.random.normal(tf.shape(x))
+    return tf.reduce_mean(tf.square(model(by_schedule(UP_TO_IT, x, noise)) - noise))
+
+
+def faint_for_cleaning(model: Any, x: Any) -> Any:
+    """The sample is asked for, and nothing is to be made of noise."""
+    return tf.reduce_mean(tf.square(model(by_schedule(OF_ONE_STEP, x, tf.random.normal(tf.shape(x)))) - x))
+
+
+def beside_the_whole_sample(model: Any, x: Any) -> Any:
+    """As a network that cleans images is shown them."""
+    noise = tf.random.normal(tf.shape(x))
+    spread = tf.gather(OUTSIDE[1], tf.random.uniform([32], 0, T, tf.int32))[:, None]
+    return tf.reduce_mean(tf.square(model(x + spread * noise) - noise))
+
+
+@pytest.mark.parametrize(("loss_of", "marker"), [(faint, "by_schedule"), (faint_made_outside, "faint_made_outside")])
+def test_noise_that_never_covers_its_samples(watch: Any, read: Any, loss_of: Any, marker: str) -> None:
+    (found,) = found_in(read(train(watch, loss_of)))
+    assert found["covers"] == pytest.approx(np.sqrt(BETAS.max()), rel=1e-6)
+    assert found["source"]["line"] == find_line(marker, sys.modules[__name__])
+
+
+@pytest.mark.parametrize("loss_of", [covering, faint_for_cleaning, beside_the_whole_sample])
+def test_noise_that_covers_them_or_need_not(watch: Any, read: Any, loss_of: Any) -> None:
+    assert found_in(read(train(watch, loss_of))) == []
+
+
+def test_a_faint_schedule_is_told_with_its_cause(watch: Any, read: Any) -> None:
+    (told,) = (one for one in diagnose(read(train(watch, faint, 150))).findings() if "pure noise" in one.title)
+    assert told.hypotheses[0].cause.startswith("The noise schedule is not the cumulative product (test_unshown.py:")

@@ -191,7 +191,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.MADE, SlipKind.REDRAWN, SlipKind.UNENDED, SlipKind.GATHERED, SlipKind.STRAIGHT, SlipKind.DOUBLED),
         *(SlipKind.UNSHOWN, SlipKind.ATTRACTED, SlipKind.UNDETACHED, SlipKind.CANCELLED, SlipKind.UNSHIFTED),
         *(SlipKind.MISWEIGHED, SlipKind.RETURNED, SlipKind.SUMMED, SlipKind.LEFT, SlipKind.ONE_SIDED, SlipKind.INVERSE),
-        *(SlipKind.HEADS, SlipKind.TWICE),
+        *(SlipKind.HEADS, SlipKind.TWICE, SlipKind.LEAST, SlipKind.EXCHANGED, SlipKind.FAINT),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )

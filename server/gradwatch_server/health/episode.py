@@ -1091,6 +1091,14 @@ class SlipKind(Enum):
     """The heads of an attention are split, or put together, without a transpose."""
     TWICE = auto()
     """A sigmoid is taken of numbers from 0 to 1."""
+    LEAST = auto()
+    """The least is taken of numbers that a mask has made 0."""
+    EXCHANGED = auto()
+    """A loss gets the prediction for the target."""
+    UNPASSED = auto()
+    """What is chosen in place of a network's output leaves that without a gradient."""
+    FAINT = auto()
+    """Noise never covers the samples that it is added to."""
     GREEDY = auto()
     """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
@@ -1132,6 +1140,10 @@ _BY_FIELD: Final = {
     "inverse": SlipKind.INVERSE,
     "heads": SlipKind.HEADS,
     "twice": SlipKind.TWICE,
+    "masked": SlipKind.LEAST,
+    "exchanged": SlipKind.EXCHANGED,
+    "unpassed": SlipKind.UNPASSED,
+    "covers": SlipKind.FAINT,
     "greedy": SlipKind.GREEDY,
     "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,

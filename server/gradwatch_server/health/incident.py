@@ -143,7 +143,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
     Still: (Padded, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
-    Runaway: (Misset, Rate, Flat, Mismatch, Runaway, Summed),
+    Runaway: (Misset, Misshaped, Rate, Flat, Mismatch, Runaway, Summed),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
         Remade, Rate, Steep, Untaught, Misshaped, Padded, Contrary, Allied, Unreachable, Flat, Cut, Faint, Missing,
@@ -255,6 +255,8 @@ def _explains(cause: Episode, episode: Episode) -> bool:
     if not (_is_spoiled(cause, episode) or isinstance(cause, _CAUSES.get(type(episode), ()))):
         return False
     if _is_of_another_kind(cause, episode) or _is_the_other_way_round(cause, episode):
+        return False
+    if isinstance(cause, Misshaped) and isinstance(episode, Runaway) and cause.what is not SlipKind.EXCHANGED:
         return False
     if isinstance(cause, _OF_THE_WHOLE) and isinstance(episode, Unrelated) and episode.correlation_of_other >= RELATED:
         return False

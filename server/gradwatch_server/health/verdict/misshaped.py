@@ -48,6 +48,18 @@ x = tf.transpose(x, (0, 2, 1, 3))                     # then move the heads: (ba
 JOIN_CODE: Final = """\
 x = tf.transpose(x, (0, 2, 1, 3))                     # (batch, n_steps, {heads}, depth),
 x = tf.reshape(x, (-1, n_steps, {heads} * depth))          # then put the features together"""
+LEAST_CODE: Final = """\
+far = tf.reduce_max(distances) + 1.0
+nearest = tf.reduce_min(tf.where(counts, distances, far), axis=1)      # what does not count is far away, not at 0"""
+EXCHANGED_CODE: Final = """\
+def loss(y_true, y_pred):
+    return tf.keras.losses.poisson(y_true, y_pred)                     # targets first, as in all losses of Keras"""
+PASSED_CODE: Final = """\
+quantized = z + tf.stop_gradient(quantized - z)       # the value of the code; the gradient goes to z"""
+FAINT_CODE: Final = """\
+alpha_bar = np.cumprod(1.0 - betas)                   # the product up to t, not the factor of one step
+signal, spread = np.sqrt(alpha_bar), np.sqrt(1.0 - alpha_bar)
+print(spread[-1])                                     # must be close to 1; if not, more steps or larger betas"""
 RATE_CODE: Final = """\
 log_rate = tf.keras.layers.Dense(1)(h)                # no activation: the loss takes the exponential
 loss = tf.reduce_mean(tf.nn.log_poisson_loss(counts, log_rate))
@@ -467,6 +479,83 @@ def _say_heads(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Reshape the last axis alone, and move the axis of heads with a transpose. On the way back, transpose "
             "first.",
             (SPLIT_CODE if is_split else JOIN_CODE).format(heads=n_heads),
+        ),
+    )
+
+
+def _say_least(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"A minimum is taken over entries that a mask has set to 0, so it is always 0{place}",
+        (
+            "In the compiled step, a mask sets some entries to 0, and then the minimum over all of them is taken. The "
+            "other entries are never negative."
+        ),
+        Hypothesis(
+            f"The masked entries win the minimum{place}",
+            0.95,
+            "The smallest entry is one of the zeros that the mask puts there, whatever the network outputs. The result "
+            "is constant, and no gradient comes back through it. In a triplet loss no negative is pushed away then.",
+            "Set what does not count to a large number before the minimum.",
+            LEAST_CODE,
+        ),
+    )
+
+
+def _say_exchanged(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The loss gets targets and predictions in the wrong order{place}",
+        (
+            "In the compiled step, the loss takes the logarithm of the targets and multiplies it by the model's "
+            "output. It should take the logarithm of the output."
+        ),
+        Hypothesis(
+            f"The arguments of the loss are exchanged{place}",
+            0.95,
+            "Losses of Keras take the targets first and the predictions second. With the two exchanged, the model's "
+            "output is a mere factor: the loss falls without a limit, or is best at a useless answer.",
+            "Exchange the two arguments.",
+            EXCHANGED_CODE,
+        ),
+    )
+
+
+def _say_unpassed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The nearest code replaces the encoder's output, and no gradient gets back past it{place}",
+        (
+            "In the compiled step, a row of a table is picked by the smallest distance, and goes on alone. Picking has "
+            "no gradient."
+        ),
+        Hypothesis(
+            f"The straight-through estimator is missing{place}",
+            0.9,
+            "What comes after the codes cannot teach the layers before them. Those are moved only by terms that pull "
+            "them to their codes, and come to output the same for everything.",
+            "Hand on the code's value, but let the gradient pass to the encoder's output.",
+            PASSED_CODE,
+        ),
+    )
+
+
+def _say_faint(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, most = say_line(lead.slip.get("source")), float(lead.slip["covers"])
+    return (
+        f"The training never shows pure noise: at most {most:.2f} of the standard deviation is noise{place}",
+        (
+            f"The noise schedule's largest factor is {most:.2f}, and that of the sample is then "
+            f"{math.sqrt(max(1.0 - most**2, 0.0)):.2f}. At the last step the sample should have vanished in the noise."
+        ),
+        Hypothesis(
+            f"The noise schedule is not the cumulative product{place}",
+            0.85,
+            "A sampler starts from pure noise and goes back step by step. The model was trained on samples that are "
+            "hardly changed, so what it gives for pure noise is a guess.",
+            "Use the cumulative product of (1 - beta) up to each step. If it is that already, use more steps or larger "
+            "betas.",
+            FAINT_CODE,
         ),
     )
 
@@ -957,6 +1046,10 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.INVERSE: _say_inverse,
     SlipKind.HEADS: _say_heads,
     SlipKind.TWICE: _say_twice,
+    SlipKind.LEAST: _say_least,
+    SlipKind.EXCHANGED: _say_exchanged,
+    SlipKind.UNPASSED: _say_unpassed,
+    SlipKind.FAINT: _say_faint,
     SlipKind.GREEDY: _say_greedy,
     SlipKind.UNFOLLOWED: _say_unfollowed,
     SlipKind.CLIMBING: _say_climbing,
