@@ -995,6 +995,7 @@ class MismatchKind(Enum):
     SOFTMAX_OF_MANY = "softmax of many"
     MANY_LABELS = "many labels"
     NO_LABEL = "no label"
+    SMALL_LABELS = "small labels"
 
 
 @dataclass(eq=False)
@@ -1007,6 +1008,7 @@ class Mismatch(Episode):
         operation: the operation of the loss that shows it, where one does.
         low: the smallest number that the last layer gave when it was known.
         high: and the largest.
+        label: where labels are too small, the one that is not 0.
     """
 
     kind: MismatchKind = MismatchKind.SCORES
@@ -1014,6 +1016,7 @@ class Mismatch(Episode):
     operation: Operation | None = None
     low: float = float("nan")
     high: float = float("nan")
+    label: float = float("nan")
 
 
 CAP: Final = "limit"

@@ -6,7 +6,8 @@ stays in them. Scores that are taken for probabilities are lifted to a bound bef
 far as they lie below it. A softmax over one unit is 1, whatever comes in, and one over the batch adds up to 1 over the
 samples. A sample with several labels, each of which the loss takes by itself (it has a log(1 - p)), asks for numbers
 that add up to more than 1. A cross-entropy that takes the softmax itself has the gradient p - y, which is right where
-the labels y of a sample add up to 1: of several, and of none, it pushes all scores one way for ever.
+the labels y of a sample add up to 1: of several, and of none, it pushes all scores one way for ever. And labels of two
+values, of which one is 0 and the other far below 1, were scaled as if they were pixels.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from gradwatch_server.health.episode import Mismatch, MismatchKind, Phase
 from gradwatch_server.health.operation_table import ENTROPIES, OPERATION_COLUMN, Operation
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.target import are_labels
+from gradwatch_server.health.target import TWO_VALUES, are_labels
 
 __all__ = ["MismatchRule"]
 
@@ -38,6 +39,8 @@ LABELS_MIN: Final = 1.25
 """Labels of a sample, on the average, from which on it has several: smoothing adds none."""
 LABELS_MAX: Final = 0.95
 """And up to which many samples have none."""
+SMALL_LABEL: Final = 0.1
+"""The larger of two labels, at the most, where it stands for a yes: 1 / 255, of a mask that was divided once more."""
 REACH_LIMIT: Final = 12.0
 """From the least score to the largest: a softmax or sigmoid of such scores comes down to no bound (e^-12 is 6e-6)."""
 
@@ -75,6 +78,9 @@ class MismatchRule:
             if not one.layer
         )
         self._targets = table.entering("target")
+        self._label = math.nan
+        is_of_one = self._function == "sigmoid" or (self._is_by_element and self._function in (None, "linear"))
+        self._is_yes_or_no = is_of_one and len(self._targets) == 1
         self._is_weighed = bool(table.entering("sample_weight"))
         # Where the loss looks behind a sigmoid, as Keras' own does, the sigmoid is none of it.
         is_behind = self._signal >= 0 and self._function == table.functions[self._signal] == "sigmoid"
@@ -90,6 +96,8 @@ class MismatchRule:
 
     def feed(self, block: Block) -> None:
         """Takes rows; one in which the last layer was not looked at changes nothing."""
+        if self._is_yes_or_no:
+            self._look_for_small(block)
         if self._twice is not None:
             is_seen = np.asarray(block.is_captured.any(axis=1))
             self._step(block, MismatchKind.SOFTMAX_TWICE, is_seen, is_seen, self._twice)
@@ -126,6 +134,16 @@ class MismatchRule:
         self._step(block, MismatchKind.MANY_LABELS, is_seen, are_many)
         if not self._is_weighed:  # a sample that counts for nothing needs no label
             self._step(block, MismatchKind.NO_LABEL, is_seen, are_few)
+
+    def _look_for_small(self, block: Block) -> None:
+        """Whether the targets are 0 and one small number; batches of zeros alone say nothing."""
+        low, high, mean, std = self._read(block, self._targets[0], "min", "max", "mean", "std")
+        is_seen = np.isfinite(mean) & (high > 0)
+        if math.isnan(self._label) and is_seen.any():
+            self._label = float(high[is_seen][0])
+        are_two = np.abs(np.square(std) - mean * (high - mean)) <= TWO_VALUES * np.square(high)
+        is_in = (low == 0) & (high == self._label) & (high <= SMALL_LABEL) & are_two
+        self._step(block, MismatchKind.SMALL_LABELS, is_seen, np.asarray(is_in))
 
     def _look_at_sums(self, block: Block) -> None:
         """Whether what is given adds up to 1 over the samples of a batch, and not over the units."""
@@ -180,6 +198,7 @@ class MismatchRule:
                         operation=operation,
                         low=float(block.statistics[row, self._output, COLUMN["min"]]) if self._output >= 0 else np.nan,
                         high=float(block.statistics[row, self._output, COLUMN["max"]]) if self._output >= 0 else np.nan,
+                        label=self._label,
                     )
                 )
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["TargetOrder", "TargetSpread", "are_labels", "find_heads", "find_target"]
+__all__ = ["TWO_VALUES", "TargetOrder", "TargetSpread", "are_labels", "find_heads", "find_target"]
 
 ROWS_MIN: Final = 8
 """Captured rows from which on the variance over all of them is known."""

@@ -45,11 +45,15 @@ output = tf.keras.layers.Dense(n_classes, activation="softmax")(x)          # th
 SCORES_CODE: Final = """\
 loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)      # for one-hot labels: Categorical...
 # predictions: tf.nn.softmax(model(x))"""
+WHOLE_CODE: Final = """\
+y = tf.cast(masks > 0, tf.float32)                     # 0 and 1; only images of bytes are divided by 255
+print(np.unique(y_train))                              # as it is given to fit"""
 SCORE_CODE: Final = """\
 loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)
 # predictions: tf.sigmoid(model(x))"""
 
 
+SCALED_TOLERANCE: Final = 1e-3
 SIGMOID: Final = (("activation", '"sigmoid"'),)
 
 
@@ -74,6 +78,8 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         told = _tell_many_labels(layer, is_sigmoid=table.functions[lead.column] == "sigmoid")
     elif lead.kind is MismatchKind.NO_LABEL:
         told = _tell_no_label(n_classes)
+    elif lead.kind is MismatchKind.SMALL_LABELS:
+        told = _tell_small_labels(lead.label)
     else:
         told = _tell_scores(lead, layer, n_classes)
     title, summary, hypothesis = told
@@ -238,6 +244,24 @@ def _tell_many_labels(layer: str, *, is_sigmoid: bool) -> tuple[str, str, Hypoth
             "Use a sigmoid and a binary cross-entropy, which treat each label independently. If shares are meant, "
             "divide the labels of a sample by their sum.",
             LABELS_CODE,
+        ),
+    )
+
+
+def _tell_small_labels(label: float) -> tuple[str, str, Hypothesis]:
+    value = say_number(label)
+    origin = " (that is 1 / 255)" if abs(255 * label - 1) < SCALED_TOLERANCE else ""
+    return (
+        f"The labels are 0 and {value}, where 0 and 1 are meant",
+        f"In every batch each target was 0 or {value}{origin}. The model outputs probabilities.",
+        Hypothesis(
+            f"The labels were scaled down: a yes is {value}",
+            0.95,
+            f"The best answer to such labels is never more than {value}. With a threshold of 0.5 everything is a no, "
+            "and the loss is close to 0 all the same. It happens when labels that are 0 and 1 already are divided by "
+            "255, as images of bytes are.",
+            "Do not scale the labels: they must be 0 and 1.",
+            WHOLE_CODE,
         ),
     )
 
