@@ -73,6 +73,7 @@ class Start:
     Attributes:
         largest_input: the largest |value| that entered the model, NaN while not looked at.
         widest_input: the input that holds it, where there are several; "" elsewhere.
+        zero_share: of sequences of whole numbers, the share that were 0; NaN while not looked at, or for none.
         largest_target: the largest |value| of the targets that are no classes, NaN while not looked at, or for none.
         ratio: the variance of one layer's output over that of the layer before, where it differs most; NaN while not
             looked at.
@@ -95,6 +96,7 @@ class Start:
 
     largest_input: float = float("nan")
     widest_input: str = ""
+    zero_share: float = float("nan")
     largest_target: float = float("nan")
     ratio: float = float("nan")
     layer: str = ""
@@ -122,6 +124,7 @@ class Start:
                 self.widest_input = widest_input(block, int(seen[0]), table)
                 self.largest_target = largest_target(block, int(seen[0]), table)
                 self.n_samples = _count_samples(block, int(seen[0]), table)
+                self.zero_share = _share_zeros(block, int(seen[0]), table)
         if self._n_looked < MUTE_ROWS and len(table.activation) > 1:
             seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
             for row in seen[: MUTE_ROWS - self._n_looked].tolist():
@@ -176,6 +179,15 @@ class Start:
         if not is_state and column not in table.prepared:
             return None
         return Mute(layer, (table.shapes[column] or (0,))[-1], is_zero, is_state)
+
+
+def _share_zeros(block: Block, row: int, table: TensorTable) -> float:
+    """Of the inputs of whole numbers, ``[n, length]``, the largest share of zeros."""
+    shapes = ((column, table.shapes[column]) for column in table.entering("index"))
+    columns = [column for column, shape in shapes if len(shape) == 2 and shape[1] != 1]
+    found = block.statistics[row, columns][:, [COLUMN["n_zero"], COLUMN["n_elements"]]].astype(np.float64)
+    n_zero, size = found[found[:, 1] > 0].T
+    return float((n_zero / size).max(initial=-np.inf)) if len(size) else math.nan
 
 
 def _find_levelled(block: Block, row: int, table: TensorTable) -> tuple[str, str] | None:

@@ -61,7 +61,7 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.finding import WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
-from gradwatch_server.health.verdict.advice_growth import advise_climb
+from gradwatch_server.health.verdict.advice_growth import advise_climb, advise_unknown_words
 from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_shrunk, advise_summed
 from gradwatch_server.health.verdict.advice_nonfinite import advise_beyond
 from gradwatch_server.health.verdict.advice_settings import advise_settings
@@ -184,6 +184,8 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         # Units that get nothing but 0 are dead of it, and of nothing else.
         rest = [] if isinstance(lead, Flat) else causes
         causes = [*mute, *(one for one in rest if one.code != mute[0].code)]
+    if isinstance(lead, (ByHeart, Collapsed, Flat, Plateau, Unrelated, Unskilled)):
+        causes += advise_unknown_words(scene.start.zero_share)
     if isinstance(lead, (Collapsed, Faint, Fade, Plateau, Unskilled, Vanishing, Zero)):
         causes = advise_levelled(scene.start) or causes  # it is seen; what else would explain it is guessed
     if isinstance(lead, _IS_THROWN) and scene.start.far is not None:

@@ -38,6 +38,7 @@ __all__ = [
     "advise_scale",
     "advise_small_inputs",
     "advise_small_start",
+    "advise_unknown_words",
     "better_rate",
     "is_climbing",
     "is_rate_negative",
@@ -59,6 +60,8 @@ LARGE_INPUT: Final = 10.0
 """Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
 FAR_INPUT: Final = 256.0
 """Pixels end at 255, and a model may well divide by that itself."""
+UNKNOWN_SHARE: Final = 0.9
+"""Of the words of a text: what is left tells hardly any texts apart."""
 SMALL_INPUT: Final = 0.02
 """Inputs all below it say next to nothing beside biases: bytes divided by 255 twice are below 0.004."""
 LARGE_TARGET: Final = 100.0
@@ -119,12 +122,24 @@ loss = tf.reduce_mean(fake_score) - tf.reduce_mean(real_score) + 10.0 * tf.reduc
 sigma = tf.nn.softplus(raw) + 1e-3"""
 
 
-def advise_rate(scene: Scene, confidence: float) -> Hypothesis:
-    """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one; or below 0."""
+def advise_rate(scene: Scene, confidence: float, *, first: float | None = None) -> Hypothesis:
+    """The learning rate is too high: what ratio it had, and which rate would bring it to the usual one; or below 0.
+
+    Args:
+        scene: the scene.
+        confidence: how likely it is.
+        first: the median ratio of the run's first updates, where these are to blame.
+    """
     if is_rate_negative(scene):
         return _advise_negative_rate(scene)
     ratio = scene.update_ratio
-    if ratio is None:
+    if first is not None:
+        why = (
+            f"The first updates were {say_number(100 * first)} % of the weights they changed; about "
+            f"{100 * USUAL_RATIO:g} % is usual (Karpathy, CS231n). Steps of that size carry deep networks to where "
+            "hardly any gradient leads back from."
+        )
+    elif ratio is None:
         why = "Steps that are too large raise the loss. That raises the gradient, which makes the steps even larger."
     else:
         were = "Updates were" if isinstance(scene.incident.lead, Rate) else "Before that, updates were up to"
@@ -358,6 +373,28 @@ def advise_small_inputs(largest: float, prepared: str = "") -> list[Hypothesis]:
                     note="divides a second time: remove this layer, or the division in the data preparation",
                 ),
             ),
+        )
+    ]
+
+
+WORDS_CODE: Final = """\
+print(np.mean(x_train == 0), np.mean(x_test == 0))               # the share of padding and of unknown words
+print([index.get(word) for word in texts[0].split()])            # words as they are looked up, and what is found"""
+
+
+def advise_unknown_words(share: float) -> list[Hypothesis]:
+    """Sequences of numbers of words of which next to all are 0."""
+    if not share >= UNKNOWN_SHARE:
+        return []
+    return [
+        Hypothesis(
+            f"{share:.0%} of the word numbers that enter are 0: the words are not found in the vocabulary",
+            0.85,
+            "0 stands for padding, or for words that are not in the vocabulary. With nearly everything 0 the samples "
+            "look alike. It happens when the vocabulary keeps the rarest words, was built from other texts, or spells "
+            "words differently (upper case, punctuation), or when sequences are far shorter than their padding.",
+            "Print some texts as numbers. Keep the most frequent words, and prepare texts in the same way everywhere.",
+            WORDS_CODE,
         )
     ]
 

@@ -480,7 +480,10 @@ def advise_steps(scene: Scene) -> list[Hypothesis]:
     """Steps that are too large, or too small, as far as their size is known."""
     ratio = scene.update_ratio
     if ratio is None:  # of what began with the first step the steps are known only now
-        ratio = scene.testimony.known.read(UPDATE_RATIO).highest
+        known = scene.testimony.known.read(UPDATE_RATIO)
+        ratio = known.highest
+        if known.initial is not None and known.initial > FIRST_RATIO:  # where they went first decides the rest
+            return [advise_rate(scene, 0.5 if known.initial > HIGH_RATIO else 0.4, first=known.initial)]
     if ratio is None:
         return []
     if ratio >= SLOW_RATIO:
@@ -966,6 +969,8 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
 SMALL_RATIO: Final = 0.01 * USUAL_RATIO
 """SageMaker Debugger warns below 1e-8; at a hundredth of what is usual a thousand steps do what ten should."""
 SLOW_RATIO: Final = 0.1 * USUAL_RATIO
+FIRST_RATIO: Final = 20 * USUAL_RATIO
+"""Of a run's first updates, where nothing was learned: a suspect."""
 
 
 LEAKY: Final = (("activation", '"leaky_relu"'),)

@@ -64,6 +64,6 @@ enter(
 enter("string_modes", "posterior collapse", "dead_units", cause=("penalty",))
 enter("ticket_router_again", "attention to nothing", "loss_plateau", "zero_gradient", cause=("wrong way round",))
 enter("tickets", "start of zeros", "zero_gradient", cause=("began at exactly 0",))
-enter("voices", "collapsed representation", "dead_units", cause=("collapse",))
+enter("voices", "minimum over masked entries", "loss_plateau", code="near_other", cause=("masked entries",))
 
 enter_healthy(HERE / "healthy")
