@@ -304,3 +304,13 @@ def test_a_stage_after_another_is_judged_once_that_is_long_over(n_before: int, s
     second.feed(engine)
     titles = [one.title for one in finished(engine)]
     assert any(title.startswith("The predictions are worse than guessing") for title in titles) == is_told
+
+
+@pytest.mark.parametrize(("factor", "place"), [(1.0, None), (25.0, 1), (50.0, 0)])
+def test_first_updates_that_are_a_suspect_where_nothing_was_learned(factor: float, place: int | None) -> None:
+    """They are 1e-3 of the weights as they stand; later ones are."""
+    sick = record(of_classes(5, spread=0.1), n_steps=300)
+    sick.scale("update", np.where(np.arange(300) < 60, factor, 1.0)).set_loss(np.linspace(2.1, 1.8, 300))
+    (found,) = (one for one in finished(sick.feed()) if "no better than guessing" in one.title)
+    causes = [one.cause for one in found.hypotheses]
+    assert (causes.index("The learning rate is too high") if len(causes) > 1 else None) == place
