@@ -26,7 +26,7 @@ from gradwatch_server.health.table import TensorTable
 
 __all__ = ["AlliedRule", "Scores"]
 
-WINDOW_ROWS: Final = 30
+WINDOW_ROWS: Final = 20
 """Rows with all of a step's outputs that are taken together. A discriminator learns, and a critic's scores have no zero
 that they keep to: what is compared is of the same steps."""
 WINDOWS_MIN: Final = 2
