@@ -41,7 +41,7 @@ programs that neither knows. When the first 49 were first played, 39 were found;
 had been written, and four showed gaps in the rules, which were closed. Most break at once: how early a slow failure is
 told shows in few of them.
 
-Nearer to an estimate is what happened to the 34 sets *written blind*, by someone who had seen neither rules
+Nearer to an estimate is what happened to the 36 sets *written blind*, by someone who had seen neither rules
 nor cases, at their first play (one seed, before any rule was changed for them):
 
 | set | end in NaN: found | only fail to learn: found | culprit named | healthy: silent |
