@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.origin import GRADIENT_SCOPE, slip_of, source_of
+from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
 from gradwatch.walk import behind, reads_variable
 
 __all__ = ["find_doubled", "find_scores", "find_straight", "find_twice"]
@@ -60,12 +60,15 @@ def find_twice(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
         layer_paths: as for `find_doubled`.
 
     Returns:
-        Type (``Sigmoid``), name, layer and source line of each, and ``twice``: the type of what made its input. The
-        first `FOUND_MAX`.
+        Type (``Sigmoid``), name, layer and source line of each; ``twice``: the type of what made its input, and ``of``:
+        the layer of that. The first `FOUND_MAX`.
     """
-    made = ((op, _origin(op.inputs[0]).type) for op in forward if op.type == "Sigmoid")
-    found = [(op, before) for op, before in made if before in OF_SHARES]
-    return [slip_of(op, layer_paths) | {"twice": before} for op, before in found[:FOUND_MAX]]
+    made = ((op, _origin(op.inputs[0])) for op in forward if op.type == "Sigmoid")
+    found = [(op, before) for op, before in made if before.type in OF_SHARES][:FOUND_MAX]
+    return [
+        slip_of(op, layer_paths) | {"twice": before.type, "of": layer_of(before.name, layer_paths)}
+        for op, before in found
+    ]
 
 
 def find_scores(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:

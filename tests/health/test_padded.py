@@ -28,7 +28,7 @@ def told(loss: Any, *, batch: int = 64, place: Any = PADDED_PLACE, slips: Any = 
 def test_nothing_is_learned(batch: int) -> None:
     (found,) = told(FLAT, batch=batch)
     assert (found.kind, found.severity, found.layer, found.first_step) == ("loss_plateau", "warning", "reader", 0)
-    assert found.title == "The sequences end in padding, and reader hands on only its state after it"
+    assert found.title == "The sequences end in padding, and reader outputs only its state after it"
     assert found.evidence["loss"] == pytest.approx(0.69)
     assert found.hypotheses[0].cause.startswith("Padding stands at the end of the sequences, and reader reads it last")
 

@@ -166,4 +166,4 @@ def test_noise_that_covers_them_or_need_not(watch: Any, read: Any, loss_of: Any)
 
 def test_a_faint_schedule_is_told_with_its_cause(watch: Any, read: Any) -> None:
     (told,) = (one for one in diagnose(read(train(watch, faint, 150))).findings() if "pure noise" in one.title)
-    assert told.hypotheses[0].cause.startswith("The noise schedule is not the cumulative product (test_unshown.py:")
+    assert told.hypotheses[0].cause.startswith("The tables of both factors are not made of the cumulative product")

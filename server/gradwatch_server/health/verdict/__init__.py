@@ -185,7 +185,9 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         rest = [] if isinstance(lead, Flat) else causes
         causes = [*mute, *(one for one in rest if one.code != mute[0].code)]
     if isinstance(lead, (ByHeart, Collapsed, Flat, Plateau, Unrelated, Unskilled)):
-        causes += advise_unknown_words(scene.start.zero_share)
+        unknown = advise_unknown_words(scene.start.zero_share)
+        # Units that hardly get anything but 0 are dead of it.
+        causes = unknown if unknown and isinstance(lead, Flat) else [*causes, *unknown]
     if isinstance(lead, (Collapsed, Faint, Fade, Plateau, Unskilled, Vanishing, Zero)):
         causes = advise_levelled(scene.start) or causes  # it is seen; what else would explain it is guessed
     if isinstance(lead, _IS_THROWN) and scene.start.far is not None:

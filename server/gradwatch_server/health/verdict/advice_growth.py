@@ -378,8 +378,8 @@ def advise_small_inputs(largest: float, prepared: str = "") -> list[Hypothesis]:
 
 
 WORDS_CODE: Final = """\
-print(np.mean(x_train == 0), np.mean(x_test == 0))               # the share of padding and of unknown words
-print([index.get(word) for word in texts[0].split()])            # words as they are looked up, and what is found"""
+print(np.mean(x_train == 0))                                     # the share of unknown words and of padding
+ranked = names[np.argsort(-counts)]                              # the most frequent words come first"""
 
 
 def advise_unknown_words(share: float) -> list[Hypothesis]:
@@ -390,10 +390,10 @@ def advise_unknown_words(share: float) -> list[Hypothesis]:
         Hypothesis(
             f"{share:.0%} of the word numbers that enter are 0: the words are not found in the vocabulary",
             0.85,
-            "0 stands for padding, or for words that are not in the vocabulary. With nearly everything 0 the samples "
-            "look alike. It happens when the vocabulary keeps the rarest words, was built from other texts, or spells "
-            "words differently (upper case, punctuation), or when sequences are far shorter than their padding.",
-            "Print some texts as numbers. Keep the most frequent words, and prepare texts in the same way everywhere.",
+            "0 stands for words that are not in the vocabulary, or for padding. With nearly everything 0 the samples "
+            "look alike. It happens when the vocabulary keeps the rarest words (check the order of the sort), was "
+            "built from other texts, or spells words differently (upper case, punctuation).",
+            "Keep the most frequent words, and prepare texts in the same way everywhere.",
             WORDS_CODE,
         )
     ]

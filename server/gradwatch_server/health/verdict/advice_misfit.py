@@ -507,7 +507,7 @@ def advise_padded(layer: str) -> list[Hypothesis]:
             f"Padding stands at the end of the sequences, and {layer} reads it last, without a mask",
             0.92,
             f"{layer} goes on changing its state at every step of padding. After many of them little is left of what "
-            "it read before, and that is the same for every sequence.",
+            "it read before, and all sequences look alike.",
             "Mask the padding so that the layer skips it, or pad at the front.",
             PADDING_CODE,
             MASKED,

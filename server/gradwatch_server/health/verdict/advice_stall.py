@@ -618,22 +618,36 @@ UNDONE_CODE: Final = """\
 # Which line writes into the trained model? Look for set_weights, load_weights and assign.
 # Target network: copy from the trained model (here model) into the other, not the other way round
 target_model.set_weights(model.get_weights())
-# Average for evaluation: write it into a second model, or put the trained weights back afterwards
-average_model.set_weights(average)
-trained = model.get_weights(); model.set_weights(average); evaluate(model); model.set_weights(trained)"""
+# Average for evaluation: write it into a second model, not into the trained one
+average_model.set_weights(average)"""
+RESTORED_CODE: Final = """\
+trained = model.get_weights()
+model.set_weights(average)                             # as now
+...                                                    # evaluate or save here
+model.set_weights(trained)                             # before training goes on"""
 
 
 def advise_undone(often: str, place: str) -> list[Hypothesis]:
     """Causes of weights that are put back so ``often``, at a ``place`` in the script, or somewhere for ""."""
+    if place:
+        return [
+            Hypothesis(
+                f"This line leaves other weights in the model that is trained{place}",
+                0.92,
+                f"The optimizer's updates are applied, and {often} that line replaces the weights that they have led "
+                "to: by an average, by an older copy, or by those of another network. Training goes on from there.",
+                "Write into another model. Or put the trained weights back before training goes on.",
+                RESTORED_CODE,
+            )
+        ]
     return [
         Hypothesis(
-            f"Something else writes older weights into the model while it is trained{place}",
+            "Something else writes older weights into the model while it is trained",
             0.9,
             f"The optimizer's updates are applied, and {often} they are undone. Possible causes: a copy in the wrong "
             "direction (target network into the trained one), an average that is written into the model and left "
             "there, or a checkpoint that is loaded in the loop.",
-            ("Let that line" if place else f"Find the code in your loop that writes weights {often}, and let it")
-            + " write into another model, or put the trained weights back before training goes on.",
+            f"Find the code in your loop that writes weights {often}, and let it write into another model.",
             UNDONE_CODE,
         )
     ]

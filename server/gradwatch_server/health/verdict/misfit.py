@@ -285,13 +285,12 @@ def tell_padded(lead: Padded, scene: Scene) -> Finding:
     return tell(
         lead,
         scene,
-        title=f"The sequences end in padding, and {layer} hands on only its state after it{until}",
+        title=f"The sequences end in padding, and {layer} outputs only its state after it{until}",
         layer=lead.layer or None,
         evidence=scene.evidence(
-            f"In every batch checked since {say_step(lead.first_step)}, half of the sequences or more ended in zeros "
-            f"for half of their length or more. No mask makes {layer} skip them, and only its output after the last "
-            f"step goes on. The loss began at {say_number(lead.start)} and was {say_number(lead.loss)} at "
-            f"{say_step(lead.known_step)}.",
+            f"In every batch checked since {say_step(lead.first_step)}, at least half of the sequences ended in zeros "
+            f"for half of their length or more. No mask makes {layer} skip them. The loss began at "
+            f"{say_number(lead.start)} and was {say_number(lead.loss)} at {say_step(lead.known_step)}.",
             start=lead.start,
             loss=lead.loss,
         ),

@@ -255,11 +255,11 @@ def _tell_small_labels(label: float) -> tuple[str, str, Hypothesis]:
         f"The labels are 0 and {value}, where 0 and 1 are meant",
         f"In every batch each target was 0 or {value}{origin}. The model outputs probabilities.",
         Hypothesis(
-            f"The labels were scaled down: a yes is {value}",
+            f"The labels were scaled down: 1 became {value}",
             0.95,
-            f"The best answer to such labels is never more than {value}. With a threshold of 0.5 everything is a no, "
-            "and the loss is close to 0 all the same. It happens when labels that are 0 and 1 already are divided by "
-            "255, as images of bytes are.",
+            f"The model learns to output at most {value}. With a threshold of 0.5 everything is a no, and the loss is "
+            "close to 0 all the same. It happens when labels that are 0 and 1 already are divided by 255, as 8-bit "
+            "images are.",
             "Do not scale the labels: they must be 0 and 1.",
             WHOLE_CODE,
         ),

@@ -41,7 +41,7 @@ tf.keras.layers.Dense(units, activation="tanh")       # or "swish": both can be 
 SCORES_CODE: Final = """\
 scores = tf.keras.layers.Dense(n_classes)(h)          # no softmax: the loss applies it"""
 ONCE_CODE: Final = """\
-layers.Dense(n)(h)                                    # no activation: the sigmoid follows"""
+layers.Dense(n)                                       # no activation: the sigmoid follows"""
 SPLIT_CODE: Final = """\
 x = tf.reshape(x, (-1, n_steps, {heads}, depth))           # split the features: the last axis,
 x = tf.transpose(x, (0, 2, 1, 3))                     # then move the heads: (batch, {heads}, n_steps, depth)"""
@@ -50,16 +50,16 @@ x = tf.transpose(x, (0, 2, 1, 3))                     # (batch, n_steps, {heads}
 x = tf.reshape(x, (-1, n_steps, {heads} * depth))          # then put the features together"""
 LEAST_CODE: Final = """\
 far = tf.reduce_max(distances) + 1.0
-nearest = tf.reduce_min(tf.where(counts, distances, far), axis=1)      # what does not count is far away, not at 0"""
+nearest = tf.reduce_min(tf.where(keep > 0, distances, far), axis=1)    # keep: the mask, 0 for what is left out"""
 EXCHANGED_CODE: Final = """\
-def loss(y_true, y_pred):
-    return tf.keras.losses.poisson(y_true, y_pred)                     # targets first, as in all losses of Keras"""
+return tf.keras.losses.poisson(y_true, y_pred)        # in every loss of Keras the targets come first"""
 PASSED_CODE: Final = """\
-quantized = z + tf.stop_gradient(quantized - z)       # the value of the code; the gradient goes to z"""
+return z + tf.stop_gradient(quantized - z)            # after the loss terms of the codes: they need both as they are"""
 FAINT_CODE: Final = """\
 alpha_bar = np.cumprod(1.0 - betas)                   # the product up to t, not the factor of one step
-signal, spread = np.sqrt(alpha_bar), np.sqrt(1.0 - alpha_bar)
-print(spread[-1])                                     # must be close to 1; if not, more steps or larger betas"""
+signal = tf.constant(np.sqrt(alpha_bar), tf.float32)
+spread = tf.constant(np.sqrt(1.0 - alpha_bar), tf.float32)
+print(float(spread[-1]))                              # must be close to 1; if not, more steps or larger betas"""
 RATE_CODE: Final = """\
 log_rate = tf.keras.layers.Dense(1)(h)                # no activation: the loss takes the exponential
 loss = tf.reduce_mean(tf.nn.log_poisson_loss(counts, log_rate))
@@ -446,15 +446,15 @@ def _say_doubled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_twice(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, first = say_line(lead.slip.get("source")), str(lead.slip["twice"]).lower()
+    of_layer = f" of {lead.slip['of']}" if lead.slip.get("of") else ""
     return (
-        f"A sigmoid is taken of the output of a {first}{place}",
-        f"In the compiled step, the output of a {first} goes into a sigmoid, with nothing but slices between them.",
+        f"The output of a {first} goes through a sigmoid{place}",
+        f"The {first}{of_layer} gives numbers from 0 to 1. The sigmoid of such a number lies between 0.5 and 0.73.",
         Hypothesis(
-            f"An activation function is applied twice{place}",
+            f"An activation function is applied twice, so outputs stay between 0.5 and 0.73{place}",
             0.95,
-            f"The {first} gives numbers from 0 to 1, and the sigmoid of such a number lies between 0.5 and 0.73. No "
-            "other value can be reached, whatever the model learns.",
-            f"Remove one of the two: the {first} of the last layer, or the sigmoid after it.",
+            "No other value can be reached, whatever the model learns.",
+            f"Remove one of the two: the {first}{of_layer}, or the sigmoid after it.",
             ONCE_CODE,
         ),
     )
@@ -467,17 +467,18 @@ def _say_heads(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"The features are {done} by a reshape without a transpose{place}",
         (
-            f"In the compiled step, a reshape {'makes' if is_split else 'removes'} an axis of {n_heads} heads before "
-            "the axis of the steps. A reshape reads the numbers row by row and moves none of them."
+            f"A reshape {'puts an axis of' if is_split else 'removes the axis of'} {n_heads} heads before the axis of "
+            "the steps. It keeps the numbers in their order, and moves none of them."
         ),
         Hypothesis(
-            f"The {n_heads} heads hold slices of the sequence in place of slices of the features{place}",
+            f"The {n_heads} heads hold slices of the sequence, not slices of the features{place}",
             0.95,
             "Each head gets all features of a few steps, cut into pieces and counted as steps of their own."
             if is_split
             else "Each step's vector is put together from outputs of one head at several steps.",
-            "Reshape the last axis alone, and move the axis of heads with a transpose. On the way back, transpose "
-            "first.",
+            "Split the last axis alone, then move the axis of heads with a transpose."
+            if is_split
+            else "Transpose first, then put the last two axes together.",
             (SPLIT_CODE if is_split else JOIN_CODE).format(heads=n_heads),
         ),
     )
@@ -486,17 +487,14 @@ def _say_heads(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_least(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
-        f"A minimum is taken over entries that a mask has set to 0, so it is always 0{place}",
-        (
-            "In the compiled step, a mask sets some entries to 0, and then the minimum over all of them is taken. The "
-            "other entries are never negative."
-        ),
+        f"A minimum includes entries that a mask has set to 0, so it is always 0{place}",
+        "A mask sets some entries to 0. The others are 0 or more, so the minimum of all is one of the masked ones.",
         Hypothesis(
             f"The masked entries win the minimum{place}",
             0.95,
-            "The smallest entry is one of the zeros that the mask puts there, whatever the network outputs. The result "
-            "is constant, and no gradient comes back through it. In a triplet loss no negative is pushed away then.",
-            "Set what does not count to a large number before the minimum.",
+            "The result is 0 whatever the network outputs, and no gradient comes back through it. In a triplet loss, "
+            "no negative sample is pushed away.",
+            "Set masked entries to a large number, not to 0, before the minimum.",
             LEAST_CODE,
         ),
     )
@@ -506,15 +504,13 @@ def _say_exchanged(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
         f"The loss gets targets and predictions in the wrong order{place}",
-        (
-            "In the compiled step, the loss takes the logarithm of the targets and multiplies it by the model's "
-            "output. It should take the logarithm of the output."
-        ),
+        "The loss takes the logarithm of the targets and multiplies it by the model's output.",
         Hypothesis(
             f"The arguments of the loss are exchanged{place}",
             0.95,
-            "Losses of Keras take the targets first and the predictions second. With the two exchanged, the model's "
-            "output is a mere factor: the loss falls without a limit, or is best at a useless answer.",
+            "Losses of Keras take the targets first and the predictions second, and the logarithm of the predictions. "
+            "With the two exchanged, the model's output is only a factor: the loss falls without a limit, or is best "
+            "at a useless answer.",
             "Exchange the two arguments.",
             EXCHANGED_CODE,
         ),
@@ -525,15 +521,12 @@ def _say_unpassed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
         f"The nearest code replaces the encoder's output, and no gradient gets back past it{place}",
-        (
-            "In the compiled step, a row of a table is picked by the smallest distance, and goes on alone. Picking has "
-            "no gradient."
-        ),
+        "A row of a table is picked by `argmin`, which has no gradient, and replaces the encoder's output.",
         Hypothesis(
             f"The straight-through estimator is missing{place}",
             0.9,
-            "What comes after the codes cannot teach the layers before them. Those are moved only by terms that pull "
-            "them to their codes, and come to output the same for everything.",
+            "What comes after the codes sends the encoder no gradient. Only terms that pull it to its codes train it, "
+            "and these are smallest where it outputs the same for everything.",
             "Hand on the code's value, but let the gradient pass to the encoder's output.",
             PASSED_CODE,
         ),
@@ -543,18 +536,17 @@ def _say_unpassed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_faint(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, most = say_line(lead.slip.get("source")), float(lead.slip["covers"])
     return (
-        f"The training never shows pure noise: at most {most:.2f} of the standard deviation is noise{place}",
+        f"The training never shows pure noise: the factor of the noise never exceeds {most:.2f}{place}",
         (
-            f"The noise schedule's largest factor is {most:.2f}, and that of the sample is then "
+            f"Where the noise's factor is largest ({most:.2f}), the sample's is still "
             f"{math.sqrt(max(1.0 - most**2, 0.0)):.2f}. At the last step the sample should have vanished in the noise."
         ),
         Hypothesis(
-            f"The noise schedule is not the cumulative product{place}",
+            "The tables of both factors are not made of the cumulative product",
             0.85,
-            "A sampler starts from pure noise and goes back step by step. The model was trained on samples that are "
-            "hardly changed, so what it gives for pure noise is a guess.",
-            "Use the cumulative product of (1 - beta) up to each step. If it is that already, use more steps or larger "
-            "betas.",
+            "Sampling starts from pure noise, which the model has never seen. It was trained on samples that are "
+            "hardly changed.",
+            "Make both tables of the cumulative product of (1 - beta) up to each step.",
             FAINT_CODE,
         ),
     )

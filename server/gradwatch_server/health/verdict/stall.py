@@ -311,9 +311,9 @@ def tell_undone(lead: Undone, scene: Scene) -> Finding:
     if n_higher > n_others:
         went = f" The loss was higher afterwards {n_higher} of {n_higher + n_others} times."
     evidence = scene.evidence(
-        f"The weights changed between two steps without an update, {say_count(lead.n_rows, 'time')} since "
-        f"{say_step(lead.first_step)}. Each time this undid the updates made since the last time: "
-        f"{say_number(round(100 * lead.left, 1))} % of them was left.{went}",
+        f"The weights changed between two steps, and not by the optimizer, {say_count(lead.n_rows, 'time')} since "
+        f"{say_step(lead.first_step)}. Of the updates made since the last time, "
+        f"{say_number(round(100 * lead.left, 1))} % remained.{went}",
         left_over=lead.left,
         period=lead.period,
         n_times=lead.n_rows,

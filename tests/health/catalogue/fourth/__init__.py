@@ -101,7 +101,7 @@ broken(
     "weights that are put back",
     FOURTH,
     "loss_plateau",
-    cause=("writes older weights",),
+    cause=("writes older weights", "leaves other weights"),
 )(images.digits_averaged)
 
 # -- healthy ----------------------------------------------------------------------------------------------------------

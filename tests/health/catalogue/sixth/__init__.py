@@ -31,7 +31,12 @@ enter("loan_default", "learning rate that falls to 0", "loss_plateau", cause=("l
 enter("ecg_denoiser", "dropout too strong", "dead_units", layer="dropout", cause=("dropout rate",))
 enter("crop_yield", "clipping too hard", "vanishing_gradient", cause=("limit of the clipping",))
 enter("movie_ratings", "regularisation too strong", "dead_units", layer="embedding", cause=("Regularisation",))
-enter("corridor_walker", "weights that are put back", "loss_plateau", cause=("writes older weights",))
+enter(
+    "corridor_walker",
+    "weights that are put back",
+    "loss_plateau",
+    cause=("writes older weights", "leaves other weights"),
+)
 enter("stroke_vae", "posterior collapse", "dead_units", cause=("penalty",))
 enter("ring_samples", "collapsed representation", "dead_units", cause=("Mode collapse",))
 enter("turbine_power", "normalisation in evaluation", "loss_plateau", layer="normalization", cause=("training=True",))

@@ -34,7 +34,7 @@ enter(
 )
 enter("molecule_gnn", "indices that are not shifted", "loss_plateau", cause=("edges are not shifted",))
 enter("river_diffusion", "random numbers drawn once", "loss_plateau", code="np.random", cause=("inside a compiled",))
-enter("texture_ema", "weights put back", "loss_plateau", cause=("older weights into the model",))
+enter("texture_ema", "weights put back", "loss_plateau", cause=("older weights into the model", "leaves other weights"))
 enter("triage_desks", "labels of other samples", "loss_plateau", cause=("do not belong to the inputs",))
 enter("turbine_emission", "unscaled inputs", "zero_gradient", cause=("inputs are not scaled",))
 enter("vqvae_glyphs", "gradient that cancels", "loss_plateau", code="tf.stop_gradient(q) - z", cause=("is outside of",))

@@ -21,7 +21,9 @@ enter("bird_calls_v", "data in order", "dead_units", "loss_plateau", cause=("com
 enter("catch_dqn", "broadcast", "loss_plateau", code="target - q", cause=("broadcast",))
 enter("cell_image_vae", "posterior collapse", "dead_units", cause=("penalty",))
 enter("ctc_digit_strings", "labels that do not fit", "loss_plateau", code="ctc_loss", cause=("blank",))
-enter("ecg_beats_v", "weights put back", "loss_plateau", code="set_weights(self.average)", cause=("older weights",))
+enter(
+    "ecg_beats_v", "weights put back", "loss_plateau", code="set_weights(self.average)", cause=("leaves other weights",)
+)
 enter(
     "grid_load_v",
     "float16 rounding",

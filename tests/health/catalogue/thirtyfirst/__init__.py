@@ -25,7 +25,9 @@ enter("speaker_embedding", "sqrt(0)", "singular_gradient", code="tf.sqrt(var)", 
 
 enter("beat_embedding", "two views that are one", "loss_plateau", cause=("Both views",))
 enter("cell_outlines", "images turned without their masks", "loss_plateau", cause=("do not lie upon one another",))
-enter("chirp_species", "weights put back", "loss_plateau", cause=("older weights into the model",))
+enter(
+    "chirp_species", "weights put back", "loss_plateau", cause=("older weights into the model", "leaves other weights")
+)
 enter("citation_topics", "messages that go back", "loss_plateau", code="segment_mean", cause=("summed at the sender",))
 enter("claim_sequences", "a mask the wrong way round", "loss_plateau", code="tf.equal", cause=("the wrong way",))
 enter("compressor_survival", "an order that is wrong", "loss_plateau", code="logsumexp", cause=("runs the wrong way",))
