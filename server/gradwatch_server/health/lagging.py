@@ -17,12 +17,17 @@ from gradwatch_server.health.episode import Lagging, Phase
 from gradwatch_server.health.misset import CONFIRM_ROWS
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["LaggingRule"]
+__all__ = ["MADE_FACTOR", "MADE_SHIFT", "LaggingRule"]
 
 FACTOR: Final = 4.0
 """Between the deviation that evaluation divides by and that of the batches: so much makes another network of it."""
 SHIFT: Final = 1.5
 """Deviations of the batches between their mean and the one that evaluation subtracts."""
+HALF: Final = 0.5
+"""Of the statistics, what the layer was made with at a run's end: from here on these are no average of anything."""
+MADE_FACTOR: Final = 1.3
+MADE_SHIFT: Final = 0.4
+"""Then several layers that are off by so much make another network of it."""
 ROWS_MAX: Final = 64
 """Rows that are kept; where there are more, every second one is dropped."""
 ROWS_MIN: Final = 3
@@ -52,10 +57,10 @@ class _Lag(NamedTuple):
         """So many times too large or too small a deviation is."""
         return max(self.factor, 1 / self.factor)
 
-    @property
-    def is_far(self) -> bool:
-        """Whether it makes another network of the one that was trained."""
-        return self.times >= FACTOR or self.shift >= SHIFT
+    def is_far(self, left: float) -> bool:
+        """Whether it makes another network of what was trained; ``left``: the share of what it was made with."""
+        factor, shift = (MADE_FACTOR, MADE_SHIFT) if left >= HALF else (FACTOR, SHIFT)
+        return self.times >= factor or self.shift >= shift
 
 
 class LaggingRule:
@@ -127,7 +132,8 @@ class LaggingRule:
         if whole is None or late is None:
             return None
         is_alike = (whole.factor > 1) == (late.factor > 1)
-        return late if is_alike and whole.is_far and late.is_far else None
+        left = momentum ** (self._last_step - self._first_step + 1)
+        return late if is_alike and whole.is_far(left) and late.is_far(left) else None
 
 
 def _compare(first: tuple[int, Float64], last: tuple[int, Float64], place: int, momentum: float) -> _Lag | None:

@@ -19,7 +19,7 @@ from gradwatch_server.health.episode import (
     Untaught,
 )
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
-from gradwatch_server.health.lagging import FACTOR, SHIFT
+from gradwatch_server.health.lagging import MADE_FACTOR, MADE_SHIFT
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
@@ -362,9 +362,9 @@ def tell_lagging(lead: Lagging, scene: Scene) -> Finding:
     title = f"The running statistics of {first}{say_more_layers(n_others)} are still near their initial values"
     times, is_larger = max(lead.factor, 1 / lead.factor), lead.factor > 1
     off = []
-    if times >= FACTOR:
+    if times >= MADE_FACTOR:
         off.append(f"divides by a standard deviation {say_number(times)} times {'larger' if is_larger else 'smaller'}")
-    if lead.shift >= SHIFT:
+    if lead.shift >= MADE_SHIFT:
         off.append(f"subtracts a mean that is off by {say_number(lead.shift)} standard deviations of the batches")
     return tell(
         lead,
