@@ -302,8 +302,9 @@ def find_slips(
         and these further axes, which there may be none of. Those of which the column was made by adding an axis there
         and then are left out: that is how one asks for all pairs. Where nothing else asks for them either, and more
         than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer, source line and both shapes of the
-        user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order; the batch's axis is
-        -1. Other slips: as `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
+        user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order, or that put one into
+        the batch's, or take it from there, across another; the batch's axis is -1. Other slips: as
+        `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
         `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
         `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `undetached.find_undetached`,
         `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`, `neighbours.find_returned`,
@@ -385,7 +386,7 @@ def _broadcasts_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
 def _reshapes_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for op in forward:
-        if op.type == "Reshape" and _turns(op) and _is_own_reshape(op):
+        if op.type == "Reshape" and (_turns(op) or _folds(op)) and _is_own_reshape(op):
             before, after = ([-1, *one.shape[1:]] for one in (op.inputs[0], op.outputs[0]))
             place = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
             one = {**place, "input_shape": before, "output_shape": after}
@@ -462,6 +463,18 @@ def _turns(op: Any) -> bool:
     lengths = [[n for n in shape[1:] if n != 1] for shape in (before, after)]
     is_known = all(n is not None for one in lengths for n in one)
     return is_known and lengths[0] != lengths[1] and sorted(lengths[0]) == sorted(lengths[1])
+
+
+def _folds(op: Any) -> bool:
+    """Whether a `Reshape` makes an axis part of the batch's, or takes it from there, across another one."""
+    shapes = [one.shape for one in (op.inputs[0], op.outputs[0])]
+    if any(shape.rank is None or None in shape[1:] for shape in shapes):
+        return False
+    (n, *few), (n_more, *many) = sorted(shapes, key=lambda shape: int(shape.rank), reverse=False)
+    without = [place for place, length in enumerate(many) if length > 1 and [*many[:place], *many[place + 1 :]] == few]
+    # The foremost one may go; and of axes of one length any may be meant.
+    is_across = len(many) == len(few) + 1 >= 3 and bool(without) and any(length > 1 for length in many[: without[0]])
+    return is_across and (n is None or n_more is None or n != n_more)
 
 
 def _is_own_reshape(op: Any) -> bool:

@@ -181,6 +181,13 @@ def test_running_statistics_that_never_arrive(batch: int, every: int) -> None:
     assert "layers.BatchNormalization(momentum=0.98)" in str(found.hypotheses[0].code)
 
 
+def test_running_statistics_that_are_mostly_what_they_were_made_with() -> None:
+    """Of several layers it is enough that each is off a little; N steps leave 0.93 of it, or less than half."""
+    (found,) = at_the_end(averaged(0.9997, variance=3.0))
+    assert "divides by a standard deviation 1.59 times smaller" in found.evidence["summary"]
+    assert not at_the_end(averaged(0.5 ** (1.05 / N), mean=3.0, variance=4.0))
+
+
 def test_a_running_mean_that_never_arrives() -> None:
     (found,) = at_the_end(averaged(0.999, mean=6.0, variance=4.0))
     left = 0.999**N

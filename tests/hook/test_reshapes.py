@@ -42,11 +42,43 @@ def with_an_axis(x):
     return tf.reshape(tf.reshape(x, (-1, 6, 1, 20)), (-1, 6, 20))
 
 
+def into_the_batch(x):
+    parts = tf.reshape(x, (-1, 6, 4, 5))
+    mixed = tf.reshape(parts, (-1, 6, 5))  # into_the_batch
+    return tf.reshape(mixed, (-1, 20, 6))
+
+
+def out_of_the_batch(x):
+    rows = tf.reshape(tf.transpose(tf.reshape(x, (-1, 6, 4, 5)), (0, 2, 1, 3)), (-1, 6, 5))
+    mixed = tf.reshape(rows, (-1, 6, 4, 5))  # out_of_the_batch
+    return tf.reshape(mixed, (-1, 6, 20))
+
+
+def into_the_batch_moved_first(x):
+    rows = tf.reshape(tf.transpose(tf.reshape(x, (-1, 6, 4, 5)), (0, 2, 1, 3)), (-1, 6, 5))
+    back = tf.transpose(tf.reshape(tf.tanh(rows), (-1, 4, 6, 5)), (0, 2, 1, 3))
+    return tf.reshape(back, (-1, 6, 20))
+
+
+def foremost_into_the_batch(x):
+    rows = tf.reshape(tf.reshape(x, (-1, 6, 4, 5)), (-1, 4, 5))
+    return tf.reshape(tf.tanh(rows), (-1, 6, 20))
+
+
+def alike(x):
+    """Of two axes of one length either may have become the batch's."""
+    parts = tf.reshape(tf.pad(x[:, :4], ((0, 0), (0, 0), (0, 0))), (-1, 4, 4, 5))
+    return tf.pad(tf.reshape(tf.reshape(parts, (-1, 4, 5)), (-1, 4, 20)), ((0, 0), (0, 2), (0, 0)))
+
+
 TURNS = [turned, turned_by_shape, turned_image]
 PLAIN = {
     "permuted": lambda: layers.Permute((2, 1)),
     "folded": lambda: layers.Lambda(folded),
     "flat between": lambda: layers.Lambda(flat_between),
+    "moved before it becomes the batch's": lambda: layers.Lambda(into_the_batch_moved_first),
+    "the foremost becomes the batch's": lambda: layers.Lambda(foremost_into_the_batch),
+    "axes of one length": lambda: layers.Lambda(alike),
     "an axis of one": lambda: layers.Lambda(with_an_axis),
     "norm of groups": lambda: layers.GroupNormalization(groups=5),
     "separable": lambda: layers.SeparableConv1D(6, 3, padding="same"),
@@ -99,3 +131,20 @@ def test_other_reshapes_are_not(watch, read, between):
 def test_attention_that_swaps_its_heads_by_itself(watch, read):
     attention = layers.MultiHeadAttention(2, 4)
     assert reshapes_in(read(fit(watch, lambda x: attention(x, x)))) == []
+
+
+@pytest.mark.parametrize(
+    ("turn", "shapes", "words", "code"),
+    [
+        (into_the_batch, ([-1, 6, 4, 5], [-1, 6, 5]), "missing before", "tf.transpose(x, (0, 2, 1, 3))"),
+        (out_of_the_batch, ([-1, 6, 5], [-1, 6, 4, 5]), "missing after", "tf.reshape(x, (-1, 4, 6, 5))"),
+    ],
+)
+def test_axes_that_go_into_the_batch_and_out_of_it(watch, read, turn, shapes, words, code):
+    recording = read(fit(watch, layers.Lambda(turn)))
+    (found,) = reshapes_in(recording)
+    assert (found["input_shape"], found["output_shape"]) == shapes
+    assert found["source"]["line"] == find_line(turn.__name__, sys.modules[__name__])
+    (told,) = (one for one in diagnose(recording).findings() if "mixes axes" in one.title)
+    assert words in told.hypotheses[0].cause
+    assert code in told.hypotheses[0].code

@@ -142,7 +142,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
-    Still: (Padded, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
+    Still: (Padded, Misshaped, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Runaway: (Misset, Misshaped, Rate, Flat, Mismatch, Runaway, Summed),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
@@ -171,6 +171,8 @@ _SPOILING: Final = tuple(slip for slip in _SLIPS if slip not in (Missing, Droppe
 """Slips of which whole layers may suffer."""
 _AT_ONCE: Final = (SlipKind.MASK, SlipKind.MISWEIGHED, SlipKind.NORMED)
 """Slips of which they suffer from the first step on."""
+_SLIPS_BEHIND: Final[Mapping[type[Episode], SlipKind]] = {Runaway: SlipKind.EXCHANGED, Still: SlipKind.STRAIGHT}
+"""The only slip that explains some quiet troubles."""
 _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
@@ -256,7 +258,7 @@ def _explains(cause: Episode, episode: Episode) -> bool:
         return False
     if _is_of_another_kind(cause, episode) or _is_the_other_way_round(cause, episode):
         return False
-    if isinstance(cause, Misshaped) and isinstance(episode, Runaway) and cause.what is not SlipKind.EXCHANGED:
+    if isinstance(cause, Misshaped) and cause.what is not _SLIPS_BEHIND.get(type(episode), cause.what):
         return False
     if isinstance(cause, _OF_THE_WHOLE) and isinstance(episode, Unrelated) and episode.correlation_of_other >= RELATED:
         return False

@@ -25,6 +25,8 @@ SHIFT: Final = 1.5
 """Deviations of the batches between their mean and the one that evaluation subtracts."""
 HALF: Final = 0.5
 """Of the statistics, what the layer was made with at a run's end: from here on these are no average of anything."""
+ALIKE: Final = 0.05
+"""And then what the whole training and its second half tell of it is the same, to this share."""
 MADE_FACTOR: Final = 1.3
 MADE_SHIFT: Final = 0.4
 """Then several layers that are off by so much make another network of it."""
@@ -131,8 +133,9 @@ class LaggingRule:
         whole, late = (_compare(first, rows[-1], place, momentum) for first in (rows[0], middle))
         if whole is None or late is None:
             return None
-        is_alike = (whole.factor > 1) == (late.factor > 1)
         left = momentum ** (self._last_step - self._first_step + 1)
+        is_alike = (whole.factor > 1) == (late.factor > 1)
+        is_alike &= left < HALF or abs(np.log(whole.factor / late.factor)) <= ALIKE or whole.times >= FACTOR
         return late if is_alike and whole.is_far(left) and late.is_far(left) else None
 
 

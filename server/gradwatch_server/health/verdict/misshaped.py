@@ -17,6 +17,12 @@ from gradwatch_server.health.verdict.spelling import list_names, say_number
 __all__ = ["tell_misshaped"]
 
 TURN_CODE: Final = "x = tf.transpose(x, {axes})                      # permutes the axes"
+FOLD_CODE: Final = """\
+x = tf.transpose(x, {axes})                       # the axis stands next to the batch's,
+x = tf.reshape(x, (-1, *{shape}))                      # and becomes part of it"""
+UNFOLD_CODE: Final = """\
+x = tf.reshape(x, (-1, {n}, {shape}))                    # out of the batch's, next to it,
+x = tf.transpose(x, {axes})                       # and then to its place"""
 LAYER_CODE: Final = "tf.keras.layers.Permute({places})                # instead of Reshape({after}); axes count from 1"
 MADE_CODE: Final = """\
 def __init__(self):
@@ -203,6 +209,8 @@ def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     is_layer = not lead.slip.get("source")
     place = say_line(lead.slip.get("source"))
     by = "A Reshape layer" if is_layer else f"A reshape{place}"
+    if len(before) != len(after):
+        return _say_fold(before, after, by, place)
     return (
         f"{by} makes {_say(after)} of {_say(before)}: that exchanges no axes",
         (
@@ -218,6 +226,33 @@ def _say_reshape(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             (LAYER_CODE if is_layer else TURN_CODE).format(
                 axes=_axes(before, after), places=_axes(before, after)[1:], after=tuple(after[1:])
             ),
+        ),
+    )
+
+
+def _say_fold(before: Sequence[int], after: Sequence[int], by: str, place: str) -> tuple[str, str, Hypothesis]:
+    """Of an axis that becomes part of the batch's, or comes out of it, across another one."""
+    is_in = len(before) > len(after)
+    few, many = sorted((before[1:], after[1:]), key=len)
+    moved = next(place for place in range(len(many)) if [*many[:place], *many[place + 1 :]] == [*few])
+    front = [0, moved + 1, *(axis for axis in range(1, len(many) + 1) if axis != moved + 1)]
+    back = [front.index(axis) for axis in range(len(front))]
+    way = "into the batch's" if is_in else "out of the batch's"
+    return (
+        f"{by} makes {_say(after)} of {_say(before)}: that mixes axes",
+        (
+            f"{by} takes the axis of {many[moved]} {way}, past the axis of {many[0]} in front of it. A reshape keeps "
+            "the numbers in their order and moves none of them, so these two axes are mixed."
+        ),
+        Hypothesis(
+            f"A transpose is missing {'before' if is_in else 'after'} the reshape{place}",
+            0.92,
+            f"Each row of the result holds numbers of different entries of the axis of {many[moved]}, as if they were "
+            f"one series along the axis of {many[0]}.",
+            f"Move the axis of {many[moved]} next to the batch's {'first' if is_in else 'last'}, with a transpose.",
+            FOLD_CODE.format(axes=tuple(front), shape=tuple(few))
+            if is_in
+            else UNFOLD_CODE.format(axes=tuple(back), n=many[moved], shape=", ".join(map(str, few))),
         ),
     )
 
