@@ -26,10 +26,10 @@ enter("load_profiles", "drawn when traced", "loss_plateau", code="rng.", cause=(
 enter("loan_default", "unscaled inputs", "loss_plateau", "dead_units", "lr_too_high", cause=("inputs are not scaled",))
 enter("micrograph_denoise", "wrong output for the targets", "saturated_activation", cause=("does not fit the targets",))
 enter("motion_siamese", "collapsed representation", "loss_plateau", code="p * z", cause=("outputs collapse",))
-enter("pump_survival", "risk set", "loss_plateau", code="cumulative_logsumexp", cause=("wrong way",))
+enter("pump_survival_vii", "risk set", "loss_plateau", code="cumulative_logsumexp", cause=("wrong way",))
 enter("recipe_match", "drawn when traced", "loss_plateau", code="rng.", cause=("inside a compiled function",))
-enter("road_speeds", "reshape for transpose", "loss_plateau", code="tf.reshape(x", cause=("transpose is missing",))
-enter("rod_heat", "second derivative of relus", "loss_plateau", cause=("no second derivative",))
+enter("road_speeds_vii", "reshape for transpose", "loss_plateau", code="tf.reshape(x", cause=("transpose is missing",))
+enter("rod_heat_vii", "second derivative of relus", "loss_plateau", cause=("no second derivative",))
 enter("sensor_compress", "KL of logits", "loss_plateau", code="kld(", cause=("logarithms",))
 
 enter_healthy(HERE / "healthy")
