@@ -23,7 +23,9 @@ enter("drone_dqn", "broadcast", "loss_plateau", code="goal - q_a", cause=("broad
 enter("leaf_photos", "schedule in epochs", "loss_plateau", cause=("schedule",))
 enter("leaf_vae", "posterior collapse", "dead_units", cause=("penalty",))
 enter("load_profiles", "drawn when traced", "loss_plateau", code="rng.", cause=("inside a compiled function",))
-enter("loan_default", "unscaled inputs", "loss_plateau", "dead_units", "lr_too_high", cause=("inputs are not scaled",))
+enter(
+    "loan_default_vii", "unscaled inputs", "loss_plateau", "dead_units", "lr_too_high", cause=("inputs are not scaled",)
+)
 enter("micrograph_denoise", "wrong output for the targets", "saturated_activation", cause=("does not fit the targets",))
 enter("motion_siamese", "collapsed representation", "loss_plateau", code="p * z", cause=("outputs collapse",))
 enter("pump_survival_vii", "risk set", "loss_plateau", code="cumulative_logsumexp", cause=("wrong way",))
