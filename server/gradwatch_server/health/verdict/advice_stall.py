@@ -478,14 +478,14 @@ def advise_sequences(n_gates: int) -> list[Hypothesis]:
 
 def advise_steps(scene: Scene) -> list[Hypothesis]:
     """Steps that are too large, or too small, as far as their size is known."""
-    ratio = scene.update_ratio
+    ratio, known = scene.update_ratio, scene.testimony.known.read(UPDATE_RATIO)
     if ratio is None:  # of what began with the first step the steps are known only now
-        known = scene.testimony.known.read(UPDATE_RATIO)
         ratio = known.highest
-        if known.initial is not None and known.initial > FIRST_RATIO:  # where they went first decides the rest
-            return [advise_rate(scene, 0.5 if known.initial > HIGH_RATIO else 0.4, first=known.initial)]
     if ratio is None:
         return []
+    first = known.initial or 0.0
+    if first > FIRST_RATIO and ratio <= HIGH_RATIO:  # where they went first decides the rest
+        return [advise_rate(scene, 0.5 if first > HIGH_RATIO else 0.4, first=first)]
     if ratio >= SLOW_RATIO:
         return [advise_rate(scene, 0.6 if ratio > RATIO_LIMIT else 0.3)] if ratio > HIGH_RATIO else []
     return [
