@@ -111,9 +111,9 @@ def _find_padded(compared: Compared, found: Tensor) -> Tensor:
         is_sequence = rank == 3 or (rank == 2 and values.dtype.is_integer)
         if is_sequence and (not n_times or values.shape[1] in (n_times, None)):
             is_none = values == 0 if rank == 2 else tf.reduce_all(values == 0, axis=-1)
-            n_end = tf.reduce_sum(tf.math.cumprod(tf.cast(is_none, tf.int32), axis=1, reverse=True), axis=1)
-            n_end = tf.where(n_end < tf.shape(values)[1], n_end, 0)  # one of zeros alone is no sequence
-            is_long = (n_end >= PADDED_MIN) & (2 * n_end >= tf.shape(values)[1])
+            n_end = tf.reduce_sum(tf.math.cumprod(tf.cast(is_none, tf.float32), axis=1, reverse=True), axis=1)
+            length = tf.cast(tf.shape(values)[1], tf.float32)
+            is_long = (n_end >= PADDED_MIN) & (2 * n_end >= length) & (n_end < length)  # of zeros alone is no sequence
             is_padded = tf.reduce_mean(tf.cast(is_long, tf.float32)) >= PADDED_SHARE
             is_known = tf.shape(values)[0] >= SAMPLES_MIN
             place = tf.where(is_padded, float(number * LEAKED_PLACES + PADDED_PLACE), 0.0)
