@@ -54,6 +54,7 @@ LONG = {
     "claim screening",
     "cloud patches",
     "concrete strength",
+    "contract clauses",
     "corridor walker",
     "courier",
     "course ratings",

@@ -384,7 +384,7 @@ ranked = names[np.argsort(-counts)]                              # the most freq
 
 def advise_unknown_words(share: float) -> list[Hypothesis]:
     """Sequences of numbers of words of which next to all are 0."""
-    if not share >= UNKNOWN_SHARE:
+    if not UNKNOWN_SHARE <= share < 1:  # what is 0 throughout is a constant, and is told as one
         return []
     return [
         Hypothesis(

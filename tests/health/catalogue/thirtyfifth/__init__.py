@@ -20,7 +20,7 @@ enter("bike_demand_v", "sums that are never cleared", "exploding_gradient", caus
 enter("bird_calls_v", "data in order", "dead_units", "loss_plateau", cause=("come in order",))
 enter("catch_dqn", "broadcast", "loss_plateau", code="target - q", cause=("broadcast",))
 enter("cell_image_vae", "posterior collapse", "dead_units", cause=("penalty",))
-enter("ctc_digit_strings", "labels that do not fit", "loss_plateau", code="ctc_loss", cause=("blank",))
+enter("ctc_digit_strings", "labels that are the blank", "loss_plateau", code="ctc_loss", cause=("blank",))
 enter(
     "ecg_beats_v", "weights put back", "loss_plateau", code="set_weights(self.average)", cause=("leaves other weights",)
 )

@@ -28,7 +28,7 @@ def leaves(n):
     u = dx * np.cos(ang) + dy * np.sin(ang)
     v = -dx * np.sin(ang) + dy * np.cos(ang)
     r = (u / long_ax) ** 2 + (v / short_ax) ** 2
-    return (1 / (1 + np.exp(6 * (r - 1)))).reshape(n, -1).astype("float32")
+    return (1 / (1 + np.exp(np.minimum(6 * (r - 1), 60)))).reshape(n, -1).astype("float32")
 
 
 x_train, x_test = leaves(4096), leaves(512)
