@@ -12,7 +12,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import slip_of, source_of
-from gradwatch.walk import behind
+from gradwatch.walk import PRODUCTS, behind
 
 __all__ = ["find_cooled"]
 
@@ -21,7 +21,6 @@ FACTOR_MAX: Final = 0.5
 CHOOSING: Final = frozenset(
     {"LogSoftmax", "Softmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"}
 )
-PRODUCTS: Final = frozenset({"BatchMatMulV2", "Einsum", "MatMul"})
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
 BOUNDING: Final = frozenset({"AddV2", "Maximum", "Minimum"})
 WAY_MAX: Final = 16

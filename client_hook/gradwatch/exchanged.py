@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gradwatch.origin import is_users, slip_of, source_of
-from gradwatch.walk import behind, reads_variable
+from gradwatch.walk import GIVEN, behind, reads_variable
 
 __all__ = ["find_exchanged"]
 
-GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 PASSING: Final = frozenset({"Cast", "Identity", "Neg", "Reshape"})
 _LOSSES: Final = re.compile(r"[/\\]keras[/\\]src[/\\]losses[/\\]")
 """Files of the losses whose arguments are known."""

@@ -11,11 +11,10 @@ from typing import Any, Final
 
 from gradwatch.mask import passed
 from gradwatch.origin import slip_of
-from gradwatch.walk import goes_into
+from gradwatch.walk import PRODUCTS, goes_into
 
 __all__ = ["find_heads"]
 
-PRODUCTS: Final = frozenset({"BatchMatMulV2", "Einsum", "MatMul"})
 PASSING: Final = frozenset({"Cast", "Identity", "Mul", "RealDiv", "Transpose"})
 """What may stand between the reshape and an attention's product."""
 HEADS_RANK: Final = 4

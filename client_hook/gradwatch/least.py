@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-import tensorflow as tf
-
-from gradwatch.mask import passed
+from gradwatch.mask import constant, passed
 from gradwatch.origin import slip_of
 from gradwatch.walk import behind, reads_variable
 
@@ -50,7 +47,7 @@ def find_least(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
         if masked.type == "Mul":
             one, other = masked.inputs
             pairs = [(one, other), (other, one)]
-        elif masked.type == "SelectV2" and any(_is_zero(one) for one in masked.inputs[1:]):
+        elif masked.type == "SelectV2" and any(constant(one) == 0 for one in masked.inputs[1:]):
             pairs = [(one, masked.inputs[0]) for one in masked.inputs[1:]]
         else:
             continue
@@ -73,15 +70,8 @@ def _is_never_below_0(tensor: Tensor) -> bool:
         if op.type in POSITIVE:
             return True
         if op.type == "Maximum":
-            return any(_is_zero(one) for one in op.inputs)
+            return any(constant(one) == 0 for one in op.inputs)
         if op.type not in KEEPING:
             return False
         op = op.inputs[0].op
     return False
-
-
-def _is_zero(tensor: Tensor) -> bool:
-    value = tf.get_static_value(tensor)
-    if value is None and tensor.op.type in ("Fill", "ZerosLike"):
-        value = 0.0 if tensor.op.type == "ZerosLike" else tf.get_static_value(tensor.op.inputs[1])
-    return value is not None and not np.any(value)

@@ -15,7 +15,7 @@ import tensorflow as tf
 from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.walk import goes_into
 
-__all__ = ["find_inverted", "find_single", "passed"]
+__all__ = ["constant", "find_inverted", "find_single", "passed"]
 
 FAR_BELOW: Final = -1e3
 """From here on a number that stands for minus infinity: of its exponential nothing is left."""
@@ -109,7 +109,7 @@ def _masks_added(tensor: Tensor, sign: float) -> Iterator[_Mask]:
     op = passed(tensor)
     if op.type == "Mul":
         for factor, other in (op.inputs, reversed(op.inputs)):
-            number = _constant(factor)
+            number = constant(factor)
             if number is not None and sign * number <= FAR_BELOW:
                 yield _Mask(other, keeps=False)
 
@@ -142,15 +142,15 @@ def passed(tensor: Tensor, through: Set[str] = _PASSING) -> Any:
 
 
 def _is_far_below(tensor: Tensor) -> bool:
-    value = _constant(tensor)
+    value = constant(tensor)
     return value is not None and value <= FAR_BELOW
 
 
 def _is_constant(tensor: Tensor, value: float) -> bool:
-    return _constant(tensor) == value
+    return constant(tensor) == value
 
 
-def _constant(tensor: Tensor) -> float | None:
+def constant(tensor: Tensor) -> float | None:
     """The number that a tensor is throughout, known while the step is traced; None if it is none."""
     op = passed(tensor)
     if op.type == "Fill":
@@ -158,7 +158,7 @@ def _constant(tensor: Tensor) -> float | None:
     if op.type in ("OnesLike", "ZerosLike"):
         return float(op.type == "OnesLike")
     if op.type == "Mul":
-        one, other = (_constant(factor) for factor in op.inputs)
+        one, other = (constant(factor) for factor in op.inputs)
         return None if one is None or other is None else one * other
     if op.type != "Const":
         return None

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gradwatch.origin import slip_of
 from gradwatch.repeated import is_same
-from gradwatch.walk import behind
+from gradwatch.walk import GIVEN, behind
 
 __all__ = ["find_messages", "find_returned"]
 
@@ -33,7 +33,6 @@ SENDING: Final = frozenset(
     }
 )
 """What messages are made by."""
-GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 
 
 def find_messages(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:

@@ -470,7 +470,7 @@ def _folds(op: Any) -> bool:
     shapes = [one.shape for one in (op.inputs[0], op.outputs[0])]
     if any(shape.rank is None or None in shape[1:] for shape in shapes):
         return False
-    (n, *few), (n_more, *many) = sorted(shapes, key=lambda shape: int(shape.rank), reverse=False)
+    (n, *few), (n_more, *many) = sorted(shapes, key=lambda shape: int(shape.rank))
     without = [place for place, length in enumerate(many) if length > 1 and [*many[:place], *many[place + 1 :]] == few]
     # The foremost one may go; and of axes of one length any may be meant.
     is_across = len(many) == len(few) + 1 >= 3 and bool(without) and any(length > 1 for length in many[: without[0]])

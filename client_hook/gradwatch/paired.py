@@ -7,18 +7,16 @@ step runs: here is only told that they must not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import tensorflow as tf
 
 from gradwatch.bootstrap import find_returns
 from gradwatch.origin import slip_of
-from gradwatch.walk import behind
+from gradwatch.walk import GIVEN, PRODUCTS, behind
 
 __all__ = ["find_pairs"]
 
-PRODUCTS: Final = frozenset({"BatchMatMulV2", "Einsum", "MatMul"})
-GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 Tensor = Any  # tensorflow ships no types
 
 

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.redrawn import PICKING, PROBABILITIES
-from gradwatch.walk import behind, beyond, reads_variable, users_of
+from gradwatch.walk import GIVEN, behind, beyond, reads_variable, users_of
 
 __all__ = ["find_cancelled", "find_undetached", "find_unpassed", "is_reward"]
 
@@ -25,7 +25,6 @@ SCORING: Final = frozenset(
     {"LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "Softmax"}
 )
 ADDING: Final = frozenset({"Add", "AddV2"})
-GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 WAY_MAX: Final = 8
 GATHERING: Final = frozenset({"Gather", "GatherV2", "ResourceGather"})
 KERNELS: Final = frozenset({"BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv3D", "Einsum", "MatMul"})

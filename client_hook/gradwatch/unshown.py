@@ -72,6 +72,8 @@ def find_faint(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
         Type of the draw, its name, no layer, the source line of the sum, and ``covers``: the largest part of the noise,
         of one that is asked for, where the squares of both parts add up to 1 and it is below `COVERS_MIN`.
     """
+    if not any(op.type in DRAWING for op in forward):
+        return []
     asked = [_draw_of(one) for op in forward if op.type in COMPARING for one in op.inputs]
     for op in forward:
         if op.type not in ("Add", "AddV2"):

@@ -7,8 +7,12 @@ from typing import Any, Final
 
 from gradwatch.origin import GRADIENT_SCOPE
 
-__all__ = ["SHAPES", "behind", "beyond", "goes_into", "reads_variable", "users_of"]
+__all__ = ["GIVEN", "PRODUCTS", "SHAPES", "behind", "beyond", "goes_into", "reads_variable", "users_of"]
 
+GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
+"""What gives a step its arguments."""
+PRODUCTS: Final = frozenset({"BatchMatMulV2", "Einsum", "MatMul"})
+"""Products of two tensors."""
 SHAPES: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 """What asks for a shape depends on no number."""
 WAY_MAX: Final = 3000

@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch.protocol import LEAKED_PLACES, PADDED_PLACE
+from gradwatch.protocol import PADDED_PLACE
 from tests.hook.diagnosis import known_in
-from tests.hook.test_paired import leaked
+from tests.hook.test_paired import places_in
 
 N, LENGTH, N_WORDS = 16, 40, 50
 RANDOM = np.random.default_rng(0)
@@ -38,10 +38,6 @@ def train(watch, parts, x, **options):
     watched = watch(model)
     model.fit(x, RANDOM.normal(size=(N, 1)), batch_size=N, epochs=2, verbose=0)
     return watched
-
-
-def places_in(recording):
-    return {int(abs(place)) % LEAKED_PLACES for place in leaked(recording) if not np.isnan(place)}
 
 
 @pytest.mark.parametrize("cell", [layers.LSTM, layers.GRU, layers.SimpleRNN])

@@ -115,11 +115,15 @@ class LaggingRule:
                 table=self._table,
                 layers=(worst.layer, *(states.layer for states, _ in lags if states is not worst)),
                 momentum=worst.momentum,
-                share=worst.momentum ** (self._last_step - self._first_step + 1),
+                share=self._left(worst.momentum),
                 factor=lag.factor,
                 shift=lag.shift,
             )
         )
+
+    def _left(self, momentum: float) -> float:
+        """The share of statistics that is still what the layer was made with."""
+        return float(momentum ** (self._last_step - self._first_step + 1))
 
     def _look(self, place: int) -> _Lag | None:
         """How far a layer's statistics are off, by the second half of the training and by all of it; None for not far.
@@ -133,7 +137,7 @@ class LaggingRule:
         whole, late = (_compare(first, rows[-1], place, momentum) for first in (rows[0], middle))
         if whole is None or late is None:
             return None
-        left = momentum ** (self._last_step - self._first_step + 1)
+        left = self._left(momentum)
         is_alike = (whole.factor > 1) == (late.factor > 1)
         is_alike &= left < HALF or abs(np.log(whole.factor / late.factor)) <= ALIKE or whole.times >= FACTOR
         return late if is_alike and whole.is_far(left) and late.is_far(left) else None

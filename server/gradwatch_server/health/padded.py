@@ -53,7 +53,8 @@ class PaddedRule:
         for row, loss in enumerate(block.loss.tolist()):
             if np.isfinite(loss):
                 self._losses.append(loss)
-                self._first += [loss][: START_ROWS - len(self._first)]
+                if len(self._first) < START_ROWS:
+                    self._first.append(loss)
             if not np.isnan(block.leaked[row]) and self._losses:
                 is_padded = abs(int(block.leaked[row])) % LEAKED_PLACES == PADDED_PLACE
                 self._take(int(block.steps[row]), is_padded=is_padded)
