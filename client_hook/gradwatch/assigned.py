@@ -32,26 +32,26 @@ class Assignments:
     """Compares some of one stream's weights before and after they are assigned.
 
     Args:
-        variables: the Keras variables that the stream trains, each with the `tf.Variable` behind it.
+        variables: the variables that the stream trains, or those behind Keras' own.
         read_step: gives the newest step that has begun, -1 before the first.
     """
 
-    def __init__(self, variables: Iterable[tuple[Any, Any]], read_step: Callable[[], int]) -> None:
-        chosen = [(one, own) for one, own in variables if own.dtype.is_floating][:VARIABLES_MAX]
-        self._variables = {id(one): own for one, own in chosen}
+    def __init__(self, variables: Iterable[tf.Variable], read_step: Callable[[], int]) -> None:
+        chosen = [one for one in variables if one.dtype.is_floating][:VARIABLES_MAX]
+        self._variables = {one.handle._id: one for one in chosen}
         self._read_step = read_step
         self._lock = threading.Lock()
         with tf.init_scope():
-            self._last = {key: _sample(own) for key, own in self._variables.items()}
+            self._last = {key: _sample(one) for key, one in self._variables.items()}
         self._before: dict[int, Sample] = {}
         self._after: dict[int, Sample] = {}
         self._step, self._n_times = -1, 0
         self._source: dict[str, Any] | None = None
         self._found: list[dict[str, Any]] = []
 
-    def enter(self, variable: Any) -> Callable[[], None] | None:
+    def enter(self, variable: tf.Variable) -> Callable[[], None] | None:
         """A variable is about to be assigned; what is returned is to be called when it was. None: it is not one."""
-        key = id(variable)
+        key = variable.handle._id
         if key not in self._variables or self._n_times >= TIMES_MAX:
             return None
         step, now = self._read_step(), _sample(self._variables[key])
@@ -90,6 +90,6 @@ class Assignments:
         self._after.clear()
 
 
-def _sample(variable: Any) -> Sample:
+def _sample(variable: tf.Variable) -> Sample:
     values = tf.reshape(variable.read_value(), [-1])[:SAMPLE]
     return np.asarray(tf.cast(values, tf.float64))

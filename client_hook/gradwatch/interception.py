@@ -5,6 +5,7 @@ An optimizer of Keras 2 has no ``apply``: there it is ``apply_gradients``. Owns 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 
 import keras
 import tensorflow as tf
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable
 
 from gradwatch import eager, legacy, sums
 from gradwatch.distribution import note_reduced
@@ -37,7 +39,7 @@ class Observer(Protocol):
     def captures_operations(self) -> bool:
         """Whether single operations are looked at: what a tape differentiates is kept for nobody else."""
 
-    def enter_assign(self, variable: Any) -> Callable[[], None] | None:
+    def enter_assign(self, variable: tf.Variable) -> Callable[[], None] | None:
         """Somebody is about to assign a variable, between steps; what is returned is called when that is done."""
 
     def note_loss(self, model: Any, loss: Any) -> None:
@@ -106,12 +108,12 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
             _scale_patch.install(defining_classes(cls, "scale_loss"))
         if new_models or new_optimizers:
             _gradient_patch.install({tf.GradientTape})
-            _assign_patch.install(defining_classes(keras.Variable, "assign"))
             eager.install()
-            sums.install()
         if new_models:
             _call_patch.install({keras.layers.Layer})
             _loss_call_patch.install({keras.losses.Loss})
+        for patch in _assign_patches:
+            patch.install({BaseResourceVariable, ResourceVariable})  # a library may have given the latter its own
         for cls in {keras.Model, *map(type, new_models)}:
             _loss_patch.install(_defining_bases(cls, "compute_loss"))
             _fit_patch.install(_defining_bases(cls, "fit"))
@@ -136,7 +138,7 @@ def remove_observer(observer: Observer) -> None:
             for patch in (
                 _apply_patch,
                 _apply_gradients_patch,
-                _assign_patch,
+                *_assign_patches,
                 _call_patch,
                 _evaluate_patch,
                 _fit_patch,
@@ -149,7 +151,6 @@ def remove_observer(observer: Observer) -> None:
             ):
                 patch.restore()
             eager.restore()
-            sums.restore()
 
 
 def find_fit(thread_id: int, models: Sequence[Any]) -> Any:
@@ -239,8 +240,12 @@ def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args:
     return gradients
 
 
-def _around_assign(original: Any, variable: Any, *args: Any, **kwargs: Any) -> Any:
-    """In place of a variable's ``assign``: by anybody but an optimizer, and not in a graph."""
+def _around_assign(
+    note: Callable[[tf.Variable], None], original: Any, variable: tf.Variable, *args: Any, **kwargs: Any
+) -> Any:
+    """In place of a variable's ``assign`` and its kin: watches see what is not an optimizer's, nor in a graph."""
+    with contextlib.suppress(Exception):  # the boundary: the hook must not harm training
+        note(variable)
     if getattr(_recording, "is_inside", False) or not tf.executing_eagerly():
         return original(variable, *args, **kwargs)
     entered = [active.enter_assign(variable) for active in _active]
@@ -326,7 +331,11 @@ def _disown_all() -> None:
 
 _apply_patch = MethodPatch("apply", _around_apply)
 _reduce_patch = MethodPatch("_all_reduce_sum_gradients", note_reduced)
-_assign_patch = MethodPatch("assign", _around_assign)
+_assign_patches = [
+    MethodPatch("assign", partial(_around_assign, sums.note_assigned)),
+    MethodPatch("assign_sub", partial(_around_assign, sums.note_assigned)),
+    MethodPatch("assign_add", partial(_around_assign, sums.note_added)),
+]
 _apply_gradients_patch = MethodPatch("apply_gradients", _around_apply_gradients)
 _call_patch = MethodPatch("__call__", _around_call)
 _evaluate_patch = MethodPatch("evaluate", _around_evaluate)

@@ -465,7 +465,7 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("looking at a layer's output", error)
 
-    def enter_assign(self, variable: Any) -> Callable[[], None] | None:
+    def enter_assign(self, variable: tf.Variable) -> Callable[[], None] | None:
         """Somebody is about to assign a variable; what is returned is called when that is done."""
         try:
             entered = (stream.assignments.enter(variable) for stream in self._streams if stream.assignments is not None)
@@ -784,7 +784,7 @@ class Watch:
                     traced=traced,
                     follows=followed,
                 )
-                stream.assignments = Assignments(zip(found, stream.variables, strict=True), self._clock.read)
+                stream.assignments = Assignments(stream.variables, self._clock.read)
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
             if not tf.executing_eagerly():
                 self._stream_of[key].note_trace(traced)

@@ -6,7 +6,6 @@ from, and that nobody has written another number into them since.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import weakref
 from collections.abc import Sequence
@@ -14,13 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from gradwatch.origin import GRADIENT_SCOPE
-from gradwatch.patch import MethodPatch
 from gradwatch.tap import find_handle
 
-__all__ = ["are_from_tape", "find_sums", "install", "is_cleared", "restore"]
+__all__ = ["are_from_tape", "find_sums", "is_cleared", "note_added", "note_assigned"]
 
 Tensor = Any  # tensorflow ships no types
 
@@ -66,36 +64,16 @@ def is_cleared(sums: frozenset[int]) -> bool:
     return not (sums.isdisjoint(_assigned) and sums.isdisjoint(_assigned_at_once))
 
 
-def install() -> None:
-    """Takes note of what is assigned from now on; a second watch changes nothing."""
-    for patch in _patches:
-        patch.install({BaseResourceVariable, ResourceVariable})  # a library may have given the latter its own
+def note_assigned(variable: tf.Variable) -> None:
+    """A variable is about to be assigned to, or subtracted from."""
+    (_assigned_at_once if tf.executing_eagerly() else _assigned).add(variable.handle._id)
 
 
-def restore() -> None:
-    """Undoes `install`. What was seen is kept, for rows that are still to be read."""
-    for patch in _patches:
-        patch.restore()
-
-
-def _around_assign(original: Any, variable: Any, *args: Any, **kwargs: Any) -> Any:
-    with contextlib.suppress(Exception):  # the boundary: the hook must not harm training
-        (_assigned_at_once if tf.executing_eagerly() else _assigned).add(variable.handle._id)
-    return original(variable, *args, **kwargs)
-
-
-def _around_add(original: Any, variable: Any, *args: Any, **kwargs: Any) -> Any:
-    with contextlib.suppress(Exception):  # likewise
-        if variable.dtype.is_floating:
-            _added.pop(variable.handle._id, None)
-            _added[variable.handle._id] = weakref.ref(variable)
-    return original(variable, *args, **kwargs)
-
-
-_patches: Final = [
-    *(MethodPatch(name, _around_assign) for name in ("assign", "assign_sub")),
-    MethodPatch("assign_add", _around_add),
-]
+def note_added(variable: tf.Variable) -> None:
+    """A variable is about to be added to."""
+    if variable.dtype.is_floating:
+        _added.pop(variable.handle._id, None)
+        _added[variable.handle._id] = weakref.ref(variable)
 
 
 def _are_eager(gradients: Sequence[Any]) -> bool:

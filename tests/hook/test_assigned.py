@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from keras import layers
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from gradwatch.assigned import SAMPLE, TIMES_MAX
 from tests.hook.diagnosis import find_line
@@ -133,11 +134,27 @@ def test_a_step_that_fails_to_assign_says_so_itself(watch):
         model.trainable_variables[0].assign(np.zeros((SAMPLE, 3)))
 
 
-def test_nothing_is_left_of_it(watch):
-    before = keras.Variable.assign
+@pytest.mark.parametrize("name", ["assign", "assign_sub", "assign_add"])
+def test_nothing_is_left_of_it(watch, name):
+    before = getattr(BaseResourceVariable, name)
     model = build()
     watched = watch(model)
     model.train_on_batch(X[:16], Y[:16])
-    assert keras.Variable.assign is not before
+    assert getattr(BaseResourceVariable, name) is not before
     watched.close()
-    assert keras.Variable.assign is before
+    assert getattr(BaseResourceVariable, name) is before
+
+
+@pytest.mark.parametrize("back", ["assign", "assign_sub", "assign_add"])
+def test_the_variable_behind_that_of_keras(watch, read, back):
+    model = build()
+    watched = watch(model)
+    base = model.get_weights()
+    for _ in range(3):
+        model.train_on_batch(X[:16], Y[:16])
+        for one, was in zip(model.trainable_variables, base, strict=True):
+            moved = one.numpy() - was
+            getattr(one.value, back)({"assign": was, "assign_sub": moved, "assign_add": -moved}[back])
+    found = assigned_in(read(watched))
+    assert [one["step"] for one in found] == [0, 1]
+    assert all(one["left"] < 1e-5 for one in found)

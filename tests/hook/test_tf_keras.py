@@ -352,3 +352,15 @@ def test_without_tf_keras_nothing_is_asked_of_it(monkeypatch):
     assert not legacy.is_model(sequential)
     assert legacy.version() is None
     assert not interception.active_observers()
+
+
+def test_weights_that_are_put_back_between_steps(watch, read):
+    model = sequential()
+    model.compile(tf_keras.optimizers.SGD(0.1), LOSS)
+    watched = watch(model)
+    base = model.get_weights()
+    for _ in range(3):
+        model.train_on_batch(X[:16], Y[:16])
+        model.set_weights(base)
+    found = [one for message in read(watched).rows[0] for one in message["assigned"]]
+    assert [(one["step"], one["left"]) for one in found] == [(0, 0.0), (1, 0.0)]
