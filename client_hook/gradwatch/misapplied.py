@@ -7,7 +7,7 @@ their logarithms; a second derivative is asked of a network of relus, which has 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Final
 
 import tensorflow as tf
@@ -22,7 +22,9 @@ WAY_MAX: Final = 16
 PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
 """Operations that leave a number what it is."""
 OF_SCORES: Final = frozenset({"CTCLoss", "CTCLossV2", "LogSoftmax"})
-"""Those that take a softmax of their first input, beside the cross-entropies, whose numbers tell it."""
+"""Those that take a softmax of their first input."""
+ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
+"""And those that do it for a loss of labels: where these are known, the numbers tell it."""
 OF_SHARES: Final = frozenset({"Sigmoid", "Softmax"})
 """Functions that give numbers from 0 to 1."""
 POSITIVE: Final = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softplus", "Square"})
@@ -37,18 +39,20 @@ CURVED: Final = frozenset({"Atan2", "Cos", "Erf", "Sigmoid", "Sin", "Softplus", 
 Tensor = Any  # tensorflow ships no types
 
 
-def find_doubled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+def find_doubled(forward: Sequence[Any], outputs: Sequence[Tensor], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
     """Softmaxes of what is one already, and Poisson losses of a logarithm that are given the rate itself.
 
     Args:
         forward: the operations of a step on the way to its loss, in the order in which they run.
+        outputs: what the step compares with a target each, as far as they are known.
         layer_paths: the Keras paths of the watched models' layers.
 
     Returns:
         Type of the operation, its name, the layer and the source line; ``function``: the type of what made its input.
         The first `FOUND_MAX`.
     """
-    found = [(op, function) for op in forward if (function := _function_before(op)) is not None]
+    types = OF_SCORES if len(outputs) else OF_SCORES | ENTROPIES
+    found = [(op, function) for op in forward if (function := _function_before(op, types)) is not None]
     return [slip_of(op, layer_paths) | {"function": function} for op, function in found[:FOUND_MAX]]
 
 
@@ -146,9 +150,9 @@ def _of_network(ops: Sequence[Any], functions: Sequence[Any]) -> list[Any]:
     return [op for op in ops if id(op) in made_of | weighed]
 
 
-def _function_before(op: Any) -> str | None:
+def _function_before(op: Any, of_scores: Set[str]) -> str | None:
     """The type of what made an operation's input, where that is what it does itself; None where it fits."""
-    if op.type in OF_SCORES:
+    if op.type in of_scores:
         before, unfit = _origin(op.inputs[0]), frozenset({"Softmax"})
     elif op.type == "Sub" and _is_poisson(op):
         before, unfit = _origin(op.inputs[0].op.inputs[0]), POSITIVE

@@ -36,7 +36,7 @@ SENDING: Final = frozenset(
 
 
 def find_messages(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    """The first operation that collects for nodes what was gathered from nodes, by places that one tensor names.
+    """The first operation that collects for nodes what was gathered from nodes, by places that the step was given.
 
     Args:
         forward: the operations of a step on the way to its loss, in the order in which they run.
@@ -48,10 +48,11 @@ def find_messages(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
     collecting = [op for op in forward if op.type in COLLECTING]
     if not collecting:
         return []
-    gathering = {id(one) for op in forward if op.type == "GatherV2" for one in _given(op.inputs[1])}
+    gathering = {id(one) for op in forward if op.type == "GatherV2" for one in _given(op.inputs[1], rank=2)}
     for op in collecting:
-        _, places = _collected(op)
-        if any(id(one) in gathering for one in _given(places)):
+        data, places = _collected(op)
+        is_of_pairs = any(id(one) in gathering for one in _given(places, rank=2))
+        if is_of_pairs or (_given(places, rank=1) and _is_sent(data)):
             return [slip_of(op, layer_paths) | {"edges": True}]
     return []
 
@@ -69,8 +70,7 @@ def find_returned(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
     for op in forward:
         if op.type in COLLECTING:
             data, places = _collected(op)
-            ways = behind([data.op], through=SENDING)
-            taken = [one for one in ways if one.type in ("GatherV2", "ResourceGather")]
+            taken = _gathered(data)
             if taken and all(is_same(one.inputs[1], places) for one in taken):
                 return [slip_of(op, layer_paths) | {"returns": True}]
     return []
@@ -85,7 +85,17 @@ def _collected(op: Any) -> tuple[Any, Any]:
     return op.inputs[0], op.inputs[1]
 
 
-def _given(tensor: Any) -> list[Any]:
-    """The tensors of whole numbers that a step was given and that one is a part of."""
+def _gathered(data: Any) -> list[Any]:
+    """The operations that gathered what messages are made of."""
+    return [op for op in behind([data.op], through=SENDING) if op.type in ("GatherV2", "ResourceGather")]
+
+
+def _is_sent(data: Any) -> bool:
+    """Whether messages are made of what was gathered by a list of places that the step was given."""
+    return any(op.type == "GatherV2" and _given(op.inputs[1], rank=1) for op in _gathered(data))
+
+
+def _given(tensor: Any, *, rank: int) -> list[Any]:
+    """The tensors of whole numbers, with so many axes, that a step was given and that one is a part of."""
     ways = [op for op in behind([tensor.op], through=PASSING) if op.type in GIVEN]
-    return [one for op in ways for one in op.outputs if one.dtype.is_integer and one.shape.rank == 2]
+    return [one for op in ways for one in op.outputs if one.dtype.is_integer and one.shape.rank == rank]

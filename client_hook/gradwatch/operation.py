@@ -36,7 +36,7 @@ from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
 from gradwatch.padded import find_ends
-from gradwatch.paired import find_pairs
+from gradwatch.paired import find_pairs, find_twins
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.ratio import find_climbing, find_inverse
 from gradwatch.redrawn import find_redrawn
@@ -45,11 +45,11 @@ from gradwatch.repeated import find_repeated
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 from gradwatch.survival import find_left
-from gradwatch.tap import find_handle
+from gradwatch.tap import find_handle, find_outer
 from gradwatch.undetached import find_cancelled, find_undetached, find_unpassed
 from gradwatch.unordered import find_unordered
 from gradwatch.unshown import find_faint, find_unshown
-from gradwatch.walk import SHAPES, goes_into
+from gradwatch.walk import GIVEN, SHAPES, behind, goes_into, reads_variable
 from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
 from gradwatch.xla import is_under_xla, math_for
@@ -313,7 +313,8 @@ def find_slips(
         `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`, `ratio.find_climbing`,
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
         `blank.find_blank`, `padded.find_ends`, `heads.find_heads`, `least.find_least`, `exchanged.find_exchanged`,
-        `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice` and `opposed.find_opposed` tell.
+        `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice`, `paired.find_twins` and
+        `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -342,7 +343,7 @@ def find_slips(
             *find_unordered(forward, outputs, layer_paths),
             *find_waves(forward, layer_paths),
             *find_normed(forward, outputs, layer_paths),
-            *find_doubled(forward, layer_paths),
+            *find_doubled(forward, outputs, layer_paths),
             *find_straight(whole, layer_paths),
             *find_scores(forward, layer_paths),
             *find_summed(whole, layer_paths),
@@ -355,6 +356,7 @@ def find_slips(
             *find_unfollowed(forward),
             *find_cooled(forward, layer_paths),
             *find_pairs(forward, layer_paths),
+            *find_twins(forward, layer_paths),
             *find_blank(forward),
             *find_ends(forward, layer_paths),
             *find_heads(forward, layer_paths),
@@ -376,7 +378,7 @@ def _broadcasts_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
         if source is not None and source not in [one["source"] for one in found]:
             vector, column = _by_rank(op)
             is_plain = _is_plain_column(column, layer_paths) or _is_weighed_sum(op, vector, column)
-            is_asked = _made_by(vector) is _made_by(column) or not is_plain
+            is_asked = _made_by(vector) is _made_by(column) or not is_plain or _is_grid(vector, column)
             unasked = {} if is_asked or _is_averaged(op, ids) else {"unasked": True}
             axes = vector.shape.as_list()[1:]
             found.append({"type": op.type, "name": op.name, "source": source, "axes": axes, **unasked})
@@ -445,6 +447,14 @@ def _is_weighed_sum(op: Any, vector: Tensor, column: Tensor) -> bool:
     These are weights of rows. Distances of all pairs and cosines have a sum on either side.
     """
     return op.type == "Mul" and column.op.type == "Sum" and vector.op.type in ("Placeholder", "StopGradient")
+
+
+def _is_grid(vector: Tensor, column: Tensor) -> bool:
+    """Whether the vector is the same in every step, and neither has weights behind it: a curve for each sample."""
+    made = list(behind([vector.op], through=None))
+    ends = (op for op in made if op.type in GIVEN)
+    is_fixed = all(find_outer(op.outputs[0]) is not None for op in ends) and not any("Random" in op.type for op in made)
+    return is_fixed and not any(reads_variable(one, None) for one in (vector, column))
 
 
 _SUMS: Final = frozenset({"Add", "AddV2", "Identity", "Neg", "Sub"})

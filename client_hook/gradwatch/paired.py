@@ -7,15 +7,20 @@ step runs: here is only told that they must not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import tensorflow as tf
 
 from gradwatch.bootstrap import find_returns
-from gradwatch.origin import slip_of
+from gradwatch.origin import slip_of, source_of
+from gradwatch.repeated import is_same
 from gradwatch.walk import GIVEN, PRODUCTS, behind
 
-__all__ = ["find_pairs"]
+__all__ = ["find_pairs", "find_twins"]
+
+WAY_MAX: Final = 100
+"""Operations between a product of two views and what these are drawn from."""
+COMPARING: Final = PRODUCTS | {"Mul", "SquaredDifference", "Sub"}
 
 Tensor = Any  # tensorflow ships no types
 
@@ -39,6 +44,28 @@ def find_pairs(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
             (one, of_one), (other, of_other) = (_made_of(tensor) for tensor in op.inputs)
             if one and one == other and of_one and of_other and of_one.isdisjoint(of_other):
                 return [slip_of(op, layer_paths) | {"pairs": "views"}]
+    return []
+
+
+def find_twins(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Comparisons of what one network makes of one argument with what it makes of that again, in the same way.
+
+    Args:
+        forward: as for `find_pairs`.
+        layer_paths: likewise.
+
+    Returns:
+        Type, name, layer and source line of the first, ``twins``: True, and ``drawn``: the source line of the random
+        numbers that both are made with, or None where there are none.
+    """
+    for op in forward:
+        if op.type not in COMPARING or any(one.shape.rank != 2 for one in op.inputs) or op.inputs[0] is op.inputs[1]:
+            continue
+        one, other = op.inputs
+        slip = slip_of(op, layer_paths)
+        if not slip["layer"] and all(_made_of(one)) and is_same(one, other, WAY_MAX):
+            drawn = next((op for op in behind([one.op], through=None) if "Random" in op.type), None)
+            return [slip | {"twins": True, "drawn": None if drawn is None else source_of(drawn)}]
     return []
 
 

@@ -16,6 +16,8 @@ __all__ = ["find_repeated", "is_same"]
 
 JOINING: Final = frozenset({"ConcatV2", "Pack"})
 JOINED_MAX: Final = 64
+DRAWING: Final = frozenset({"RandomStandardNormal", "RandomUniform", "RandomUniformInt", "TruncatedNormal"})
+"""Operations that count their own draws, from a seed: in one step those of the same seed give the same numbers."""
 DEPTH_MAX: Final = 16
 WAY_MAX: Final = 1000
 Tensor = Any  # tensorflow ships no types
@@ -52,7 +54,7 @@ def find_repeated(
 def is_same(
     one: Tensor, other: Tensor, depth: int = DEPTH_MAX, known: dict[tuple[int, int, int], bool] | None = None
 ) -> bool:
-    """Whether two tensors are computed alike of the same tensors and variables, nothing random among it.
+    """Whether two tensors are computed alike of the same tensors and variables, with the same random numbers if any.
 
     Args:
         one: the first.
@@ -78,7 +80,8 @@ def _are_made_alike(one: Tensor, other: Tensor, depth: int, known: dict[tuple[in
     if op.type == "Const":
         value, other_value = tf.get_static_value(one), tf.get_static_value(other)
         return value is not None and value.shape == other_value.shape and bool((value == other_value).all())
-    if op._is_stateful or "Random" in op.type or not op.inputs or _settings(op) != _settings(twin):
+    is_drawn = op._is_stateful and not (op.type in DRAWING and op.get_attr("seed2"))
+    if is_drawn or not op.inputs or _settings(op) != _settings(twin):
         return False
     return all(is_same(*pair, depth - 1, known) for pair in zip(op.inputs, twin.inputs, strict=True))
 

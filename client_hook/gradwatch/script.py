@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import itertools
 import linecache
 import math
 import re
@@ -81,6 +82,8 @@ def find_script(
         _describe("loss", _only(_of_classes(beside, keras.losses, keras.losses.Loss))),
         _describe("schedule", _only(_of_classes(beside, schedules, schedules.LearningRateSchedule))),
         _find_augment(near, layers),
+        _describe("clone", next(_bare_clones(near), None)),
+        _describe("monitor", next(_misdirected(beside), None)),
         *(_describe("layer", made.call, layer=made.path, n=made.n) for made in layers),
         *(_describe("variable", _only(_held_as(files, name)), layer=name) for name in untracked),
     ]
@@ -132,6 +135,42 @@ def _of_classes(calls: Sequence[_Call], module: Any, base: type) -> list[_Call]:
     """The calls of a module's classes of a kind."""
     names = {name for name, one in vars(module).items() if inspect.isclass(one) and issubclass(one, base)}
     return [call for call in calls if last_name(call.node) in names]
+
+
+_GIVING: Final = frozenset({"load_weights", "set_weights"})
+"""Methods that give a model the weights of another."""
+
+
+def _bare_clones(files: Sequence[str]) -> Iterator[_Call]:
+    """The calls of ``clone_model`` whose result is never given weights by its name."""
+    for file in files:
+        nodes = nodes_of(file)
+        held = (one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in _GIVING)
+        given = {one.id for one in held if isinstance(one, ast.Name)}
+        looped = (one.iter for one in nodes if isinstance(one, ast.For))
+        given |= {one.id for each in looped for one in ast.walk(each) if isinstance(one, ast.Name)}
+        for node in nodes:
+            call = node.value if isinstance(node, ast.Assign) else None
+            is_clone = isinstance(call, ast.Call) and last_name(call) == "clone_model" and not call.keywords
+            if isinstance(node, ast.Assign) and isinstance(call, ast.Call) and is_clone:
+                names = {one.id for one in node.targets if isinstance(one, ast.Name)}
+                if names and names.isdisjoint(given):
+                    yield _Call(file, call)
+
+
+_SMALL: Final = re.compile(r"(^|_)(loss|error|mae|mse|mape|msle|rmse|perplexity|crossentropy)($|_)")
+"""Names of what is to become small, and of what is to become large."""
+_LARGE: Final = re.compile(r"(^|_)(acc|accuracy|auc|precision|recall|f1|iou|dice|r2)($|_)")
+
+
+def _misdirected(calls: Sequence[_Call]) -> Iterator[_Call]:
+    """The calls of callbacks that take a change for the worse for one for the better."""
+    kinds = (keras.callbacks.ReduceLROnPlateau, keras.callbacks.EarlyStopping, keras.callbacks.ModelCheckpoint)
+    for made in itertools.chain.from_iterable(_calls_of(calls, kind) for kind in kinds):
+        name, mode = str(made.given.get("monitor", "val_loss")), made.given.get("mode")
+        is_named = any(one.arg == "mode" for one in made.call.node.keywords)
+        if is_named and mode in ("min", "max") and (_LARGE if mode == "min" else _SMALL).search(name):
+            yield made.call
 
 
 def _find_fit(calls: Sequence[_Call]) -> _Call | None:

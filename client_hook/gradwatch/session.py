@@ -875,7 +875,8 @@ class Watch:
         """Weights of another model, which this step reads: a copy of what it trains, as both are made."""
         try:
             known = set(map(id, map(resource_of, [*variables, *(one for model in models for one in model.variables)])))
-            return copies_as_made(variables, [one for one in captured_variables() if id(one) not in known])
+            others = [one for one in captured_variables() if id(one) not in known]
+            return copies_as_made(variables, running_states(models), others)
         except Exception as error:  # the boundary: any object may be captured
             self._fail("looking for copies of what is trained", error)
             return {}

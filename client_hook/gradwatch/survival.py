@@ -18,8 +18,6 @@ from gradwatch.walk import behind, reads_variable
 __all__ = ["find_left"]
 
 SAME: Final = frozenset({"Cast", "Identity", "Reshape", "Squeeze"})
-SCORING: Final = SAME | {"Exp", "ExpandDims", "Maximum", "Minimum", "StridedSlice", "Sub"}
-"""What stands between the sorted scores and the sum."""
 LOGGING: Final = SAME | {"AddV2", "Maximum", "CumulativeLogsumexp", "Cumsum", "Log"}
 """What stands between the sum and the difference from the scores."""
 STEPS_MAX: Final = 48
@@ -55,14 +53,14 @@ def find_left(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[s
 
 
 def _sort_of(scores: Tensor) -> tuple[Any, Tensor] | None:
-    """The sort that gives scores their order, and the places as they are taken; None where there is none."""
-    gather = next((op for op in behind([scores.op], through=SCORING) if op.type == "GatherV2"), None)
-    if gather is None:
-        return None
-    places = gather.inputs[1]
-    made = behind([places.op], through=SAME | {"ReverseV2", "StridedSlice"})
-    sort = next((op for op in made if op.type == "TopKV2"), None)
-    return None if sort is None else (sort, places)
+    """The one sort that gives scores, or what they are made of, their order, and the places; None without one."""
+    found: dict[int, tuple[Any, Tensor]] = {}
+    for op in behind([scores.op], through=None):
+        if op.type == "GatherV2":
+            places = op.inputs[1]
+            made = behind([places.op], through=SAME | {"ReverseV2", "StridedSlice"})
+            found |= {id(places): (one, places) for one in made if one.type == "TopKV2"}
+    return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _is_ascending(sort: Any, places: Tensor) -> bool | None:

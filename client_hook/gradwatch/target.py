@@ -192,18 +192,21 @@ def left_as_made(models: Sequence[Any], given: Sequence[Any], read: Set[int]) ->
     return _as_made((layer, own) for layer, own in left if _is_read(own, read) and not _is_copy(own, shapes))
 
 
-def copies_as_made(trained: Sequence[Any], others: Sequence[Any]) -> dict[str, Any]:
+def copies_as_made(trained: Sequence[Any], kept: Mapping[str, Any], others: Sequence[Any]) -> dict[str, Any]:
     """Of variables that a step reads, kernels of a copy of all that it trains, under names of their own.
+
+    And what layers of the copy keep beside their weights, as running means: these have one axis.
 
     Empty unless each trained weight has its equal among the others, to the last digit, and what is trained is as it was
     made: its biases hold nothing but 0 and 1. So a target network begins, and an average of the weights.
 
     Args:
         trained: the variables of Keras that the step trains.
+        kept: what the same models keep beside them, by Keras path (`running_states`).
         others: the `tf.Variable`s that it reads beside them.
     """
     own = {str(one.path): one.value for one in trained if hasattr(one, "path") and len(one.shape)}
-    left = [one for one in others if len(one.shape)]
+    left = sorted((one for one in others if len(one.shape)), key=lambda one: not one.trainable)
     found: dict[str, Any] = {}
     with tf.init_scope():
         for path, variable in own.items():
@@ -214,9 +217,24 @@ def copies_as_made(trained: Sequence[Any], others: Sequence[Any]) -> dict[str, A
                 return {}
             left = [one for one in left if one is not copy]
             found[f"copy/{path}"] = copy
+        held = [one for one in left if not one.trainable]
+        states = _equals_of(kept, held)
     sizes = {path: math.prod(one.shape) for path, one in found.items() if len(one.shape) > 1}
     kernels = sorted((path for path, size in sizes.items() if size <= STATE_SIZE_MAX), key=lambda path: -sizes[path])
-    return {path: found[path] for path in kernels[:UNTAUGHT_MAX]}
+    return {path: found[path] for path in kernels[:UNTAUGHT_MAX]} | states
+
+
+def _equals_of(kept: Mapping[str, Any], others: Sequence[Any]) -> dict[str, Any]:
+    """Of each of some variables of 0 or 1 alone its equal among others, a number of them at the most."""
+    left, found = list(others), dict[str, Any]()
+    for path, variable in kept.items():
+        if len(found) == UNTAUGHT_MAX or len(variable.shape) != 1 or not np.isin(variable, (0, 1)).all():
+            continue
+        copy = next((one for one in left if _are_equal(one, variable)), None)
+        if copy is not None:
+            left = [one for one in left if one is not copy]
+            found[f"copy/{path}"] = copy
+    return found
 
 
 def _are_equal(one: Any, other: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.health.streams import Run, dense
+from tests.health.streams import Run, call, dense
 
 SWAPPED = {"class": "AdamW", "beta_1": 0.999, "beta_2": 0.9}
 
@@ -32,6 +32,35 @@ def test_a_loss_that_stands_because_of_it_is_folded() -> None:
     run.set_loss(2.3)
     (found,) = run.feed().findings()
     assert "look swapped" in found.title
+
+
+def monitor(text: str) -> dict[str, object]:
+    """A call of a callback, as the hook tells of one whose mode goes against what it monitors."""
+    return {"calls": [call("monitor", f"slower = «{text}»")], "imports": {}}
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "fixed"),
+    [
+        (
+            'keras.callbacks.ReduceLROnPlateau(monitor="val_loss", mode="max", factor=0.3)',
+            'ReduceLROnPlateau takes a rise of val_loss for an improvement: `mode="max"` (train.py:',
+            '+ slower = keras.callbacks.ReduceLROnPlateau(monitor="val_loss", mode="min", factor=0.3)',
+        ),
+        (
+            'EarlyStopping("val_accuracy", mode="min")',
+            'EarlyStopping takes a fall of val_accuracy for an improvement: `mode="min"` (train.py:',
+            '+ slower = EarlyStopping("val_accuracy", mode="max")',
+        ),
+    ],
+)
+def test_a_callback_that_waits_for_the_wrong_change(text: str, title: str, fixed: str) -> None:
+    run = Run(dense(2))
+    run.script = monitor(text)
+    (found,) = run.feed().findings()
+    assert (found.kind, found.severity) == ("loss_plateau", "warning")
+    assert found.title.startswith(title)
+    assert fixed in found.hypotheses[0].code
 
 
 FAR = {"class": "Adam", "epsilon": 0.1}

@@ -117,6 +117,15 @@ def test_a_softmax_over_an_axis_of_one_is_named_where_the_step_shows_it() -> Non
     assert "The softmax of pool is given one number" in found.hypotheses[0].why
 
 
+def test_a_softmax_over_an_axis_of_one_is_told_though_the_rest_learns() -> None:
+    sick = Run(dense(4), n_steps=N).scale("gradient", 0.0, [2, 3]).set_loss(0.01 + 2 * np.exp(-np.arange(N) / 20))
+    assert sick.feed().findings() == []
+    sick.slips = [{"type": "Softmax", "name": "pool/Softmax", "layer": "pool", "source": None}]
+    (found,) = sick.feed().findings()
+    assert found.kind == "zero_gradient"
+    assert causes(found) == ["A softmax runs over an axis of length one"]
+
+
 @pytest.mark.parametrize(("places", "n_found"), [([3], 0), ([2, 3], 1)], ids=["bias", "kernel and bias"])
 def test_a_layer_is_read_where_one_of_its_variables_has_a_gradient(places: list[int], n_found: int) -> None:
     """Attention does not see what is added to all keys alike: their bias, of two axes, never has a gradient."""

@@ -107,6 +107,18 @@ def of_cosines(y, predicted):
     )
 
 
+GRID = tf.constant(np.linspace(-1, 1, 16), tf.float32)
+
+
+def of_curves(y, predicted):
+    """A curve for each sample, over as many places as there happen to be samples."""
+    return tf.reduce_mean(tf.square(predicted - tf.reduce_mean(tf.stack([y, y], 1)[:, :1] * GRID, 1)[:, None]))
+
+
+def of_grid(y, predicted):
+    return tf.reduce_mean(tf.square(predicted - GRID)) + 0 * tf.reduce_sum(y)  # line of the grid
+
+
 WRONG = {
     of_error: "line of the difference",
     of_squares: "line of the square",
@@ -204,6 +216,16 @@ def test_all_pairs_are_asked_for_or_do_no_harm(watch, read, train, loss_of):
 @pytest.mark.parametrize("loss_of", RIGHT)
 def test_nothing_is_named_where_all_pairs_are_asked_for_or_shapes_fit(watch, read, train, loss_of):
     assert lines(read(train(watch, loss_of))) == []
+
+
+def test_curves_over_as_many_places_as_there_are_samples(watch, read):
+    recording = read(loop(watch, of_curves))
+    assert lines(recording) != []
+    assert unasked(recording) == []
+
+
+def test_outputs_that_meet_numbers_of_the_script_are_no_curves(watch, read):
+    assert unasked(read(loop(watch, of_grid))) == [find_line("line of the grid", sys.modules[__name__])]
 
 
 def test_several_numbers_each_with_an_axis_between_that_a_convolution_left(watch, read):

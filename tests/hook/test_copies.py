@@ -21,7 +21,9 @@ def copied_from(model):
     return copy
 
 
-def learn_values(watch, *, make=copied_from, between=lambda step, model, target: None, n_steps=330, also=False):
+def learn_values(
+    watch, *, make=copied_from, between=lambda step, model, target: None, n_steps=330, also=False, network=network
+):
     """Learns the value of states by what another network says of the next ones."""
     keras.backend.clear_session()
     model = network()
@@ -33,7 +35,7 @@ def learn_values(watch, *, make=copied_from, between=lambda step, model, target:
     def step(states, following):
         wanted = 1.0 + 0.9 * tf.reduce_max(target(following), axis=1)
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(tf.square(wanted - tf.reduce_max(model(states), axis=1)))
+            loss = tf.reduce_mean(tf.square(wanted - tf.reduce_max(model(states, training=True), axis=1)))
         gradients = tape.gradient(loss, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         return loss
@@ -75,14 +77,41 @@ def test_what_is_sent_of_a_copy_is_its_norm_and_not_that_of_the_trained(watch, r
     np.testing.assert_allclose(found, norms * 5, rtol=1e-6)
 
 
-def now_and_then(number, model, target):
-    if number % 110 == 109:
-        target.set_weights(model.get_weights())
+def normalised():
+    norm = keras.layers.BatchNormalization()
+    return keras.Sequential([keras.Input((4,)), keras.layers.Dense(16), norm, keras.layers.Dense(2)])
+
+
+def weights_alone(number, model, target):
+    for one, other in zip(target.trainable_variables, model.trainable_variables, strict=True):
+        one.assign(0.9 * one + 0.1 * other)
 
 
 def at_each(number, model, target):
     for one, other in zip(target.variables, model.variables, strict=True):
         one.assign(0.99 * one + 0.01 * other)
+
+
+@pytest.mark.parametrize(
+    ("between", "title"),
+    [
+        (weights_alone, "The copy's running means and variances are as they were made: they are never copied"),
+        (at_each, None),
+        (lambda number, model, target: None, TITLE),
+    ],
+    ids=["weights alone", "all", "nothing"],
+)
+def test_a_copy_whose_running_means_stay_as_they_were_made(watch, read, between, title):
+    recording = read(learn_values(watch, network=normalised, between=between))
+    kept = {f"copy/sequential/batch_normalization/moving_{name}": (16,) for name in ("mean", "variance")}
+    assert kept.items() <= copies(recording).items()
+    found = [one for one in diagnose(recording).findings() if one.kind == "missing_gradient"]
+    assert [one.title for one in found] == [title] * (title is not None)
+
+
+def now_and_then(number, model, target):
+    if number % 110 == 109:
+        target.set_weights(model.get_weights())
 
 
 @pytest.mark.parametrize("between", [now_and_then, at_each])

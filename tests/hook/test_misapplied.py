@@ -74,6 +74,17 @@ def scores_before_ctc(model: Any, x: Any) -> Any:
     return ctc(model(x))
 
 
+def entropy_of_a_softmax(model: Any, x: Any) -> Any:
+    labels = tf.cast(x[:, 0] > 0, tf.int32)  # made in the step: nobody gives it
+    return tf.reduce_mean(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels, tf.nn.softmax(model(x)))  # entropy_of_a_softmax
+    )
+
+
+def entropy_of_scores(model: Any, x: Any) -> Any:
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.cast(x[:, 0] > 0, tf.int32), model(x)))
+
+
 def two_softmaxes(model: Any, x: Any) -> Any:
     """A gate and a loss beside it."""
     scores = model(x)
@@ -102,6 +113,7 @@ def slope_of_relus(model: Any, x: Any) -> Any:
 
 TOLD = {
     softmax_before_ctc: ("LogSoftmax", "ctc"),
+    entropy_of_a_softmax: ("SparseSoftmaxCrossEntropyWithLogits", "entropy_of_a_softmax"),
     log_of_softmax: ("LogSoftmax", "log_of_softmax"),
     rate_for_its_logarithm: ("Sub", "rate_for_its_logarithm"),
     curvature_of_relus: ("ZerosLike", "second"),
@@ -109,6 +121,7 @@ TOLD = {
 }
 NOT_TOLD = [
     scores_before_ctc,
+    entropy_of_scores,
     two_softmaxes,
     logarithm_of_a_rate,
     decay_at_a_rate,

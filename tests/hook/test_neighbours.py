@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import keras
@@ -18,22 +19,24 @@ N_NODES, N_GRAPHS = 10, 8
 class Messages(layers.Layer):
     """What each node gets of its neighbours."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_of_lists: bool = False) -> None:
         super().__init__()
+        self.is_of_lists = is_of_lists
         self.message, self.update = layers.Dense(8, "relu"), layers.Dense(8, "relu")
 
     def call(self, h: Any, edges: Any) -> Any:
-        told = self.message(tf.gather(h, edges[:, 0]))
-        return self.update(h + tf.math.unsorted_segment_sum(told, edges[:, 1], tf.shape(h)[0]))
+        source, target = edges if self.is_of_lists else (edges[:, 0], edges[:, 1])
+        told = self.message(tf.gather(h, source))
+        return self.update(h + tf.math.unsorted_segment_sum(told, target, tf.shape(h)[0]))
 
 
 class Graphs(keras.Model):
     """Graphs to one number each."""
 
-    def __init__(self, *, has_messages: bool) -> None:
+    def __init__(self, *, has_messages: bool, is_of_lists: bool) -> None:
         super().__init__()
         self.embed, self.head = layers.Dense(8), layers.Dense(1)
-        self.messages = Messages() if has_messages else None
+        self.messages = Messages(is_of_lists=is_of_lists) if has_messages else None
 
     def call(self, inputs: Any) -> Any:
         h = self.embed(inputs["nodes"])
@@ -41,13 +44,13 @@ class Graphs(keras.Model):
         return self.head(tf.math.unsorted_segment_mean(h, inputs["owner"], N_GRAPHS))
 
 
-def batch(random: Any, *, is_shifted: bool) -> dict[str, Any]:
+def batch(random: Any, *, is_shifted: bool, is_of_lists: bool) -> dict[str, Any]:
     edges = random.integers(0, N_NODES, (N_GRAPHS, 20, 2)).astype(np.int32)
     if is_shifted:
         edges += N_NODES * np.arange(N_GRAPHS, dtype=np.int32)[:, None, None]
     return {
         "nodes": tf.constant(random.normal(size=(N_GRAPHS * N_NODES, 5)).astype(np.float32)),
-        "edges": tf.constant(edges.reshape(-1, 2)),
+        "edges": tf.unstack(edges.reshape(-1, 2), axis=1) if is_of_lists else tf.constant(edges.reshape(-1, 2)),
         "owner": tf.constant(np.repeat(np.arange(N_GRAPHS, dtype=np.int32), N_NODES)),
     }
 
@@ -55,10 +58,14 @@ def batch(random: Any, *, is_shifted: bool) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("is_shifted", "has_messages", "is_told"), [(False, True, True), (True, True, False), (False, False, False)]
 )
-def test_edges_of_several_graphs(watch: Any, read: Any, *, is_shifted: bool, has_messages: bool, is_told: bool) -> None:
+@pytest.mark.parametrize("is_of_lists", [False, True], ids=["pairs", "two lists"])
+def test_edges_of_several_graphs(
+    watch: Any, read: Any, *, is_of_lists: bool, is_shifted: bool, has_messages: bool, is_told: bool
+) -> None:
     random = np.random.default_rng(0)
-    model, optimizer = Graphs(has_messages=has_messages), keras.optimizers.Adam(1e-3)
-    model(batch(random, is_shifted=is_shifted))
+    model, optimizer = Graphs(has_messages=has_messages, is_of_lists=is_of_lists), keras.optimizers.Adam(1e-3)
+    draw = partial(batch, random, is_shifted=is_shifted, is_of_lists=is_of_lists)
+    model(draw())
     watched = watch(model)
 
     @tf.function(reduce_retracing=True)
@@ -70,7 +77,7 @@ def test_edges_of_several_graphs(watch: Any, read: Any, *, is_shifted: bool, has
 
     for _ in range(130):
         y = tf.constant(random.normal(size=(N_GRAPHS, 1)).astype(np.float32))
-        step(batch(random, is_shifted=is_shifted), y)
+        step(draw(), y)
     recording = read(watched)
     assert bool(found_in(recording)) == has_messages
     told = [one for one in diagnose(recording).findings() if "edges of a batch use" in one.title]

@@ -1,5 +1,7 @@
 """Two inputs that must differ: a state and the one that follows it, two views of each sample."""
 
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import tensorflow as tf
 from keras import layers
 
 from gradwatch.protocol import LEAKED_PLACES, SAME_PLACE
-from tests.hook.diagnosis import diagnose, known_in
+from tests.hook.diagnosis import diagnose, find_line, known_in
 
 N, WIDTH = 32, 4
 
@@ -96,6 +98,78 @@ def test_views(watch, read, is_same):
     recording = read(compare_views(watch, is_same=is_same))
     assert pairs_in(recording) == ["views"]
     assert places_in(recording) == ({SAME_PLACE} if is_same else {0})
+
+
+def from_one_key(x, step):
+    key = tf.stack([step, 0])
+    return [x + tf.random.stateless_normal(tf.shape(x), key) for _ in range(2)]  # from_one_key
+
+
+def from_one_seed(x, step):
+    return [x + tf.random.normal(tf.shape(x), seed=7) for _ in range(2)]  # from_one_seed
+
+
+def from_two_keys(x, step):
+    return [x + tf.random.stateless_normal(tf.shape(x), tf.stack([step, number])) for number in range(2)]
+
+
+def from_two_seeds(x, step):
+    return [x + tf.random.normal(tf.shape(x), seed=number) for number in (7, 8)]
+
+
+def without_a_seed(x, step):
+    return [x + tf.random.normal(tf.shape(x)) for _ in range(2)]
+
+
+def not_at_all(x, step):
+    return [x, x]
+
+
+def draw_views(watch, draw, *, rate=0.0, n_steps=2, **options):
+    """A contrast of two views of a sample that the step itself draws."""
+    keras.utils.set_random_seed(0)
+    network = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, "tanh"), layers.Dropout(rate), layers.Dense(8)])
+    optimizer = keras.optimizers.Adam(1e-3)
+    watched = watch(network)
+    random = np.random.default_rng(0)
+
+    @tf.function(**options)
+    def step(x, number):
+        with tf.GradientTape() as tape:
+            one, other = draw(x, number)
+            a, b = (tf.math.l2_normalize(network(view, training=True), axis=-1) for view in (one, other))
+            logits = tf.matmul(a, b, transpose_b=True) / 0.1  # draw_views
+            labels = tf.range(tf.shape(a)[0])
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+        optimizer.apply(tape.gradient(loss, network.trainable_variables), network.trainable_variables)
+
+    for number in range(n_steps):
+        step(tf.constant(random.normal(size=(N, WIDTH)).astype("float32")), tf.constant(number))
+    return watched
+
+
+@pytest.mark.parametrize(
+    ("draw", "options"),
+    [(from_one_key, {}), (from_one_key, {"jit_compile": True}), (from_one_seed, {}), (not_at_all, {})],
+)
+def test_views_that_are_drawn_alike(watch, read, draw, options):
+    (found,) = known_in(read(draw_views(watch, draw, **options)), "twins")
+    assert found["source"]["line"] == find_line("draw_views", sys.modules[__name__])
+    drawn = None if draw is not_at_all else find_line(draw.__name__, sys.modules[__name__])
+    assert (found["drawn"] or {}).get("line") == drawn
+
+
+@pytest.mark.parametrize(
+    ("draw", "rate"), [(from_two_keys, 0), (from_two_seeds, 0), (without_a_seed, 0), (not_at_all, 0.1)]
+)
+def test_views_that_are_drawn_apart(watch, read, draw, rate):
+    assert known_in(read(draw_views(watch, draw, rate=rate)), "twins") == []
+
+
+def test_views_that_are_drawn_alike_are_told_with_their_cause(watch, read):
+    findings = diagnose(read(draw_views(watch, from_one_key, n_steps=130))).findings()
+    (found,) = [one for one in findings if "The two views of each sample are identical" in one.title]
+    assert found.hypotheses[0].cause.startswith("Both views use the same random seed (test_paired.py:")
 
 
 def test_two_networks_may_be_given_the_same(watch, read):

@@ -74,6 +74,22 @@ def ranked(y, scores):
     return tf.reduce_mean(tf.math.cumulative_logsumexp(scores, reverse=True) - scores)
 
 
+def sorted_before(direction):
+    """A step that sorts the samples themselves."""
+
+    def loss_of(model, x, y):
+        order = tf.argsort(y[:, 0], direction=direction)
+        x, y = tf.gather(x, order), tf.gather(y, order)
+        risk = model(x, training=True)[:, 0]
+        return likelihood(risk, y[:, 1], tf.math.cumulative_logsumexp(risk))  # sorted_before
+
+    return loss_of
+
+
+def of_output(loss_of):
+    return lambda model, x, y: loss_of(y, model(x, training=True)[:, 0])
+
+
 def train(watch, loss_of, n_steps=2, **options):
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, activation="tanh"), layers.Dense(1)])
@@ -83,7 +99,7 @@ def train(watch, loss_of, n_steps=2, **options):
     @tf.function(**options)
     def step(x, y):
         with tf.GradientTape() as tape:
-            loss = loss_of(y, model(x, training=True)[:, 0])
+            loss = loss_of(model, x, y)
         optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
 
     for _ in range(n_steps):
@@ -106,13 +122,19 @@ def left_in(recording):
     ],
 )
 def test_the_line_is_named(watch, read, loss_of, options):
-    (found,) = left_in(read(train(watch, loss_of, **options)))
+    (found,) = left_in(read(train(watch, of_output(loss_of), **options)))
     assert found["source"]["line"] == find_line(loss_of.__name__, sys.modules[__name__])
 
 
 @pytest.mark.parametrize("loss_of", [latest_first, earliest_first_from_the_end, earliest_first_turned, ranked])
 def test_others_are_not_told(watch, read, loss_of):
-    assert not left_in(read(train(watch, loss_of)))
+    assert not left_in(read(train(watch, of_output(loss_of))))
+
+
+@pytest.mark.parametrize(("direction", "is_told"), [("ASCENDING", True), ("DESCENDING", False)])
+def test_samples_that_are_sorted_before_the_network_sees_them(watch, read, direction, is_told):
+    found = left_in(read(train(watch, sorted_before(direction))))
+    assert [one["source"]["line"] for one in found] == [find_line("sorted_before", sys.modules[__name__])] * is_told
 
 
 def test_fit_is_told_with_its_cause(watch, read):

@@ -293,3 +293,37 @@ def test_code_without_a_file_is_not_told():
     exec(SCRIPT + "\nfound = find([model], model.optimizer, {})", space)  # noqa: S102 as of code that was typed in
     assert all(one["file"] != "<string>" for one in space["found"]["calls"])
     assert called(space["found"], "compile") is None
+
+
+@pytest.mark.parametrize(
+    ("call", "is_told"),
+    [
+        ('ReduceLROnPlateau(monitor="val_loss", mode="max")', True),
+        ('ReduceLROnPlateau(factor=0.5, mode="max")', True),
+        ('EarlyStopping("val_accuracy", mode="min", patience=3)', True),
+        ('ModelCheckpoint("best.keras", "val_root_mse", save_best_only=True, mode="max")', True),
+        ('ReduceLROnPlateau(monitor="val_loss", mode="min")', False),
+        ('ReduceLROnPlateau(monitor="val_loss")', False),
+        ('EarlyStopping("val_auc", mode="max")', False),
+        ('EarlyStopping("val_lossless_share", mode="max")', False),
+        ("EarlyStopping(mode=way)", False),
+    ],
+)
+def test_a_callback_whose_mode_goes_against_what_it_monitors(find, call, is_told):
+    script = find(SCRIPT + f'way = "min"\nslower = keras.callbacks.{call}\n')
+    assert (called(script, "monitor") == f"keras.callbacks.{call}") == is_told
+    assert (called(script, "monitor") is not None) == is_told
+
+
+@pytest.mark.parametrize(
+    ("after", "is_told"),
+    [
+        ("copy.trainable = False", True),
+        ("copy.set_weights(model.get_weights())", False),
+        ('copy.build((None, 4)) or copy.load_weights("w.h5")', False),
+        ("for one, other in zip(copy.weights, model.weights):\n        one.assign(other)", False),
+    ],
+)
+def test_a_clone_that_is_given_no_weights(find, after, is_told):
+    script = find(SCRIPT + f"\nif not model:\n    copy = keras.models.clone_model(model)\n    {after}\n")
+    assert called(script, "clone") == ("keras.models.clone_model(model)" if is_told else None)

@@ -132,7 +132,8 @@ def _is_zero_credible(episode: Zero, testimony: Testimony) -> bool:
         return False
     loss = testimony.known.read_loss()
     # A loss that was tiny from its start tells nothing about its end: what is exactly 0 in float16 may be small.
-    return episode.is_unscaled or not _has_learned(loss.initial, loss.recent, done=0.0)
+    # And no one means to weigh by a softmax of a single score, whatever the rest learns.
+    return episode.is_unscaled or episode.is_of_single or not _has_learned(loss.initial, loss.recent, done=0.0)
 
 
 def _is_flat_credible(episode: Flat, testimony: Testimony) -> bool:
@@ -180,8 +181,8 @@ def _is_decayed_credible(episode: Decayed, testimony: Testimony) -> bool:
 def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
     # What is random on purpose, a reservoir or random features, is learned from at once; and it is not said to be
     # trainable, as a variable is that Keras does not know. To please a judge that was taught nothing is no success, nor
-    # to come near to what a random copy says.
-    if episode.is_judge or episode.is_copy:
+    # to come near to what a random copy says. Who clones a model wants its weights.
+    if episode.is_judge or episode.is_copy or episode.clone is not None:
         return True
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.is_unknown else UNTAUGHT_SHARE)
 
@@ -192,6 +193,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.UNSHOWN, SlipKind.ATTRACTED, SlipKind.UNDETACHED, SlipKind.CANCELLED, SlipKind.UNSHIFTED),
         *(SlipKind.MISWEIGHED, SlipKind.RETURNED, SlipKind.SUMMED, SlipKind.LEFT, SlipKind.ONE_SIDED, SlipKind.INVERSE),
         *(SlipKind.HEADS, SlipKind.TWICE, SlipKind.LEAST, SlipKind.EXCHANGED, SlipKind.FAINT),
+        *(SlipKind.TWINS,),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )

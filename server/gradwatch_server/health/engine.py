@@ -268,7 +268,8 @@ class Engine:
             players[0].skill.finish()
             players[0].correlation.finish()
         for state in self._applied():
-            state.copies.finish()
+            for rule in state.copies:
+                rule.finish()
             state.misset.finish()
             state.lagging.finish()
         self._ask_questions()

@@ -517,6 +517,7 @@ class Zero(Episode):
         zero_weights: gradient positions of variables, no biases, that hold nothing but zeros and get no gradient.
         is_unscaled: whether layers compute in float16 and the loss has no scale, while other kernels have a gradient.
         blank: a layer without a function that kills units, and whose whole output was 0 when it was known; or empty.
+        is_of_single: whether there is a softmax over an axis of one in the step: what stands before it learns nothing.
     """
 
     positions: dict[int, int] = field(default_factory=dict)
@@ -530,6 +531,7 @@ class Zero(Episode):
     zero_weights: tuple[int, ...] = ()
     is_unscaled: bool = False
     blank: str = ""
+    is_of_single: bool = False
 
 
 @dataclass(eq=False)
@@ -760,6 +762,8 @@ class Untaught(Episode):
         is_unknown: whether Keras knows none of them, although they are said to be trainable.
         is_judge: whether they stand behind all that is trained, and the loss is what they make of its output.
         is_copy: whether they are a copy of what is trained, as both were made.
+        is_of_statistics: whether they are not the weights of such a copy, but what its layers keep beside them.
+        clone: the user's call that makes a clone of a model, which is then given no weights; None without one.
     """
 
     layers: tuple[str, ...] = ()
@@ -767,6 +771,8 @@ class Untaught(Episode):
     is_unknown: bool = False
     is_judge: bool = False
     is_copy: bool = False
+    is_of_statistics: bool = False
+    clone: Mapping[str, Any] | None = None
 
 
 @dataclass(eq=False)
@@ -970,7 +976,7 @@ class Decayed(Episode):
 
 @dataclass(eq=False)
 class Misset(Episode):
-    """Settings of an optimizer that undo one another, or what it was given to do.
+    """Settings of an optimizer, or a callback, that undo one another, or what it was given to do.
 
     Attributes:
         epsilon: one that is far above the gradients, NaN where that is not the trouble.
@@ -1102,6 +1108,8 @@ class SlipKind(Enum):
     """What is chosen in place of a network's output leaves that without a gradient."""
     FAINT = auto()
     """Noise never covers the samples that it is added to."""
+    TWINS = auto()
+    """Two views of each sample are made with the same random numbers."""
     GREEDY = auto()
     """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
@@ -1147,6 +1155,7 @@ _BY_FIELD: Final = {
     "exchanged": SlipKind.EXCHANGED,
     "unpassed": SlipKind.UNPASSED,
     "covers": SlipKind.FAINT,
+    "twins": SlipKind.TWINS,
     "greedy": SlipKind.GREEDY,
     "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,
@@ -1163,6 +1172,8 @@ _BY_TYPE: Final = {
     "StatelessMultinomial": SlipKind.REDRAWN,
     "ZerosLike": SlipKind.STRAIGHT,
     "LogSoftmax": SlipKind.DOUBLED,
+    "SoftmaxCrossEntropyWithLogits": SlipKind.DOUBLED,
+    "SparseSoftmaxCrossEntropyWithLogits": SlipKind.DOUBLED,
     "CTCLoss": SlipKind.DOUBLED,
     "CTCLossV2": SlipKind.DOUBLED,
     "Sub": SlipKind.DOUBLED,

@@ -1,4 +1,4 @@
-"""The rule for settings of an optimizer that undo one another, or the training: told alone, whatever the loss does."""
+"""The rule for settings that undo one another, or the training: told alone, whatever the loss does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def find_first_share(setup: Setup, n_steps: int) -> float | None:
     """
     momentum = setup.number("ema_momentum")
     is_averaged = setup.settings.get("use_ema") is True and setup.number("ema_overwrite_frequency") is None
-    is_fitted = any(call.get("role") == "fit" for call in setup.script.get("calls", ()))
+    is_fitted = setup.find_call("fit") is not None
     return momentum ** (n_steps - 1) if is_averaged and is_fitted and momentum is not None else None
 
 
@@ -52,7 +52,7 @@ class MissetRule:
         self._stream = stream
         self._setup = setup
         self._last_step = -1
-        self._is_so = find_swapped_betas(setup) is not None
+        self._is_so = find_swapped_betas(setup) is not None or setup.find_call("monitor") is not None
         self._is_averaged = find_first_share(setup, 1) is not None
         self._n_rows = 0
         self._first_step = -1

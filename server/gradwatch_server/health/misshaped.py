@@ -8,6 +8,7 @@ training that does not get far.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -46,31 +47,35 @@ def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
 
     It maps the data set, or is that of a layer of the model, which is given the images alone.
     """
-    calls = [call for call in setup.script.get("calls", ()) if call["role"] == AUGMENT]
+    call = setup.find_call(AUGMENT)
     places = {tuple(table.shapes[column][1:3]) for column in table.entering("input") if len(table.shapes[column]) == 4}
     targets = (table.shapes[column] for column in table.entering("target"))
-    if not calls or not any(len(shape) >= 3 and tuple(shape[1:3]) in places for shape in targets):
+    if call is None or not any(len(shape) >= 3 and tuple(shape[1:3]) in places for shape in targets):
         return []
-    call = calls[0]
     source = {"file": call["file"], "line": call["line"], "code": str(call["lines"][0]).strip()}
     return [{"type": AUGMENT, "name": AUGMENT, "layer": call["layer"], "source": source, "n": call["n"]}]
 
 
 class _Graphs(NamedTuple):
-    """Columns of what a batch of graphs is made of: features of nodes, edges, and the graph that a node belongs to."""
+    """Columns of what a batch of graphs is made of: features of nodes, and whole numbers.
+
+    Edges are pairs, or two lists of the same length. The list with a number for each node is of the graph that it
+    belongs to.
+    """
 
     nodes: int
-    edges: int
-    owner: int
+    pairs: list[int]
+    lists: list[int]
 
 
 def _find_graphs(table: TensorTable) -> _Graphs | None:
-    """Those of the inputs that may be these; None where there is not one of each."""
+    """Those of the inputs that may be these; None where it is not clear."""
     whole = table.entering("index")
     nodes = [column for column in table.entering("input") if len(table.shapes[column]) == 2]
-    edges = [column for column in whole if len(table.shapes[column]) == 2 and 2 in table.shapes[column]]
-    owner = [column for column in whole if len(table.shapes[column]) == 1]
-    return _Graphs(nodes[0], edges[0], owner[0]) if len(nodes) == len(edges) == len(owner) == 1 else None
+    pairs = [column for column in whole if len(table.shapes[column]) == 2 and 2 in table.shapes[column]]
+    lists = [column for column in whole if len(table.shapes[column]) == 1]
+    is_clear = len(nodes) == 1 and (len(pairs) == 1 or (not pairs and len(lists) > 2))
+    return _Graphs(nodes[0], pairs, lists) if is_clear else None
 
 
 class _Waves(NamedTuple):
@@ -174,11 +179,20 @@ class MisshapedRule:
         """Counts the rows in which several graphs' edges reach the nodes of no more than one or two of them."""
         if self._graphs is None or self._is_shifted:
             return
-        found = block.statistics[:, list(self._graphs)][:, :, [COLUMN["n_elements"], COLUMN["max"]]].astype(np.float64)
-        for nodes, edges, owner in found[np.isfinite(found[:, 1:]).all(axis=(1, 2))]:
-            n_nodes, n_reached, n_graphs = owner[0], edges[1] + 1, owner[1] + 1
-            if n_graphs < GRAPHS_MIN or nodes[0] % n_nodes:
-                continue  # too few to tell, or not what it was taken for
+        of_nodes, pairs, lists = self._graphs
+        wanted = [COLUMN["n_elements"], COLUMN["max"]]
+        sizes, highest = block.statistics[:, :, wanted].astype(np.float64).transpose(2, 0, 1)
+        width = block.table.shapes[of_nodes][-1]
+        for row in np.flatnonzero(np.isfinite(highest[:, [of_nodes, *pairs, *lists]]).all(axis=1)).tolist():
+            n_nodes = sizes[row, of_nodes] / width
+            owners = [column for column in lists if sizes[row, column] == n_nodes]
+            lengths = Counter(float(sizes[row, column]) for column in lists if column not in owners)
+            edges = pairs or [c for c in lists if c not in owners and lengths[float(sizes[row, c])] == 2]
+            if len(owners) != 1 or not edges:
+                continue  # not what it was taken for
+            n_graphs, n_reached = highest[row, owners[0]] + 1, highest[row, edges].max() + 1
+            if n_graphs < GRAPHS_MIN:
+                continue  # too few to tell
             self._n_graph_rows += 1
             self._is_shifted |= bool(n_reached > REACHED_SHARE * n_nodes)
             self._n_nodes = int(min(n_nodes, self._n_nodes or n_nodes))

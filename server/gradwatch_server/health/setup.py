@@ -56,6 +56,10 @@ class Setup(NamedTuple):
     from_tape: bool = False
     loss_source: Mapping[str, Any] | None = None
 
+    def find_call(self, role: str) -> Mapping[str, Any] | None:
+        """The first of the user's calls with such a role; None where none is known."""
+        return next((call for call in self.script.get("calls", ()) if call.get("role") == role), None)
+
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Setup:
         """What a ``tensors`` message says of it; what it does not say is as if there were none."""

@@ -148,13 +148,14 @@ class Stream:
         self.shared_target = SharedTargetRule(number, table)
         self._correlated = {name: target for name in scalars if (target := find_correlated(name)) is not None}
         self.correlation = CorrelationRule(number, table, list(self._correlated.values()))
-        self.copies = UntaughtRule(number, table, setup, is_of_copies=True)
+        copies = UntaughtRule(number, table, setup, is_of_copies=True)
+        self.copies = [copies, UntaughtRule(number, table, setup, is_of_copies=True, beside=copies)]
         self.undone = UndoneRule(number, table)
         self.misset = MissetRule(number, setup)
         self.lagging = LaggingRule(number, table)
         of_setup = (
             UntaughtRule(number, table, setup),
-            self.copies,
+            *self.copies,
             MisshapedRule(number, table, setup),
             self.misset,
             self.lagging,
@@ -166,7 +167,7 @@ class Stream:
             *(() if setup.from_tape else (SummedRule(number, table),)),
         )
         known = (self.undone, self.skill, self.correlation, self.shared_target, *of_setup)
-        self.rules = _make_rules(number, table, operations, self.operation_rule, known, opposed=setup.opposed)
+        self.rules = _make_rules(number, table, operations, self.operation_rule, known, setup=setup)
         self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []
         self._archived_outliers = earlier.outliers() if earlier is not None else []
@@ -292,7 +293,7 @@ def _make_rules(
     operation_rule: OperationRule,
     known: tuple[_Rule, ...],
     *,
-    opposed: frozenset[str],
+    setup: Setup,
 ) -> tuple[_Rule, ...]:
     harmed = [NonFiniteRule(number, table, phase) for phase in (Phase.UPDATE, Phase.WEIGHT)]
     broken: tuple[_Rule, ...] = (
@@ -304,8 +305,8 @@ def _make_rules(
         return broken  # what is merely odd shows in what is applied, and is told once
     return (
         *broken,
-        FlatRule(number, table, is_dead=True, opposed=opposed),
-        FlatRule(number, table, is_dead=False, opposed=opposed),
+        FlatRule(number, table, is_dead=True, opposed=setup.opposed),
+        FlatRule(number, table, is_dead=False, opposed=setup.opposed),
         CutRule(number, table, operations),
         ExplodingRule(number, table),
         VanishingRule(number, table),
@@ -332,7 +333,7 @@ def _make_rules(
         StarvedRule(number, table),
         ForgettingRule(number, table),
         MissingRule(number, table),
-        ZeroRule(number, table),
+        ZeroRule(number, table, setup),
         SteepRule(number, table, operations),
         ForecastRule(number, table, operations),
     )

@@ -5,7 +5,8 @@ range they are drawn from. The first step of any training moves them. What is fr
 optimizer, or loaded later, moves as well.
 
 A target network is another thing: it begins as a copy of what is trained, and is brought up to date now and then. One
-that is as it was made when the run ends never was, and what was learned from it is random.
+that is as it was made when the run ends never was, and what was learned from it is random. Or its weights are, and the
+running means of its layers are not: then it computes something else than what it is a copy of.
 """
 
 from __future__ import annotations
@@ -41,13 +42,28 @@ class UntaughtRule:
         table: its tensor table.
         setup: how the training is set up.
         is_of_copies: whether the weights are those of a copy of what is trained.
+        beside: the rule of the copy's weights, where they are what its layers keep beside these: running means, and the
+            like. Where the weights are as they were made too, it is told of these.
     """
 
-    def __init__(self, stream: int, table: TensorTable, setup: Setup, *, is_of_copies: bool = False) -> None:
+    def __init__(
+        self,
+        stream: int,
+        table: TensorTable,
+        setup: Setup,
+        *,
+        is_of_copies: bool = False,
+        beside: UntaughtRule | None = None,
+    ) -> None:
         self._stream, self._table = stream, table
-        self._columns = table.copied if is_of_copies else table.frozen
+        self._columns = table.frozen
+        if is_of_copies:
+            is_state = np.array([len(table.shapes[column]) == 1 for column in table.copied], bool)
+            self._columns = table.copied[is_state == (beside is not None)]
+        self._beside = beside
         self._is_so = len(self._columns) > 0
         self._is_copy = is_of_copies
+        self._clone = None if is_of_copies else setup.find_call("clone")
         self._is_unknown = all(table.names[int(column)] in setup.untracked for column in self._columns)
         self._is_judge = not is_of_copies and _is_judge(table)
         self._made: npt.NDArray[np.float32] | None = None
@@ -80,6 +96,11 @@ class UntaughtRule:
             episode.last_step, episode.n_rows = step, self._n_rows
         self._judge(COPY_STEPS_MAX if self._is_copy else CONFIRM_STEPS)
 
+    @property
+    def is_so(self) -> bool:
+        """Whether all of it is as it was made, as far as it is known."""
+        return self._is_so
+
     def finish(self) -> None:
         """Says that the run has ended: what has not been brought up to date is not going to be."""
         if self._is_so and self._is_copy:
@@ -87,6 +108,8 @@ class UntaughtRule:
 
     def _judge(self, n_steps: int) -> None:
         step = self._last_step
+        if self._beside is not None and self._beside.is_so:
+            return
         if not self.episodes and self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
             self.episodes.append(
                 Untaught(
@@ -102,6 +125,8 @@ class UntaughtRule:
                     is_unknown=self._is_unknown,
                     is_judge=self._is_judge,
                     is_copy=self._is_copy,
+                    clone=self._clone,
+                    is_of_statistics=self._beside is not None,
                 )
             )
 

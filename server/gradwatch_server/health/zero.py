@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Zero
+from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Zero, is_single
+from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.table import TensorTable
 
 __all__ = ["CONFIRM_ROWS", "ZeroRule"]
@@ -48,10 +49,12 @@ class ZeroRule:
     Args:
         stream: the stream's number.
         table: its tensor table.
+        setup: how the training is set up.
     """
 
-    def __init__(self, stream: int, table: TensorTable) -> None:
+    def __init__(self, stream: int, table: TensorTable, setup: Setup) -> None:
         n = len(table.kernels)
+        self._is_of_single = any(map(is_single, setup.slips))
         self._stream, self._table = stream, table
         self._run = np.zeros(n, np.int64)
         self._run_step = np.full(n, -1, np.int64)
@@ -218,6 +221,7 @@ class ZeroRule:
             output=self._output,
             zero_weights=self._zero_weights,
             blank=self._blank,
+            is_of_single=self._is_of_single,
             is_unscaled=self._table.is_half and not is_scaled and bool((norm[self._table.kernels] > 0).any()),
         )
         self.episodes.append(self._current)

@@ -716,6 +716,38 @@ target_model.set_weights(model.get_weights())
 #     copy.assign(0.995 * copy + 0.005 * one)"""
 
 
+def advise_clone(call: Mapping[str, Any]) -> Hypothesis:
+    """The cause of layers that are as they were made, where a model is cloned and the clone is given no weights."""
+    return Hypothesis(
+        f"`clone_model` copies the layers, not their weights{say_line(call)}",
+        0.92,
+        "The clone's weights are random, whatever the model that it was made of had learned, and nothing in the script "
+        "gives it others by its name. Frozen, it stays so. What is trained behind it learns from random features.",
+        "Copy the weights, once the clone is made.",
+        UNTAUGHT_CODE,
+    )
+
+
+KEPT_CODE: Final = """\
+for copy, one in zip(teacher.variables, model.variables):       # not only trainable_variables
+    copy.assign(decay * copy + (1.0 - decay) * one if one.trainable else one)"""
+
+
+def advise_kept() -> list[Hypothesis]:
+    """Causes of a copy whose layers' running means stay as they were made."""
+    return [
+        Hypothesis(
+            "Only the trainable weights are copied, and not the running means and variances of its layers",
+            0.92,
+            "A BatchNormalization has four variables, of which two are not trainable. In inference it normalises by "
+            "these: with a mean of 0 and a variance of 1 the copy gives something else than the model whose weights it "
+            "has.",
+            "Copy the other variables too, as they are.",
+            KEPT_CODE,
+        )
+    ]
+
+
 def advise_copy() -> list[Hypothesis]:
     """Causes of a copy of what is trained that is never brought up to date."""
     return [

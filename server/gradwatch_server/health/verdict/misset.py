@@ -1,9 +1,11 @@
-"""Words for settings of an optimizer that undo one another."""
+"""Words for settings of an optimizer or a callback that undo one another, or the training."""
 
 from __future__ import annotations
 
+import ast
 import math
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from gradwatch_server.health.book import UPDATE_RATIO
 from gradwatch_server.health.episode import Misset
@@ -11,6 +13,8 @@ from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.verdict.advice_settings import advise_betas, fitting_momentum
+from gradwatch_server.health.verdict.operation import say_line
+from gradwatch_server.health.verdict.own_line import parse_call
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
@@ -21,6 +25,8 @@ EPSILON_CODE: Final = """\
 optimizer = tf.keras.optimizers.{name}({rate:g})                # its own epsilon is 1e-7"""
 
 
+MONITOR_CODE: Final = """\
+tf.keras.callbacks.{name}(monitor="{monitor}", mode="{mode}")"""
 AVERAGE_CODE: Final = """\
 optimizer = tf.keras.optimizers.{name}({rate:g}, use_ema=True, ema_momentum={momentum:g})"""
 MOMENTA: Final = (0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9)
@@ -97,6 +103,46 @@ def _tell_average(lead: Misset, scene: Scene, name: str) -> Finding:
     )
 
 
+_EFFECTS: Final = {
+    "ReduceLROnPlateau": "the learning rate is cut while the model still improves",
+    "EarlyStopping": "the training stops while the model still improves",
+    "ModelCheckpoint": "the worst weights are kept as the best",
+}
+
+
+def _tell_monitor(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Finding:
+    """A callback that waits for the wrong change."""
+    tree = parse_call(call)
+    given = {} if tree is None else {one.arg: one.value for one in tree.keywords}
+    first = given.get("monitor") if tree is None or not tree.args else tree.args[0]
+    monitor, mode = (str(one.value) if isinstance(one, ast.Constant) else None for one in (first, given.get("mode")))
+    monitor, right = monitor or "val_loss", "max" if mode == "min" else "min"
+    name = "The callback" if tree is None else ast.unparse(tree.func).rpartition(".")[2]
+    change, effect = "rise" if mode == "max" else "fall", _EFFECTS.get(name, "it does the opposite of what it is to do")
+    place = say_line(call)
+    return tell(
+        lead,
+        scene,
+        title=f'{name} takes a {change} of {monitor} for an improvement: `mode="{mode}"`{place}',
+        source={"file": call["file"], "line": call["line"], "code": str(call["lines"][0]).strip()},
+        evidence=scene.evidence(
+            f'{name} watches {monitor} with mode="{mode}". Every value that is better counts as none, so that {effect}.'
+        ),
+        hypotheses=[
+            Hypothesis(
+                f"The `mode` of {name} is the wrong way round{place}",
+                0.95,
+                f'With mode="{mode}" only a {change} of {monitor} counts as progress. It is meant to '
+                f"{'fall' if mode == 'max' else 'rise'}: {effect}.",
+                f'Use mode="{right}", or leave it out: "auto" tells it by the metric.',
+                MONITOR_CODE.format(name=name, monitor=monitor, mode=right),
+                (Change("monitor", instead=(("mode", f'"{right}"'),)),),
+            )
+        ],
+        subject="settings",
+    )
+
+
 def tell_misset(lead: Misset, scene: Scene) -> Finding:
     """The finding of settings that undo one another, or the training."""
     first, second = find_swapped_betas(scene.setup) or (math.nan, math.nan)
@@ -105,6 +151,8 @@ def tell_misset(lead: Misset, scene: Scene) -> Finding:
         return _tell_epsilon(lead, scene, name)
     if not math.isnan(lead.first_share):
         return _tell_average(lead, scene, name)
+    if math.isnan(first) and (call := scene.setup.find_call("monitor")) is not None:
+        return _tell_monitor(lead, scene, call)
     return tell(
         lead,
         scene,

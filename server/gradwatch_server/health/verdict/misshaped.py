@@ -10,6 +10,7 @@ from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_crossing
 from gradwatch_server.health.verdict.advice_zero import advise_mask
+from gradwatch_server.health.verdict.leaked import VIEWS_CODE
 from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_number
@@ -738,6 +739,25 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_twins(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, drawn = say_line(lead.slip.get("source")), lead.slip.get("drawn")
+    seeded = f" The random numbers of both come from one seed{say_line(drawn)}." if drawn else ""
+    return (
+        f"The two views of each sample are identical{place}",
+        (
+            f"The step compares what the network makes of each sample with what it makes of it again.{seeded} Both are "
+            "computed in exactly the same way, so they are always equal."
+        ),
+        Hypothesis(
+            f"Both views use the same random seed{say_line(drawn)}" if drawn else "Neither view is augmented",
+            0.9,
+            "Identical views match trivially, so the network learns nothing about the samples.",
+            "Use a different seed for each view." if drawn else "Augment each view by random numbers of its own.",
+            VIEWS_CODE,
+        ),
+    )
+
+
 def _say_normed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     is_all = lead.slip["squares"] == "all"
@@ -1077,6 +1097,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.EXCHANGED: _say_exchanged,
     SlipKind.UNPASSED: _say_unpassed,
     SlipKind.FAINT: _say_faint,
+    SlipKind.TWINS: _say_twins,
     SlipKind.GREEDY: _say_greedy,
     SlipKind.UNFOLLOWED: _say_unfollowed,
     SlipKind.CLIMBING: _say_climbing,

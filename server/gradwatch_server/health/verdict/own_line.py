@@ -17,7 +17,7 @@ from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.verdict.operation import say_source
 from gradwatch_server.health.verdict.rewrite import Text
 
-__all__ = ["in_own_words"]
+__all__ = ["in_own_words", "parse_call"]
 
 PLACES: Final[Mapping[str, int]] = {"learning_rate": 0, "rate": 0, "activation": 1, "decay_steps": 1}
 """Where an argument stands that is given without its name."""
@@ -68,7 +68,7 @@ def _is_of_function(change: Change) -> bool:
 
 def _is_meant(call: Call, change: Change) -> bool:
     if change.of is not None:
-        tree = _parse(_text_of(call))
+        tree = parse_call(call)
         return tree is not None and _last_name(tree.func) == change.of
     return bool(call["layer"] == change.layer)
 
@@ -109,7 +109,7 @@ def _differ(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 def _made_of(call: Call, change: Change, setup: Setup) -> tuple[tuple[str, str], ...]:
     """The argument of `compile` that takes the place of a word: the call of the class that the word stands for."""
-    tree = _parse(_text_of(call))
+    tree = parse_call(call)
     found = None if tree is None else _argument(tree, change.role)
     word = found.value if isinstance(found, ast.keyword) else None
     if not (isinstance(word, ast.Constant) and isinstance(word.value, str)):
@@ -136,6 +136,11 @@ def _change(code: str, change: Change, imports: Mapping[str, str]) -> str | None
     for edit in edits:
         changed = None if changed is None else edit(changed)
     return changed
+
+
+def parse_call(call: Call) -> ast.Call | None:
+    """A call's syntax tree; None where its text is none."""
+    return _parse(_text_of(call))
 
 
 def _text_of(call: Call) -> str:
@@ -229,7 +234,7 @@ def _with_data(code: str, call: Call) -> str:
 
 def _data_of(call: Call) -> list[str]:
     """What inputs and targets are called where they are given to `fit` or made a data set of, if they have names."""
-    tree = _parse(_text_of(call))
+    tree = parse_call(call)
     given = [] if tree is None else [*tree.args]
     if len(given) == 1 and isinstance(given[0], ast.Tuple):
         given = given[0].elts
@@ -243,7 +248,7 @@ def _with_model(code: str, calls: Sequence[Call]) -> str:
     """The name of what is compiled and fitted in place of ours."""
     for role in ("fit", "compile"):
         call = next((one for one in calls if one["role"] == role), None)
-        tree = None if call is None else _parse(_text_of(call))
+        tree = None if call is None else parse_call(call)
         if tree is not None and isinstance(tree.func, ast.Attribute) and isinstance(tree.func.value, ast.Name):
             return re.sub(r"(?<![.\w])model(?=[.(])", tree.func.value.id, code)
     return code

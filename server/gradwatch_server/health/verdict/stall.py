@@ -25,8 +25,10 @@ from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
     advise_alike,
     advise_batch,
+    advise_clone,
     advise_copy,
     advise_flat,
+    advise_kept,
     advise_lagging,
     advise_mean,
     advise_plateau,
@@ -410,7 +412,11 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
             layers=list(lead.layers[:NAMES_LIMIT]),
             n_layers=len(lead.layers),
         ),
-        hypotheses=[*_advise_left(lead, scene), *advise_untaught(is_left=is_left, is_judge=lead.is_judge)],
+        hypotheses=[
+            *_advise_left(lead, scene),
+            *([] if lead.clone is None else [advise_clone(lead.clone)]),
+            *advise_untaught(is_left=is_left, is_judge=lead.is_judge),
+        ],
         subject=first,
     )
 
@@ -422,6 +428,8 @@ def _tell_copy(lead: Untaught, scene: Scene) -> Finding:
     if lead.closed_step is not None:
         title = f"The target network was as it was made until {say_step(lead.closed_step)}"
     names = [name.removeprefix("copy/") for name in lead.variables]
+    if lead.is_of_statistics:
+        return _tell_kept(lead, scene, names)
     return tell(
         lead,
         scene,
@@ -434,6 +442,25 @@ def _tell_copy(lead: Untaught, scene: Scene) -> Finding:
             n_steps=n_steps,
         ),
         hypotheses=advise_copy(),
+        subject="copy of what is trained",
+    )
+
+
+def _tell_kept(lead: Untaught, scene: Scene, names: list[str]) -> Finding:
+    """The finding of a copy whose weights are brought up to date, and not what its layers keep beside them."""
+    n_steps = lead.last_step - lead.first_step + 1
+    until = "" if lead.closed_step is None else f", until {say_step(lead.closed_step)}"
+    return tell(
+        lead,
+        scene,
+        title=f"The copy's running means and variances are as they were made{until}: they are never copied",
+        tensor=lead.variables[0],
+        evidence=scene.evidence(
+            "The step reads a second network, which began as an exact copy of the one it trains: a teacher, an average "
+            f"or a target. Its {list_names(names)} have held their initial 0 or 1 for {n_steps:,} steps.",
+            n_steps=n_steps,
+        ),
+        hypotheses=advise_kept(),
         subject="copy of what is trained",
     )
 
