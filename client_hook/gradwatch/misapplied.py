@@ -13,9 +13,9 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
-from gradwatch.walk import behind, reads_variable
+from gradwatch.walk import GIVEN, behind, reads_variable
 
-__all__ = ["find_doubled", "find_scores", "find_straight", "find_twice"]
+__all__ = ["find_doubled", "find_relative", "find_scores", "find_straight", "find_twice"]
 
 FOUND_MAX: Final = 4
 WAY_MAX: Final = 16
@@ -31,6 +31,8 @@ POSITIVE: Final = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softplus", "Squar
 """Functions that make a rate of a score."""
 SCORES: Final = frozenset({"Add", "AddV2", "BiasAdd", "MatMul"})
 BOUND_MAX: Final = 1e-3
+DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
+HOLDING: Final = frozenset({"AddV2", "Maximum"})
 STRAIGHT: Final = frozenset({"LeakyRelu", "Relu", "Relu6"})
 """Activation functions of straight pieces."""
 STRAIGHT_GRADIENTS: Final = frozenset({"BiasAddGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad"})
@@ -95,6 +97,41 @@ def find_scores(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
         if None not in made and scores is not None:
             return [slip_of(op, layer_paths) | {"source": source_of(op), "scores": scores.type}]
     return []
+
+
+def find_relative(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Errors that are divided by the size of what is asked for, which is held from 0 by next to nothing.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type (``RealDiv``), name, layer and source line of the first, and ``relative``: the bound.
+    """
+    for op in forward:
+        if op.type != "RealDiv" or layer_of(op.name, layer_paths) or not reads_variable(op.inputs[0], None):
+            continue
+        bound = _held_by(op.inputs[1])
+        is_error = any(
+            one.type in DIFFERENCES for one in behind([op.inputs[0].op], through=PASSING | {"Abs", "Square"})
+        )
+        if bound is not None and is_error:
+            return [slip_of(op, layer_paths) | {"source": source_of(op), "relative": bound}]
+    return []
+
+
+def _held_by(tensor: Tensor) -> float | None:
+    """What data are held from 0 by, a bound or a number that is added; None for anything else."""
+    op = tensor.op
+    if op.type not in HOLDING or reads_variable(tensor, None):
+        return None
+    known = [(value, place) for place in (0, 1) if (value := tf.get_static_value(op.inputs[place])) is not None]
+    if len(known) != 1 or known[0][0].size != 1 or not 0 < float(known[0][0].ravel()[0]) <= BOUND_MAX:
+        return None
+    data = behind([op.inputs[1 - known[0][1]].op], through=PASSING | {"Abs"})
+    is_given = any(one.type in GIVEN for one in data)
+    return float(known[0][0].ravel()[0]) if is_given else None
 
 
 def _bounded_by(tensor: Tensor) -> Any:

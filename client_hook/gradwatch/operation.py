@@ -30,7 +30,7 @@ from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.least import find_least
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
-from gradwatch.misapplied import find_doubled, find_scores, find_straight, find_twice
+from gradwatch.misapplied import find_doubled, find_relative, find_scores, find_straight, find_twice
 from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
@@ -313,8 +313,8 @@ def find_slips(
         `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`, `ratio.find_climbing`,
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
         `blank.find_blank`, `padded.find_ends`, `heads.find_heads`, `least.find_least`, `exchanged.find_exchanged`,
-        `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice`, `paired.find_twins` and
-        `opposed.find_opposed` tell.
+        `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice`, `paired.find_twins`,
+        `misapplied.find_relative` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -346,6 +346,7 @@ def find_slips(
             *find_doubled(forward, outputs, layer_paths),
             *find_straight(whole, layer_paths),
             *find_scores(forward, layer_paths),
+            *find_relative(forward, layer_paths),
             *find_summed(whole, layer_paths),
             *find_left(forward, layer_paths),
             *find_one_sided(forward, layer_paths),

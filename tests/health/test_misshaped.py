@@ -125,6 +125,16 @@ def test_a_linear_network_that_learns_is_what_is_wanted(loss: np.ndarray, is_tol
     assert all("the model's 3 layers with weights" in found.title for found in findings)
 
 
+@pytest.mark.parametrize(("n_zero", "is_told"), [(0, False), (1, False), (600, True)])
+def test_errors_relative_to_targets_of_zero(n_zero: int, *, is_told: bool) -> None:
+    slip = {"type": "RealDiv", "name": "divide", "layer": "", "source": None, "relative": 1e-7}
+    run = run_of(FALLING, slips=[slip], inputs=[("input", 5), ("target", 1)])
+    run.statistics[:, run.columns("input")[1], [COLUMN["n_elements"], COLUMN["n_zero"]]] = 2000, n_zero
+    told = [found for found in run.feed().findings() if found.title.startswith("Errors are divided by the target")]
+    assert len(told) == is_told
+    assert all("30.0% of the targets are exactly 0" in found.title for found in told)
+
+
 @pytest.mark.parametrize(
     ("reached", "owners", "is_told"),
     [

@@ -85,6 +85,24 @@ def entropy_of_scores(model: Any, x: Any) -> Any:
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.cast(x[:, 0] > 0, tf.int32), model(x)))
 
 
+def relative_to_targets(model: Any, x: Any) -> Any:
+    error = tf.abs(model(x)[:, 0] - x[:, 0])
+    return tf.reduce_mean(error / (tf.abs(x[:, 0]) + 1e-8))  # relative_to_targets
+
+
+def relative_by_keras(model: Any, x: Any) -> Any:
+    return tf.reduce_mean(keras.losses.mean_absolute_percentage_error(x, model(x)[:, :2]))  # relative_by_keras
+
+
+def relative_to_a_scale(model: Any, x: Any) -> Any:
+    return tf.reduce_mean(tf.abs(model(x)[:, 0] - x[:, 0]) / (tf.abs(x[:, 0]) + 0.1))
+
+
+def divided_by_a_mask(model: Any, x: Any) -> Any:
+    mask = tf.cast(x[:, 0] > 0, tf.float32)
+    return tf.reduce_sum(tf.abs(model(x)[:, 0] - x[:, 1]) * mask) / (tf.reduce_sum(mask) + 1e-8)
+
+
 def two_softmaxes(model: Any, x: Any) -> Any:
     """A gate and a loss beside it."""
     scores = model(x)
@@ -114,6 +132,8 @@ def slope_of_relus(model: Any, x: Any) -> Any:
 TOLD = {
     softmax_before_ctc: ("LogSoftmax", "ctc"),
     entropy_of_a_softmax: ("SparseSoftmaxCrossEntropyWithLogits", "entropy_of_a_softmax"),
+    relative_to_targets: ("RealDiv", "relative_to_targets"),
+    relative_by_keras: ("RealDiv", "relative_by_keras"),
     log_of_softmax: ("LogSoftmax", "log_of_softmax"),
     rate_for_its_logarithm: ("Sub", "rate_for_its_logarithm"),
     curvature_of_relus: ("ZerosLike", "second"),
@@ -122,6 +142,8 @@ TOLD = {
 NOT_TOLD = [
     scores_before_ctc,
     entropy_of_scores,
+    relative_to_a_scale,
+    divided_by_a_mask,
     two_softmaxes,
     logarithm_of_a_rate,
     decay_at_a_rate,

@@ -1110,6 +1110,8 @@ class SlipKind(Enum):
     """Noise never covers the samples that it is added to."""
     TWINS = auto()
     """Two views of each sample are made with the same random numbers."""
+    RELATIVE = auto()
+    """Errors are divided by targets, some of which are 0."""
     GREEDY = auto()
     """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
@@ -1156,6 +1158,7 @@ _BY_FIELD: Final = {
     "unpassed": SlipKind.UNPASSED,
     "covers": SlipKind.FAINT,
     "twins": SlipKind.TWINS,
+    "relative": SlipKind.RELATIVE,
     "greedy": SlipKind.GREEDY,
     "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,
@@ -1194,6 +1197,7 @@ class Misshaped(Episode):
     """A slip in the compiled step: of shapes, of a mask, or of what is put together.
 
     Attributes:
+        zero_share: of the targets, what was exactly 0 where errors are divided by them; NaN for another slip.
         what: what is wrong.
         slip: the entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.slips`.
         n_nodes: how many nodes the edges should reach, at the least; 0 for another slip.
@@ -1203,6 +1207,7 @@ class Misshaped(Episode):
         widest: that one.
     """
 
+    zero_share: float = float("nan")
     what: SlipKind = SlipKind.CUT
     slip: Mapping[str, Any] = field(default_factory=dict)
     n_nodes: int = 0

@@ -28,6 +28,8 @@ GRAPH_ROWS: Final = 5
 GRAPHS_MIN: Final = 4
 REACHED_SHARE: Final = 0.5
 """Of a batch's nodes. Edges that name nodes by their places among all reach nearly the last of them."""
+ZEROS_SHARE: Final = 1e-3
+"""Of the targets that errors are divided by: one of 0 counts as much as ten thousand others and more."""
 SPREAD_MIN: Final = 2 * math.pi
 """Radians: the deviation of a sine's argument at the start. Well begun it is 1 (Sitzmann et al., "Implicit neural
 representations with periodic activation functions", 2020)."""
@@ -117,6 +119,8 @@ class MisshapedRule:
         """Slips that are not told yet."""
         self._graphs = _find_graphs(table)
         self._n_graph_rows, self._n_nodes, self._n_reached, self._is_shifted = 0, 0, 0, False
+        self._targets = table.entering("target")
+        self._n_targets = self._n_zero = 0
         self._waves = _find_waves(table, slips)
         self._spread = math.nan
         self._n_rows = 0
@@ -127,6 +131,8 @@ class MisshapedRule:
         """Takes rows."""
         if any(what is SlipKind.UNSHIFTED for what, _ in self._waiting):
             self._look_at_edges(block)
+        if any(what is SlipKind.RELATIVE for what, _ in self._waiting):
+            self._look_at_zeros(block)
         self._look_at_waves(block)
         for step in block.steps.tolist() if self._waiting or self.episodes else ():
             if self._n_rows == 0:
@@ -167,13 +173,24 @@ class MisshapedRule:
         """Whether the rows show a slip that the graph alone does not tell."""
         if what is SlipKind.UNSHIFTED:
             return self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted
+        if what is SlipKind.RELATIVE:
+            return self._n_zero >= ZEROS_SHARE * self._n_targets > 0
         return what is not SlipKind.WAVES or self._spread >= SPREAD_MIN
 
     def _measured(self, what: SlipKind) -> dict[str, Any]:
         """What `Misshaped` has of such a slip that the rows tell."""
         if what is SlipKind.UNSHIFTED:
             return {"n_nodes": self._n_nodes, "n_reached": self._n_reached}
+        if what is SlipKind.RELATIVE:
+            return {"zero_share": self._n_zero / self._n_targets}
         return {"spread": self._spread} if what is SlipKind.WAVES else {}
+
+    def _look_at_zeros(self, block: Block) -> None:
+        """Counts the targets, and those that are exactly 0."""
+        if len(self._targets) == 1:
+            counts = block.statistics[:, self._targets[0], [COLUMN["n_elements"], COLUMN["n_zero"]]].astype(np.float64)
+            n_targets, n_zero = counts[np.isfinite(counts).all(axis=1)].sum(axis=0).tolist()
+            self._n_targets, self._n_zero = self._n_targets + int(n_targets), self._n_zero + int(n_zero)
 
     def _look_at_edges(self, block: Block) -> None:
         """Counts the rows in which several graphs' edges reach the nodes of no more than one or two of them."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped, SlipKind
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_crossing
 from gradwatch_server.health.verdict.advice_zero import advise_mask
 from gradwatch_server.health.verdict.leaked import VIEWS_CODE
@@ -62,6 +62,10 @@ EXCHANGED_CODE: Final = """\
 return tf.keras.losses.poisson(y_true, y_pred)        # in every loss of Keras the targets come first"""
 PASSED_CODE: Final = """\
 return z + tf.stop_gradient(quantized - z)            # after the loss terms of the codes: they need both as they are"""
+RELATIVE_CODE: Final = """\
+model.compile(optimizer, loss="mae")                  # of counts: loss="poisson", with a positive output
+# or relative to a typical size, the same for all samples:
+loss = tf.reduce_mean(tf.abs(y - prediction)) / typical_size"""
 FAINT_CODE: Final = """\
 alpha_bar = np.cumprod(1.0 - betas)                   # the product up to t, not the factor of one step
 signal = tf.constant(np.sqrt(alpha_bar), tf.float32)
@@ -739,6 +743,27 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_relative(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, bound = say_line(lead.slip.get("source")), float(lead.slip["relative"])
+    times = say_number(1 / bound)
+    return (
+        f"Errors are divided by the target, and {lead.zero_share:.1%} of the targets are exactly 0{place}",
+        (
+            f"The loss divides each error by the size of its target, which is held from 0 by {bound:g}: where a target "
+            f"is 0, the error counts {times} times."
+        ),
+        Hypothesis(
+            f"A relative error, such as MAPE, of targets that can be 0{place}",
+            0.9,
+            "Next to the samples whose target is 0 all others are nothing: only they are learned, and the prediction "
+            "for everything becomes 0. The loss falls by orders of magnitude while it does.",
+            "Use an absolute error (MAE, MSE), a Poisson loss for counts, or an error relative to a typical size.",
+            RELATIVE_CODE,
+            (Change("loss", kind="MeanAbsoluteError"),),
+        ),
+    )
+
+
 def _say_twins(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, drawn = say_line(lead.slip.get("source")), lead.slip.get("drawn")
     seeded = f" The random numbers of both come from one seed{say_line(drawn)}." if drawn else ""
@@ -1098,6 +1123,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.UNPASSED: _say_unpassed,
     SlipKind.FAINT: _say_faint,
     SlipKind.TWINS: _say_twins,
+    SlipKind.RELATIVE: _say_relative,
     SlipKind.GREEDY: _say_greedy,
     SlipKind.UNFOLLOWED: _say_unfollowed,
     SlipKind.CLIMBING: _say_climbing,
