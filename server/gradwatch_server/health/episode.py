@@ -1002,6 +1002,7 @@ class MismatchKind(Enum):
     MANY_LABELS = "many labels"
     NO_LABEL = "no label"
     SMALL_LABELS = "small labels"
+    FILLED = "filled targets"
 
 
 @dataclass(eq=False)
@@ -1015,6 +1016,7 @@ class Mismatch(Episode):
         low: the smallest number that the last layer gave when it was known.
         high: and the largest.
         label: where labels are too small, the one that is not 0.
+        zero_share: where targets were filled with 0, their share when it was known.
     """
 
     kind: MismatchKind = MismatchKind.SCORES
@@ -1023,6 +1025,7 @@ class Mismatch(Episode):
     low: float = float("nan")
     high: float = float("nan")
     label: float = float("nan")
+    zero_share: float = float("nan")
 
 
 CAP: Final = "limit"

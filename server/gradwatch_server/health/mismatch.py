@@ -7,7 +7,8 @@ far as they lie below it. A softmax over one unit is 1, whatever comes in, and o
 samples. A sample with several labels, each of which the loss takes by itself (it has a log(1 - p)), asks for numbers
 that add up to more than 1. A cross-entropy that takes the softmax itself has the gradient p - y, which is right where
 the labels y of a sample add up to 1: of several, and of none, it pushes all scores one way for ever. And labels of two
-values, of which one is 0 and the other far below 1, were scaled as if they were pixels.
+values, of which one is 0 and the other far below 1, were scaled as if they were pixels. Targets that were scaled to a
+mean of 0 and a deviation of 1, and of which many are exactly 0, were filled where they are missing, and all count.
 """
 
 from __future__ import annotations
@@ -41,6 +42,16 @@ LABELS_MAX: Final = 0.95
 """And up to which many samples have none."""
 SMALL_LABEL: Final = 0.1
 """The larger of two labels, at the most, where it stands for a yes: 1 / 255, of a mask that was divided once more."""
+FILLED_SHARES: Final = (0.15, 0.75)
+"""Of several targets of a sample, those that are exactly 0 where they may have been filled. Of a sparse code nearly all
+are."""
+SCALED_MEAN: Final = 0.35
+SCALED_SPREADS: Final = (0.7, 1.4)
+"""Of the others, which were scaled to 0 and 1: in a batch."""
+PEAK_MIN: Final = 1.8
+"""Of their deviation, the largest: of -1, 0 and 1 it is no more than the deviation."""
+HEARD_MAX: Final = 0.1
+"""Of the gradient with respect to what is compared with them, what is exactly 0 at the most: a mask makes it so."""
 REACH_LIMIT: Final = 12.0
 """From the least score to the largest: a softmax or sigmoid of such scores comes down to no bound (e^-12 is 6e-6)."""
 
@@ -81,6 +92,9 @@ class MismatchRule:
         self._label = math.nan
         is_of_one = self._function == "sigmoid" or (self._is_by_element and self._function in (None, "linear"))
         self._is_yes_or_no = is_of_one and len(self._targets) == 1
+        is_linear = table.linear_output[1] >= 0 and len(self._targets) == 1
+        self._is_of_several = is_linear and self._n_units > 1 and table.shapes[self._targets[0]][1:] == shape[1:]
+        self._zero_share = math.nan
         self._is_weighed = bool(table.entering("sample_weight"))
         # Where the loss looks behind a sigmoid, as Keras' own does, the sigmoid is none of it.
         is_behind = self._signal >= 0 and self._function == table.functions[self._signal] == "sigmoid"
@@ -98,6 +112,8 @@ class MismatchRule:
         """Takes rows; one in which the last layer was not looked at changes nothing."""
         if self._is_yes_or_no:
             self._look_for_small(block)
+        if self._is_of_several:
+            self._look_for_filled(block)
         if self._twice is not None:
             is_seen = np.asarray(block.is_captured.any(axis=1))
             self._step(block, MismatchKind.SOFTMAX_TWICE, is_seen, is_seen, self._twice)
@@ -144,6 +160,23 @@ class MismatchRule:
         are_two = np.abs(np.square(std) - mean * (high - mean)) <= TWO_VALUES * np.square(high)
         is_in = (low == 0) & (high == self._label) & (high <= SMALL_LABEL) & are_two
         self._step(block, MismatchKind.SMALL_LABELS, is_seen, np.asarray(is_in))
+
+    def _look_for_filled(self, block: Block) -> None:
+        """Whether many targets are exactly 0 in the midst of others, and the loss hears of them all."""
+        names = ("min", "max", "mean", "std", "n_zero", "n_elements")
+        low, high, mean, std, n_zero, size = self._read(block, self._targets[0], *names)
+        n_unheard, n_heard = self._read(block, self._signal, "n_zero", "n_elements")
+        with np.errstate(invalid="ignore", divide="ignore"):
+            zeros, unheard = n_zero / size, n_unheard / n_heard
+            others = mean / (1 - zeros)
+            spread = np.sqrt((np.square(std) + np.square(mean)) / (1 - zeros) - np.square(others))
+            is_in = (zeros >= FILLED_SHARES[0]) & (zeros <= FILLED_SHARES[1]) & (low < 0) & (unheard <= HEARD_MAX)
+            is_in &= (np.abs(others) <= SCALED_MEAN) & (high >= PEAK_MIN * spread)
+            is_in &= (spread >= SCALED_SPREADS[0]) & (spread <= SCALED_SPREADS[1])
+        is_seen = np.isfinite(mean) & np.isfinite(unheard)
+        if is_seen.any():
+            self._zero_share = float(np.median(zeros[is_seen]))
+        self._step(block, MismatchKind.FILLED, is_seen, np.asarray(is_in))
 
     def _look_at_sums(self, block: Block) -> None:
         """Whether what is given adds up to 1 over the samples of a batch, and not over the units."""
@@ -199,6 +232,7 @@ class MismatchRule:
                         low=float(block.statistics[row, self._output, COLUMN["min"]]) if self._output >= 0 else np.nan,
                         high=float(block.statistics[row, self._output, COLUMN["max"]]) if self._output >= 0 else np.nan,
                         label=self._label,
+                        zero_share=self._zero_share if kind is MismatchKind.FILLED else math.nan,
                     )
                 )
 

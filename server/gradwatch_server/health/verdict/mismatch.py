@@ -48,6 +48,10 @@ loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)      # fo
 WHOLE_CODE: Final = """\
 y = tf.cast(masks > 0, tf.float32)                     # 0 and 1; only images of bytes are divided by 255
 print(np.unique(y_train))                              # as it is given to fit"""
+FILLED_CODE: Final = """\
+measured = (~np.isnan(y)).astype("float32")            # before the gaps are filled
+error = tf.square(model(x) - tf.constant(np.nan_to_num(y)))
+loss = tf.reduce_sum(error * measured) / tf.maximum(tf.reduce_sum(measured), 1.0)"""
 SCORE_CODE: Final = """\
 loss = tf.keras.losses.BinaryCrossentropy(from_logits=True)
 # predictions: tf.sigmoid(model(x))"""
@@ -80,6 +84,8 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         told = _tell_no_label(n_classes)
     elif lead.kind is MismatchKind.SMALL_LABELS:
         told = _tell_small_labels(lead.label)
+    elif lead.kind is MismatchKind.FILLED:
+        told = _tell_filled(lead.zero_share)
     else:
         told = _tell_scores(lead, layer, n_classes)
     title, summary, hypothesis = told
@@ -100,6 +106,25 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         operation=None if operation is None else name_operation(operation),
         source=None if operation is None or operation.source is None else dict(operation.source),
         subject="last layer and loss",
+    )
+
+
+def _tell_filled(share: float) -> tuple[str, str, Hypothesis]:
+    return (
+        f"{share:.0%} of the targets are exactly 0, in the midst of others: missing ones, filled with 0?",
+        (
+            f"Of the targets {share:.0%} were exactly 0, which is the mean of the others: these have a mean of about 0 "
+            "and a deviation of about 1. The loss counts every one of them."
+        ),
+        Hypothesis(
+            "Missing targets were filled with 0, and the loss has no mask",
+            0.8,
+            "A filled target is no measurement. After scaling, 0 is the mean: the more targets are missing, the more "
+            "the model learns to predict the mean, whatever the input.",
+            "Keep which targets were measured, and average the errors over these alone. If the zeros are real, "
+            "nothing is wrong.",
+            FILLED_CODE,
+        ),
     )
 
 
