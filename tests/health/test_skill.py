@@ -31,12 +31,17 @@ def squares(given: np.ndarray, asked: np.ndarray, weight: float = 1.0) -> Batch:
 
 
 def record(
-    make: Callable[[int], Batch], *, n_steps: int = 300, dtype: str = "int64", beside: Sequence[tuple[str, int]] = ()
+    make: Callable[[int], Batch],
+    *,
+    n_steps: int = 300,
+    dtype: str = "int64",
+    beside: Sequence[tuple[str, int]] = (),
+    before: Sequence[tuple[str, tuple[int, ...], str]] = (),
 ) -> Run:
     """Rows of a network whose last layer gives and is asked for what each step makes."""
     units = make(0)[0].shape[-1]
     layers = [("dense_0", 64, "relu"), ("last", units, "linear")]
-    variables = [*dense(1), ("last/kernel", (64, units), "float32")]
+    variables = [*before, *dense(1), ("last/kernel", (64, units), "float32")]
     run = Run(variables, n_steps=n_steps, layers=layers, inputs=[("target", units), *beside])
     target = run.columns("input")[0]
     run.tensors[int(target)] |= {"tensor": "target", "dtype": dtype}
@@ -45,6 +50,10 @@ def record(
         for column, values in zip((output, target, signal), make(step), strict=True):
             run.statistics[step, column] = measure(values)
     return run.set_loss(np.linspace(30.0, 20.0, n_steps))  # falls, as a penalty does: no rule of the loss is asked
+
+
+def causes(finding: Finding) -> list[str]:
+    return [one.cause for one in finding.hypotheses]
 
 
 def finished(engine: Engine) -> Sequence[Finding]:
@@ -129,6 +138,17 @@ def test_outputs_that_come_to_be_the_same_for_all_are_why_nothing_is_learned_or_
     (found,) = finished(sick.draw_together([0], near).feed())
     assert (found.kind, found.first_step) == (("loss_plateau", 0) if is_late else ("dead_units", found.first_step))
     assert "better than guessing" in found.title if is_late else "nearly the same for every sample" in found.title
+    is_asked = "The labels do not belong to the inputs, or carry nothing that the model can learn" in causes(found)
+    assert is_asked or is_late
+
+
+@pytest.mark.parametrize(("gain", "is_told"), [(8.0, True), (1.0, False)])
+def test_a_recurrent_kernel_that_began_too_large(gain: float, *, is_told: bool) -> None:
+    kernels = [("rnn/cell/kernel", (6, 64), "float32"), ("rnn/cell/recurrent", (64, 64), "float32")]
+    sick = record(of_classes(5, 0.05), n_steps=320, before=kernels)
+    sick.statistics[:, sick.columns("weight", [1]), COLUMN["norm"]] = gain * 8.0
+    (found,) = finished(sick.set_loss(1.61).feed())
+    assert (causes(found)[0] == "rnn/cell/recurrent began with weights about 8 times too large") == is_told
 
 
 def causes_with(*untrained: str) -> list[tuple[str, str]]:

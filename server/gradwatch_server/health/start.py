@@ -91,6 +91,8 @@ class Start:
         far: the first recurrent layer whose state grew far beyond all that entered the model; None for none.
         prepared: the last layer before the first kernel, "" for none.
         pooling: the layer that makes one vector of a vector for each place; None for none.
+        recurrent: of the kernels that take a recurrent layer's own units the name of the one with the largest numbers,
+            and by how much these multiply a state: their root mean square times the root of the units; None for none.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
     """
 
@@ -111,6 +113,7 @@ class Start:
     far: Beyond | None = None
     prepared: str = ""
     pooling: str | None = None
+    recurrent: tuple[str, float] | None = None
     has_lone_norm: bool = False
     _n_looked: int = 0
 
@@ -129,6 +132,8 @@ class Start:
             seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
             for row in seen[: MUTE_ROWS - self._n_looked].tolist():
                 self._look(block, row, table)
+        if self.recurrent is None:
+            self.recurrent = _find_recurrent(block, table)
         if np.isnan(self.kernel_norm):
             _, norms = read_kernels(block)
             self.kernel_norm = float(next(iter(norms[np.isfinite(norms)]), np.nan))
@@ -179,6 +184,17 @@ class Start:
         if not is_state and column not in table.prepared:
             return None
         return Mute(layer, (table.shapes[column] or (0,))[-1], is_zero, is_state)
+
+
+def _find_recurrent(block: Block, table: TensorTable) -> tuple[str, float] | None:
+    columns = [int(column) for column in table.weight_of[table.recurrent] if column >= 0]
+    rows = np.flatnonzero(block.is_captured[:, columns].all(axis=1))
+    if not columns or not len(rows):
+        return None
+    norms = block.statistics[rows[0], columns, COLUMN["norm"]].astype(np.float64)
+    gains = norms / np.sqrt([table.shapes[column][-1] for column in columns])
+    place = int(np.argmax(np.nan_to_num(gains)))
+    return table.names[columns[place]], float(gains[place])
 
 
 def _share_zeros(block: Block, row: int, table: TensorTable) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -183,17 +183,26 @@ class TensorTable:
 
         It has a second kernel that takes its own units: n columns from n rows for each gate.
         """
-        shapes: dict[str, list[tuple[int, ...]]] = {}
+        return next((n_gates for _, n_gates in self._find_recurrent(positions)), 0)
+
+    @property
+    def recurrent(self) -> list[int]:
+        """The gradient positions of the kernels that take a recurrent layer's own units."""
+        return [position for position, _ in self._find_recurrent(self.kernels)]
+
+    def _find_recurrent(self, positions: Index) -> Iterator[tuple[int, int]]:
+        """Of recurrent layers among gradient positions the kernel of their own units, and how many gates that has."""
+        layers: dict[str, list[int]] = {}
         for position in positions.tolist():
-            shapes.setdefault(self.layer_of_gradient(position), []).append(self.shapes[int(self.gradient[position])])
-        for found in shapes.values():
+            layers.setdefault(self.layer_of_gradient(position), []).append(position)
+        for found in layers.values():
+            shapes = {position: self.shapes[int(self.gradient[position])] for position in found}
             # A GRU has a bias for each of the two: (2, 3 n).
-            pair = [shape for shape in found if len(found) < 3 or shape[0] != 2]
-            if len(pair) == 2 and len(pair[0]) == len(pair[1]) == 2 and pair[0][1] == pair[1][1]:
-                n_gates, rest = divmod(pair[1][1], max(pair[1][0], 1))
+            pair = [(position, shape) for position, shape in shapes.items() if len(found) < 3 or shape[0] != 2]
+            if len(pair) == 2 and len(pair[0][1]) == len(pair[1][1]) == 2 and pair[0][1][1] == pair[1][1][1]:
+                n_gates, rest = divmod(pair[1][1][1], max(pair[1][1][0], 1))
                 if rest == 0 and n_gates in (1, 3, 4):
-                    return n_gates
-        return 0
+                    yield pair[1][0], n_gates
 
     @property
     def states(self) -> Index:

@@ -18,6 +18,8 @@ from gradwatch_server.health.episode import (
     Squashed,
     Unheard,
     Unreachable,
+    Unrelated,
+    Unskilled,
 )
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
@@ -56,6 +58,7 @@ __all__ = [
     "advise_dropped",
     "advise_faint",
     "advise_inverted",
+    "advise_labels",
     "advise_overclipped",
     "advise_overstep",
     "advise_padded",
@@ -405,6 +408,36 @@ def advise_strangers(n_samples: int) -> Hypothesis:
     )
 
 
+LEARN_CODE: Final = """\
+# Right after loading inputs and labels, before anything drops, sorts or shuffles them: do these pairs match?
+for place in (0, 1, 2, -3, -2, -1):
+    print(np.ravel(inputs[place])[:8], targets[place])  # images: compare them with their file names
+# Files: sorted() puts "img_10" before "img_2". To sort them by number:
+files.sort(key=lambda name: [int(part) for part in re.findall(r"\\d+", name)])   # import re"""
+
+
+NUMBERED: Final = Change(
+    "files",
+    given=(("key", 'lambda name: [int(part) for part in re.findall(r"\\d+", str(name))]'),),
+    remark="if the labels are in numeric order: as text, img_10 sorts before img_2 (import re)\n"
+    "# Compare some files with their labels before anything drops, sorts or shuffles them",
+)
+
+
+def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
+    """Labels that have nothing to do with the inputs; what a model then settles at."""
+    return Hypothesis(
+        "The labels do not belong to the inputs, or carry nothing that the model can learn",
+        confidence,
+        f"A model that cannot tell anything from its inputs settles at {settles_at}. Possible causes: inputs and "
+        "labels shuffled separately; rows dropped, sorted or cut from only one of them (files by name: 10 before 2); "
+        "a wrong column; a `reshape` where axes should have been transposed; a constant input.",
+        "Check a few samples with their labels. Drop, sort and shuffle the rows of both by the same index.",
+        LEARN_CODE,
+        (NUMBERED,),
+    )
+
+
 def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer that gives the same for every sample."""
     faint = next((member for member in scene.incident.members if isinstance(member, Faint)), None)
@@ -448,6 +481,9 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
             BETA_CODE,
         ),
     ]
+    guessed = (one for one in scene.incident.members if isinstance(one, (Unrelated, Unskilled)))
+    if has_targets and any(one.first_step < lead.first_step for one in guessed):
+        found.append(advise_labels("one output for every sample", 0.5))
     if not has_targets and _is_guess_among_samples(loss.recent, scene.start.n_samples):
         found.append(advise_strangers(scene.start.n_samples))
     if _is_in_attention(layer, scene):

@@ -28,7 +28,13 @@ from gradwatch_server.health.verdict.advice_growth import (
     set_rate,
     start_as_usual,
 )
-from gradwatch_server.health.verdict.advice_misfit import BETA_CODE, MASKED, PADDING_CODE, advise_strangers
+from gradwatch_server.health.verdict.advice_misfit import (
+    BETA_CODE,
+    MASKED,
+    PADDING_CODE,
+    advise_labels,
+    advise_strangers,
+)
 from gradwatch_server.health.verdict.advice_settings import LEFT, fitting_momentum
 from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
 from gradwatch_server.health.verdict.operation import say_line, say_noun, say_place, say_source
@@ -44,7 +50,6 @@ __all__ = [
     "advise_cut",
     "advise_flat",
     "advise_gone_rate",
-    "advise_labels",
     "advise_levelled",
     "advise_mean",
     "advise_mute",
@@ -90,21 +95,6 @@ BIAS_CODE: Final = """\
 hidden = tf.keras.layers.Dense(64, activation="relu")                       # its bias starts at 0
 prior = tf.keras.initializers.Constant(-4.6)                                # log(p / (1 - p)) for a class of 1 %
 output = tf.keras.layers.Dense(1, bias_initializer=prior)                   # where it belongs: on the logits"""
-
-LEARN_CODE: Final = """\
-# Right after loading inputs and labels, before anything drops, sorts or shuffles them: do these pairs match?
-for place in (0, 1, 2, -3, -2, -1):
-    print(np.ravel(inputs[place])[:8], targets[place])  # images: compare them with their file names
-# Files: sorted() puts "img_10" before "img_2". To sort them by number:
-files.sort(key=lambda name: [int(part) for part in re.findall(r"\\d+", name)])   # import re"""
-
-
-NUMBERED: Final = Change(
-    "files",
-    given=(("key", 'lambda name: [int(part) for part in re.findall(r"\\d+", str(name))]'),),
-    remark="if the labels are in numeric order: as text, img_10 sorts before img_2 (import re)\n"
-    "# Compare some files with their labels before anything drops, sorts or shuffles them",
-)
 
 
 def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
@@ -388,20 +378,6 @@ def _broadcast(confidence: float, seen: str = "") -> Hypothesis:
         "output is pulled to all targets of its batch, so the best it can do is to give their mean.",
         "Print both shapes where the loss is computed, and make them equal before the subtraction.",
         ERROR_CODE,
-    )
-
-
-def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
-    """Labels that have nothing to do with the inputs; what a model then settles at."""
-    return Hypothesis(
-        "The labels do not belong to the inputs, or carry nothing that the model can learn",
-        confidence,
-        f"A model that cannot tell anything from its inputs settles at {settles_at}. Possible causes: inputs and "
-        "labels shuffled separately; rows dropped, sorted or cut from only one of them (files by name: 10 before 2); "
-        "a wrong column; a `reshape` where axes should have been transposed; a constant input.",
-        "Check a few samples with their labels. Drop, sort and shuffle the rows of both by the same index.",
-        LEARN_CODE,
-        (NUMBERED,),
     )
 
 

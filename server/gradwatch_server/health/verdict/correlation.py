@@ -9,7 +9,8 @@ from gradwatch_server.health.correlation import RELATED, UNRELATED
 from gradwatch_server.health.episode import Unrelated
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_growth import advise_large_start
-from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_labels, advise_steps
+from gradwatch_server.health.verdict.advice_misfit import advise_labels
+from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_steps
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
