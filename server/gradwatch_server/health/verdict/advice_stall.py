@@ -15,6 +15,7 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.advice_growth import (
+    INITIAL_CODE,
     LARGE_INPUT,
     SCALE_CODE,
     SCALED_INPUTS,
@@ -65,6 +66,8 @@ __all__ = [
     "advise_untaught",
 ]
 
+GAIN_MIN: Final = 3.0
+"""Times as large a step of a recurrence makes its state: an orthogonal kernel has 1."""
 LOGIT_CODE: Final = """\
 # No activation on the output layer: a relu turns every negative logit into 0.
 logits = tf.keras.layers.Dense(n_classes)(x)
@@ -250,7 +253,7 @@ def advise_mean(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     found = [
         *advise_columns(scene),
         *advise_target_spread(lead.guess),
-        *advise_sequences(lead.n_gates),
+        *advise_sequences(lead.n_gates, scene),
         *_advise_pooling(scene),
         *([] if scene.facts.has_own_targets else [_broadcast(0.75 if is_of_ranks else unseen, differ)]),
         advise_labels("the mean of its targets", 0.2 if is_of_ranks else 0.45),
@@ -386,7 +389,7 @@ def advise_plateau(lead: Plateau, scene: Scene) -> list[Hypothesis]:
     found = [
         *_twice(lead),
         *advise_columns(scene),
-        *advise_sequences(lead.n_gates),
+        *advise_sequences(lead.n_gates, scene),
         advise_labels("the loss of guessing"),
         *_advise_fit(scene),
         *advise_steps(scene),
@@ -433,12 +436,31 @@ def advise_columns(scene: Scene) -> list[Hypothesis]:
     return []
 
 
-def advise_sequences(n_gates: int) -> list[Hypothesis]:
+def _advise_recurrent(scene: Scene) -> list[Hypothesis]:
+    """A recurrent kernel that began with weights far too large."""
+    name, gain = scene.start.recurrent or ("", 0.0)
+    if not gain >= GAIN_MIN:
+        return []
+    return [
+        Hypothesis(
+            f"{name} began with weights about {say_number(gain)} times too large",
+            0.7,
+            f"A step of the sequence multiplies the state by about {say_number(gain)}: the root mean square of these "
+            "weights times the root of the units. A bounded function then saturates at each step, what the state held "
+            "is lost, and no gradient comes back through it. An orthogonal kernel keeps a state's size.",
+            "Draw it with the orthogonal initializer, or scale it by the root of the number of units.",
+            INITIAL_CODE,
+        )
+    ]
+
+
+def advise_sequences(n_gates: int, scene: Scene) -> list[Hypothesis]:
     """A recurrence over too many steps, where the model has one of so many gates."""
     if not n_gates:
         return []
     # A recurrence without gates forgets within some ten steps.
     return [
+        *_advise_recurrent(scene),
         Hypothesis(
             "Information early in a sequence does not reach its end: a recurrence over many steps",
             0.5 if n_gates == 1 else 0.3,
@@ -448,7 +470,7 @@ def advise_sequences(n_gates: int) -> list[Hypothesis]:
             "part comes first.",
             SEQUENCE_CODE,
             (Change("layer", of="SimpleRNN", kind="GRU"),),
-        )
+        ),
     ]
 
 

@@ -33,8 +33,6 @@ FAR_FACTOR: Final = 1.4
 PENALTY_CODE: Final = """\
 layer = tf.keras.layers.Dense(64, activation="relu", kernel_regularizer=tf.keras.regularizers.L2(1e-4))
 print("penalty", float(tf.add_n(model.losses)))          # beside the error, before training"""
-GAIN_MIN: Final = 3.0
-"""Times as large a step of a recurrence makes its state: an orthogonal kernel has 1."""
 PENALTY_FACTOR: Final = 2.0
 """Times the error in it: a loss that is mostly something else."""
 
@@ -107,30 +105,11 @@ def _advise(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
         found = [*_advise_start(scene), *_advise_size(scene), advise_labels(meaning, 0.15 if is_far else 0.5)]
     else:
         found = [
-            *_advise_recurrent(scene),
-            *advise_sequences(lead.n_gates),
+            *advise_sequences(lead.n_gates, scene),
             advise_labels(meaning),
             *advise_steps(scene),
         ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
-
-
-def _advise_recurrent(scene: Scene) -> list[Hypothesis]:
-    """A recurrent kernel that began with weights far too large."""
-    name, gain = scene.start.recurrent or ("", 0.0)
-    if not gain >= GAIN_MIN:
-        return []
-    return [
-        Hypothesis(
-            f"{name} began with weights about {say_number(gain)} times too large",
-            0.7,
-            f"A step of the sequence multiplies the state by about {say_number(gain)}: the root mean square of these "
-            "weights times the root of the units. A bounded function then saturates at each step, what the state held "
-            "is lost, and no gradient comes back through it. An orthogonal kernel keeps a state's size.",
-            "Draw it with the orthogonal initializer, or scale it by the root of the number of units.",
-            INITIAL_CODE,
-        )
-    ]
 
 
 def _advise_penalty(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
