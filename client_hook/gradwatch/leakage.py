@@ -14,7 +14,7 @@ import tensorflow as tf
 from gradwatch.bootstrap import is_of_return
 from gradwatch.correlation import Pair, find_deviations
 from gradwatch.peeking import sees_later
-from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, PADDED_PLACE, SAME_PLACE
+from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, PADDED_PLACE, ROUNDED_PLACE, SAME_PLACE
 
 __all__ = ["Compared", "find_leaked"]
 
@@ -26,6 +26,10 @@ PADDED_MIN: Final = 16
 """Steps of zeros at a sequence's end, and at least half of it, that a recurrent layer forgets its beginning over."""
 PADDED_SHARE: Final = 0.5
 """Of the sequences of a batch that end so."""
+LOST: Final = 1e-6
+"""Of two numbers of float32, what their difference is at the most where it is rounding: eight times the last digit."""
+LOST_SHARE: Final = 0.5
+"""Of the differences."""
 COMPARED_MAX: Final = 4
 """Inputs, and targets, that are looked at."""
 _NAN: Final = float("nan")
@@ -43,6 +47,7 @@ class Compared(NamedTuple):
         labels: sequences of labels, of integers ``[n, length]``, of which 0 is none (`blank.find_blank`); or None.
         end_of: how many steps a recurrent layer reads whose last output alone goes on, 0 where that is not known
             (`padded.find_ends`); None where there is none.
+        difference: a variance as a difference, and what it is taken from (`rounded.find_difference`); or None.
     """
 
     inputs: Sequence[Tensor] = ()
@@ -51,6 +56,7 @@ class Compared(NamedTuple):
     must_differ: bool = False
     labels: Tensor | None = None
     end_of: int | None = None
+    difference: tuple[Tensor, Tensor] | None = None
 
 
 def find_leaked(compared: Compared) -> Tensor:
@@ -62,7 +68,8 @@ def find_leaked(compared: Compared) -> Tensor:
     an autoencoder is given), unless both are integers: then it is asked whether they are the same, or the target one
     step ahead of what a model is given that sees all steps. A reward is no target. Where two of what enters must
     differ, it is asked of each two of one form whether they are the same; where label 0 is none, whether sequences of
-    labels begin with it; where the end of a sequence is what goes on, whether most sequences end in zeros.
+    labels begin with it; where the end of a sequence is what goes on, whether most sequences end in zeros; where a
+    variance is a difference, whether any digits of it are left.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -70,6 +77,10 @@ def find_leaked(compared: Compared) -> Tensor:
     """
     if compared.labels is not None:
         return tf.where(tf.reduce_any(compared.labels[:, :1] == 0), float(BLANK_PLACE), 0.0)
+    if compared.difference is not None:
+        left, of = (tf.cast(one, tf.float32) for one in compared.difference)
+        is_lost = tf.abs(left) <= LOST * tf.abs(of)
+        return tf.where(tf.reduce_mean(tf.cast(is_lost, tf.float32)) >= LOST_SHARE, float(ROUNDED_PLACE), 0.0)
     found = _find_same(compared) if compared.must_differ else tf.constant(_NAN)
     for target in compared.targets[:COMPARED_MAX]:
         if tf.is_symbolic_tensor(target) and is_of_return(target):

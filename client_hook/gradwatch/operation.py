@@ -42,6 +42,7 @@ from gradwatch.ratio import find_climbing, find_inverse
 from gradwatch.redrawn import find_redrawn
 from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
+from gradwatch.rounded import find_rounded
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import estimate_size
 from gradwatch.survival import find_left
@@ -314,7 +315,7 @@ def find_slips(
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
         `blank.find_blank`, `padded.find_ends`, `heads.find_heads`, `least.find_least`, `exchanged.find_exchanged`,
         `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice`, `paired.find_twins`,
-        `misapplied.find_relative` and `opposed.find_opposed` tell.
+        `misapplied.find_relative`, `rounded.find_rounded` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -347,6 +348,7 @@ def find_slips(
             *find_straight(whole, layer_paths),
             *find_scores(forward, layer_paths),
             *find_relative(forward, layer_paths),
+            *find_rounded(forward, layer_paths),
             *find_summed(whole, layer_paths),
             *find_left(forward, layer_paths),
             *find_one_sided(forward, layer_paths),

@@ -28,6 +28,7 @@ from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unsc
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message, name_correlation
 from gradwatch.replay import TRACES_MAX, Replay
 from gradwatch.ring import Ring, create_untraced
+from gradwatch.rounded import find_difference
 from gradwatch.row import N_LOSSES_MAX, Layout
 from gradwatch.tap import Tap, Tapped, Waiting, enclosing_graphs, unique_taps
 from gradwatch.traced import Traced, find_outdated
@@ -247,8 +248,8 @@ class Stream:
             "loss_source": None,
         }
         self._setup = nothing | dict(setup or {}) | {"traced": [one.to_message() for one in traced]}
-        self._must_differ, self._has_blank = (
-            any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank")
+        self._must_differ, self._has_blank, self._is_rounded = (
+            any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank", "rounded")
         )
         self._end_of = next((slip["end_of"] for slip in self._setup["slips"] if "end_of" in slip), None)
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
@@ -483,10 +484,13 @@ class Stream:
         """The scalars from `N_FIRST_SCALARS` on: what inputs, targets and outputs tell of one another."""
         nothing = self._nothing_compared()
         labels = find_labels(enclosing_graphs()) if self._has_blank else None
-        compared = compared._replace(must_differ=self._must_differ, labels=labels, end_of=self._end_of)
+        difference = find_difference(enclosing_graphs()) if self._is_rounded else None
+        compared = compared._replace(
+            must_differ=self._must_differ, labels=labels, end_of=self._end_of, difference=difference
+        )
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
         has_two = compared.inputs and (compared.targets or compared.must_differ or self._end_of is not None)
-        if not pairs and not has_two and labels is None:
+        if not pairs and not has_two and labels is None and difference is None:
             return nothing
 
         def look() -> Tensor:

@@ -27,6 +27,7 @@ __all__ = [
     "OPERATION_STATISTICS",
     "PADDED_PLACE",
     "PROTOCOL_VERSION",
+    "ROUNDED_PLACE",
     "SAME_PLACE",
     "STATISTICS",
     "columns_message",
@@ -78,6 +79,8 @@ BLANK_PLACE: Final = LEAKED_PLACES - 3
 """Likewise: a sequence of labels begins with 0, and that is the blank of the loss."""
 PADDED_PLACE: Final = LEAKED_PLACES - 4
 """Likewise: the sequences of the input end in padding, and the end is what a recurrent layer hands on."""
+ROUNDED_PLACE: Final = LEAKED_PLACES - 5
+"""In place of all: of most variances, as differences of two large numbers, nothing but rounding is left."""
 TARGET_CORRELATION: Final = "target_correlation"
 """The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
 _TARGET: Final = "target"

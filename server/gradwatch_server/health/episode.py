@@ -1115,6 +1115,8 @@ class SlipKind(Enum):
     """Two views of each sample are made with the same random numbers."""
     RELATIVE = auto()
     """Errors are divided by targets, some of which are 0."""
+    ROUNDED = auto()
+    """Of a variance, as the difference of two large numbers, nothing but rounding is left."""
     GREEDY = auto()
     """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
@@ -1162,6 +1164,7 @@ _BY_FIELD: Final = {
     "covers": SlipKind.FAINT,
     "twins": SlipKind.TWINS,
     "relative": SlipKind.RELATIVE,
+    "rounded": SlipKind.ROUNDED,
     "greedy": SlipKind.GREEDY,
     "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,

@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, PADDED_PLACE, SAME_PLACE
+from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, PADDED_PLACE, ROUNDED_PLACE, SAME_PLACE
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Leaked, Phase
 from gradwatch_server.health.setup import Setup
@@ -26,6 +26,8 @@ from gradwatch_server.health.table import TensorTable
 
 __all__ = ["LeakedRule"]
 
+OTHERS: Final = (PADDED_PLACE, ROUNDED_PLACE)
+"""What other rules take."""
 CONFIRM_ROWS: Final = 10
 """Rows that know of it, in a run: in one batch a column may fit by chance."""
 SEQUENCE_RANK: Final = 3
@@ -64,7 +66,7 @@ class LeakedRule:
         rows = np.flatnonzero(~np.isnan(block.leaked))
         for row in rows.tolist():
             step, place = int(block.steps[row]), int(block.leaked[row])
-            place = 0 if abs(place) % LEAKED_PLACES == PADDED_PLACE else place  # `PaddedRule` takes that
+            place = 0 if abs(place) % LEAKED_PLACES in OTHERS else place
             self._losses.append(float(block.loss[row]))
             self._start = self._losses[0] if np.isnan(self._start) else self._start
             if place != self._place:

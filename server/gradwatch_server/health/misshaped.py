@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from gradwatch.protocol import ROUNDED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import AUGMENT, CAP, Misshaped, Phase, SlipKind, is_single
 from gradwatch_server.health.setup import Setup
@@ -28,6 +29,8 @@ GRAPH_ROWS: Final = 5
 GRAPHS_MIN: Final = 4
 REACHED_SHARE: Final = 0.5
 """Of a batch's nodes. Edges that name nodes by their places among all reach nearly the last of them."""
+ROUNDED_ROWS: Final = 5
+"""Full rows in which most variances were rounding."""
 ZEROS_SHARE: Final = 1e-3
 """Of the targets that errors are divided by: one of 0 counts as much as ten thousand others and more."""
 SPREAD_MIN: Final = 2 * math.pi
@@ -120,7 +123,7 @@ class MisshapedRule:
         self._graphs = _find_graphs(table)
         self._n_graph_rows, self._n_nodes, self._n_reached, self._is_shifted = 0, 0, 0, False
         self._targets = table.entering("target")
-        self._n_targets = self._n_zero = 0
+        self._n_targets = self._n_zero = self._n_rounded = 0
         self._waves = _find_waves(table, slips)
         self._spread = math.nan
         self._n_rows = 0
@@ -133,6 +136,7 @@ class MisshapedRule:
             self._look_at_edges(block)
         if any(what is SlipKind.RELATIVE for what, _ in self._waiting):
             self._look_at_zeros(block)
+        self._n_rounded += int((block.leaked == ROUNDED_PLACE).sum())
         self._look_at_waves(block)
         for step in block.steps.tolist() if self._waiting or self.episodes else ():
             if self._n_rows == 0:
@@ -175,6 +179,8 @@ class MisshapedRule:
             return self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted
         if what is SlipKind.RELATIVE:
             return self._n_zero >= ZEROS_SHARE * self._n_targets > 0
+        if what is SlipKind.ROUNDED:
+            return self._n_rounded >= ROUNDED_ROWS
         return what is not SlipKind.WAVES or self._spread >= SPREAD_MIN
 
     def _measured(self, what: SlipKind) -> dict[str, Any]:

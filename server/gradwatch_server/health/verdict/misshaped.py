@@ -66,6 +66,9 @@ RELATIVE_CODE: Final = """\
 model.compile(optimizer, loss="mae")                  # of counts: loss="poisson", with a positive output
 # or relative to a typical size, the same for all samples:
 loss = tf.reduce_mean(tf.abs(y - prediction)) / typical_size"""
+ROUNDED_CODE: Final = """\
+mean = tf.reduce_mean(x, axis=1, keepdims=True)
+variance = tf.reduce_mean(tf.square(x - mean), axis=1, keepdims=True)      # or tf.math.reduce_variance(x, axis=1)"""
 FAINT_CODE: Final = """\
 alpha_bar = np.cumprod(1.0 - betas)                   # the product up to t, not the factor of one step
 signal = tf.constant(np.sqrt(alpha_bar), tf.float32)
@@ -764,6 +767,26 @@ def _say_relative(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_rounded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"A variance is the difference of two large numbers, and nothing but rounding is left of it{place}",
+        (
+            "It is computed as the mean of the squares less the square of the mean. In most places the two agree in "
+            "all the digits that float32 has, so that their difference says nothing."
+        ),
+        Hypothesis(
+            f"The variance is computed as mean(x²) - mean(x)², of numbers far from 0{place}",
+            0.92,
+            "float32 holds seven digits. Where the mean is a thousand times the deviation or more, the squares agree "
+            "in the first six and more, and what is left is rounding: 0, far too large, or below 0.",
+            "Subtract the mean before you square, as `tf.math.reduce_variance` and `tf.nn.moments` do. Or subtract a "
+            "typical value from the data first.",
+            ROUNDED_CODE,
+        ),
+    )
+
+
 def _say_twins(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, drawn = say_line(lead.slip.get("source")), lead.slip.get("drawn")
     seeded = f" The random numbers of both come from one seed{say_line(drawn)}." if drawn else ""
@@ -1124,6 +1147,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.FAINT: _say_faint,
     SlipKind.TWINS: _say_twins,
     SlipKind.RELATIVE: _say_relative,
+    SlipKind.ROUNDED: _say_rounded,
     SlipKind.GREEDY: _say_greedy,
     SlipKind.UNFOLLOWED: _say_unfollowed,
     SlipKind.CLIMBING: _say_climbing,

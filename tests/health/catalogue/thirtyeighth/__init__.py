@@ -63,11 +63,7 @@ enter("seabed_field", "left out of the optimizer", "missing_gradient", cause=("n
 enter("soil_assay", "targets that are missing", "loss_plateau", cause=("filled with 0",))
 enter("spare_parts", "wrong loss for the targets", "loss_plateau", cause=("relative error",))
 enter("splice_tags", "sequence the wrong way round", "loss_plateau", cause=("turned round again",))
-enter(
-    "tide_gauge_viii",
-    "variance that vanishes",
-    gap="of a variance as a difference of two large numbers only rounding is left, which looks like any other",
-)
+enter("tide_gauge_viii", "variance that is rounding", "loss_plateau", code="tf.square(p)", cause=("mean(x²)",))
 enter(
     "tile_glaze",
     "condition of another sample",
