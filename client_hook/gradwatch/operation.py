@@ -20,6 +20,7 @@ from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed
 from gradwatch.capped import find_capped
+from gradwatch.conditioned import find_conditions
 from gradwatch.cosines import find_cooled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
@@ -287,7 +288,11 @@ SLIPS_MAX: Final = 4
 
 
 def find_slips(
-    gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str], outputs: Sequence[Tensor] = ()
+    gradients: Sequence[Any],
+    loss: Tensor | None,
+    layer_paths: Sequence[str],
+    outputs: Sequence[Tensor] = (),
+    trained: Set[int] = frozenset(),
 ) -> dict[str, list[dict[str, Any]]]:
     """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``slips`` of ``tensors`` have them.
 
@@ -296,6 +301,7 @@ def find_slips(
         loss: likewise.
         layer_paths: the Keras paths of the watched models' layers.
         outputs: those that the step compares with a target each, as far as they are known.
+        trained: the handles of the variables that the step trains.
 
     Returns:
         In the order in which they run, the first `SLIPS_MAX` of each. Broadcasts: type, name and source line of the
@@ -315,7 +321,8 @@ def find_slips(
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
         `blank.find_blank`, `padded.find_ends`, `heads.find_heads`, `least.find_least`, `exchanged.find_exchanged`,
         `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice`, `paired.find_twins`,
-        `misapplied.find_relative`, `rounded.find_rounded` and `opposed.find_opposed` tell.
+        `misapplied.find_relative`, `rounded.find_rounded`,
+        `conditioned.find_conditions` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -349,6 +356,7 @@ def find_slips(
             *find_scores(forward, layer_paths),
             *find_relative(forward, layer_paths),
             *find_rounded(forward, layer_paths),
+            *find_conditions(forward, trained, layer_paths),
             *find_summed(whole, layer_paths),
             *find_left(forward, layer_paths),
             *find_one_sided(forward, layer_paths),

@@ -930,8 +930,9 @@ class Watch:
         try:
             paths = layer_paths(self._models)
             missing = {int(resource_of(one).handle._id) for one in found if id(one) not in reached}
+            trained = {int(resource_of(one).handle._id) for one in variables}
             return {
-                **find_slips(gradients, loss, paths, outputs),
+                **find_slips(gradients, loss, paths, outputs, trained),
                 "cuts": find_cuts(missing, loss, paths),
             }
         except Exception as error:  # the boundary

@@ -1117,6 +1117,8 @@ class SlipKind(Enum):
     """Errors are divided by targets, some of which are 0."""
     ROUNDED = auto()
     """Of a variance, as the difference of two large numbers, nothing but rounding is left."""
+    CONDITION = auto()
+    """A generator is judged by another condition than it was given."""
     GREEDY = auto()
     """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
@@ -1165,6 +1167,7 @@ _BY_FIELD: Final = {
     "twins": SlipKind.TWINS,
     "relative": SlipKind.RELATIVE,
     "rounded": SlipKind.ROUNDED,
+    "conditions": SlipKind.CONDITION,
     "greedy": SlipKind.GREEDY,
     "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,

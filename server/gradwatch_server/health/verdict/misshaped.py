@@ -69,6 +69,9 @@ loss = tf.reduce_mean(tf.abs(y - prediction)) / typical_size"""
 ROUNDED_CODE: Final = """\
 mean = tf.reduce_mean(x, axis=1, keepdims=True)
 variance = tf.reduce_mean(tf.square(x - mean), axis=1, keepdims=True)      # or tf.math.reduce_variance(x, axis=1)"""
+CONDITION_CODE: Final = """\
+fake = generator([noise, labels], training=True)
+judged = discriminator([fake, labels], training=True)         # the same labels"""
 FAINT_CODE: Final = """\
 alpha_bar = np.cumprod(1.0 - betas)                   # the product up to t, not the factor of one step
 signal = tf.constant(np.sqrt(alpha_bar), tf.float32)
@@ -787,6 +790,26 @@ def _say_rounded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_condition(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    n = " x ".join(map(str, lead.slip["conditions"]))
+    return (
+        f"The generator is judged by another condition than it was given{place}",
+        (
+            f"What is trained was made for one condition ({n} numbers per sample), such as a label. In the same step, "
+            "the network that judges it, and is not trained, gets another one of the same shape with it."
+        ),
+        Hypothesis(
+            f"The discriminator is given the condition of other samples in the generator's step{place}",
+            0.88,
+            "To the generator, the condition that it gets and the one that it is judged by have nothing to do with "
+            "each other. It learns to make samples that are likely on the average, whatever it is asked for.",
+            "Give the discriminator the same condition as the generator, wherever it judges what that made.",
+            CONDITION_CODE,
+        ),
+    )
+
+
 def _say_twins(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, drawn = say_line(lead.slip.get("source")), lead.slip.get("drawn")
     seeded = f" The random numbers of both come from one seed{say_line(drawn)}." if drawn else ""
@@ -1148,6 +1171,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.TWINS: _say_twins,
     SlipKind.RELATIVE: _say_relative,
     SlipKind.ROUNDED: _say_rounded,
+    SlipKind.CONDITION: _say_condition,
     SlipKind.GREEDY: _say_greedy,
     SlipKind.UNFOLLOWED: _say_unfollowed,
     SlipKind.CLIMBING: _say_climbing,
