@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Any, Final
 
-from gradwatch.origin import slip_of
+from gradwatch.origin import slip_of, source_of
 from gradwatch.repeated import is_same
 from gradwatch.tap import find_handle
 from gradwatch.walk import behind, reads_variable, users_of
@@ -29,8 +29,8 @@ def find_conditions(forward: Sequence[Any], trained: Set[int], layer_paths: Sequ
         layer_paths: the Keras paths of the watched models' layers.
 
     Returns:
-        Type (``ConcatV2``), name, layer and source line (None within a layer of Keras') of it, and ``conditions``: the
-        shape of both.
+        Type (``ConcatV2``), name, layer and the line of the user's that calls for it, and ``conditions``: the shape of
+        both.
     """
     ids = {id(op) for op in forward}
     joins = [op for op in forward if op.type == "ConcatV2" and len(op.inputs) == 3]
@@ -44,7 +44,7 @@ def find_conditions(forward: Sequence[Any], trained: Set[int], layer_paths: Sequ
         asked = _asked_of(made[0], joins)
         kin = [one for one in asked if one.shape == given[0].shape and one.dtype == given[0].dtype]
         if len(kin) == 1 and not _is_drawn(kin[0]) and not any(is_same(one, given[0]) for one in asked):
-            return [slip_of(op, layer_paths) | {"conditions": given[0].shape.as_list()[1:]}]
+            return [slip_of(op, layer_paths) | {"source": source_of(op), "conditions": given[0].shape.as_list()[1:]}]
     return []
 
 

@@ -1,12 +1,14 @@
 """Conditions that a generator was given and its judge was not."""
 
+import sys
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, known_in
+from tests.hook.diagnosis import diagnose, find_line, known_in
 
 N, LATENT, WIDTH, LABELS = 16, 4, 6, 3
 
@@ -35,7 +37,7 @@ def play(watch, judged_by, *, n_steps=2, trains_both=False):
         wanted = labels()
         with tf.GradientTape() as tape:
             fake = generator([tf.random.normal((N, LATENT)), wanted], training=True)
-            score = critic([fake, judged_by(wanted, real)], training=True)
+            score = critic([fake, judged_by(wanted, real)], training=True)  # play
             loss = tf.reduce_mean(tf.nn.softplus(-score))
         optimizer.apply(tape.gradient(loss, variables), variables)
 
@@ -61,6 +63,7 @@ def drawn_again(wanted, real):
 def test_another_condition_is_told(watch, read, judged_by):
     (found,) = known_in(read(play(watch, judged_by)), "conditions")
     assert (found["type"], found["conditions"]) == ("ConcatV2", [LABELS])
+    assert found["source"]["line"] == find_line("play", sys.modules[__name__])
 
 
 def test_the_same_is_not(watch, read):

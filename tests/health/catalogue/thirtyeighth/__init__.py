@@ -64,6 +64,12 @@ enter("soil_assay", "targets that are missing", "loss_plateau", cause=("filled w
 enter("spare_parts", "wrong loss for the targets", "loss_plateau", cause=("relative error",))
 enter("splice_tags", "sequence the wrong way round", "loss_plateau", cause=("turned round again",))
 enter("tide_gauge_viii", "variance that is rounding", "loss_plateau", code="tf.square(p)", cause=("mean(x²)",))
-enter("tile_glaze", "condition of another sample", "loss_plateau", cause=("condition of other samples",))
+enter(
+    "tile_glaze",
+    "condition of another sample",
+    "loss_plateau",
+    code="disc([fake",
+    cause=("condition of other samples",),
+)
 
 enter_healthy(HERE / "healthy")
