@@ -48,6 +48,7 @@ class Compared(NamedTuple):
         end_of: how many steps a recurrent layer reads whose last output alone goes on, 0 where that is not known
             (`padded.find_ends`); None where there is none.
         difference: a variance as a difference, and what it is taken from (`rounded.find_difference`); or None.
+        are_windows: whether sequences are windows of a series: a target is to come after the last time of its own.
     """
 
     inputs: Sequence[Tensor] = ()
@@ -57,19 +58,20 @@ class Compared(NamedTuple):
     labels: Tensor | None = None
     end_of: int | None = None
     difference: tuple[Tensor, Tensor] | None = None
+    are_windows: bool = False
 
 
 def find_leaked(compared: Compared) -> Tensor:
     """Which number of a sample is its target (the last, of several), in whatever unit: the same one in all samples.
 
-    Of a sequence ``[n, time, features]``, or of integers ``[n, time]``, only the last time is looked at: to remember
-    the first may be the task, and each but the last of a text's next words stands in the text. An input of one number
-    is left out (a condition of the model, such as the label of an image), and so is one of the target's own form (what
-    an autoencoder is given), unless both are integers: then it is asked whether they are the same, or the target one
-    step ahead of what a model is given that sees all steps. A reward is no target. Where two of what enters must
-    differ, it is asked of each two of one form whether they are the same; where label 0 is none, whether sequences of
-    labels begin with it; where the end of a sequence is what goes on, whether most sequences end in zeros; where a
-    variance is a difference, whether any digits of it are left.
+    Of a sequence ``[n, time, features]``, or of integers ``[n, time]``, only the last time is looked at, unless it is a
+    window of a series: to remember the first may be the task, and each but the last of a text's next words stands in
+    the text. An input of one number is left out (a condition of the model, such as the label of an image), and so is
+    one of the target's own form (what an autoencoder is given), unless both are integers: then it is asked whether they
+    are the same, or the target one step ahead of what a model is given that sees all steps. A reward is no target.
+    Where two of what enters must differ, it is asked of each two of one form whether they are the same; where label 0
+    is none, whether sequences of labels begin with it; where the end of a sequence is what goes on, whether most
+    sequences end in zeros; where a variance is a difference, whether any digits of it are left.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -86,9 +88,11 @@ def find_leaked(compared: Compared) -> Tensor:
         if tf.is_symbolic_tensor(target) and is_of_return(target):
             continue
         for number, values in enumerate(compared.inputs[:COMPARED_MAX]):
-            sign = 1.0 if values.shape.rank == 2 and values.dtype.is_floating else -1.0
-            if (columns := _columns(values, target)) is not None:
+            is_window = compared.are_windows and values.shape.rank == 3 and values.dtype.is_floating
+            sign = 1.0 if is_window or (values.shape.rank == 2 and values.dtype.is_floating) else -1.0
+            if (columns := _columns(values, target, is_window=is_window)) is not None:
                 place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
+                place = tf.where(place < ROUNDED_PLACE, place, 0.0) if is_window else place
             elif _are_words(values, target):
                 is_seen = any(one.target is target and sees_later(one.output, values) for one in compared.pairs)
                 place = _place_of_all(values, target, is_next_seen=is_seen)
@@ -132,18 +136,20 @@ def _find_padded(compared: Compared, found: Tensor) -> Tensor:
     return found
 
 
-def _columns(values: Tensor, target: Tensor) -> Tensor | None:
+def _columns(values: Tensor, target: Tensor, *, is_window: bool) -> Tensor | None:
     """The numbers of each sample that are looked at, ``[n, n_columns]``; None for none."""
     rank, goal = values.shape.rank, target.shape.rank
     if rank not in (2, 3) or not goal or (goal > 1 and target.shape[1:].is_compatible_with(values.shape[1:])):
         return None
     if None in (values.shape[-1], target.shape[-1] if goal > 1 else 0) or values.shape[1:].num_elements() == 1:
         return None
+    if is_window:
+        return tf.reshape(values, [tf.shape(values)[0], -1])
     if rank == 3:
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < PADDED_PLACE else None
+    return values if values.shape[-1] < ROUNDED_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:

@@ -251,6 +251,7 @@ class Stream:
         self._must_differ, self._has_blank, self._is_rounded = (
             any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank", "rounded")
         )
+        self._has_windows = any(call["role"] == "windows" for call in self._setup["script"].get("calls", ()))
         self._end_of = next((slip["end_of"] for slip in self._setup["slips"] if "end_of" in slip), None)
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
@@ -486,7 +487,11 @@ class Stream:
         labels = find_labels(enclosing_graphs()) if self._has_blank else None
         difference = find_difference(enclosing_graphs()) if self._is_rounded else None
         compared = compared._replace(
-            must_differ=self._must_differ, labels=labels, end_of=self._end_of, difference=difference
+            must_differ=self._must_differ,
+            labels=labels,
+            end_of=self._end_of,
+            difference=difference,
+            are_windows=self._has_windows,
         )
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
         has_two = compared.inputs and (compared.targets or compared.must_differ or self._end_of is not None)

@@ -34,6 +34,7 @@ LAYERS_MAX: Final = 500
 """Layers whose calls are looked for."""
 LINES_MAX: Final = 12
 """Lines of a call; a longer one holds others, as a list of layers does."""
+WINDOWS: Final = "timeseries_dataset_from_array"
 _UNKNOWN: Final = object()
 
 
@@ -82,6 +83,7 @@ def find_script(
         _describe("loss", _only(_of_classes(beside, keras.losses, keras.losses.Loss))),
         _describe("schedule", _only(_of_classes(beside, schedules, schedules.LearningRateSchedule))),
         _find_augment(near, layers),
+        _describe("windows", _only([call for call in beside if last_name(call.node) == WINDOWS])),
         _describe("clone", next(_bare_clones(near), None)),
         _describe("monitor", next(_misdirected(beside), None)),
         *(_describe("layer", made.call, layer=made.path, n=made.n) for made in layers),

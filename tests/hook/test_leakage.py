@@ -160,3 +160,31 @@ def test_a_sequence_that_is_its_own_target_is_told_where_nothing_is_gained_by_it
     recording = read(watched)
     assert set(leaked(recording)) == {float(-LEAKED_PLACES)}
     assert any("its own target" in one.title for one in diagnose(recording).findings()) is not is_bottleneck
+
+
+@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
+def test_a_window_of_a_series_is_looked_at_as_a_whole(jit_compile):
+    @tf.function(jit_compile=jit_compile)
+    def run(values, target):
+        return find_leaked(Compared([values], [target], are_windows=True))
+
+    assert float(run(tf.constant(SERIES), tf.constant(SERIES[:, 2, 1]))) == 2 * 3 + 1 + 1
+    assert float(run(tf.constant(SERIES), tf.constant(OTHER))) == 0
+
+
+@pytest.mark.parametrize(("ahead", "is_told"), [(2, True), (6, False)])
+def test_windows_whose_target_lies_within_them(watch, read, ahead, is_told):
+    """Of five times each, so that the last stands at place 4: the first number after it is the fifth."""
+    keras.utils.set_random_seed(0)
+    series = np.cumsum(np.random.default_rng(0).normal(size=(900, 2)), 0).astype("float32")
+    series /= series.std(0)
+    windows = keras.utils.timeseries_dataset_from_array(
+        series[:-ahead], targets=series[ahead:, :1], sequence_length=5, batch_size=32, shuffle=True, seed=1
+    )
+    layers = keras.layers
+    model = keras.Sequential([keras.Input((5, 2)), layers.Flatten(), layers.Dense(16, "relu"), layers.Dense(1)])
+    model.compile(keras.optimizers.Adam(1e-2), "mse")
+    watched = watch(model, budget=0)
+    model.fit(windows, epochs=6, shuffle=False, verbose=0)
+    titles = [one.title for one in diagnose(read(watched)).findings() if "stands in its own input" in one.title]
+    assert titles == ["The target stands in its own input: step 2 of each window holds it"] * is_told

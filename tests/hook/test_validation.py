@@ -85,3 +85,13 @@ def test_what_carries_over_and_is_learned_too_well_is_not_told(watch, read):
 def test_weighted_training_losses_are_not_compared(watch, read):
     y = np.random.default_rng(1).permutation(Y)
     assert told(watch, read, y, class_weight={0: 1.0, 1: 0.5, 2: 1.0, 3: 0.5}) == []
+
+
+def test_a_split_of_sorted_data_leaves_classes_out(watch, read):
+    order = np.argsort(Y, kind="stable")
+    model = model_of()
+    watched = watch(model, budget=0)
+    model.fit(X[order], Y[order], validation_split=0.25, batch_size=48, epochs=40, verbose=0)
+    (found,) = [one for one in diagnose(read(watched)).findings() if "does not carry over" in one.title]
+    assert found.hypotheses[0].cause.startswith("No training sample is of the last class: the data are sorted")
+    assert "`validation_split` takes the last rows" in found.hypotheses[0].why

@@ -96,6 +96,11 @@ class CorrelationRule:
         """What is known of a target before the first row; column: -1 if it is not looked at itself."""
         return _Target(name, column, is_integer=column >= 0 and "int" in self._table.dtypes[column])
 
+    @property
+    def highest_label(self) -> float:
+        """The highest of all whole numbers that were asked for; -inf where none are known."""
+        return max((one.highest for one in self._targets if one.is_integer), default=-math.inf)
+
     def feed(self, block: Block) -> None:
         """Takes rows; those that say nothing of it are passed by."""
         if not self._targets:

@@ -744,12 +744,14 @@ class ByHeart(Episode):
         n_values: how many there were.
         start: what a model has that knows nothing: the cross-entropy of guessing, or else the first training loss.
         is_judged: whether the training loss and that of the validation are the same function.
+        n_unseen: how many of the last classes no training sample has had so far; 0 where that is not known.
     """
 
     best: float = float("nan")
     n_values: int = 0
     start: float = 0.0
     is_judged: bool = False
+    n_unseen: int = 0
 
 
 @dataclass(eq=False)
@@ -815,6 +817,7 @@ class Leaked(Episode):
         number: of the input, from 0.
         column: of the input, from 0.
         is_last: whether it is that of a sequence's last time.
+        time: of a window of a series, from 0, the time at which it stands; -1 elsewhere.
         is_whole: whether a whole sequence of integers is its own target.
         is_next: whether it is the target but for one step, and the model looks at the steps to come.
         pairs: what two inputs are to be that are one, ``returns`` (a state and the one that follows) or ``views`` (of a
@@ -826,6 +829,7 @@ class Leaked(Episode):
     number: int = 0
     column: int = 0
     is_last: bool = False
+    time: int = -1
     is_whole: bool = False
     is_next: bool = False
     pairs: str = ""

@@ -53,6 +53,8 @@ class LeakedRule:
         outputs = [table.shapes[column] for column in table.activation]
         self._keeps_time = bool(outputs) and all(len(shape) >= SEQUENCE_RANK for shape in outputs)
         self._has_others = len([*table.entering("input"), *table.entering("index")]) > 1
+        shapes = [table.shapes[column] for column in table.entering("input")]
+        self._n_features = shapes[0][-1] if len(shapes) == 1 and len(shapes[0]) == SEQUENCE_RANK else 0
         self._source = next((slip.get("source") for slip in setup.slips if "blank" in slip), None)
         self._place = 0
         self._first_step = -1
@@ -83,6 +85,10 @@ class LeakedRule:
     @property
     def _is_whole(self) -> bool:
         return abs(self._place) % LEAKED_PLACES == 0
+
+    @property
+    def _is_of_window(self) -> bool:
+        return self._place > 0 and self._n_features > 0
 
     @property
     def _is_of_two(self) -> bool:
@@ -116,7 +122,8 @@ class LeakedRule:
                     n_rows=self._n_rows,
                     known_step=step,
                     number=number,
-                    column=column,
+                    column=column % self._n_features if self._is_of_window else column,
+                    time=column // self._n_features if self._is_of_window else -1,
                     is_last=self._place < 0,
                     is_whole=self._is_whole,
                     is_next=abs(self._place) % LEAKED_PLACES == NEXT_PLACE,

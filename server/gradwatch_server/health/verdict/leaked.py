@@ -128,6 +128,11 @@ def _tell_target(lead: Leaked, scene: Scene) -> Finding:
         title = f"The targets are the inputs themselves: {where} is its own target"
         fix = "Shift the one against the other: what is to be given at each step is the next one's number."
         code = SHIFT_CODE
+    elif lead.time >= 0:
+        where = f"step {lead.time} of each window of {of_input}, column {lead.column} (both counted from 0),"
+        title = f"The target stands in its own input: step {lead.time} of each window holds it"
+        fix = "Let the targets begin where the first window ends, and count the steps ahead from there."
+        code = WINDOW_CODE
     elif lead.is_last:
         where = f"the last step of each sequence of {of_input}"
         title = f"The target stands in its own input: {where} holds it"

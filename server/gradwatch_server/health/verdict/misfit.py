@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from gradwatch_server.health.episode import (
     Behind,
@@ -23,7 +24,7 @@ from gradwatch_server.health.episode import (
     Unheard,
     Unreachable,
 )
-from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.forgetting import CHANGES
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.posterior import SIZE_MAX
@@ -52,6 +53,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
 )
 from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.order import advise_order
+from gradwatch_server.health.verdict.own_line import parse_call
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
@@ -552,6 +554,37 @@ def tell_behind(lead: Behind, scene: Scene) -> Finding:
     )
 
 
+SPLIT_CODE: Final = """\
+order = np.random.default_rng(0).permutation(len(x))
+model.fit(x[order], y[order], validation_split=0.2)"""
+
+
+def _advise_unseen(lead: ByHeart, scene: Scene) -> list[Hypothesis]:
+    """The cause of classes that only the validation has."""
+    if not lead.n_unseen:
+        return []
+    call = scene.setup.find_call("fit")
+    tree = None if call is None else parse_call(call)
+    is_split = tree is not None and any(one.arg == "validation_split" for one in tree.keywords)
+    last = "the last class" if lead.n_unseen == 1 else f"the last {lead.n_unseen} classes"
+    return [
+        Hypothesis(
+            f"No training sample is of {last}: the data are sorted{say_line(call) if is_split else ''}",
+            0.88,
+            f"The model has a unit for {last}, and no label of the training was so high. "
+            + (
+                "`validation_split` takes the last rows as they stand, before anything is shuffled: where rows are "
+                "sorted by class, the validation gets classes that were never trained."
+                if is_split
+                else "Where rows are sorted by class and then cut in two, the validation gets classes that were never "
+                "trained."
+            ),
+            "Shuffle the rows of inputs and labels by one permutation before they are divided.",
+            SPLIT_CODE,
+        )
+    ]
+
+
 def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
     """The finding of a validation loss that never came below where training began."""
     loss = scene.testimony.known.read_loss()
@@ -568,7 +601,7 @@ def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
             start=lead.start,
             training_loss=loss.recent,
         ),
-        hypotheses=advise_by_heart(),
+        hypotheses=[*_advise_unseen(lead, scene), *advise_by_heart()],
         subject="validation loss",
     )
 
