@@ -7,15 +7,16 @@ on the loss.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.origin import is_own, layer_of, source_of
-from gradwatch.walk import goes_into
+from gradwatch.origin import is_own, layer_of, slip_of, source_of
+from gradwatch.walk import goes_into, reads_variable
 
-__all__ = ["find_capped"]
+__all__ = ["find_bounded", "find_capped"]
 
 PASSING: Final = frozenset({"Cast", "Identity", "Maximum", "Mul", "Reshape", "Squeeze"})
 """What a loss may pass between its cap and its mean: another bound, weights."""
@@ -42,6 +43,30 @@ def find_capped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
             if source is not None and source not in [one["source"] for one in found]:
                 found.append({"type": op.type, "name": op.name, "layer": "", "source": source, "limit": limit})
     return found
+
+
+def find_bounded(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Errors that are bounded on both sides, and then squared or taken by their size.
+
+    Args:
+        forward: as for `find_capped`.
+        layer_paths: likewise.
+
+    Returns:
+        Type (``Maximum``), name, layer and source line of the first, and ``bounds``: how large they can be.
+    """
+    ids = {id(op) for op in forward}
+    for op in forward:
+        below = op.inputs[0].op if op.type == "Maximum" else None
+        if below is None or below.type != "Minimum" or layer_of(op.name, layer_paths) or not is_own(op):
+            continue
+        low, high = _limit_of(op), _limit_of(below)
+        is_even = low is not None and high is not None and high > 0 and math.isclose(-low, high, rel_tol=1e-6)
+        is_error = below.inputs[0].op.type == "Sub" and reads_variable(below.inputs[0], None)
+        is_only = goes_into(op, ids, {"Abs", "Square"}, through={"Cast", "Identity"})
+        if is_even and is_error and is_only and goes_into(op, ids, MEANS, through=PASSING | {"Abs", "Square"}):
+            return [slip_of(op, layer_paths) | {"bounds": high}]
+    return []
 
 
 def _limit_of(op: Any) -> float | None:

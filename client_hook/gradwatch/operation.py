@@ -19,7 +19,7 @@ from gradwatch.attracted import find_attracted
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed
-from gradwatch.capped import find_capped
+from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
 from gradwatch.cosines import find_cooled
 from gradwatch.derived import find_summed
@@ -322,7 +322,7 @@ def find_slips(
         `blank.find_blank`, `padded.find_ends`, `heads.find_heads`, `least.find_least`, `exchanged.find_exchanged`,
         `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice`, `paired.find_twins`,
         `misapplied.find_relative`, `rounded.find_rounded`,
-        `conditioned.find_conditions` and `opposed.find_opposed` tell.
+        `conditioned.find_conditions`, `capped.find_bounded` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -335,6 +335,7 @@ def find_slips(
             *find_single(forward, layer_paths),
             *find_detached(forward, layer_paths),
             *find_capped(forward, layer_paths),
+            *find_bounded(forward, layer_paths),
             *find_backwards(forward, layer_paths),
             *find_repeated(forward, outputs, layer_paths),
             *find_redrawn(forward),

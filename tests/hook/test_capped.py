@@ -71,6 +71,21 @@ def of_two(y, scores):
     return tf.reduce_mean(tf.minimum(entropies(y, scores), entropies(y, 2 * scores)))
 
 
+def of_bounded_error(y, scores):
+    error = tf.cast(tf.reshape(y, [-1]), tf.float32) - scores[:, 0]
+    return tf.reduce_mean(tf.square(tf.clip_by_value(error, -1.0, 1.0)))  # line of the bounded error
+
+
+def of_bounded_actions(y, scores):
+    return tf.reduce_mean(tf.square(tf.clip_by_value(scores[:, 0], -1.0, 1.0)))
+
+
+def of_pseudo_huber(y, scores):
+    error = tf.cast(tf.reshape(y, [-1]), tf.float32) - scores[:, 0]
+    near = tf.clip_by_value(error, -1.0, 1.0)
+    return tf.reduce_mean(0.5 * tf.square(near) + tf.abs(error - near))
+
+
 WRONG = {
     of_minimum: "line of the minimum",
     of_clip: "line of the clip",
@@ -125,3 +140,20 @@ def test_a_cap_that_no_sample_reaches_is_no_trouble(watch, read):
     recording = read(train(watch, high, epochs=60))
     assert len(caps(recording)) == 1
     assert not [one for one in diagnose(recording).findings() if "no gradient at all" in one.title]
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "is_told"), [(of_bounded_error, True), (of_bounded_actions, False), (of_pseudo_huber, False)]
+)
+def test_errors_that_are_bounded_before_they_are_squared(watch, read, loss_of, is_told):
+    slips = [slip for slip in found_in(read(train(watch, loss_of))) if "bounds" in slip]
+    assert [one["source"]["line"] for one in slips] == [
+        find_line("line of the bounded error", sys.modules[__name__])
+    ] * is_told
+    assert all(one["bounds"] == 1.0 for one in slips)
+
+
+def test_bounded_errors_are_told_with_their_cause(watch, read):
+    findings = diagnose(read(train(watch, of_bounded_error, epochs=50))).findings()
+    (one,) = [one for one in findings if one.title.startswith("Errors are clipped to 1 before")]
+    assert one.hypotheses[0].cause.startswith("The error is clipped in the loss, instead of its gradient")

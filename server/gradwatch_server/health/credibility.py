@@ -193,7 +193,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.UNSHOWN, SlipKind.ATTRACTED, SlipKind.UNDETACHED, SlipKind.CANCELLED, SlipKind.UNSHIFTED),
         *(SlipKind.MISWEIGHED, SlipKind.RETURNED, SlipKind.SUMMED, SlipKind.LEFT, SlipKind.ONE_SIDED, SlipKind.INVERSE),
         *(SlipKind.HEADS, SlipKind.TWICE, SlipKind.LEAST, SlipKind.EXCHANGED, SlipKind.FAINT),
-        *(SlipKind.TWINS, SlipKind.RELATIVE, SlipKind.ROUNDED, SlipKind.CONDITION),
+        *(SlipKind.TWINS, SlipKind.RELATIVE, SlipKind.ROUNDED, SlipKind.CONDITION, SlipKind.BOUNDED),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )

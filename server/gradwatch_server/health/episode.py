@@ -1123,6 +1123,8 @@ class SlipKind(Enum):
     """Of a variance, as the difference of two large numbers, nothing but rounding is left."""
     CONDITION = auto()
     """A generator is judged by another condition than it was given."""
+    BOUNDED = auto()
+    """Errors are clipped before they are squared."""
     GREEDY = auto()
     """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
@@ -1172,6 +1174,7 @@ _BY_FIELD: Final = {
     "relative": SlipKind.RELATIVE,
     "rounded": SlipKind.ROUNDED,
     "conditions": SlipKind.CONDITION,
+    "bounds": SlipKind.BOUNDED,
     "greedy": SlipKind.GREEDY,
     "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,

@@ -72,6 +72,9 @@ variance = tf.reduce_mean(tf.square(x - mean), axis=1, keepdims=True)      # or 
 CONDITION_CODE: Final = """\
 fake = generator([noise, labels], training=True)
 judged = discriminator([fake, labels], training=True)         # the same labels"""
+BOUNDED_CODE: Final = """\
+huber = tf.keras.losses.Huber(delta={bound})               # of a column and a column: q[:, None]
+loss = huber(target[:, None], q[:, None])"""
 FAINT_CODE: Final = """\
 alpha_bar = np.cumprod(1.0 - betas)                   # the product up to t, not the factor of one step
 signal = tf.constant(np.sqrt(alpha_bar), tf.float32)
@@ -810,6 +813,26 @@ def _say_condition(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_bounded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, bound = say_line(lead.slip.get("source")), float(lead.slip["bounds"])
+    return (
+        f"Errors are clipped to {bound:g} before the loss is taken of them: beyond, they have no gradient{place}",
+        (
+            f"In the compiled step, what is predicted and what is asked for are subtracted, clipped to -{bound:g} and "
+            f"{bound:g}, and only then squared, or taken by their size."
+        ),
+        Hypothesis(
+            f"The error is clipped in the loss, instead of its gradient{place}",
+            0.85,
+            f"Where a prediction is further off than {bound:g}, the clipped error no longer depends on it: the sample "
+            "teaches nothing, though it is the one that is most wrong. What clipping errors is meant to do, to bound "
+            "how hard one sample can pull, is what the Huber loss does.",
+            "Use the Huber loss, or clip the gradient norm.",
+            BOUNDED_CODE.format(bound=f"{bound:g}"),
+        ),
+    )
+
+
 def _say_twins(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, drawn = say_line(lead.slip.get("source")), lead.slip.get("drawn")
     seeded = f" The random numbers of both come from one seed{say_line(drawn)}." if drawn else ""
@@ -1172,6 +1195,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.RELATIVE: _say_relative,
     SlipKind.ROUNDED: _say_rounded,
     SlipKind.CONDITION: _say_condition,
+    SlipKind.BOUNDED: _say_bounded,
     SlipKind.GREEDY: _say_greedy,
     SlipKind.UNFOLLOWED: _say_unfollowed,
     SlipKind.CLIMBING: _say_climbing,
