@@ -348,3 +348,14 @@ def test_of_two_optimizers_in_a_step_the_first_breaks_the_others_loss(is_backwar
     else:
         assert found.kind == "nonfinite_loss"
         assert told.index("other_loss") < told.index("gradient (critic)")
+
+
+def test_a_divisor_whose_square_is_0() -> None:
+    """The quotient is finite, its slope is not."""
+    operations = [RATIO, gradient_of(RATIO, "RealDiv")]
+    sick = broken_all(Run(D4, operations=operations), 81)
+    sick.break_operation(1, start=81, stop=82, margin=7e-22, amplification=MAX, n_singular=0)
+    found = sick.feed().findings()[0]
+    assert "slope of a division in `scale` (train.py:9)" in found.title
+    assert found.hypotheses[0].cause.startswith("A division by a number so small that its slope overflows")
+    assert "reduce_logsumexp" in found.hypotheses[0].code

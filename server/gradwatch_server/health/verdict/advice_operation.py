@@ -100,6 +100,15 @@ _SMALL_DIVISION = _DIVISION._replace(
     fix="Bound the divisor away from 0, by an epsilon of the size of its noise.",
     code="ratio = a / (b + 1e-6)   # b >= 0\nratio = a / (tf.sign(b) * tf.maximum(tf.abs(b), 1e-6))",
 )
+_STEEP_DIVISION = _DIVISION._replace(
+    cause="A division by a number so small that its slope overflows",
+    why="The slope of a / b is a / b²: in float32 b² rounds to 0 for b below 1e-22 or so, while a / b itself may be "
+    "finite. Exponentials that are divided by each other, as in a softmax written by hand, become that small.",
+    fix="Subtract logarithms instead of dividing exponentials (log-sum-exp, log_softmax). Otherwise bound the divisor "
+    "away from 0.",
+    code="loss = tf.reduce_logsumexp(x, axis=1) - tf.linalg.diag_part(x)    # log(sum(exp(x)) / exp(x_ii))\n"
+    "ratio = a / (b + 1e-6)                                            # b >= 0",
+)
 _EXP = _Remedy(
     "An exponential that overflows",
     "exp(x) overflows float32 above x = 88.7, and float16 above 11. Inf divided by Inf, or Inf minus Inf, is then NaN.",
@@ -367,6 +376,8 @@ def _mend(operation: Operation) -> str | None:
 def _choose(operation: Operation, *, exact: bool) -> _Remedy:
     if is_norm(operation) and (exact or operation.is_gradient):
         return _NORM
+    if not exact and operation.is_gradient and operation.function in DIVISIONS:
+        return _STEEP_DIVISION
     if not exact and not operation.is_gradient and operation.function in _ELSEWHERE:
         return _ELSEWHERE[operation.function]
     return _AT_POINT.get(operation.function, _OTHER)
