@@ -264,7 +264,8 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
         verb = "was" if int(n_singular) == 1 else "were"
         why = f"{int(n_singular):,} of {say_count(n_in, 'input')} {verb} {say_exactly(operation)} at this step. {why}"
     confidence = CERTAIN if exact else LIKELY
-    mended = _mend(operation)
+    # Their own line, mended, would be one without a NaN at 0: that helps no divisor that is merely small.
+    mended = None if remedy in (_SMALL_DIVISION, _STEEP_DIVISION) else _mend(operation)
     found = [Hypothesis(f"{remedy.cause}{say_place(operation)}", confidence, why, remedy.fix, mended or remedy.code)]
     is_entropy = operation.function == "Log" and bool(_PROBABILITIES.search(operation.code))
     if is_entropy and "log_softmax" not in (mended or ""):
