@@ -15,6 +15,7 @@ from gradwatch_server.health.episode import (
     Collapsed,
     Cut,
     Decayed,
+    Emptied,
     Episode,
     Fade,
     Faint,
@@ -213,6 +214,11 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
 
 
+def _is_emptied_credible(_: Emptied, testimony: Testimony) -> bool:
+    # Where most nodes have no neighbour, or most classes no sample, it is right: then the rest is learned from.
+    return _is_still_to_learn(testimony, SPARE_SHARE)
+
+
 def _is_unheard_credible(episode: Unheard | Mismatch, testimony: Testimony) -> bool:
     # A loss that has come to its end has nothing more to say of most samples; one of padding comes there at once.
     is_inverted = isinstance(episode, Unheard) and episode.is_inverted
@@ -335,6 +341,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Undone: _is_undone_credible,
     Untaught: _is_untaught_credible,
     Misshaped: _is_misshaped_credible,
+    Emptied: _is_emptied_credible,
     Unheard: _is_unheard_credible,
     Mismatch: _is_mismatch_credible,
     Alike: _has_work_left,

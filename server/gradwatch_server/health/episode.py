@@ -29,6 +29,7 @@ __all__ = [
     "Cut",
     "Decayed",
     "Dropped",
+    "Emptied",
     "Episode",
     "Fade",
     "Faint",
@@ -264,6 +265,19 @@ class Faint(Episode):
     is_of_weights: bool = False
     multiple: float = float("nan")
     guess: float = float("nan")
+
+
+@dataclass(eq=False)
+class Emptied(Episode):
+    """Divisors in a model that are mostly 0, of which a division makes 0.
+
+    Attributes:
+        operation: that division.
+        share: of the divisors, what was exactly 0 when it was known.
+    """
+
+    operation: Operation | None = None
+    share: float = float("nan")
 
 
 @dataclass(eq=False)

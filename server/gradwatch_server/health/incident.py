@@ -19,6 +19,7 @@ from gradwatch_server.health.episode import (
     Cut,
     Decayed,
     Dropped,
+    Emptied,
     Episode,
     Fade,
     Faint,
@@ -116,9 +117,9 @@ def order_of_onset(episode: Episode) -> tuple[int, int, int, int]:
 
 
 _CAUSES_OF_GUESSING: Final = (
-    Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Contrary, Allied, Dropped, Undone, Summed, Mismatch,
-    Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing, Overclipped,
-    Starved, Still, Runaway, Relapse, Plateau, Squashed, Stuck, Forgetting, Misset, Decayed,
+    Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped, Undone, Summed,
+    Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing,
+    Overclipped, Starved, Still, Runaway, Relapse, Plateau, Squashed, Stuck, Forgetting, Misset, Decayed,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -128,8 +129,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Squashed: (Flat, Unreachable),
     Stuck: (Flat, Unreachable, Runaway, Rate),
     Collapsed: (
-        Allied, Squashed, Stuck, Forgetting, Misshaped, Padded, Rate, Runaway, Mismatch, Unreachable, Flat, Cut, Faint,
-        Zero, SharedTarget, Summed, Vanishing, Unskilled, Unrelated,
+        Allied, Squashed, Stuck, Forgetting, Misshaped, Padded, Emptied, Rate, Runaway, Mismatch, Unreachable, Flat,
+        Cut, Faint, Zero, SharedTarget, Summed, Vanishing, Unskilled, Unrelated,
     ),
     Posterior: (Flat, Faint, Collapsed, Zero, Missing, Untaught, Misshaped, Still, Rate, Mismatch, Summed),
     Vanishing: (Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
@@ -142,13 +143,13 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
-    Still: (Padded, Misshaped, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
+    Still: (Padded, Emptied, Misshaped, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Runaway: (Misset, Misshaped, Rate, Flat, Mismatch, Runaway, Summed),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
-        Remade, Rate, Steep, Untaught, Misshaped, Padded, Contrary, Allied, Unreachable, Flat, Cut, Faint, Missing,
-        Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch, Unheard,
-        SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed,
+        Remade, Rate, Steep, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Unreachable, Flat, Cut, Faint,
+        Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch,
+        Unheard, SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
@@ -163,7 +164,7 @@ _GUESSING: Final = (Unskilled, Unrelated)
 _OF_THE_WHOLE: Final = (Flat, Faint, Collapsed, Rate, Still, Plateau, Relapse, Runaway, Overclipped, Misset)
 """What befalls a whole model: where another head is learned well it explains none that is not."""
 _SLIPS: Final = (
-    Misset, Remade, Missing, Standing, Untaught, Misshaped, Padded, Contrary, Allied, Dropped, Undone, Summed,
+    Misset, Remade, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped, Undone, Summed,
     Mismatch,
 )  # fmt: skip
 """What stands in the script, and is no symptom of something else."""
@@ -176,10 +177,10 @@ _SLIPS_BEHIND: Final[Mapping[type[Episode], SlipKind]] = {Runaway: SlipKind.EXCH
 _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
-    Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Contrary, Allied, Dropped, Undone, Summed,
-    Steep, SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting, Collapsed,
-    Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau, Unskilled,
-    Unrelated, Behind, Lagging, ByHeart, Outdated, Leaked, Ordered, Trend,
+    Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped, Undone,
+    Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting,
+    Collapsed, Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau,
+    Unskilled, Unrelated, Behind, Lagging, ByHeart, Outdated, Leaked, Ordered, Trend,
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from gradwatch_server.health.correlation import CorrelationRule
 from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.decayed import DecayedRule
 from gradwatch_server.health.dropped import DroppedRule
+from gradwatch_server.health.emptied import EmptiedRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
 from gradwatch_server.health.epsilon import EpsilonRule
 from gradwatch_server.health.exploding import ExplodingRule
@@ -328,6 +329,7 @@ def _make_rules(
         InvertedRule(number, table),
         DecayedRule(number),
         DroppedRule(number, table),
+        EmptiedRule(number, table, operations),
         MismatchRule(number, table, operations),
         *known,
         StarvedRule(number, table),

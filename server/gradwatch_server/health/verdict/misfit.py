@@ -10,6 +10,7 @@ from gradwatch_server.health.episode import (
     ByHeart,
     Collapsed,
     Dropped,
+    Emptied,
     Faint,
     Forgetting,
     Overclipped,
@@ -51,7 +52,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_unheard,
     advise_unreachable,
 )
-from gradwatch_server.health.verdict.operation import say_line, say_source
+from gradwatch_server.health.verdict.operation import name_operation, say_line, say_source
 from gradwatch_server.health.verdict.order import advise_order
 from gradwatch_server.health.verdict.own_line import parse_call
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
@@ -62,6 +63,7 @@ __all__ = [
     "tell_by_heart",
     "tell_collapsed",
     "tell_dropped",
+    "tell_emptied",
     "tell_faint",
     "tell_forgetting",
     "tell_overclipped",
@@ -277,6 +279,44 @@ def tell_starved(lead: Starved, scene: Scene) -> Finding:
             n_layers=len(names),
         ),
         hypotheses=advise_starved(layer, scene),
+    )
+
+
+EMPTIED_CODE: Final = """\
+count = tf.reduce_sum(mask, axis=1)
+tf.print("empty", tf.reduce_mean(tf.cast(count == 0, tf.float32)))    # the share of samples that nothing is left of"""
+
+
+def tell_emptied(lead: Emptied, scene: Scene) -> Finding:
+    """The finding of divisors that are mostly 0."""
+    operation = lead.operation
+    source = None if operation is None else operation.source
+    place = say_line(source)
+    until = "" if lead.closed_step is None else f", until {say_step(lead.closed_step)}"
+    layer = "" if operation is None else operation.layer or ""
+    return tell(
+        lead,
+        scene,
+        title=f"{lead.share:.0%} of the divisors in {layer} are 0, and `divide_no_nan` makes 0 of them{place}{until}",
+        layer=layer or None,
+        operation=None if operation is None else name_operation(operation),
+        source=None if source is None else dict(source),
+        evidence=scene.evidence(
+            f"In every full row since {say_step(lead.first_step)}, half of the divisors or more were exactly 0. "
+            "`divide_no_nan` gives 0 for these, with a gradient of 0: what is divided there is lost.",
+            share=lead.share,
+        ),
+        hypotheses=[
+            Hypothesis(
+                f"What is divided by, such as the size of a mask, is 0 for most samples{place}",
+                0.8,
+                "A mean over an empty mask is 0 for every such sample, whatever it holds: they look all alike to what "
+                "comes after. Usual reasons: a length or share that was rounded down to 0 (`tf.cast` cuts off the "
+                "fraction), a mask the wrong way round, a wrong unit.",
+                "Print how many divisors are 0, and find out why. If most are meant to be, nothing is wrong.",
+                EMPTIED_CODE,
+            )
+        ],
     )
 
 

@@ -62,11 +62,7 @@ enter(
     gap="a table of vectors whose rows stand for other words looks like any other",
 )
 enter("weld_seams", "split of sorted data", "loss_plateau", cause=("no training sample is of",))
-enter(
-    "whale_clips",
-    "empty masks",
-    gap="a division by 0 that is made 0 on purpose is not told of, however many there are",
-)
+enter("whale_clips", "empty masks", "loss_plateau", code="divide_no_nan", cause=("size of a mask",))
 enter("wrist_emg", "loss that is not scaled", "loss_plateau", cause=("not scaled",))
 enter("wrist_motion", "collapsed representation", "loss_plateau", code="p * z", cause=("outputs collapse",))
 
