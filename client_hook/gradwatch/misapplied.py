@@ -13,7 +13,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
-from gradwatch.walk import GIVEN, behind, reads_variable
+from gradwatch.walk import GIVEN, behind, given_of, reads_variable
 
 __all__ = ["find_doubled", "find_relative", "find_scores", "find_straight", "find_twice"]
 
@@ -113,10 +113,10 @@ def find_relative(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
         if op.type != "RealDiv" or layer_of(op.name, layer_paths) or not reads_variable(op.inputs[0], None):
             continue
         bound = _held_by(op.inputs[1])
-        is_error = any(
-            one.type in DIFFERENCES for one in behind([op.inputs[0].op], through=PASSING | {"Abs", "Square"})
-        )
-        if bound is not None and is_error:
+        errors = behind([op.inputs[0].op], through=PASSING | {"Abs", "Square"})
+        asked = [one for error in errors if error.type in DIFFERENCES for one in error.inputs]
+        known = [given_of(one) for one in asked if not reads_variable(one, None)]
+        if bound is not None and given_of(op.inputs[1]) in known:
             return [slip_of(op, layer_paths) | {"source": source_of(op), "relative": bound}]
     return []
 

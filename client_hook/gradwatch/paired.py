@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import tensorflow as tf
-
 from gradwatch.bootstrap import find_returns
-from gradwatch.origin import slip_of, source_of
+from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.repeated import is_same
-from gradwatch.walk import GIVEN, PRODUCTS, behind
+from gradwatch.walk import PRODUCTS, behind, given_of
 
 __all__ = ["find_pairs", "find_twins"]
 
@@ -62,17 +60,13 @@ def find_twins(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
         if op.type not in COMPARING or any(one.shape.rank != 2 for one in op.inputs) or op.inputs[0] is op.inputs[1]:
             continue
         one, other = op.inputs
-        slip = slip_of(op, layer_paths)
-        if not slip["layer"] and all(_made_of(one)) and is_same(one, other, WAY_MAX):
+        if not layer_of(op.name, layer_paths) and is_same(one, other, WAY_MAX) and all(_made_of(one)):
             drawn = next((op for op in behind([one.op], through=None) if "Random" in op.type), None)
-            return [slip | {"twins": True, "drawn": None if drawn is None else source_of(drawn)}]
+            return [slip_of(op, layer_paths) | {"twins": True, "drawn": None if drawn is None else source_of(drawn)}]
     return []
 
 
 def _made_of(tensor: Tensor) -> tuple[set[int], set[str]]:
     """The variables that a tensor is made of, and what else the step was given."""
-    ways = list(behind([tensor.op], through=None))
-    variables = {id(op.inputs[0]) for op in ways if op.type == "ReadVariableOp"}
-    given = {one.name for op in ways if op.type in GIVEN for one in op.outputs if one.dtype != tf.resource}
-    read = {one.name for op in ways for one in op.inputs}
-    return variables, {name for name in given if name in read}
+    ways = behind([tensor.op], through=None)
+    return {id(op.inputs[0]) for op in ways if op.type == "ReadVariableOp"}, given_of(tensor)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
+import tensorflow as tf
+
 from gradwatch.origin import GRADIENT_SCOPE
 
-__all__ = ["GIVEN", "PRODUCTS", "SHAPES", "behind", "beyond", "goes_into", "reads_variable", "users_of"]
+__all__ = ["GIVEN", "PRODUCTS", "SHAPES", "behind", "beyond", "given_of", "goes_into", "reads_variable", "users_of"]
 
 GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 """What gives a step its arguments."""
@@ -51,6 +53,13 @@ def beyond(op: Any, *, most: int = WAY_MAX) -> list[Any]:
 def reads_variable(tensor: Any, through: Set[str] | None) -> bool:
     """Whether a tensor is what a variable holds, behind operations of some types, or any."""
     return any(op.type == "ReadVariableOp" for op in behind([tensor.op], through=through))
+
+
+def given_of(tensor: Any) -> set[str]:
+    """The names of the tensors that a step was given, no variables, and that one is made of."""
+    ways = list(behind([tensor.op], through=None))
+    read = [tensor, *(one for op in ways for one in op.inputs)]
+    return {one.name for one in read if one.op.type in GIVEN and one.dtype != tf.resource}
 
 
 def users_of(tensor: Any, forward: Set[int]) -> list[Any]:

@@ -19,6 +19,7 @@ CAPTURE = ("gradient", "operation")
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(16, 2)).astype(np.float32)
 COUNTS = RANDOM.poisson(3.0, (16, 1)).astype(np.float32)
+NOISE = tf.constant(RANDOM.random(16).astype(np.float32))
 LABELS = np.array([[1, 2]] * 2, np.int32)
 
 
@@ -98,6 +99,11 @@ def relative_to_a_scale(model: Any, x: Any) -> Any:
     return tf.reduce_mean(tf.abs(model(x)[:, 0] - x[:, 0]) / (tf.abs(x[:, 0]) + 0.1))
 
 
+def relative_to_its_noise(model: Any, x: Any) -> Any:
+    """A known deviation of each sample, by which its error is weighed."""
+    return tf.reduce_mean(tf.abs(model(x)[:, 0] - x[:, 0]) / (tf.abs(NOISE) + 1e-8))
+
+
 def divided_by_a_mask(model: Any, x: Any) -> Any:
     mask = tf.cast(x[:, 0] > 0, tf.float32)
     return tf.reduce_sum(tf.abs(model(x)[:, 0] - x[:, 1]) * mask) / (tf.reduce_sum(mask) + 1e-8)
@@ -143,6 +149,7 @@ NOT_TOLD = [
     scores_before_ctc,
     entropy_of_scores,
     relative_to_a_scale,
+    relative_to_its_noise,
     divided_by_a_mask,
     two_softmaxes,
     logarithm_of_a_rate,
