@@ -169,7 +169,7 @@ def test_views_that_are_drawn_apart(watch, read, draw, rate):
 def test_views_that_are_drawn_alike_are_told_with_their_cause(watch, read):
     findings = diagnose(read(draw_views(watch, from_one_key, n_steps=130))).findings()
     (found,) = [one for one in findings if "The two views of each sample are identical" in one.title]
-    assert found.hypotheses[0].cause.startswith("Both views use the same random seed (test_paired.py:")
+    assert found.hypotheses[0].cause.startswith("Both views are drawn with the same random seed (test_paired.py:")
 
 
 def test_two_networks_may_be_given_the_same(watch, read):

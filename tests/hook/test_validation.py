@@ -92,6 +92,7 @@ def test_a_split_of_sorted_data_leaves_classes_out(watch, read):
     model = model_of()
     watched = watch(model, budget=0)
     model.fit(X[order], Y[order], validation_split=0.25, batch_size=48, epochs=40, verbose=0)
-    (found,) = [one for one in diagnose(read(watched)).findings() if "does not carry over" in one.title]
+    (found,) = [one for one in diagnose(read(watched)).findings() if "validation loss was never below" in one.title]
+    assert found.title.startswith("No training sample is of the last class: ")
     assert found.hypotheses[0].cause.startswith("No training sample is of the last class: the data are sorted")
     assert "`validation_split` takes the last rows" in found.hypotheses[0].why

@@ -716,8 +716,8 @@ BY_HEART_CODE: Final = """\
 # The same batch through both pipelines: these two numbers must be close (except for dropout and augmentation)
 print(model.evaluate(x_train[:256], y_train[:256], verbose=0))
 print(model.evaluate(x_val[:256], y_val[:256], verbose=0))
-for x, y in ((x_train, y_train), (x_val, y_val)):
-    print(x.mean(axis=0)[:5], x.std(axis=0)[:5], np.unique(y, return_counts=True))"""
+for inputs, labels in ((x_train, y_train), (x_val, y_val)):
+    print(inputs.mean(axis=0)[:5], inputs.std(axis=0)[:5], np.unique(labels, return_counts=True))"""
 
 
 def advise_by_heart() -> list[Hypothesis]:

@@ -15,7 +15,6 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.advice_growth import (
-    INITIAL_CODE,
     LARGE_INPUT,
     SCALE_CODE,
     SCALED_INPUTS,
@@ -66,6 +65,9 @@ __all__ = [
     "advise_untaught",
 ]
 
+RECURRENT_CODE: Final = """\
+# a cell of your own; Keras' layers have `recurrent_initializer="orthogonal"` by default
+self.recurrent = self.add_weight(shape=(units, units), initializer="orthogonal", name="recurrent")"""
 GAIN_MIN: Final = 3.0
 """Times as large a step of a recurrence makes its state: an orthogonal kernel has 1."""
 LOGIT_CODE: Final = """\
@@ -448,8 +450,8 @@ def _advise_recurrent(scene: Scene) -> list[Hypothesis]:
             f"A step of the sequence multiplies the state by about {say_number(gain)}: the root mean square of these "
             "weights times the root of the units. A bounded function then saturates at each step, what the state held "
             "is lost, and no gradient comes back through it. An orthogonal kernel keeps a state's size.",
-            "Draw it with the orthogonal initializer, or scale it by the root of the number of units.",
-            INITIAL_CODE,
+            "Draw it with the orthogonal initializer, or divide what is drawn by the root of the number of units.",
+            RECURRENT_CODE,
         )
     ]
 

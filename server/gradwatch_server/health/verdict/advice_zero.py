@@ -516,7 +516,7 @@ def _advise_single(single: Mapping[str, Any], layer: str) -> Hypothesis:
         f"A softmax runs over an axis of length one{say_line(source)}",
         0.95,
         f"{what} is given one number in its last axis, and a softmax over one number is always 1. Each item gets the "
-        "same weight, whatever its score. In the backward pass the gradient cancels out, except for rounding errors.",
+        "same weight, whatever its score, and what computes the scores learns nothing.",
         "Set `axis` to the axis of the items.",
         SOFTMAX_AXIS_CODE,
     )

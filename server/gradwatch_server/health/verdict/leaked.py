@@ -20,6 +20,9 @@ WINDOW_CODE: Final = """\
 # The first target is what comes after the first window, data[window], not data[window - 1]:
 tf.keras.utils.timeseries_dataset_from_array(data[:-1], targets=data[window:], sequence_length=window)
 x, y = series[start : start + window], series[start + window]   # the same, by hand"""
+AHEAD_CODE: Final = """\
+targets = series[window - 1 + ahead :, 0]                    # column 0; ahead >= 1
+tf.keras.utils.timeseries_dataset_from_array(series[:-ahead], targets=targets, sequence_length=window)"""
 SHIFT_CODE: Final = """\
 x, y = tokens[:, :-1], tokens[:, 1:]          # y at each step is the token that comes after x"""
 
@@ -39,7 +42,8 @@ def step(self, action):
     ...
     return self.board.copy(), reward, done       # a copy: the next step edits self.board"""
 VIEWS_CODE: Final = """\
-first, second = augment(x, seed), augment(x, seed + 1)       # a different seed per view"""
+first = augment(x, first_seed)
+second = augment(x, second_seed)                             # another seed, in every step"""
 
 
 def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
@@ -131,8 +135,11 @@ def _tell_target(lead: Leaked, scene: Scene) -> Finding:
     elif lead.time >= 0:
         where = f"step {lead.time} of each window of {of_input}, column {lead.column} (both counted from 0),"
         title = f"The target stands in its own input: step {lead.time} of each window holds it"
-        fix = "Let the targets begin where the first window ends, and count the steps ahead from there."
-        code = WINDOW_CODE
+        fix = (
+            "The target of the window that begins at row i is row i + window - 1 + ahead, where ahead is how many "
+            "steps after its last row it lies."
+        )
+        code = AHEAD_CODE
     elif lead.is_last:
         where = f"the last step of each sequence of {of_input}"
         title = f"The target stands in its own input: {where} holds it"

@@ -25,7 +25,7 @@ from gradwatch_server.health.episode import (
     Unheard,
     Unreachable,
 )
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.forgetting import CHANGES
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.posterior import SIZE_MAX
@@ -283,8 +283,8 @@ def tell_starved(lead: Starved, scene: Scene) -> Finding:
 
 
 EMPTIED_CODE: Final = """\
-count = tf.reduce_sum(mask, axis=1)
-tf.print("empty", tf.reduce_mean(tf.cast(count == 0, tf.float32)))    # the share of samples that nothing is left of"""
+n_steps = tf.cast(tf.round(share * max_steps), tf.int32)     # tf.cast(share, tf.int32) is 0 for any share below 1
+mask = tf.sequence_mask(n_steps, max_steps, dtype=x.dtype)"""
 
 
 def tell_emptied(lead: Emptied, scene: Scene) -> Finding:
@@ -302,7 +302,7 @@ def tell_emptied(lead: Emptied, scene: Scene) -> Finding:
         operation=None if operation is None else name_operation(operation),
         source=None if source is None else dict(source),
         evidence=scene.evidence(
-            f"In every full row since {say_step(lead.first_step)}, half of the divisors or more were exactly 0. "
+            f"At every step checked since {say_step(lead.first_step)}, half of the divisors or more were exactly 0. "
             "`divide_no_nan` gives 0 for these, with a gradient of 0: what is divided there is lost.",
             share=lead.share,
         ),
@@ -313,7 +313,8 @@ def tell_emptied(lead: Emptied, scene: Scene) -> Finding:
                 "A mean over an empty mask is 0 for every such sample, whatever it holds: they look all alike to what "
                 "comes after. Usual reasons: a length or share that was rounded down to 0 (`tf.cast` cuts off the "
                 "fraction), a mask the wrong way round, a wrong unit.",
-                "Print how many divisors are 0, and find out why. If most are meant to be, nothing is wrong.",
+                "Look at how the divisor is made: multiply before you cast, and round. If most divisors are meant to "
+                "be 0, nothing is wrong.",
                 EMPTIED_CODE,
             )
         ],
@@ -594,9 +595,18 @@ def tell_behind(lead: Behind, scene: Scene) -> Finding:
     )
 
 
+def _say_unseen(lead: ByHeart) -> str:
+    return "the last class" if lead.n_unseen == 1 else f"the last {lead.n_unseen} classes"
+
+
 SPLIT_CODE: Final = """\
 order = np.random.default_rng(0).permutation(len(x))
 model.fit(x[order], y[order], validation_split=0.2)"""
+
+
+SHUFFLE_CODE: Final = """\
+order = np.random.default_rng(0).permutation(len(x_train))
+x_train, y_train = x_train[order], y_train[order]"""
 
 
 def _advise_unseen(lead: ByHeart, scene: Scene) -> list[Hypothesis]:
@@ -606,7 +616,7 @@ def _advise_unseen(lead: ByHeart, scene: Scene) -> list[Hypothesis]:
     call = scene.setup.find_call("fit")
     tree = None if call is None else parse_call(call)
     is_split = tree is not None and any(one.arg == "validation_split" for one in tree.keywords)
-    last = "the last class" if lead.n_unseen == 1 else f"the last {lead.n_unseen} classes"
+    last = _say_unseen(lead)
     return [
         Hypothesis(
             f"No training sample is of {last}: the data are sorted{say_line(call) if is_split else ''}",
@@ -621,17 +631,20 @@ def _advise_unseen(lead: ByHeart, scene: Scene) -> list[Hypothesis]:
             ),
             "Shuffle the rows of inputs and labels by one permutation before they are divided.",
             SPLIT_CODE,
+            (Change("fit", before=SHUFFLE_CODE),),
         )
     ]
 
 
 def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
     """The finding of a validation loss that never came below where training began."""
+    unseen = f"No training sample is of {_say_unseen(lead)}" if lead.n_unseen else ""
+    what = unseen or "What is learned does not carry over"
     loss = scene.testimony.known.read_loss()
     return tell(
         lead,
         scene,
-        title=f"What is learned does not carry over: the validation loss was never below {say_number(lead.best)}",
+        title=f"{what}: the validation loss was never below {say_number(lead.best)}",
         evidence=scene.evidence(
             f"A model that knew nothing had a loss of {say_number(lead.start)}. By {say_step(lead.known_step)} the "
             f"training loss has come down to {say_number(loss.recent or 0.0)} (the median of 20 steps). The best of "

@@ -121,8 +121,8 @@ def _tell_filled(share: float) -> tuple[str, str, Hypothesis]:
             0.8,
             "A filled target is no measurement. After scaling, 0 is the mean: the more targets are missing, the more "
             "the model learns to predict the mean, whatever the input.",
-            "Keep which targets were measured, and average the errors over these alone. If the zeros are real, "
-            "nothing is wrong.",
+            "Keep which targets were measured, pass that to the step too, and average the errors over these alone. If "
+            "the zeros are real, nothing is wrong.",
             FILLED_CODE,
         ),
     )

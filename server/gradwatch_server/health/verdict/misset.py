@@ -117,6 +117,7 @@ def _tell_monitor(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Findin
     first = given.get("monitor") if tree is None or not tree.args else tree.args[0]
     monitor, mode = (str(one.value) if isinstance(one, ast.Constant) else None for one in (first, given.get("mode")))
     monitor, right = monitor or "val_loss", "max" if mode == "min" else "min"
+    other = "falling" if mode == "max" else "rising"
     name = "The callback" if tree is None else ast.unparse(tree.func).rpartition(".")[2]
     change, effect = "rise" if mode == "max" else "fall", _EFFECTS.get(name, "it does the opposite of what it is to do")
     place = say_line(call)
@@ -126,7 +127,8 @@ def _tell_monitor(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Findin
         title=f'{name} takes a {change} of {monitor} for an improvement: `mode="{mode}"`{place}',
         source={"file": call["file"], "line": call["line"], "code": str(call["lines"][0]).strip()},
         evidence=scene.evidence(
-            f'{name} watches {monitor} with mode="{mode}". Every value that is better counts as none, so that {effect}.'
+            f'{name} watches {monitor} with mode="{mode}". A {other} {monitor} counts as no improvement, so that '
+            f"{effect}."
         ),
         hypotheses=[
             Hypothesis(

@@ -68,13 +68,14 @@ model.compile(optimizer, loss="mae")                  # of counts: loss="poisson
 loss = tf.reduce_mean(tf.abs(y - prediction)) / typical_size"""
 ROUNDED_CODE: Final = """\
 mean = tf.reduce_mean(x, axis=1, keepdims=True)
-variance = tf.reduce_mean(tf.square(x - mean), axis=1, keepdims=True)      # or tf.math.reduce_variance(x, axis=1)"""
+variance = tf.reduce_mean(tf.square(x - mean), axis=1, keepdims=True)
+# or tf.math.reduce_variance(x, axis=1, keepdims=True)"""
 CONDITION_CODE: Final = """\
 fake = generator([noise, labels], training=True)
 judged = discriminator([fake, labels], training=True)         # the same labels"""
 BOUNDED_CODE: Final = """\
-huber = tf.keras.losses.Huber(delta={bound})               # of a column and a column: q[:, None]
-loss = huber(target[:, None], q[:, None])"""
+huber = tf.keras.losses.Huber(delta={bound})
+loss = huber(wanted[:, None], predicted[:, None])     # both of shape (batch, 1)"""
 FAINT_CODE: Final = """\
 alpha_bar = np.cumprod(1.0 - betas)                   # the product up to t, not the factor of one step
 signal = tf.constant(np.sqrt(alpha_bar), tf.float32)
@@ -156,7 +157,7 @@ weights = tf.nn.softmax(scores, axis=1)     # scores: [batch, time, ...]"""
 UNSHIFTED_CODE: Final = """\
 offset = 0
 for graph in graphs:
-    edges.append(graph.edges + offset)                # node numbers within the whole batch
+    edges.append(graph.edges + offset)                # all node numbers: both ends of each edge
     offset += len(graph.nodes)"""
 REDRAWN_CODE: Final = """\
 # actions: those that were taken, stored with their results
@@ -764,11 +765,11 @@ def _say_relative(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         Hypothesis(
             f"A relative error, such as MAPE, of targets that can be 0{place}",
             0.9,
-            "Next to the samples whose target is 0 all others are nothing: only they are learned, and the prediction "
-            "for everything becomes 0. The loss falls by orders of magnitude while it does.",
+            "Only the samples whose target is 0 count, so the model learns to predict 0 for all. The loss falls by "
+            "orders of magnitude while it does.",
             "Use an absolute error (MAE, MSE), a Poisson loss for counts, or an error relative to a typical size.",
             RELATIVE_CODE,
-            (Change("loss", kind="MeanAbsoluteError"),),
+            (Change("loss", kind="MeanSquaredError"),),
         ),
     )
 
@@ -786,8 +787,7 @@ def _say_rounded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             0.92,
             "float32 holds seven digits. Where the mean is a thousand times the deviation or more, the squares agree "
             "in the first six and more, and what is left is rounding: 0, far too large, or below 0.",
-            "Subtract the mean before you square, as `tf.math.reduce_variance` and `tf.nn.moments` do. Or subtract a "
-            "typical value from the data first.",
+            "Subtract the mean before you square, as `tf.math.reduce_variance` and `tf.nn.moments` do.",
             ROUNDED_CODE,
         ),
     )
@@ -799,8 +799,8 @@ def _say_condition(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"The generator is judged by another condition than it was given{place}",
         (
-            f"What is trained was made for one condition ({n} numbers per sample), such as a label. In the same step, "
-            "the network that judges it, and is not trained, gets another one of the same shape with it."
+            f"The generator's samples were made for one condition ({n} numbers per sample), such as a label. In the "
+            "same step, the network that judges them is given another tensor of that shape as their condition."
         ),
         Hypothesis(
             f"The discriminator is given the condition of other samples in the generator's step{place}",
@@ -818,8 +818,8 @@ def _say_bounded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"Errors are clipped to {bound:g} before the loss is taken of them: beyond, they have no gradient{place}",
         (
-            f"In the compiled step, what is predicted and what is asked for are subtracted, clipped to -{bound:g} and "
-            f"{bound:g}, and only then squared, or taken by their size."
+            f"In the compiled step, the difference of prediction and target is clipped to -{bound:g} and {bound:g}, "
+            "and only then squared or made positive."
         ),
         Hypothesis(
             f"The error is clipped in the loss, instead of its gradient{place}",
@@ -835,7 +835,11 @@ def _say_bounded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_twins(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, drawn = say_line(lead.slip.get("source")), lead.slip.get("drawn")
-    seeded = f" The random numbers of both come from one seed{say_line(drawn)}." if drawn else ""
+    seeded, cause, fix = "", "Neither view is augmented", "Augment each view by random numbers of its own."
+    if drawn:
+        seeded = f" The random numbers of both come from one seed{say_line(drawn)}."
+        cause = f"Both views are drawn with the same random seed{say_line(drawn)}"
+        fix = "Where the two views are made, give each a seed of its own."
     return (
         f"The two views of each sample are identical{place}",
         (
@@ -843,10 +847,10 @@ def _say_twins(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "computed in exactly the same way, so they are always equal."
         ),
         Hypothesis(
-            f"Both views use the same random seed{say_line(drawn)}" if drawn else "Neither view is augmented",
+            cause,
             0.9,
             "Identical views match trivially, so the network learns nothing about the samples.",
-            "Use a different seed for each view." if drawn else "Augment each view by random numbers of its own.",
+            fix,
             VIEWS_CODE,
         ),
     )

@@ -140,13 +140,16 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     zero = "nothing but rounding" if lead.rounding else "exactly zero"
     was_zero = f"{zero} (at most {say_number(lead.rounding)} of the whole gradient)" if lead.rounding else zero
     zero += "" if lead.share == 1 else f" in {lead.share:.0%} of the steps"
+    title = f"{subject} has been {zero} {since}"
+    if not lead.is_open:
+        title = f"{subject} was {zero} from {say_step(lead.first_step)} to {say_step(lead.last_step)}"
+    elif lead.is_of_single:
+        title = f"A softmax over a single number leaves {list_names(names)} without a gradient {since}"
     return tell(
         lead,
         scene,
         severity=CRITICAL if is_everything and lead.is_open and lead.share == 1 else WARNING,
-        title=f"{subject} has been {zero} {since}"
-        if lead.is_open
-        else f"{subject} was {zero} from {say_step(lead.first_step)} to {say_step(lead.last_step)}",
+        title=title,
         layer=table.layer_of_gradient(positions[0]),
         tensor=names[0],
         evidence=scene.evidence(

@@ -399,6 +399,8 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
         left = _find_left(lead, scene.setup.untrained) or lead.variables
         names = list_names(list(left))
         title = f"No optimizer is given {names}: {'it is' if len(left) == 1 else 'they are'} as first made"
+    if lead.clone is not None:
+        title = f"{names} {are} frozen with random weights: `clone_model` copies none{say_line(lead.clone)}"
     if lead.closed_step is not None:
         how = "given to no optimizer" if is_left else "frozen as made"
         title = f"{names} {were} {how} until {say_step(lead.closed_step)}"
@@ -414,8 +416,11 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
         ),
         hypotheses=[
             *_advise_left(lead, scene),
-            *([] if lead.clone is None else [advise_clone(lead.clone)]),
-            *advise_untaught(is_left=is_left, is_judge=lead.is_judge),
+            *(
+                advise_untaught(is_left=is_left, is_judge=lead.is_judge)
+                if lead.clone is None
+                else [advise_clone(lead.clone)]
+            ),
         ],
         subject=first,
     )
@@ -457,7 +462,7 @@ def _tell_kept(lead: Untaught, scene: Scene, names: list[str]) -> Finding:
         tensor=lead.variables[0],
         evidence=scene.evidence(
             "The step reads a second network, which began as an exact copy of the one it trains: a teacher, an average "
-            f"or a target. Its {list_names(names)} have held their initial 0 or 1 for {n_steps:,} steps.",
+            f"or a target. Its copies of {list_names(names)} have held their initial 0 or 1 for {n_steps:,} steps.",
             n_steps=n_steps,
         ),
         hypotheses=advise_kept(),
