@@ -17,7 +17,7 @@ import numpy as np
 from gradwatch.protocol import ROUNDED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import AUGMENT, CAP, Misshaped, Phase, SlipKind, is_single
-from gradwatch_server.health.setup import Setup
+from gradwatch_server.health.setup import Setup, source_of
 from gradwatch_server.health.table import TensorTable
 
 __all__ = ["MisshapedRule"]
@@ -57,8 +57,7 @@ def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
     targets = (table.shapes[column] for column in table.entering("target"))
     if call is None or not any(len(shape) >= 3 and tuple(shape[1:3]) in places for shape in targets):
         return []
-    source = {"file": call["file"], "line": call["line"], "code": str(call["lines"][0]).strip()}
-    return [{"type": AUGMENT, "name": AUGMENT, "layer": call["layer"], "source": source, "n": call["n"]}]
+    return [{"type": AUGMENT, "name": AUGMENT, "layer": call["layer"], "source": source_of(call), "n": call["n"]}]
 
 
 class _Graphs(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Setup"]
+__all__ = ["Setup", "source_of"]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -84,3 +84,8 @@ class Setup(NamedTuple):
         """A setting that is a number; None where it is none, or not known."""
         value = self.settings.get(name)
         return None if isinstance(value, (bool, str)) or value is None else float(value)
+
+
+def source_of(call: Mapping[str, Any]) -> dict[str, Any]:
+    """File, line and first line of code of a call of `Setup.script`, as a finding has its source."""
+    return {"file": call["file"], "line": call["line"], "code": str(call["lines"][0]).strip()}

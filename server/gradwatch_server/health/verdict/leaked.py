@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from gradwatch_server.health.episode import Leaked
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import Change, Finding, Hypothesis
+from gradwatch_server.health.setup import source_of
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene, tell
 
@@ -20,6 +21,7 @@ WINDOW_CODE: Final = """\
 # The first target is what comes after the first window, data[window], not data[window - 1]:
 tf.keras.utils.timeseries_dataset_from_array(data[:-1], targets=data[window:], sequence_length=window)
 x, y = series[start : start + window], series[start + window]   # the same, by hand"""
+AHEAD_NOTE: Final = "let `targets` begin at row window - 1 + ahead, and end `data` so many rows before its end"
 AHEAD_CODE: Final = """\
 targets = series[window - 1 + ahead :, 0]                    # column 0; ahead >= 1
 tf.keras.utils.timeseries_dataset_from_array(series[:-ahead], targets=targets, sequence_length=window)"""
@@ -119,6 +121,7 @@ def _tell_same(lead: Leaked, scene: Scene) -> Finding:
 
 def _tell_target(lead: Leaked, scene: Scene) -> Finding:
     of_input = f"input number {lead.number + 1}" if lead.number else "the input"
+    call = scene.setup.find_call("windows") if lead.time >= 0 else None
     if lead.is_next:
         where = f"in {of_input} the number after each time"
         title = f"The model sees what it is to predict: each time's target is the next number of {of_input}"
@@ -134,7 +137,7 @@ def _tell_target(lead: Leaked, scene: Scene) -> Finding:
         code = SHIFT_CODE
     elif lead.time >= 0:
         where = f"step {lead.time} of each window of {of_input}, column {lead.column} (both counted from 0),"
-        title = f"The target stands in its own input: step {lead.time} of each window holds it"
+        title = f"The target stands in its own input: step {lead.time} of each window holds it{say_line(call)}"
         fix = (
             "The target of the window that begins at row i is row i + window - 1 + ahead, where ahead is how many "
             "steps after its last row it lies."
@@ -158,8 +161,9 @@ def _tell_target(lead: Leaked, scene: Scene) -> Finding:
         lead,
         scene,
         title=title,
+        source=None if call is None else source_of(call),
         evidence=scene.evidence(
-            f"In {lead.n_rows} full rows since step {lead.first_step}, in every sample, {where} {same}.",
+            f"In {lead.n_rows} batches checked since step {lead.first_step}, in every sample, {where} {same}.",
             column=lead.column,
         ),
         hypotheses=[
@@ -170,6 +174,7 @@ def _tell_target(lead: Leaked, scene: Scene) -> Finding:
                 "target is not known yet.",
                 fix,
                 code,
+                () if call is None else (Change("windows", note=AHEAD_NOTE),),
             )
         ],
         subject=where,

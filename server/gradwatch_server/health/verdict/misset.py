@@ -12,6 +12,7 @@ from gradwatch_server.health.episode import Misset
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
+from gradwatch_server.health.setup import source_of
 from gradwatch_server.health.verdict.advice_settings import advise_betas, fitting_momentum
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.own_line import parse_call
@@ -125,7 +126,7 @@ def _tell_monitor(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Findin
         lead,
         scene,
         title=f'{name} takes a {change} of {monitor} for an improvement: `mode="{mode}"`{place}',
-        source={"file": call["file"], "line": call["line"], "code": str(call["lines"][0]).strip()},
+        source=source_of(call),
         evidence=scene.evidence(
             f'{name} watches {monitor} with mode="{mode}". A {other} {monitor} counts as no improvement, so that '
             f"{effect}."
