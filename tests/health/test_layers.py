@@ -688,6 +688,14 @@ def test_healthy_layers_have_no_finding(name: str) -> None:
         assert engine.revision == 0
 
 
+@pytest.mark.parametrize(("share", "is_told"), [(0.52, False), (0.8, True)])
+def test_a_bound_on_what_a_relu_makes_0_cuts_nothing(share: float, *, is_told: bool) -> None:
+    """A generalised mean holds its inputs from 0; of those that a relu gave as 0 no gradient would pass that."""
+    sick = run(operations=[CLIPPED_LOG]).cut("backprop", [1], share).cut("activation", [1], 0.5).set_loss(1.8)
+    sick.break_operation(0, start=0, n=0, margin=1e-24, amplification=1e24)
+    assert any("a clip hides" in found.title for found in sick.feed().findings()) == is_told
+
+
 def test_the_zeros_of_a_jacobian_are_no_clips() -> None:
     """One sample of each batch at a time has a gradient; the last batch of an epoch is smaller."""
     sick = run(operations=[LOSS_LOG]).set_loss(17.0).break_operation(0, start=0, n=0, margin=1e-8, amplification=1e8)

@@ -36,6 +36,10 @@ batch at a time, as in a Jacobian, leaves the same number in every row."""
 FLOOR_WITHIN: Final = 1e-3
 """How near the epsilon in a norm the sum of squares and epsilon counts as that of zeros."""
 
+SAME_ZEROS: Final = 0.05
+"""Of the elements: by how much the zeros of a gradient may differ from those of the output."""
+_ZEROING: Final = frozenset({"relu", "relu6"})
+"""Functions that give 0 exactly, with a slope of 0."""
 _CLIP: Final = re.compile(r"\bclip_by_value\b|\bclip\b|\b(?:min|max)imum\b")
 
 Float = npt.NDArray[np.float64]
@@ -68,6 +72,11 @@ class CutRule:
         self._operations = tuple(operation for operation, _ in pairs)
         self._columns = np.array([column for _, column in pairs], np.int64)
         self._places = np.array([operation.place for operation in self._operations], np.int64)
+        relus = {table.names[c]: c for c in table.activation.tolist() if table.functions[c] in _ZEROING}
+        of_outputs = set(table.backprop.tolist())
+        outputs = [relus.get(table.names[c], -1) if c in of_outputs else -1 for c in self._columns.tolist()]
+        self._outputs = np.array(outputs, np.int64)
+        """Of a gradient with respect to what a relu gives, that: where it is 0 no gradient would pass the relu."""
         n = len(self._operations)
         self._is_output = np.array([not o.layer for o in self._operations], bool)
         self._is_output &= np.isin(self._columns, table.backprop)
@@ -95,7 +104,9 @@ class CutRule:
             return
         slope = block.operations[:, self._places, OPERATION_COLUMN["amplification"]].astype(np.float64)
         found = block.statistics[:, self._columns].astype(np.float64)
-        zeros = found[:, :, COLUMN["n_zero"]] / np.maximum(found[:, :, COLUMN["n_elements"]], 1.0)
+        zeros = _share_zeros(found)
+        idle = np.where(self._outputs >= 0, _share_zeros(block.statistics[:, self._outputs].astype(np.float64)), np.nan)
+        zeros = np.where(np.abs(zeros - idle) <= SAME_ZEROS, 0.0, zeros)  # a bound on a relu's zeros cuts nothing else
         is_known = ~np.isnan(slope) & ~np.isnan(zeros) & (found[:, :, COLUMN["n_elements"]] > 0)
         is_known &= ~block.is_harmed[:, None]
         margin = block.operations[:, self._places, OPERATION_COLUMN["margin"]].astype(np.float64)
@@ -167,6 +178,11 @@ class CutRule:
             is_first_row=first_step == self._first_step,
         )
         self.episodes.append(self._current[place])
+
+
+def _share_zeros(found: Float) -> Float:
+    """Of statistics ``[..., n_statistics]`` the share of zeros."""
+    return np.asarray(found[..., COLUMN["n_zero"]] / np.maximum(found[..., COLUMN["n_elements"]], 1.0))
 
 
 def _find_columns(operation: Operation, table: TensorTable) -> list[int]:
