@@ -72,7 +72,7 @@ variance = tf.reduce_mean(tf.square(x - mean), axis=1, keepdims=True)
 # or tf.math.reduce_variance(x, axis=1, keepdims=True)"""
 CONDITION_CODE: Final = """\
 fake = generator([noise, labels], training=True)
-judged = discriminator([fake, labels], training=True)         # the same labels"""
+judged = discriminator([fake, labels], training=True)     # the same labels"""
 BOUNDED_CODE: Final = """\
 huber = tf.keras.losses.Huber(delta={bound})
 loss = huber(wanted[:, None], predicted[:, None])     # both of shape (batch, 1)"""
@@ -807,7 +807,7 @@ def _say_condition(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             0.88,
             "To the generator, the condition that it gets and the one that it is judged by have nothing to do with "
             "each other. It learns to make samples that are likely on the average, whatever it is asked for.",
-            "Give the discriminator the same condition as the generator, wherever it judges what that made.",
+            "Give the discriminator the same condition as the generator, wherever it judges a generated sample.",
             CONDITION_CODE,
         ),
     )
