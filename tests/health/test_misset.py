@@ -52,6 +52,16 @@ def monitor(text: str) -> dict[str, object]:
             'EarlyStopping takes a fall of val_accuracy for an improvement: `mode="min"` (train.py:',
             '+ slower = EarlyStopping("val_accuracy", mode="max")',
         ),
+        (
+            'ModelCheckpoint("best.keras", monitor="val_loss", mode="max")',
+            'ModelCheckpoint takes a rise of val_loss for an improvement: `mode="max"` (train.py:',
+            '+ slower = ModelCheckpoint("best.keras", monitor="val_loss", mode="min")',
+        ),
+        (
+            'ModelCheckpoint("best.keras", "val_auc", mode="min")',
+            'ModelCheckpoint takes a fall of val_auc for an improvement: `mode="min"` (train.py:',
+            '+ slower = ModelCheckpoint("best.keras", "val_auc", mode="max")',
+        ),
     ],
 )
 def test_a_callback_that_waits_for_the_wrong_change(text: str, title: str, fixed: str) -> None:

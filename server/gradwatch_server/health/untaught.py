@@ -63,7 +63,8 @@ class UntaughtRule:
         self._beside = beside
         self._is_so = len(self._columns) > 0
         self._is_copy = is_of_copies
-        self._clone = None if is_of_copies else setup.find_call("clone")
+        is_left = any(table.names[int(column)] in {*setup.untrained, *setup.untracked} for column in self._columns)
+        self._clone = None if is_of_copies or is_left else setup.find_call("clone")
         self._is_unknown = all(table.names[int(column)] in setup.untracked for column in self._columns)
         self._is_judge = not is_of_copies and _is_judge(table)
         self._made: npt.NDArray[np.float32] | None = None

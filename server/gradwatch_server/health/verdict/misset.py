@@ -115,11 +115,12 @@ def _tell_monitor(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Findin
     """A callback that waits for the wrong change."""
     tree = parse_call(call)
     given = {} if tree is None else {one.arg: one.value for one in tree.keywords}
-    first = given.get("monitor") if tree is None or not tree.args else tree.args[0]
+    name = "The callback" if tree is None else ast.unparse(tree.func).rpartition(".")[2]
+    unnamed = [] if tree is None else tree.args[name == "ModelCheckpoint" :]  # that has a path before it
+    first = given.get("monitor") or next(iter(unnamed), None)
     monitor, mode = (str(one.value) if isinstance(one, ast.Constant) else None for one in (first, given.get("mode")))
     monitor, right = monitor or "val_loss", "max" if mode == "min" else "min"
     other = "falling" if mode == "max" else "rising"
-    name = "The callback" if tree is None else ast.unparse(tree.func).rpartition(".")[2]
     change, effect = "rise" if mode == "max" else "fall", _EFFECTS.get(name, "it does the opposite of what it is to do")
     place = say_line(call)
     return tell(
