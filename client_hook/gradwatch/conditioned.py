@@ -37,14 +37,13 @@ def find_conditions(forward: Sequence[Any], trained: Set[int], layer_paths: Sequ
     for op in joins:
         parts = list(op.inputs[:-1])
         reads = [reads_variable(one, None) for one in parts]
-        made = [one for one, is_made in zip(parts, reads, strict=True) if is_made]
-        given = [one for one, is_made in zip(parts, reads, strict=True) if not is_made]
-        if len(made) != 1 or len(given) != 1 or _is_trained(op, ids, trained):
+        if sum(reads) != 1 or _is_trained(op, ids, trained):
             continue
-        asked = _asked_of(made[0], joins)
-        kin = [one for one in asked if one.shape == given[0].shape and one.dtype == given[0].dtype]
-        if len(kin) == 1 and not _is_drawn(kin[0]) and not any(is_same(one, given[0]) for one in asked):
-            return [slip_of(op, layer_paths) | {"source": source_of(op), "conditions": given[0].shape.as_list()[1:]}]
+        made, given = parts if reads[0] else reversed(parts)
+        asked = _asked_of(made, joins)
+        kin = [one for one in asked if one.shape == given.shape and one.dtype == given.dtype]
+        if len(kin) == 1 and not _is_drawn(kin[0]) and not any(is_same(one, given) for one in asked):
+            return [slip_of(op, layer_paths) | {"source": source_of(op), "conditions": given.shape.as_list()[1:]}]
     return []
 
 

@@ -212,13 +212,11 @@ def copies_as_made(trained: Sequence[Any], kept: Mapping[str, Any], others: Sequ
         for path, variable in own.items():
             if len(variable.shape) == 1 and not np.isin(variable, (0, 1)).all():
                 return {}
-            copy = next((one for one in left if _are_equal(one, variable)), None)
+            copy = _take_equal(left, variable)
             if copy is None:
                 return {}
-            left = [one for one in left if one is not copy]
             found[f"copy/{path}"] = copy
-        held = [one for one in left if not one.trainable]
-        states = _equals_of(kept, held)
+        states = _equals_of(kept, [one for one in left if not one.trainable])
     sizes = {path: math.prod(one.shape) for path, one in found.items() if len(one.shape) > 1}
     kernels = sorted((path for path, size in sizes.items() if size <= STATE_SIZE_MAX), key=lambda path: -sizes[path])
     return {path: found[path] for path in kernels[:UNTAUGHT_MAX]} | states
@@ -230,11 +228,16 @@ def _equals_of(kept: Mapping[str, Any], others: Sequence[Any]) -> dict[str, Any]
     for path, variable in kept.items():
         if len(found) == UNTAUGHT_MAX or len(variable.shape) != 1 or not np.isin(variable, (0, 1)).all():
             continue
-        copy = next((one for one in left if _are_equal(one, variable)), None)
+        copy = _take_equal(left, variable)
         if copy is not None:
-            left = [one for one in left if one is not copy]
             found[f"copy/{path}"] = copy
     return found
+
+
+def _take_equal(left: list[Any], variable: Any) -> Any:
+    """Takes out of some variables the first that equals one; None where none does."""
+    place = next((place for place, one in enumerate(left) if _are_equal(one, variable)), None)
+    return None if place is None else left.pop(place)
 
 
 def _are_equal(one: Any, other: Any) -> bool:

@@ -132,9 +132,8 @@ class Start:
             seen = np.flatnonzero(block.is_captured[:, table.activation].all(axis=1))
             for row in seen[: MUTE_ROWS - self._n_looked].tolist():
                 self._look(block, row, table)
-        if self.recurrent is None:
-            self.recurrent = _find_recurrent(block, table)
         if np.isnan(self.kernel_norm):
+            self.recurrent = _find_recurrent(block, table)
             _, norms = read_kernels(block)
             self.kernel_norm = float(next(iter(norms[np.isfinite(norms)]), np.nan))
 

@@ -10,7 +10,7 @@ from gradwatch_server.health.setup import source_of
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene, tell
 
-__all__ = ["tell_leaked"]
+__all__ = ["advise_views", "tell_leaked"]
 
 COLUMN_CODE: Final = """\
 x = np.delete(x, {column}, axis=1)                    # the column that is the target
@@ -46,6 +46,12 @@ def step(self, action):
 VIEWS_CODE: Final = """\
 first = augment(x, first_seed)
 second = augment(x, second_seed)                             # another seed, in every step"""
+
+
+def advise_views(cause: str, fix: str) -> Hypothesis:
+    """A cause of two views of a sample that are one."""
+    why = "Identical views match trivially, so the network learns nothing about the samples."
+    return Hypothesis(cause, 0.9, why, fix, VIEWS_CODE)
 
 
 def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
@@ -100,12 +106,8 @@ def _tell_same(lead: Leaked, scene: Scene) -> Finding:
     else:
         title = "The two views of each sample are identical in every batch"
         asked = "The step compares two views of each sample"
-        hypothesis = Hypothesis(
-            "Both views use the same random seed, or are the same tensor",
-            0.9,
-            "Identical views match trivially, so the network learns nothing about the samples.",
-            "Use a different seed for each view.",
-            VIEWS_CODE,
+        hypothesis = advise_views(
+            "Both views use the same random seed, or are the same tensor", "Use a different seed for each view."
         )
     return tell(
         lead,

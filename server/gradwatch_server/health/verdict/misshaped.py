@@ -10,7 +10,7 @@ from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_crossing
 from gradwatch_server.health.verdict.advice_zero import advise_mask
-from gradwatch_server.health.verdict.leaked import VIEWS_CODE
+from gradwatch_server.health.verdict.leaked import advise_views
 from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_number
@@ -846,13 +846,7 @@ def _say_twins(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             f"The step compares what the network makes of each sample with what it makes of it again.{seeded} Both are "
             "computed in exactly the same way, so they are always equal."
         ),
-        Hypothesis(
-            cause,
-            0.9,
-            "Identical views match trivially, so the network learns nothing about the samples.",
-            fix,
-            VIEWS_CODE,
-        ),
+        advise_views(cause, fix),
     )
 
 

@@ -104,11 +104,7 @@ def _advise(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
         is_far = lead.distance > FAR_FACTOR * lead.guess
         found = [*_advise_start(scene), *_advise_size(scene), advise_labels(meaning, 0.15 if is_far else 0.5)]
     else:
-        found = [
-            *advise_sequences(lead.n_gates, scene),
-            advise_labels(meaning),
-            *advise_steps(scene),
-        ]
+        found = [*advise_sequences(lead.n_gates, scene), advise_labels(meaning), *advise_steps(scene)]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
