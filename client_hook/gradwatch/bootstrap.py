@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.mask import passed
+from gradwatch.constants import factor
 from gradwatch.origin import GRADIENT_SCOPE, source_of
-from gradwatch.walk import behind, beyond, reads_variable
+from gradwatch.walk import behind, beyond, passed, reads_variable
 
 __all__ = ["find_greedy", "find_returns", "find_unended", "find_unfollowed", "is_of_return"]
 
@@ -176,14 +176,10 @@ def _is_argument(op: Any) -> bool:
 
 def _is_discounted_value(tensor: Tensor) -> bool:
     """Whether something is a constant below 1 times what a network gives, and nothing that depends on the sample."""
-    op = passed(tensor, SAME)
-    if op.type != "Mul":
+    parts = factor(passed(tensor, SAME))
+    if parts is None or not DISCOUNT_MIN <= parts[0] < 1:
         return False
-    for factor, value in (op.inputs, tuple(reversed(op.inputs))):
-        number = tf.get_static_value(factor)
-        if number is not None and number.size == 1 and DISCOUNT_MIN <= float(number.ravel()[0]) < 1:
-            return any(one.type in MADE for one in behind([value.op], through=PICKING, most=WAY_MAX))
-    return False
+    return any(one.type in MADE for one in behind([parts[1].op], through=PICKING, most=WAY_MAX))
 
 
 def _unread(graph: Any, beside: Any) -> Iterator[str]:

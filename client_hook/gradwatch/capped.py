@@ -11,8 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import tensorflow as tf
-
+from gradwatch.constants import constant, parted
 from gradwatch.origin import is_own, layer_of, slip_of, source_of
 from gradwatch.walk import goes_into, reads_variable
 
@@ -71,10 +70,8 @@ def find_bounded(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
 
 def _limit_of(op: Any) -> float | None:
     """The constant that a tensor of several numbers is bounded by."""
-    constants = [tf.get_static_value(one) for one in op.inputs]
-    known = [value for value in constants if value is not None and value.size == 1]
-    others = [one for one, value in zip(op.inputs, constants, strict=True) if value is None and one.shape.rank != 0]
-    return float(known[0].ravel()[0]) if len(known) == len(others) == 1 else None
+    parts = parted(op)
+    return None if parts is None or parts[1].shape.rank == 0 else parts[0]
 
 
 def _limit_of_choice(op: Any) -> float | None:
@@ -84,9 +81,8 @@ def _limit_of_choice(op: Any) -> float | None:
         return None
     kept, other = (kept, other) if condition.op.type in _BELOW else (other, kept)
     compared, limit = condition.op.inputs
-    value = tf.get_static_value(limit)
-    is_cap = value is not None and value.size == 1 and kept is compared and tf.get_static_value(other) is not None
-    return float(value.ravel()[0]) if is_cap and compared.shape.rank != 0 else None
+    is_cap = kept is compared and constant(other) is not None and compared.shape.rank != 0
+    return constant(limit) if is_cap else None
 
 
 _BELOW: Final = frozenset({"Less", "LessEqual"})

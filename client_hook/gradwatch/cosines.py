@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import tensorflow as tf
-
+from gradwatch.constants import factor
 from gradwatch.origin import slip_of, source_of
 from gradwatch.walk import PRODUCTS, behind
 
@@ -40,28 +39,16 @@ def find_cooled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
     """
     for op in forward:
         if op.type in CHOOSING:
-            factor, at, product = 1.0, None, op.inputs[0].op
+            scale, at, product = 1.0, None, op.inputs[0].op
             for _ in range(WAY_MAX):
-                own = _factor(product)
+                own = factor(product)
                 if own is None and product.type not in KEEPING:
                     break
-                factor, at = factor * (own or 1.0), at if own is None else product
-                product = product.inputs[0 if own is None or tf.get_static_value(product.inputs[0]) is None else 1].op
-            if 0 < factor < FACTOR_MAX and product.type in PRODUCTS and all(map(_is_unit, product.inputs)):
-                return [slip_of(product, layer_paths) | {"source": source_of(at), "cosines": float(factor)}]
+                number, before = (1.0, product.inputs[0]) if own is None else own
+                scale, at, product = scale * number, at if own is None else product, before.op
+            if 0 < scale < FACTOR_MAX and product.type in PRODUCTS and all(map(_is_unit, product.inputs)):
+                return [slip_of(product, layer_paths) | {"source": source_of(at), "cosines": scale}]
     return []
-
-
-def _factor(op: Any) -> float | None:
-    """What an operation multiplies by, where that is one constant number."""
-    if op.type not in ("Mul", "RealDiv"):
-        return None
-    values = [tf.get_static_value(one) for one in op.inputs]
-    if op.type == "RealDiv":
-        divisor = values[1]
-        return 1.0 / float(divisor.ravel()[0]) if divisor is not None and divisor.size == 1 and divisor.any() else None
-    known = [value for value in values if value is not None and value.size == 1]
-    return float(known[0].ravel()[0]) if len(known) == 1 else None
 
 
 def _is_unit(tensor: Tensor) -> bool:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch.mask import passed
 from gradwatch.origin import slip_of
-from gradwatch.walk import PRODUCTS, goes_into
+from gradwatch.walk import PRODUCTS, goes_into, passed
 
 __all__ = ["find_heads"]
 

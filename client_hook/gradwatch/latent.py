@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import tensorflow as tf
-
-from gradwatch.mask import passed
+from gradwatch.constants import factor, parted
 from gradwatch.origin import layer_of, slip_of
+from gradwatch.walk import passed
 
 __all__ = ["find_codes", "find_one_sided"]
 
@@ -109,13 +108,9 @@ def _only(tensor: Tensor) -> Any:
     for _ in range(WAY_MAX):
         if op.type in KEEPING:
             op = op.inputs[1 if op.type == "Split" else 0].op
-        elif op.type in ("Mul", "RealDiv", *ADDING):
-            values = [tf.get_static_value(one) for one in op.inputs]
-            known = [value for value in values if value is not None and value.size == 1]
-            is_plain = len(known) == 1 and (known[0] == 0 if op.type in ADDING else known[0] > 0)
-            if not is_plain:
-                break
-            op = op.inputs[0 if values[0] is None else 1].op
-        else:
+            continue
+        parts = parted(op) if op.type in ADDING else factor(op)
+        if parts is None or (parts[0] != 0 if op.type in ADDING else parts[0] <= 0):
             break
+        op = parts[1].op
     return op

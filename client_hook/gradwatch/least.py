@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch.mask import constant, passed
+from gradwatch.constants import constant
 from gradwatch.origin import slip_of
-from gradwatch.walk import behind, reads_variable
+from gradwatch.walk import behind, passed, reads_variable
 
 __all__ = ["find_least"]
 

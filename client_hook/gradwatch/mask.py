@@ -6,37 +6,20 @@ number far below them, or multiplied by such a number and added to them. Owns no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-import tensorflow as tf
-
+from gradwatch.constants import constant
 from gradwatch.origin import layer_of, slip_of, source_of
-from gradwatch.walk import goes_into
+from gradwatch.walk import PASSING, goes_into, passed
 
-__all__ = ["constant", "find_inverted", "find_single", "passed"]
+__all__ = ["find_inverted", "find_single"]
 
 FAR_BELOW: Final = -1e3
 """From here on a number that stands for minus infinity: of its exponential nothing is left."""
 MASKS_MAX: Final = 4
 DEPTH_MAX: Final = 16
 Tensor = Any  # tensorflow ships no types
-
-_PASSING: Final = {
-    "BroadcastTo",
-    "Cast",
-    "ExpandDims",
-    "Identity",
-    "Reshape",
-    "Squeeze",
-    "StopGradient",
-    "StridedSlice",
-    "Tile",
-    "Transpose",
-}
-"""Operations that leave a mask what it is."""
-
 
 _WEIGHING: Final = {"BatchMatMulV2", "Einsum", "MatMul", "Mul"}
 """Operations that take weights."""
@@ -84,7 +67,7 @@ def find_single(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
         slip_of(op, layer_paths)
         for op in forward
         if op.type == "Softmax" and op.inputs[0].shape.rank is not None and op.inputs[0].shape[-1] == 1
-        if goes_into(op, ids, _WEIGHING, through=_PASSING)
+        if goes_into(op, ids, _WEIGHING, through=PASSING)
     ]
     return found[:MASKS_MAX]
 
@@ -131,16 +114,6 @@ def _comparisons(mask: _Mask, depth: int = DEPTH_MAX) -> Iterator[Any]:
             yield from _comparisons(_Mask(one, keeps=keeps), depth - 1)
 
 
-def passed(tensor: Tensor, through: Set[str] = _PASSING) -> Any:
-    """The operation that made a tensor, before what leaves it as it is."""
-    op = tensor.op
-    for _ in range(DEPTH_MAX):
-        if op.type not in through:
-            break
-        op = op.inputs[0].op
-    return op
-
-
 def _is_far_below(tensor: Tensor) -> bool:
     value = constant(tensor)
     return value is not None and value <= FAR_BELOW
@@ -148,20 +121,3 @@ def _is_far_below(tensor: Tensor) -> bool:
 
 def _is_constant(tensor: Tensor, value: float) -> bool:
     return constant(tensor) == value
-
-
-def constant(tensor: Tensor) -> float | None:
-    """The number that a tensor is throughout, known while the step is traced; None if it is none."""
-    op = passed(tensor)
-    if op.type == "Fill":
-        op = passed(op.inputs[1])
-    if op.type in ("OnesLike", "ZerosLike"):
-        return float(op.type == "OnesLike")
-    if op.type == "Mul":
-        one, other = (constant(factor) for factor in op.inputs)
-        return None if one is None or other is None else one * other
-    if op.type != "Const":
-        return None
-    values = np.asarray(tf.get_static_value(op.outputs[0]))
-    is_one = values.size > 0 and values.dtype.kind in "fiub" and (values == values.flat[0]).all()
-    return float(values.flat[0]) if is_one else None

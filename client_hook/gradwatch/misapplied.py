@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Any, Final
 
-import tensorflow as tf
-
+from gradwatch.constants import constant, factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
 from gradwatch.walk import GIVEN, behind, given_of, reads_variable
 
@@ -126,12 +125,11 @@ def _held_by(tensor: Tensor) -> float | None:
     op = tensor.op
     if op.type not in HOLDING or reads_variable(tensor, None):
         return None
-    known = [(value, place) for place in (0, 1) if (value := tf.get_static_value(op.inputs[place])) is not None]
-    if len(known) != 1 or known[0][0].size != 1 or not 0 < float(known[0][0].ravel()[0]) <= BOUND_MAX:
+    parts = parted(op)
+    if parts is None or not 0 < parts[0] <= BOUND_MAX:
         return None
-    data = behind([op.inputs[1 - known[0][1]].op], through=PASSING | {"Abs"})
-    is_given = any(one.type in GIVEN for one in data)
-    return float(known[0][0].ravel()[0]) if is_given else None
+    is_given = any(one.type in GIVEN for one in behind([parts[1].op], through=PASSING | {"Abs"}))
+    return parts[0] if is_given else None
 
 
 def _bounded_by(tensor: Tensor) -> Any:
@@ -140,15 +138,15 @@ def _bounded_by(tensor: Tensor) -> Any:
     low = high.inputs[0].op if high.type == "Maximum" else None
     if low is None or low.type != "Minimum":
         return None
-    bounds = [tf.get_static_value(one.inputs[1]) for one in (high, low)]
-    if any(bound is None or bound.size != 1 for bound in bounds) or not (0 <= bounds[0] < BOUND_MAX and bounds[1] == 1):
+    least, most = constant(high.inputs[1]), constant(low.inputs[1])
+    if least is None or not 0 <= least < BOUND_MAX or most != 1:
         return None
     op = low.inputs[0].op
     for _ in range(WAY_MAX):
-        is_factor = op.type in ("Mul", "RealDiv") and tf.get_static_value(op.inputs[1]) is not None
-        if op.type not in PASSING | {"StopGradient"} and not is_factor:
+        scaled = factor(op)
+        if scaled is None and op.type not in PASSING | {"StopGradient"}:
             break
-        op = op.inputs[0].op
+        op = (op.inputs[0] if scaled is None else scaled[1]).op
     return op
 
 

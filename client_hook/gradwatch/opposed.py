@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import tensorflow as tf
 
+from gradwatch.constants import factor
 from gradwatch.origin import gradient_frames, is_users, layer_of, slip_of
 from gradwatch.walk import behind, beyond
 
@@ -70,9 +71,8 @@ def _has_own_gradient(op: Any) -> bool:
 
 
 def _is_negative(op: Any) -> bool:
-    if op.type != "Mul":
-        return bool(op.type == "Neg")
-    return any((value := tf.get_static_value(one)) is not None and value.size == 1 and value < 0 for one in op.inputs)
+    parts = factor(op)
+    return bool(op.type == "Neg" if parts is None else parts[0] < 0)
 
 
 def _is_of_own_gradient(op: Any) -> bool:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import tensorflow as tf
-
+from gradwatch.constants import constant, factor
 from gradwatch.origin import slip_of
 from gradwatch.walk import reads_variable
 
@@ -101,17 +100,16 @@ def _signs_in(tensor: Tensor, loss: Tensor) -> Iterator[int]:
             if user.type == "Neg" or (user.type == "Sub" and user.inputs[1] is one):
                 pending.append((user.outputs[0], -sign))
             elif user.type in ("Mul", "RealDiv"):
-                values = [tf.get_static_value(other) for other in user.inputs if other is not one]
-                if len(values) == 1 and values[0] is not None and values[0].size == 1:
-                    pending.append((user.outputs[0], sign if values[0] > 0 else -sign))
+                scaled = factor(user)
+                if scaled is not None and scaled[1] is one:
+                    pending.append((user.outputs[0], sign if scaled[0] > 0 else -sign))
             elif user.type in ADDING:
                 pending.append((user.outputs[0], sign))
 
 
 def _is_bounded(op: Any) -> bool:
     for user in op.outputs[0].consumers():
-        values = [tf.get_static_value(one) for one in user.inputs[1:]] if user.type in BOUNDING else []
-        if any(value is not None and value.size == 1 for value in values):
+        if user.type in BOUNDING and any(constant(one) is not None for one in user.inputs[1:]):
             return True
     return False
 
@@ -130,6 +128,9 @@ def _signs(tensor: Tensor, sign: int) -> Iterator[int]:
             before = (-1,) if op.type == "Neg" else (1, -1)
             pending += [(part, sign * own) for part, own in zip(op.inputs, before, strict=True)]
         elif op.type in SAME:
-            values = [tf.get_static_value(part) for part in op.inputs] if op.type in ("Mul", "RealDiv") else []
-            is_negative = any(value is not None and value.size == 1 and value < 0 for value in values)
-            pending += [(part, -sign if is_negative else sign) for part in op.inputs if part.dtype.is_floating]
+            scaled = factor(op)
+            pending += [
+                (part, -sign if scaled is not None and scaled[0] < 0 else sign)
+                for part in op.inputs
+                if part.dtype.is_floating
+            ]

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.mask import passed
+from gradwatch.constants import factor, parted
 from gradwatch.origin import layer_of, source_of
-from gradwatch.walk import behind
+from gradwatch.walk import behind, passed
 
 __all__ = ["find_faint", "find_unshown"]
 
@@ -119,11 +119,8 @@ def _draw_of(tensor: Tensor) -> Any:
         if op.type in PASSING:
             tensor = op.inputs[0]
             continue
-        if op.type not in ("Add", "AddV2", "Mul"):
+        parts = parted(op) if op.type in ("Add", "AddV2") else factor(op)
+        if parts is None or (op.type in ("Add", "AddV2") and parts[0] != 0):
             return None
-        constants = [tf.get_static_value(one) for one in op.inputs]
-        others = [one for one, value in zip(op.inputs, constants, strict=True) if value is None]
-        if len(others) != 1 or (op.type != "Mul" and any(np.any(one) for one in constants if one is not None)):
-            return None
-        tensor = others[0]
+        tensor = parts[1]
     return None

@@ -9,16 +9,45 @@ import tensorflow as tf
 
 from gradwatch.origin import GRADIENT_SCOPE
 
-__all__ = ["GIVEN", "PRODUCTS", "SHAPES", "behind", "beyond", "given_of", "goes_into", "reads_variable", "users_of"]
+__all__ = [
+    "GIVEN",
+    "PASSING",
+    "PRODUCTS",
+    "SHAPES",
+    "behind",
+    "beyond",
+    "given_of",
+    "goes_into",
+    "passed",
+    "reads_variable",
+    "users_of",
+]
 
 GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 """What gives a step its arguments."""
 PRODUCTS: Final = frozenset({"BatchMatMulV2", "Einsum", "MatMul"})
 """Products of two tensors."""
+PASSING: Final = frozenset(
+    {
+        "BroadcastTo",
+        "Cast",
+        "ExpandDims",
+        "Identity",
+        "Reshape",
+        "Squeeze",
+        "StopGradient",
+        "StridedSlice",
+        "Tile",
+        "Transpose",
+    }
+)
+"""Operations that leave numbers what they are, or give fewer of them, or them more often."""
 SHAPES: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 """What asks for a shape depends on no number."""
 WAY_MAX: Final = 3000
 """Operations that are looked at on one walk."""
+DEPTH_MAX: Final = 16
+"""Operations between a tensor and what it is of."""
 STEPS_MAX: Final = 8
 """Operations between one and what it goes into."""
 
@@ -48,6 +77,16 @@ def beyond(op: Any, *, most: int = WAY_MAX) -> list[Any]:
                     found.append(one)
                     pending.append(one)
     return found
+
+
+def passed(tensor: Any, through: Set[str] = PASSING) -> Any:
+    """The operation that made a tensor, before what leaves it as it is."""
+    op = tensor.op
+    for _ in range(DEPTH_MAX):
+        if op.type not in through:
+            break
+        op = op.inputs[0].op
+    return op
 
 
 def reads_variable(tensor: Any, through: Set[str] | None) -> bool:

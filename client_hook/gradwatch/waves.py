@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
-import tensorflow as tf
-
+from gradwatch.constants import factor
 from gradwatch.origin import layer_of, slip_of
 from gradwatch.walk import behind, reads_variable
 
@@ -44,23 +42,19 @@ def find_waves(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
 
 def _product_of(tensor: Tensor) -> tuple[Any, float]:
     """The product of a kernel that a tensor is made of, and what it is multiplied with; None for neither."""
-    factor = 1.0
+    scale = 1.0
     for _ in range(DEPTH_MAX):
         op = tensor.op
         if op.type in PRODUCTS:
-            return (op if any(map(_is_weight, op.inputs)) else None), factor
-        if op.type == "Mul":
-            numbers = [tf.get_static_value(one) for one in op.inputs]
-            known = [place for place, one in enumerate(numbers) if one is not None and np.size(one) == 1]
-            if len(known) != 1:
-                return None, factor
-            factor *= float(np.ravel(numbers[known[0]])[0])
-            tensor = op.inputs[1 - known[0]]
+            return (op if any(map(_is_weight, op.inputs)) else None), scale
+        parts = factor(op)
+        if parts is not None:
+            scale, tensor = scale * parts[0], parts[1]
         elif op.type in ADDING:
             tensor = next((one for one in op.inputs if not _is_weight(one)), op.inputs[0])
         else:
-            return None, factor
-    return None, factor
+            return None, scale
+    return None, scale
 
 
 def _is_weight(tensor: Tensor) -> bool:
