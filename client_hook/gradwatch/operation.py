@@ -50,6 +50,7 @@ from gradwatch.survival import find_left
 from gradwatch.tap import find_handle, find_outer
 from gradwatch.undetached import find_cancelled, find_undetached, find_unpassed
 from gradwatch.unordered import find_unordered
+from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
 from gradwatch.walk import GIVEN, SHAPES, behind, goes_into, reads_variable
 from gradwatch.waves import find_waves
@@ -321,8 +322,8 @@ def find_slips(
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
         `blank.find_blank`, `padded.find_ends`, `heads.find_heads`, `least.find_least`, `exchanged.find_exchanged`,
         `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice`, `paired.find_twins`,
-        `misapplied.find_relative`, `rounded.find_rounded`,
-        `conditioned.find_conditions`, `capped.find_bounded` and `opposed.find_opposed` tell.
+        `misapplied.find_relative`, `rounded.find_rounded`, `conditioned.find_conditions`, `capped.find_bounded`,
+        `unscaled.find_unscaled` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -377,6 +378,7 @@ def find_slips(
             *find_unpassed(forward, layer_paths),
             *find_faint(forward, layer_paths),
             *find_twice(forward, layer_paths),
+            *find_unscaled(forward, layer_paths),
             *find_opposed(forward, layer_paths),
         ],
     }

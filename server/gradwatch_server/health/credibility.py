@@ -201,6 +201,8 @@ _UNSEEN_IN_LOSS: Final = frozenset(
 """Slips of which a loss tells nothing: that of a policy, one whose targets are made of what it gives, or that has no
 second derivative, takes a rate for its logarithm or a mean over all pairs, or is lowest where all is the same, and an
 attention that looks ahead for want of weights brings it down, as does what is learned by heart without neighbours."""
+FAR: Final = 30.0
+"""A number that no scaled input holds."""
 _NEVER_MEANT: Final = frozenset({SlipKind.CROSSING, SlipKind.BACKWARDS, SlipKind.REPEATED, SlipKind.APART})
 """No one means to throw away what is learned, nor to lay the first step of a sequence beside the last, to answer
 several questions by one number, or to turn an image away from its mask. Who learns with the others may mean them."""
@@ -209,6 +211,8 @@ several questions by one number, or to turn an image away from its mask. Who lea
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     if episode.what is SlipKind.SCALED:
         return bool(episode.narrow)
+    if episode.what is SlipKind.UNSCALED and not (episode.narrow and max(map(abs, episode.reach)) > FAR):
+        return False
     if episode.what in _UNSEEN_IN_LOSS:
         return True
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)

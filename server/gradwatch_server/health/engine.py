@@ -440,10 +440,8 @@ class Engine:
                 norms_now = [testimony.known.read(KERNEL_NORM, state.number).newest or 0.0 for state in own]
                 before = math.hypot(*(state.start.kernel_norm for state in own))
                 episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
-            elif isinstance(episode, Misshaped) and episode.what is SlipKind.SCALED:
-                inputs = [columns for (stream, _), columns in self._columns.items() if stream == episode.stream]
-                known = (columns.find_narrow() for columns in inputs)
-                episode.narrow, episode.widest = next((one for one in known if one[0]), ([], -1))
+            elif isinstance(episode, Misshaped) and episode.what in (SlipKind.SCALED, SlipKind.UNSCALED):
+                self._complete_of_columns(episode)
             elif isinstance(episode, Unrelated):
                 episode.is_judged = len(applied) == 1
             elif isinstance(episode, Flat) and len(applied) == 1:
@@ -466,6 +464,15 @@ class Engine:
                     compare_level(
                         episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio, variance=variance
                     )
+
+    def _complete_of_columns(self, episode: Misshaped) -> None:
+        """Which columns of the input that a slip is about are next to constant."""
+        width = episode.slip.get("entering")
+        for (stream, _), columns in self._columns.items():
+            narrow, widest = columns.find_narrow()
+            if stream == episode.stream and narrow and width in (None, columns.n_columns):
+                episode.narrow, episode.widest, episode.reach = narrow, widest, columns.reach(widest)
+                return
 
     def _complete_of_loss(
         self, episode: Relapse | Remade | ByHeart | Behind, applied: Sequence[Stream], n_classes: int

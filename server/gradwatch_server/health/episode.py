@@ -1137,6 +1137,8 @@ class SlipKind(Enum):
     """Of a variance, as the difference of two large numbers, nothing but rounding is left."""
     CONDITION = auto()
     """A generator is judged by another condition than it was given."""
+    UNSCALED = auto()
+    """A layer is given a table of which one column is far wider than another."""
     BOUNDED = auto()
     """Errors are clipped before they are squared."""
     GREEDY = auto()
@@ -1189,6 +1191,7 @@ _BY_FIELD: Final = {
     "rounded": SlipKind.ROUNDED,
     "conditions": SlipKind.CONDITION,
     "bounds": SlipKind.BOUNDED,
+    "entering": SlipKind.UNSCALED,
     "greedy": SlipKind.GREEDY,
     "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,
@@ -1233,8 +1236,9 @@ class Misshaped(Episode):
         n_nodes: how many nodes the edges should reach, at the least; 0 for another slip.
         n_reached: and how many they do, at the most.
         spread: of a sine's argument at the start, the deviation in radians.
-        narrow: of an input that is scaled as a whole the columns that hardly vary beside the widest.
+        narrow: of an input that is scaled as a whole, or not at all, the columns that hardly vary beside the widest.
         widest: that one.
+        reach: and between which numbers it varies.
     """
 
     zero_share: float = float("nan")
@@ -1245,6 +1249,7 @@ class Misshaped(Episode):
     spread: float = float("nan")
     narrow: Sequence[int] = ()
     widest: int = -1
+    reach: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(eq=False)

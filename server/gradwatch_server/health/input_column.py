@@ -105,6 +105,15 @@ class InputColumns:
         """The column that at this step was farthest beyond all it ever held; None where none was far beyond."""
         return self._outliers.get(step)
 
+    @property
+    def n_columns(self) -> int:
+        """How many columns the input has."""
+        return len(self._low)
+
+    def reach(self, column: int) -> tuple[float, float]:
+        """The smallest and the largest number that a column held."""
+        return float(self._low[column]), float(self._high[column])
+
     def find_narrow(self) -> tuple[list[int], int]:
         """The columns that vary by less than a thousandth of what the widest does, and that one.
 

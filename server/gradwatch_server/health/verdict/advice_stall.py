@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch_server.health.book import GRADIENT_NORM, LEARNING_RATE, UPDATE_RATIO
@@ -44,6 +44,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_count, say_
 __all__ = [
     "advise_alike",
     "advise_batch",
+    "advise_column",
     "advise_columns",
     "advise_copy",
     "advise_crossing",
@@ -417,25 +418,25 @@ def _advise_fit(scene: Scene) -> list[Hypothesis]:
 
 def advise_columns(scene: Scene) -> list[Hypothesis]:
     """The columns of an input that are next to constant beside another one."""
-    for columns in scene.facts.columns.values():
-        narrow, widest = columns.find_narrow()
-        if narrow:
-            one, n = len(narrow) == 1, f"{len(narrow):,}"
-            return [
-                Hypothesis(
-                    f"The inputs are not scaled: column {widest} is over 1,000 times as wide as "
-                    f"{'another' if one else f'{n} others'}",
-                    0.7,
-                    f"Column{'' if one else 's'} {list_names([str(place) for place in narrow])} "
-                    f"{'takes' if one else 'take'} less than a thousandth of the range of column {widest}. Next to "
-                    "it, so small an input is lost in the first layer. This happens with columns in their own units, "
-                    "or if a whole table was scaled by one mean and one standard deviation.",
-                    "Scale every column by its own mean and standard deviation, taken from the training data.",
-                    COLUMN_SCALE_CODE,
-                    SCALED_INPUTS,
-                )
-            ]
-    return []
+    known = (columns.find_narrow() for columns in scene.facts.columns.values())
+    return [advise_column(narrow, widest) for narrow, widest in known if narrow][:1]
+
+
+def advise_column(narrow: Sequence[int], widest: int) -> Hypothesis:
+    """The columns of an input that are next to constant beside the widest."""
+    one, n = len(narrow) == 1, f"{len(narrow):,}"
+    return Hypothesis(
+        f"The inputs are not scaled: column {widest} is over 1,000 times as wide as "
+        f"{'another' if one else f'{n} others'}",
+        0.7,
+        f"Column{'' if one else 's'} {list_names([str(place) for place in narrow])} "
+        f"{'takes' if one else 'take'} less than a thousandth of the range of column {widest}. Next to "
+        "it, so small an input is lost in the first layer. This happens with columns in their own units, "
+        "or if a whole table was scaled by one mean and one standard deviation.",
+        "Scale every column by its own mean and standard deviation, taken from the training data.",
+        COLUMN_SCALE_CODE,
+        SCALED_INPUTS,
+    )
 
 
 def _advise_recurrent(scene: Scene) -> list[Hypothesis]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
-from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_crossing
+from gradwatch_server.health.verdict.advice_stall import advise_column, advise_crossing, say_crossing
 from gradwatch_server.health.verdict.advice_zero import advise_mask
 from gradwatch_server.health.verdict.leaked import advise_views
 from gradwatch_server.health.verdict.operation import say_line, say_source
@@ -395,6 +395,21 @@ def _say_scaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Leave `axis` at its default, the last axis, and adapt the layer to the training data again.",
             SCALED_CODE,
         ),
+    )
+
+
+def _say_unscaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, one = lead.slip["layer"], len(lead.narrow) == 1
+    low, high = map(say_number, lead.reach)
+    others = "another" if one else f"{len(lead.narrow):,} others"
+    names = list_names([str(place) for place in lead.narrow])
+    return (
+        f"Column {lead.widest} of the input is over 1,000 times as wide as {others}, and {layer} gets them unscaled",
+        (
+            f"Column {lead.widest} ranges from {low} to {high}, column{'' if one else 's'} {names} over less than a "
+            f"thousandth of that. What {layer} makes of {'it' if one else 'them'} is lost beside column {lead.widest}."
+        ),
+        advise_column(lead.narrow, lead.widest),
     )
 
 
@@ -1171,6 +1186,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.APART: _say_apart,
     SlipKind.GATHERED: _say_gathered,
     SlipKind.SCALED: _say_scaled,
+    SlipKind.UNSCALED: _say_unscaled,
     SlipKind.UNSHOWN: _say_unshown,
     SlipKind.ATTRACTED: _say_attracted,
     SlipKind.UNDETACHED: _say_undetached,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from gradwatch_server.health.book import UPDATE_RATIO
 from gradwatch_server.health.episode import Unskilled
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
@@ -14,7 +15,9 @@ from gradwatch_server.health.verdict.advice_growth import (
     advise_rate,
     advise_scale,
     advise_small_inputs,
+    layers_of,
     say_variance,
+    start_as_usual,
 )
 from gradwatch_server.health.verdict.advice_misfit import advise_labels
 from gradwatch_server.health.verdict.advice_stall import (
@@ -130,22 +133,30 @@ def _advise_penalty(lead: Unskilled, scene: Scene) -> list[Hypothesis]:
 
 def _advise_start(scene: Scene) -> list[Hypothesis]:
     start = scene.start
-    if not start.ratio > VARIANCE_RATIO:
+    if start.ratio > VARIANCE_RATIO:
+        seen = say_variance(start)
+    elif start.grown > VARIANCE_RATIO:
+        seen = f"In the first steps the standard deviation of the outputs grew {say_number(start.grown**0.5)}-fold, "
+        seen += "layer by layer."
+    else:
         return []
     return [
         Hypothesis(
             "The weights start too large for the depth",
             0.6,
-            say_variance(start) + " Outputs that start far out are sure of anything but the right answer, and it takes "
+            seen + " Outputs that start far out are sure of anything but the right answer, and it takes "
             "long to bring them back.",
             "Use a variance-keeping initialiser, and normalise the inputs to about [-1, 1].",
             INITIAL_CODE,
+            start_as_usual(*layers_of(scene)),
         )
     ]
 
 
 def _advise_size(scene: Scene) -> list[Hypothesis]:
     ratio = scene.update_ratio
+    if ratio is None:  # it was so from the first step on: what is known of the steps since
+        ratio = scene.testimony.known.read(UPDATE_RATIO).highest
     if ratio is None:
         return [advise_rate(scene, 0.4)]
     return [advise_rate(scene, 0.75 if ratio > RATIO_LIMIT else 0.45)] if ratio > HIGH_RATIO else []
