@@ -42,19 +42,24 @@ def find_linear(outputs: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
         layer_paths: the Keras paths of the watched models' layers.
 
     Returns:
-        Type, name and layer of the last kernel's product, no source, and ``n_kernels``; none where there are several
-        outputs, or anything on the way that may be a function.
+        Type, name and layer of the last kernel's product, no source, and ``n_kernels``; none where anything on the way
+        to one of the outputs may be a function. Of several outputs the first tells.
     """
-    if len(outputs) != 1:
+    chains = [_chain_of(one.op) for one in outputs]
+    if not chains or not all(chains) or (len(chains) > 1 and any(len(one) < KERNELS_MIN for one in chains)):
         return []
-    products = [op for op in _behind(outputs[0].op) if op.type in PRODUCTS and _has_kernel(op)]
+    last = chains[0][0]
+    layer = layer_of(last.name, layer_paths)
+    return [{"type": last.type, "name": last.name, "layer": layer, "source": None, "n_kernels": len(chains[0])}]
+
+
+def _chain_of(output: Any) -> list[Any]:
+    """The products of kernels that make an output, the nearest first; none where anything else may bend it."""
+    products = [op for op in _behind(output) if op.type in PRODUCTS and _has_kernel(op)]
     if len(products) < 2 or not all(one in _behind(products[0]) for one in products):
         return []
-    last = products[0]  # the nearest to the output
-    if not all(map(_is_straight, _behind(last))) or (len(products) < KERNELS_MIN and _is_narrow(products)):
-        return []
-    layer = layer_of(last.name, layer_paths)
-    return [{"type": last.type, "name": last.name, "layer": layer, "source": None, "n_kernels": len(products)}]
+    is_one_kernel = len(products) < KERNELS_MIN and _is_narrow(products)
+    return products if all(map(_is_straight, _behind(products[0]))) and not is_one_kernel else []
 
 
 def _behind(op: Any) -> list[Any]:
@@ -80,6 +85,8 @@ def _is_straight(op: Any) -> bool:
         return any(_is_scale(one.op) for one in op.inputs)
     if op.type == "SelectV2":  # of a dropout
         return op.inputs[0].op.type in DRAWING
+    if op.type == "GatherV2":  # a table's rows are a kernel's
+        return reads_variable(op.inputs[0], READING)
     return op.type in STRAIGHT or op.type in DRAWING or op.type.startswith(("Random", "StatelessRandom"))
 
 

@@ -492,7 +492,7 @@ def _turns(op: Any) -> bool:
 def _folds(op: Any) -> bool:
     """Whether a `Reshape` makes an axis part of the batch's, or takes it from there, across another one."""
     shapes = [one.shape for one in (op.inputs[0], op.outputs[0])]
-    if any(shape.rank is None or None in shape[1:] for shape in shapes):
+    if any(not shape.rank or None in shape[1:] for shape in shapes):
         return False
     (n, *few), (n_more, *many) = sorted(shapes, key=lambda shape: int(shape.rank))
     without = [place for place, length in enumerate(many) if length > 1 and [*many[:place], *many[place + 1 :]] == few]

@@ -28,7 +28,7 @@ from gradwatch.protocol import Message
 from gradwatch.syntax import last_name, nodes_of, users_files
 from gradwatch.target import walk
 
-__all__ = ["find_script"]
+__all__ = ["files_near", "find_script"]
 
 LAYERS_MAX: Final = 500
 """Layers whose calls are looked for."""
@@ -65,7 +65,7 @@ def find_script(
     Returns:
         ``calls`` and ``imports``; empty where the user's code is not to be read.
     """
-    near = _files_near(models)
+    near = files_near(models)
     files = list(dict.fromkeys([*near, *(file for file in users_files() if _has_code(file))]))
     if not files:
         return {"calls": [], "imports": {}}
@@ -92,7 +92,7 @@ def find_script(
     return {"calls": [one for one in found if one is not None], "imports": _imports(files[0])}
 
 
-def _files_near(models: Sequence[Any]) -> list[str]:
+def files_near(models: Sequence[Any]) -> list[str]:
     """The user's files that are being run, and those of the classes of models and layers."""
     running = [frame.f_code.co_filename for frame in frames()]
     modules = (sys.modules.get(type(one).__module__) for one in walk(models))

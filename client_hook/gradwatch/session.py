@@ -49,6 +49,7 @@ from gradwatch.errors import (
     ServerTimeoutError,
     TrainingStoppedError,
 )
+from gradwatch.fed import find_fed
 from gradwatch.governor import Governor
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
@@ -70,7 +71,7 @@ from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.ring import create_untraced
-from gradwatch.script import find_script
+from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool, spool_path
@@ -905,7 +906,9 @@ class Watch:
     def _slips(self, made: Sequence[dict[str, Any]], *step: Any) -> dict[str, Any]:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
         found = {"slips": list(made)} | self._graph(*step)
-        return found | {"slips": [*found["slips"], *find_built(self._models)]}
+        return found | {
+            "slips": [*found["slips"], *find_built(self._models), *find_fed(files_near(self._models), self._models)]
+        }
 
     def _graph(
         self,

@@ -64,7 +64,12 @@ def of_one_kernel(x: Any) -> Any:
     return layers.Dense(4, activation="softmax")(layers.Flatten()(x))
 
 
-TOLD = {blocks: 3, normalised_by_another_name: 2}
+def of_a_table(x: Any) -> Any:
+    rows = layers.Flatten()(layers.Embedding(8, 4)(keras.ops.cast(x > 0, "int32")))
+    return layers.Dense(4, activation="softmax")(layers.Dense(16)(layers.Dense(32)(rows)))
+
+
+TOLD = {of_a_table: 3, blocks: 3, normalised_by_another_name: 2}
 NOT_TOLD = [with_a_function, with_a_maximum, with_a_gate, with_attention, through_a_bottleneck, of_one_kernel]
 
 
@@ -93,3 +98,17 @@ def test_it_is_told_with_its_cause(watch: Any, read: Any) -> None:
     (told,) = (one for one in findings if "up to its output it is linear" in one.title)
     assert (told.kind, told.first_step) == ("loss_plateau", 0)
     assert told.hypotheses[0].cause == "The layers have no activation function"
+
+
+@pytest.mark.parametrize(("last", "is_told"), [(None, True), ("relu", False)])
+def test_several_outputs_of_one_network(watch: Any, read: Any, last: str | None, is_told: bool) -> None:
+    """Where one of them is bent, it is no linear network."""
+    given = keras.Input((16, 3))
+    h = layers.Dense(16)(layers.Dense(32)(layers.Flatten()(given)))
+    outputs = [layers.Dense(4, activation="softmax", name="kind")(h), layers.Dense(1, name="size")(h)]
+    outputs[1] = layers.Dense(1, name="half")(layers.Activation(last)(outputs[1]))
+    model = keras.Model(given, outputs)
+    model.compile("sgd", loss=["sparse_categorical_crossentropy", "mse"])
+    watched = watch(model)
+    model.fit(X, [Y, X[:, 0, :1]], verbose=0)
+    assert len([one for one in found_in(read(watched)) if "n_kernels" in one]) == is_told

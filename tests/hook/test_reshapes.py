@@ -38,6 +38,10 @@ def flat_between(x):
     return tf.reshape(tf.reshape(x, (-1, 120)), (-1, 20, 6))
 
 
+def of_a_number(x):
+    return x + tf.reshape(tf.reduce_mean(x), (1, 1, 1))
+
+
 def with_an_axis(x):
     return tf.reshape(tf.reshape(x, (-1, 6, 1, 20)), (-1, 6, 20))
 
@@ -79,6 +83,7 @@ PLAIN = {
     "moved before it becomes the batch's": lambda: layers.Lambda(into_the_batch_moved_first),
     "the foremost becomes the batch's": lambda: layers.Lambda(foremost_into_the_batch),
     "axes of one length": lambda: layers.Lambda(alike),
+    "a number": lambda: layers.Lambda(of_a_number),
     "an axis of one": lambda: layers.Lambda(with_an_axis),
     "norm of groups": lambda: layers.GroupNormalization(groups=5),
     "separable": lambda: layers.SeparableConv1D(6, 3, padding="same"),

@@ -195,6 +195,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.MISWEIGHED, SlipKind.RETURNED, SlipKind.SUMMED, SlipKind.LEFT, SlipKind.ONE_SIDED, SlipKind.INVERSE),
         *(SlipKind.HEADS, SlipKind.TWICE, SlipKind.LEAST, SlipKind.EXCHANGED, SlipKind.FAINT),
         *(SlipKind.TWINS, SlipKind.RELATIVE, SlipKind.ROUNDED, SlipKind.CONDITION, SlipKind.BOUNDED),
+        *(SlipKind.RESTARTED, SlipKind.RESIZED, SlipKind.COARSE, SlipKind.TURNED, SlipKind.SHUFFLED),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )
@@ -211,8 +212,9 @@ several questions by one number, or to turn an image away from its mask. Who lea
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     if episode.what is SlipKind.SCALED:
         return bool(episode.narrow)
-    if episode.what is SlipKind.UNSCALED and not (episode.narrow and max(map(abs, episode.reach)) > FAR):
-        return False
+    if episode.what is SlipKind.UNSCALED:
+        is_far = max(map(abs, episode.reach)) > FAR and _is_still_to_learn(testimony, SPARE_SHARE)
+        return bool(episode.narrow) and (episode.is_rounded or is_far)
     if episode.what in _UNSEEN_IN_LOSS:
         return True
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)

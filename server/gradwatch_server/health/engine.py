@@ -51,7 +51,7 @@ from gradwatch_server.health.episode import (
 )
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.incident import BLOCKING_SHARE, assemble
-from gradwatch_server.health.input_column import InputColumns
+from gradwatch_server.health.input_column import ROUNDED_SHARE, InputColumns
 from gradwatch_server.health.nonfinite import NonFiniteScalarRule
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.operation_table import Operation, find_lone_softmax
@@ -469,9 +469,11 @@ class Engine:
         """Which columns of the input that a slip is about are next to constant."""
         width = episode.slip.get("entering")
         for (stream, _), columns in self._columns.items():
+            rounded, _ = columns.find_narrow(ROUNDED_SHARE)
             narrow, widest = columns.find_narrow()
             if stream == episode.stream and narrow and width in (None, columns.n_columns):
-                episode.narrow, episode.widest, episode.reach = narrow, widest, columns.reach(widest)
+                episode.narrow, episode.widest, episode.is_rounded = rounded or narrow, widest, bool(rounded)
+                episode.reach = columns.reach(rounded[0] if rounded else widest)
                 return
 
     def _complete_of_loss(

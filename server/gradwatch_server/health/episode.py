@@ -1141,6 +1141,16 @@ class SlipKind(Enum):
     """A layer is given a table of which one column is far wider than another."""
     BOUNDED = auto()
     """Errors are clipped before they are squared."""
+    RESTARTED = auto()
+    """A data set is begun anew for each batch."""
+    RESIZED = auto()
+    """Class numbers are interpolated."""
+    TURNED = auto()
+    """An array is reshaped where its axes should change places."""
+    SHUFFLED = auto()
+    """Samples are shuffled that a layer's state joins from batch to batch."""
+    COARSE = auto()
+    """A buffer of integers holds what are no integers."""
     GREEDY = auto()
     """The largest value of all actions is learned, whichever was taken."""
     RETURNED = auto()
@@ -1192,6 +1202,11 @@ _BY_FIELD: Final = {
     "conditions": SlipKind.CONDITION,
     "bounds": SlipKind.BOUNDED,
     "entering": SlipKind.UNSCALED,
+    "n_seen": SlipKind.RESTARTED,
+    "resized": SlipKind.RESIZED,
+    "buffer": SlipKind.COARSE,
+    "after": SlipKind.TURNED,
+    "stateful": SlipKind.SHUFFLED,
     "greedy": SlipKind.GREEDY,
     "climbs": SlipKind.CLIMBING,
     "unfollowed": SlipKind.UNFOLLOWED,
@@ -1238,7 +1253,8 @@ class Misshaped(Episode):
         spread: of a sine's argument at the start, the deviation in radians.
         narrow: of an input that is scaled as a whole, or not at all, the columns that hardly vary beside the widest.
         widest: that one.
-        reach: and between which numbers it varies.
+        reach: between which numbers that one varies, or the first of the others where ``is_rounded``.
+        is_rounded: whether these hold nothing but rounding errors.
     """
 
     zero_share: float = float("nan")
@@ -1250,6 +1266,7 @@ class Misshaped(Episode):
     narrow: Sequence[int] = ()
     widest: int = -1
     reach: tuple[float, float] = (0.0, 0.0)
+    is_rounded: bool = False
 
 
 @dataclass(eq=False)

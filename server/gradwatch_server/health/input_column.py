@@ -11,8 +11,10 @@ import numpy.typing as npt
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS
 from gradwatch_server.health.outlier import OUTLIER_FACTOR, OUTLIER_ROWS
 
-__all__ = ["InputColumns", "InputRecord"]
+__all__ = ["ROUNDED_SHARE", "InputColumns", "InputRecord"]
 
+ROUNDED_SHARE: Final = 1e-10
+"""Of the widest column's range: what is left where 64-bit numbers cancel out."""
 NARROW_SHARE: Final = 1e-3
 """Of the widest column's range: what a layer makes of the others is lost beside it."""
 COLUMNS_LIMIT: Final = 100
@@ -114,15 +116,15 @@ class InputColumns:
         """The smallest and the largest number that a column held."""
         return float(self._low[column]), float(self._high[column])
 
-    def find_narrow(self) -> tuple[list[int], int]:
-        """The columns that vary by less than a thousandth of what the widest does, and that one.
+    def find_narrow(self, share: float = NARROW_SHARE) -> tuple[list[int], int]:
+        """The columns that vary by less than this share of what the widest does, and that one.
 
         Empty, and -1, where less is known than `OUTLIER_ROWS` batches. One that never changes is left out.
         """
         reach = self._high - self._low
         if self._n_rows < OUTLIER_ROWS or not len(reach) or not np.isfinite(reach).all():
             return [], -1
-        narrow = (reach > 0) & (reach < NARROW_SHARE * reach.max())
+        narrow = (reach > 0) & (reach < share * reach.max())
         return np.flatnonzero(narrow).tolist(), int(np.argmax(reach))
 
     def _measure(self, step: int, columns: Float32) -> None:

@@ -90,6 +90,22 @@ taken = tf.gather(values, places, axis=1, batch_dims=1)        # [n]: each sampl
 SCALED_CODE: Final = """\
 normalise = tf.keras.layers.Normalization()           # axis=-1: one mean and one deviation per column
 normalise.adapt(x_train)"""
+RESTARTED_CODE: Final = """\
+for x, y in data.repeat().take(n_steps):              # one iterator for all steps
+    train_step(x, y)"""
+RESIZED_CODE: Final = """\
+mask = tf.image.resize(mask, size, method="nearest")  # takes a class that is there
+mask = tf.cast(mask, tf.int32)"""
+TURNED_CODE: Final = """\
+x = np.transpose(signals, {axes})                  # changes the axes' places"""
+SHUFFLED_CODE: Final = """\
+model.fit(x, y, batch_size=batch_size, shuffle=False)  # the rows of a batch go on in the next one"""
+COARSE_CODE: Final = """\
+rewards = np.zeros_like(actions, dtype=np.float32)"""
+ROUNDED_COLUMN_CODE: Final = """\
+print(x.min(axis=0), x.max(axis=0))                   # each column should vary by about 1
+phase = 2 * np.pi * hour / 24                         # of an hour: one turn in 24
+features = np.stack([np.sin(phase), np.cos(phase)], axis=-1)"""
 UNSHOWN_CODE: Final = """\
 noise = tf.random.normal(tf.shape(x))
 noisy = tf.sqrt(abar) * x + tf.sqrt(1.0 - abar) * noise        # the same noise
@@ -403,6 +419,23 @@ def _say_unscaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     low, high = map(say_number, lead.reach)
     others = "another" if one else f"{len(lead.narrow):,} others"
     names = list_names([str(place) for place in lead.narrow])
+    if lead.is_rounded:
+        return (
+            f"Column{'' if one else 's'} {names} of the input {'holds' if one else 'hold'} nothing but rounding errors",
+            (
+                f"Column {lead.narrow[0]} ranges from {low} to {high}, and never beyond that: it says nothing of a "
+                "sample."
+            ),
+            Hypothesis(
+                "A feature is computed of numbers that cancel out",
+                0.9,
+                "What should vary is 0, but for rounding: the sine of whole turns (a period that is missing: "
+                "`sin(2 * pi * hour)` for `sin(2 * pi * hour / 24)`), a difference of a number and itself, or a ratio "
+                "to something far too large.",
+                "Print the column before it is fed, and look at the line that makes it.",
+                ROUNDED_COLUMN_CODE,
+            ),
+        )
     return (
         f"Column {lead.widest} of the input is over 1,000 times as wide as {others}, and {layer} gets them unscaled",
         (
@@ -410,6 +443,103 @@ def _say_unscaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             f"thousandth of that. What {layer} makes of {'it' if one else 'them'} is lost beside column {lead.widest}."
         ),
         advise_column(lead.narrow, lead.widest),
+    )
+
+
+def _say_restarted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, n_seen, n_rows = say_line(lead.slip["source"]), lead.slip["n_seen"], lead.slip["n_rows"]
+    return (
+        f"Each step begins the data set anew: it sees at most {n_seen:,} of {n_rows:,} elements{place}",
+        (
+            "`next(iter(data))` makes a new iterator each time, which begins at the first element. With a shuffle it "
+            "draws from a buffer that holds the first elements alone."
+        ),
+        Hypothesis(
+            f"The iterator is made within the loop{place}",
+            0.95,
+            f"Of {n_rows:,} elements all but the first {n_seen:,} or fewer are never drawn, however long the training "
+            "takes: it learns these by heart.",
+            "Make the iterator once, before the loop, or let the loop go over the data set.",
+            RESTARTED_CODE,
+        ),
+    )
+
+
+def _say_resized(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, method = say_line(lead.slip["source"]), lead.slip["resized"]
+    return (
+        f"Class numbers are interpolated: an image of integers is resized with `{method}`{place}",
+        (
+            f"`{method}` makes each new number of several around it: between class 0 and class 4 there come 1, 2 and "
+            "3, which are other classes. A cast to integers hides it."
+        ),
+        Hypothesis(
+            f'`method="nearest"` is missing where labels are resized{place}',
+            0.95,
+            "Along every border between two classes the labels name classes that are not there, most of all where "
+            "regions are narrow.",
+            'Resize labels with method="nearest"; images may stay as they are.',
+            RESIZED_CODE,
+        ),
+    )
+
+
+def _say_turned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    before, after = (tuple(lead.slip[name]) for name in ("before", "after"))
+    axes = _axes(before, after) if before[0] == after[0] else ()
+    return (
+        f"An array of shape {before} is reshaped to {after}, which mixes up its axes{place}",
+        (
+            "A reshape reads the numbers in their old order and cuts them anew. Where the axes are the same ones in "
+            "another order, what belonged together lies apart."
+        ),
+        Hypothesis(
+            f"`reshape` where axes should change places{place}",
+            0.9,
+            "The numbers themselves are all still there, so their statistics look right. But no row or column of the "
+            "new array is one of the old.",
+            "Use `transpose` with the order of the axes.",
+            TURNED_CODE.format(axes=axes if len(axes) == len(before) else "..."),
+        ),
+    )
+
+
+def _say_shuffled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, layer = say_line(lead.slip["source"]), lead.slip["layer"]
+    return (
+        f"{layer} keeps its state from batch to batch, but `fit` shuffles the samples{place}",
+        (
+            "With `stateful=True` the state after row i of a batch is where row i of the next batch begins. "
+            "`fit` shuffles arrays unless told not to: that row is then of some other sequence."
+        ),
+        Hypothesis(
+            f"`shuffle=False` is missing{place}",
+            0.95,
+            "Each sequence is begun with the memory of another one, or of another time: what the state says is noise.",
+            "Call `fit` with `shuffle=False`, and reset the states where the sequences begin again.",
+            SHUFFLED_CODE,
+            (Change("fit", given=(("shuffle", "False"),)),),
+        ),
+    )
+
+
+def _say_coarse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, dtype = say_line(lead.slip["source"]), lead.slip["buffer"]
+    return (
+        f"A buffer of {dtype} is fed as floating-point numbers: fractions were cut off on the way in{place}",
+        (
+            f"It was made like another array, and took over its type, {dtype}. NumPy cuts off what is behind the point "
+            "of what is stored in it, without a word: 0.7 becomes 0."
+        ),
+        Hypothesis(
+            f"The buffer has the type of the array that it was made like{place}",
+            0.9,
+            "`zeros_like` and its kin take over shape and type. Where the numbers are smaller than 1, nothing but 0 is "
+            "left of them.",
+            "Give the type: `dtype=np.float32`.",
+            COARSE_CODE,
+        ),
     )
 
 
@@ -1187,6 +1317,11 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.GATHERED: _say_gathered,
     SlipKind.SCALED: _say_scaled,
     SlipKind.UNSCALED: _say_unscaled,
+    SlipKind.RESTARTED: _say_restarted,
+    SlipKind.RESIZED: _say_resized,
+    SlipKind.COARSE: _say_coarse,
+    SlipKind.TURNED: _say_turned,
+    SlipKind.SHUFFLED: _say_shuffled,
     SlipKind.UNSHOWN: _say_unshown,
     SlipKind.ATTRACTED: _say_attracted,
     SlipKind.UNDETACHED: _say_undetached,

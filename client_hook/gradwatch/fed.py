@@ -1,0 +1,239 @@
+"""How the user's own code prepares what it feeds a training, where that loses data on the way. Runs none of it.
+
+The lines are looked for in the syntax trees of the user's files; what they work on is looked at, as it is, where the
+running code holds it by that name. Owns no state.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from gradwatch.origin import frames, is_users, source_at
+from gradwatch.syntax import last_name, nodes_of
+from gradwatch.target import walk
+
+__all__ = ["find_fed"]
+
+LOOPS: Final = (ast.For, ast.While)
+SEEN_MAX: Final = 0.9
+"""Of a data set's elements: fewer are seen by who begins it anew again and again."""
+DATASETS_MAX: Final = 32
+"""Data sets that one is made of, each of the one before it."""
+LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
+BETWEEN: Final = frozenset({"area", "bicubic", "bilinear", "gaussian", "lanczos3", "lanczos5", "mitchellcubic"})
+"""How `tf.image.resize` makes new numbers of those around; "bilinear" where nothing is said."""
+NOTHING: Final = "bilinear"
+INTEGERS: Final = frozenset({"int8", "int16", "int32", "int64"})
+FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
+PACKAGES: Final = frozenset({"np", "numpy", "tf", "tnp", "jnp", "ops"})
+ARRAYS: Final = (np.ndarray, tf.Tensor, list, tuple, dict)
+"""What `fit` shuffles by itself."""
+_MISSING: Final = object()
+
+
+def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str, Any]]:
+    """What the lines that feed a training lose of its data: order, samples, classes, fractions.
+
+    Args:
+        files: the user's files that are looked at.
+        models: the models that are trained.
+
+    Returns:
+        Each with type (``Data``), no name, a layer or none, and the source line, the first of each kind: ``n_seen`` and
+        ``n_rows``, of a `tf.data.Dataset` whose iterator is made in each turn of the loop that is being run: how many
+        of its elements can be seen, of how many; ``resized``: the method by which an image is resized whose numbers are
+        rounded to integers then; ``buffer``: the integer type of an array that was made like another one, and is fed as
+        floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
+        it the same axes in another order; ``stateful`` (True), with the layer: one that keeps its state from batch to
+        batch, where ``fit`` shuffles the samples.
+    """
+    finders = (_restarted, _resized, _coarse, _turned)
+    found = (next((one for file in files for one in find(file)), None) for find in finders)
+    return [one for one in (*found, _shuffled(models)) if one is not None]
+
+
+def _slip(file: str, line: int, layer: str = "", **known: Any) -> dict[str, Any]:
+    return {"type": "Data", "name": "", "layer": layer, "source": source_at([(file, line)]), **known}
+
+
+def _shuffled(models: Sequence[Any]) -> dict[str, Any] | None:
+    keeping = [one for one in walk(models) if isinstance(one, keras.layers.RNN) and one.stateful]
+    is_shuffled = False
+    for frame in frames() if keeping else ():
+        file, known = frame.f_code.co_filename, frame.f_locals
+        if is_shuffled and is_users(file):
+            return _slip(file, frame.f_lineno, str(keeping[0].path or keeping[0].name), stateful=True)
+        if frame.f_code.co_name == "fit" and "keras" in file:
+            is_shuffled = known.get("shuffle") is True and isinstance(known.get("x"), ARRAYS)
+    return None
+
+
+def _restarted(file: str) -> Iterator[dict[str, Any]]:
+    for frame in frames():
+        if frame.f_code.co_filename != file:
+            continue
+        loops = [node for node in nodes_of(file) if isinstance(node, LOOPS) and _is_within(node, frame.f_lineno)]
+        for call in (node for loop in loops for one in loop.body for node in ast.walk(one)):
+            name = _begun(call)
+            if not isinstance(call, ast.Call) or name is None or not _is_fed(call, loops, frame.f_lineno):
+                continue
+            seen = _seen_of(_held(name, frame))
+            if seen is not None and seen[0] < SEEN_MAX * seen[1]:
+                yield _slip(file, call.lineno, n_seen=seen[0], n_rows=seen[1])
+
+
+def _is_within(node: Any, line: int) -> bool:
+    return bool(node.lineno <= line <= node.end_lineno)
+
+
+def _begun(node: ast.AST) -> str | None:
+    """The name of which ``next(iter(name))`` is asked; None for anything else."""
+    if not isinstance(node, ast.Call) or last_name(node) != "next" or not node.args:
+        return None
+    inner = node.args[0]
+    is_begun = isinstance(inner, ast.Call) and last_name(inner) == "iter" and len(inner.args) == 1
+    of = inner.args[0] if is_begun and isinstance(inner, ast.Call) else None
+    return of.id if isinstance(of, ast.Name) else None
+
+
+def _is_fed(call: ast.AST, loops: Sequence[Any], line: int) -> bool:
+    """Whether the line that is being run takes what a call gives, itself or by a name."""
+    statements = [one for loop in loops for one in ast.walk(loop) if isinstance(one, ast.stmt) and one not in loops]
+    own = [one for one in statements if any(node is call for node in ast.walk(one))]
+    running = [one for one in statements if _is_within(one, line)]
+    given = {node.id for one in own if isinstance(one, ast.Assign) for to in one.targets for node in _names_in(to)}
+    used = {node.id for one in running for node in _names_in(one)}
+    return bool(given & used) or any(one in running for one in own)
+
+
+def _names_in(node: ast.AST) -> Iterator[ast.Name]:
+    return (one for one in ast.walk(node) if isinstance(one, ast.Name))
+
+
+def _held(name: str, frame: Any) -> Any:
+    """What the running code holds by a name, `_MISSING` for nothing."""
+    return frame.f_locals.get(name, frame.f_globals.get(name, _MISSING))
+
+
+def _seen_of(data: Any) -> tuple[int, int] | None:
+    """How many rows of a data set its first batch may hold, and how many there are; None where that is not known."""
+    if not isinstance(data, tf.data.Dataset):
+        return None
+    n_batch, n_buffer, n_rows = 1, 0, 0
+    with tf.init_scope():
+        for _ in range(DATASETS_MAX):
+            sizes = [getattr(data, name, None) for name in ("_batch_size", "_buffer_size")]
+            n_of_batch, n_of_buffer = (0 if one is None else int(one) for one in sizes)
+            if "Batch" in type(data).__name__ and n_of_batch > 0:
+                n_batch *= n_of_batch
+                n_buffer *= n_of_batch  # of a shuffle after this: it was counted in batches
+            if "Shuffle" in type(data).__name__:
+                n_buffer = max(n_buffer, n_of_buffer)
+            before = getattr(data, "_input_dataset", None)
+            if before is None:
+                n_rows = int(data.cardinality())
+                break
+            data = before
+    return (n_buffer + n_batch, n_rows) if n_rows > 0 else None
+
+
+def _resized(file: str) -> Iterator[dict[str, Any]]:
+    for function in nodes_of(file):
+        if not isinstance(function, (ast.FunctionDef, ast.Lambda)):
+            continue
+        inner = list(ast.walk(function))
+        made = {
+            to.id: one.value
+            for one in inner
+            if isinstance(one, ast.Assign) and _method_of(one.value)
+            for to in one.targets
+            if isinstance(to, ast.Name)
+        }
+        for node in inner:
+            if isinstance(node, ast.Call) and _asks(node, INTEGERS, ("cast",)):
+                given = node.args[0] if node.args else node
+                call = made.get(given.id, given) if isinstance(given, ast.Name) else given
+                if (method := _method_of(call)) is not None:
+                    yield _slip(file, call.lineno, resized=method)
+
+
+def _method_of(node: ast.AST) -> str | None:
+    """How a call of `tf.image.resize` makes new numbers; None where it takes those that are there, or for no call."""
+    is_resize = isinstance(node, ast.Call) and ast.unparse(node.func).endswith("image.resize")
+    if not isinstance(node, ast.Call) or not is_resize:
+        return None
+    given = node.args[2] if len(node.args) > 2 else _keyword(node, "method") or _keyword(node, "interpolation")
+    if given is None:
+        return NOTHING
+    method = str(given.value) if isinstance(given, ast.Constant) else last_name(given).lower()
+    return method if method in BETWEEN else None
+
+
+def _keyword(node: ast.Call, name: str) -> ast.expr | None:
+    return next((one.value for one in node.keywords if one.arg == name), None)
+
+
+def _asks(node: ast.Call, types: frozenset[str], functions: Sequence[str]) -> bool:
+    """Whether a function is called with one of these types."""
+    given = [*node.args, *(one.value for one in node.keywords if one.arg == "dtype")]
+    names = {str(one.value) if isinstance(one, ast.Constant) else last_name(one) for one in given}
+    return last_name(node) in functions and bool(names & types)
+
+
+def _coarse(file: str) -> Iterator[dict[str, Any]]:
+    nodes = nodes_of(file)
+    made = {
+        to.id: node
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and last_name(node.value) in LIKE
+        for to in node.targets
+        if isinstance(to, ast.Name) and _keyword(node.value, "dtype") is None
+    }
+    if not made:
+        return
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    casting = [node for node in calls if _asks(node, FLOATS, ("constant", "cast", "convert_to_tensor", "astype"))]
+    fed = {one.id for node in casting for one in _names_in(node)}
+    stored = {
+        one.value.id
+        for one in nodes
+        if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store) and isinstance(one.value, ast.Name)
+    }
+    for name in made.keys() & fed & stored:
+        for frame in frames():
+            array = _held(name, frame) if frame.f_code.co_filename == file else None
+            if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
+                yield _slip(file, made[name].lineno, buffer=str(array.dtype))
+                break
+
+
+def _turned(file: str) -> Iterator[dict[str, Any]]:
+    running = [frame for frame in frames() if frame.f_code.co_filename == file]
+    for node in nodes_of(file):
+        name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
+        targets = [one.id for one in node.targets if isinstance(one, ast.Name)] if isinstance(node, ast.Assign) else []
+        for frame in running if name is not None and targets and name not in targets else ():
+            before, after = (np.shape(_array(_held(str(one), frame))) for one in (name, targets[0]))
+            axes = [[length for length in shape if length != 1] for shape in (before, after)]
+            if axes[0] != axes[1] and sorted(axes[0]) == sorted(axes[1]):
+                yield _slip(file, node.lineno, before=list(before), after=list(after))  # type: ignore[attr-defined]
+
+
+def _reshaped(node: ast.expr) -> str | None:
+    """The name of the array that a call gives another shape; None for anything else."""
+    if not isinstance(node, ast.Call) or last_name(node) != "reshape" or not isinstance(node.func, ast.Attribute):
+        return None
+    of = node.func.value
+    if isinstance(of, ast.Name) and of.id in PACKAGES:
+        of = node.args[0] if node.args else of
+    return of.id if isinstance(of, ast.Name) and of.id not in PACKAGES else None
+
+
+def _array(value: Any) -> Any:
+    return value if isinstance(value, (np.ndarray, tf.Tensor)) else ()

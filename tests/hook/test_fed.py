@@ -1,0 +1,131 @@
+"""What the user's own code loses of its data on the way into the training: told with its line, and only then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradwatch.fed import find_fed
+
+HEAD = """
+import keras
+import numpy as np
+import tensorflow as tf
+
+x = np.random.default_rng(0).normal(size=(500, 3)).astype("float32")
+y = x[:, :1]
+
+
+def train_step(x, y):
+    global found
+    found = find([__file__])
+
+
+"""
+LOOP = """
+data = {data}
+{before}
+for step in range(3):
+    {line}
+    train_step(x, y)
+"""
+ROWS = "tf.data.Dataset.from_tensor_slices((x, y))"
+
+
+@pytest.fixture
+def find(tmp_path: Path) -> Callable[[str], list[dict[str, Any]]]:
+    """Runs a script, and gives what is found of it while it trains."""
+
+    def play(text: str) -> list[dict[str, Any]]:
+        path = tmp_path / "train.py"
+        path.write_text(HEAD + text)
+        space: dict[str, Any] = {"__name__": "train", "__file__": str(path), "find": find_fed}
+        exec(compile(path.read_text(), str(path), "exec"), space)  # noqa: S102 a script of its own
+        found: list[dict[str, Any]] = space["found"]
+        return found
+
+    return play
+
+
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        (f"{ROWS}.shuffle(100).batch(20)", 120),
+        (f"{ROWS}.batch(20).shuffle(5).prefetch(2)", 120),
+        (f"{ROWS}.repeat().batch(20)", 20),
+        (f"{ROWS}.shuffle(500).batch(20)", None),
+        (f"tf.data.Dataset.from_generator(lambda: zip(x, y), output_signature={ROWS}.element_spec).batch(20)", None),
+    ],
+)
+def test_a_data_set_that_is_begun_anew_for_each_step(find: Any, data: str, seen: int | None) -> None:
+    found = find(LOOP.format(data=data, before="", line="x, y = next(iter(data))"))
+    assert [(one["n_seen"], one["n_rows"]) for one in found] == ([] if seen is None else [(seen, 500)])
+    assert all(one["source"]["code"] == "x, y = next(iter(data))" for one in found)
+
+
+@pytest.mark.parametrize(
+    ("before", "line"),
+    [
+        ("each = iter(data)", "x, y = next(each)"),
+        ("x, y = next(iter(data))", "pass"),
+        ("check = data", "seen, asked = next(iter(check))"),
+    ],
+    ids=["one iterator", "before the loop", "of a check"],
+)
+def test_an_iterator_that_is_not_what_a_step_is_fed_from(find: Any, before: str, line: str) -> None:
+    assert find(LOOP.format(data=f"{ROWS}.batch(20)", before=before, line=line)) == []
+
+
+MAPPED = """
+def prepare(image, mask):
+    image = tf.cast(tf.image.resize(image, (8, 8)), tf.uint8)
+    mask = {call}
+    return image, {cast}
+
+
+train_step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "cast", "method"),
+    [
+        ("tf.image.resize(mask, (8, 8))", "tf.cast(mask, tf.int32)", "bilinear"),
+        ("tf.image.resize(mask, (8, 8), method='bicubic')", "tf.cast(mask, 'int64')", "bicubic"),
+        ("tf.image.resize(mask, (8, 8), tf.image.ResizeMethod.AREA)", "tf.cast(mask, dtype=tf.int32)", "area"),
+        ("tf.cast(keras.ops.image.resize(mask, (8, 8)), 'int32')", "mask", "bilinear"),
+        ("tf.image.resize(mask, (8, 8), method='nearest')", "tf.cast(mask, tf.int32)", None),
+        ("tf.image.resize(mask, (8, 8))", "mask", None),
+    ],
+)
+def test_class_numbers_that_are_interpolated(find: Any, call: str, cast: str, method: str | None) -> None:
+    found = find(MAPPED.format(call=call, cast=cast))
+    assert [one["resized"] for one in found] == ([] if method is None else [method])
+
+
+BUFFER = """
+actions = np.zeros(10, "int32")
+rewards = {made}
+for step in range(10):
+    rewards[step] = {value}
+train_step(tf.constant(actions), {fed})
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "fed", "dtype"),
+    [
+        ("np.zeros_like(actions)", "tf.constant(rewards[:5], tf.float32)", "int32"),
+        ("np.full_like(actions, 0)", "tf.cast(rewards, 'float32')", "int32"),
+        ("np.zeros_like(actions)", "rewards.astype(np.float32)", "int32"),
+        ("np.zeros_like(actions, dtype='float32')", "tf.constant(rewards, tf.float32)", None),
+        ("np.zeros_like(x[:, 0])", "tf.constant(rewards, tf.float32)", None),
+        ("np.zeros_like(actions)", "tf.constant(rewards)", None),
+    ],
+)
+def test_a_buffer_that_cuts_off_fractions(find: Any, made: str, fed: str, dtype: str | None) -> None:
+    found = find(BUFFER.format(made=made, value="0.7", fed=fed))
+    assert [one["buffer"] for one in found] == ([] if dtype is None else [dtype])
