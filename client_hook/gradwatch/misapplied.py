@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
-from gradwatch.walk import GIVEN, behind, given_of, reads_variable
+from gradwatch.walk import GIVEN, behind, given_of, passed, reads_variable
 
-__all__ = ["find_doubled", "find_relative", "find_scores", "find_straight", "find_twice"]
+__all__ = ["find_doubled", "find_hinge", "find_relative", "find_scores", "find_straight", "find_twice"]
 
 FOUND_MAX: Final = 4
 WAY_MAX: Final = 16
@@ -117,6 +117,29 @@ def find_relative(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
         known = [given_of(one) for one in asked if not reads_variable(one, None)]
         if bound is not None and given_of(op.inputs[1]) in known:
             return [slip_of(op, layer_paths) | {"source": source_of(op), "relative": bound}]
+    return []
+
+
+def find_hinge(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """A hinge, ``relu(margin - y * score)``, of a target as the step was given it; no slip if that is -1 or 1.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type, name, layer and source line of the first, and ``hinge``: the margin.
+    """
+    for op in forward:
+        is_bound = op.type == "Relu" or (op.type == "Maximum" and any(constant(one) == 0 for one in op.inputs))
+        inner = next((one.op for one in op.inputs if one.op.type == "Sub"), None) if is_bound else None
+        margin = None if inner is None else constant(inner.inputs[0])
+        product = None if inner is None else inner.inputs[1].op
+        if margin is None or product is None or product.type != "Mul" or margin <= 0:
+            continue
+        for y, score in (product.inputs, tuple(reversed(product.inputs))):
+            if passed(y, PASSING).type in GIVEN and reads_variable(score, None):
+                return [slip_of(op, layer_paths) | {"source": source_of(op), "hinge": margin}]
     return []
 
 

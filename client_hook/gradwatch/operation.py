@@ -31,7 +31,7 @@ from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.least import find_least
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
-from gradwatch.misapplied import find_doubled, find_relative, find_scores, find_straight, find_twice
+from gradwatch.misapplied import find_doubled, find_hinge, find_relative, find_scores, find_straight, find_twice
 from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
@@ -322,8 +322,8 @@ def find_slips(
         `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
         `blank.find_blank`, `padded.find_ends`, `heads.find_heads`, `least.find_least`, `exchanged.find_exchanged`,
         `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice`, `paired.find_twins`,
-        `misapplied.find_relative`, `rounded.find_rounded`, `conditioned.find_conditions`, `capped.find_bounded`,
-        `unscaled.find_unscaled` and `opposed.find_opposed` tell.
+        `misapplied.find_relative`, `misapplied.find_hinge`, `rounded.find_rounded`, `conditioned.find_conditions`,
+        `capped.find_bounded`, `unscaled.find_unscaled` and `opposed.find_opposed` tell.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -357,6 +357,7 @@ def find_slips(
             *find_straight(whole, layer_paths),
             *find_scores(forward, layer_paths),
             *find_relative(forward, layer_paths),
+            *find_hinge(forward, layer_paths),
             *find_rounded(forward, layer_paths),
             *find_conditions(forward, trained, layer_paths),
             *find_summed(whole, layer_paths),

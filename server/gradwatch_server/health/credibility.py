@@ -195,7 +195,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.MISWEIGHED, SlipKind.RETURNED, SlipKind.SUMMED, SlipKind.LEFT, SlipKind.ONE_SIDED, SlipKind.INVERSE),
         *(SlipKind.HEADS, SlipKind.TWICE, SlipKind.LEAST, SlipKind.EXCHANGED, SlipKind.FAINT),
         *(SlipKind.TWINS, SlipKind.RELATIVE, SlipKind.ROUNDED, SlipKind.CONDITION, SlipKind.BOUNDED),
-        *(SlipKind.RESTARTED, SlipKind.RESIZED, SlipKind.COARSE, SlipKind.TURNED, SlipKind.SHUFFLED),
+        *(SlipKind.RESTARTED, SlipKind.RESIZED, SlipKind.COARSE, SlipKind.TURNED, SlipKind.SHUFFLED, SlipKind.HINGE),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )

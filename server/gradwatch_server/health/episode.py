@@ -531,6 +531,7 @@ class Zero(Episode):
         zero_weights: gradient positions of variables, no biases, that hold nothing but zeros and get no gradient.
         is_unscaled: whether layers compute in float16 and the loss has no scale, while other kernels have a gradient.
         blank: a layer without a function that kills units, and whose whole output was 0 when it was known; or empty.
+        closed: the last layer, where its relu gave nothing but 0 when it was known, and no other layer did; or empty.
         is_of_single: whether there is a softmax over an axis of one in the step: what stands before it learns nothing.
     """
 
@@ -545,6 +546,7 @@ class Zero(Episode):
     zero_weights: tuple[int, ...] = ()
     is_unscaled: bool = False
     blank: str = ""
+    closed: str = ""
     is_of_single: bool = False
 
 
@@ -1157,6 +1159,8 @@ class SlipKind(Enum):
     """Messages along edges are collected where they were gathered."""
     UNSHIFTED = auto()
     """The edges of several graphs name the nodes of the first."""
+    HINGE = auto()
+    """A hinge gets labels of 0 and 1."""
     MASK = auto()
     """An attention sees the padding alone."""
     CUT = auto()
@@ -1205,6 +1209,7 @@ _BY_FIELD: Final = {
     "n_seen": SlipKind.RESTARTED,
     "resized": SlipKind.RESIZED,
     "buffer": SlipKind.COARSE,
+    "hinge": SlipKind.HINGE,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,
     "greedy": SlipKind.GREEDY,
@@ -1250,6 +1255,7 @@ class Misshaped(Episode):
         slip: the entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.slips`.
         n_nodes: how many nodes the edges should reach, at the least; 0 for another slip.
         n_reached: and how many they do, at the most.
+        n_first: how many of the first nodes no edge has, the median, where edges begin behind them; 0 for none.
         spread: of a sine's argument at the start, the deviation in radians.
         narrow: of an input that is scaled as a whole, or not at all, the columns that hardly vary beside the widest.
         widest: that one.
@@ -1262,6 +1268,7 @@ class Misshaped(Episode):
     slip: Mapping[str, Any] = field(default_factory=dict)
     n_nodes: int = 0
     n_reached: int = 0
+    n_first: int = 0
     spread: float = float("nan")
     narrow: Sequence[int] = ()
     widest: int = -1

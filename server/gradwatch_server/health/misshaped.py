@@ -29,6 +29,10 @@ GRAPH_ROWS: Final = 5
 GRAPHS_MIN: Final = 4
 REACHED_SHARE: Final = 0.5
 """Of a batch's nodes. Edges that name nodes by their places among all reach nearly the last of them."""
+SIZE_FACTOR: Final = 3.0
+"""Times the usual size of a graph that the first one may have, or the inverse."""
+SIZES_MIN: Final = 4
+"""Sizes of a first graph: one number may be a place that is kept for something else."""
 ROUNDED_ROWS: Final = 5
 """Full rows in which most variances were rounding."""
 ZEROS_SHARE: Final = 1e-3
@@ -64,10 +68,10 @@ class _Graphs(NamedTuple):
     """Columns of what a batch of graphs is made of: features of nodes, and whole numbers.
 
     Edges are pairs, or two lists of the same length. The list with a number for each node is of the graph that it
-    belongs to.
+    belongs to; where nodes are told by whole numbers too, ``nodes`` is None, and it is the one that reaches further.
     """
 
-    nodes: int
+    nodes: int | None
     pairs: list[int]
     lists: list[int]
 
@@ -78,6 +82,8 @@ def _find_graphs(table: TensorTable) -> _Graphs | None:
     nodes = [column for column in table.entering("input") if len(table.shapes[column]) == 2]
     pairs = [column for column in whole if len(table.shapes[column]) == 2 and 2 in table.shapes[column]]
     lists = [column for column in whole if len(table.shapes[column]) == 1]
+    if not nodes and len(pairs) == 1 and len(lists) == 2:
+        return _Graphs(None, pairs, lists)
     is_clear = len(nodes) == 1 and (len(pairs) == 1 or (not pairs and len(lists) > 2))
     return _Graphs(nodes[0], pairs, lists) if is_clear else None
 
@@ -121,7 +127,10 @@ class MisshapedRule:
         """Slips that are not told yet."""
         self._graphs = _find_graphs(table)
         self._n_graph_rows, self._n_nodes, self._n_reached, self._is_shifted = 0, 0, 0, False
+        self._lowest: list[float] = []
+        """Of rows with the edges of several graphs in them, the first node of an edge, in graphs of the usual size."""
         self._targets = table.entering("target")
+        self._labels = (math.inf, -math.inf)
         self._n_targets = self._n_zero = self._n_rounded = 0
         self._waves = _find_waves(table, slips)
         self._spread = math.nan
@@ -135,6 +144,8 @@ class MisshapedRule:
             self._look_at_edges(block)
         if any(what is SlipKind.RELATIVE for what, _ in self._waiting):
             self._look_at_zeros(block)
+        if any(what is SlipKind.HINGE for what, _ in self._waiting):
+            self._look_at_labels(block)
         self._n_rounded += int((block.leaked == ROUNDED_PLACE).sum())
         self._look_at_waves(block)
         for step in block.steps.tolist() if self._waiting or self.episodes else ():
@@ -175,9 +186,11 @@ class MisshapedRule:
     def _is_borne_out(self, what: SlipKind) -> bool:
         """Whether the rows show a slip that the graph alone does not tell."""
         if what is SlipKind.UNSHIFTED:
-            return self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted
+            return (self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted) or self._is_offset
         if what is SlipKind.RELATIVE:
             return self._n_zero >= ZEROS_SHARE * self._n_targets > 0
+        if what is SlipKind.HINGE:
+            return self._labels == (0.0, 1.0)
         if what is SlipKind.ROUNDED:
             return self._n_rounded >= ROUNDED_ROWS
         return what is not SlipKind.WAVES or self._spread >= SPREAD_MIN
@@ -185,7 +198,8 @@ class MisshapedRule:
     def _measured(self, what: SlipKind) -> dict[str, Any]:
         """What `Misshaped` has of such a slip that the rows tell."""
         if what is SlipKind.UNSHIFTED:
-            return {"n_nodes": self._n_nodes, "n_reached": self._n_reached}
+            n_first = int(np.median(self._lowest)) if self._is_offset else 0
+            return {"n_nodes": self._n_nodes, "n_reached": self._n_reached, "n_first": n_first}
         if what is SlipKind.RELATIVE:
             return {"zero_share": self._n_zero / self._n_targets}
         return {"spread": self._spread} if what is SlipKind.WAVES else {}
@@ -197,17 +211,33 @@ class MisshapedRule:
             n_targets, n_zero = counts[np.isfinite(counts).all(axis=1)].sum(axis=0).tolist()
             self._n_targets, self._n_zero = self._n_targets + int(n_targets), self._n_zero + int(n_zero)
 
+    @property
+    def _is_offset(self) -> bool:
+        """Whether edges begin behind the first graph's nodes, which differ in number from batch to batch."""
+        return len(self._lowest) >= CONFIRM_ROWS and min(self._lowest) > 1 and len(set(self._lowest)) >= SIZES_MIN
+
+    def _look_at_labels(self, block: Block) -> None:
+        """The smallest and the largest target so far."""
+        if len(self._targets) == 1:
+            ends = block.statistics[:, self._targets[0], [COLUMN["min"], COLUMN["max"]]].astype(np.float64)
+            known = ends[np.isfinite(ends).all(axis=1)]
+            low, high = self._labels
+            self._labels = min([low, *known[:, 0].tolist()]), max([high, *known[:, 1].tolist()])
+
     def _look_at_edges(self, block: Block) -> None:
         """Counts the rows in which several graphs' edges reach the nodes of no more than one or two of them."""
-        if self._graphs is None or self._is_shifted:
+        if self._graphs is None:
             return
         of_nodes, pairs, lists = self._graphs
-        wanted = [COLUMN["n_elements"], COLUMN["max"]]
-        sizes, highest = block.statistics[:, :, wanted].astype(np.float64).transpose(2, 0, 1)
-        width = block.table.shapes[of_nodes][-1]
-        for row in np.flatnonzero(np.isfinite(highest[:, [of_nodes, *pairs, *lists]]).all(axis=1)).tolist():
-            n_nodes = sizes[row, of_nodes] / width
+        wanted = [COLUMN["n_elements"], COLUMN["max"], COLUMN["min"]]
+        sizes, highest, lowest = block.statistics[:, :, wanted].astype(np.float64).transpose(2, 0, 1)
+        width = 1 if of_nodes is None else block.table.shapes[of_nodes][-1]
+        columns = [*pairs, *lists] if of_nodes is None else [of_nodes, *pairs, *lists]
+        for row in np.flatnonzero(np.isfinite(highest[:, columns]).all(axis=1)).tolist():
+            n_nodes = sizes[row, lists[0] if of_nodes is None else of_nodes] / width
             owners = [column for column in lists if sizes[row, column] == n_nodes]
+            if of_nodes is None and len(owners) == len(lists):
+                owners = [max(owners, key=lambda column: float(highest[row, column]))]
             lengths = Counter(float(sizes[row, column]) for column in lists if column not in owners)
             edges = pairs or [c for c in lists if c not in owners and lengths[float(sizes[row, c])] == 2]
             if len(owners) != 1 or not edges:
@@ -216,6 +246,8 @@ class MisshapedRule:
             if n_graphs < GRAPHS_MIN:
                 continue  # too few to tell
             self._n_graph_rows += 1
+            first, usual = float(lowest[row, edges].min()), n_nodes / n_graphs
+            self._lowest.append(first if usual / SIZE_FACTOR <= first <= usual * SIZE_FACTOR else 0.0)
             self._is_shifted |= bool(n_reached > REACHED_SHARE * n_nodes)
             self._n_nodes = int(min(n_nodes, self._n_nodes or n_nodes))
             self._n_reached = int(max(n_reached, self._n_reached))

@@ -21,6 +21,8 @@ from gradwatch_server.health.table import TensorTable
 __all__ = ["CONFIRM_ROWS", "ZeroRule"]
 
 PLAIN: Final = (None, "linear")
+CLOSING: Final = ("relu", "relu6")
+"""Functions that give 0 for all that is negative, and no gradient there."""
 """Functions of a layer that give 0 for 0 alone, as far as it is known."""
 CONFIRM_ROWS: Final = 100
 """Consecutive rows. An embedding of a rare feature is idle for some batches, hardly for a hundred; the finding is a
@@ -72,6 +74,8 @@ class ZeroRule:
         self._is_unread = np.zeros(n, bool)
         """Whether the kernel's layer gave something, of which the loss took nothing, when that was last looked at."""
         self._output: tuple[float, float] | None = None
+        self._closed = ""
+        """The last layer, where its own relu gave nothing but 0 when last looked at, and no other layer did."""
         self._blank = ""
         """The first layer whose whole output was 0 and that has no function which kills units, when last looked at."""
         self._trained = np.array(
@@ -143,6 +147,8 @@ class ZeroRule:
             return
         first = next(iter(table.activation[output == 0].tolist()), None)
         self._blank = table.layer_of(first) if first is not None and table.functions[first] in PLAIN else ""
+        is_last = first is not None and first == table.activation[-1] and table.functions[first] in CLOSING
+        self._closed = table.layer_of(first) if first is not None and is_last else ""
         if not len(signal) or np.isnan(signal).all():
             return
         read = {table.layers[column] for column in table.backprop[signal != 0]}
@@ -221,6 +227,7 @@ class ZeroRule:
             output=self._output,
             zero_weights=self._zero_weights,
             blank=self._blank,
+            closed=self._closed,
             is_of_single=self._is_of_single,
             is_unscaled=self._table.is_half and not is_scaled and bool((norm[self._table.kernels] > 0).any()),
         )

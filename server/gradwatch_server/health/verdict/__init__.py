@@ -62,7 +62,7 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.finding import WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
-from gradwatch_server.health.verdict.advice_growth import advise_climb, advise_unknown_words
+from gradwatch_server.health.verdict.advice_growth import advise_climb, advise_small_start, advise_unknown_words
 from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_shrunk, advise_summed
 from gradwatch_server.health.verdict.advice_nonfinite import advise_beyond
 from gradwatch_server.health.verdict.advice_settings import advise_settings
@@ -172,7 +172,10 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         causes += advise_untrained(scene.setup.untrained)
     if isinstance(lead, (Collapsed, Plateau, Unrelated, Unskilled)):
         causes += advise_untracked(scene.setup.untracked)
-    if isinstance(lead, Flat) and lead.is_dead and (layers := _find_shrunk(lead, scene)):
+    if isinstance(lead, (Collapsed, Flat)) and (small := advise_small_start(scene)):
+        # What began next to nothing is flat, or dies, for want of it.
+        causes = [*small, *(one for one in causes if one.cause != small[0].cause)]
+    elif isinstance(lead, Flat) and lead.is_dead and (layers := _find_shrunk(lead, scene)):
         causes = [advise_prior(" and ".join(layers), 0.8)]  # the units died of that
     causes += advise_settings(scene)
     broadcast = next(iter(scene.setup.broadcasts), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gradwatch_server.health.book import LEARNING_RATE
-from gradwatch_server.health.episode import Growth, Rate
+from gradwatch_server.health.episode import Collapsed, Flat, Growth, Rate
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.start import Start
@@ -54,6 +54,8 @@ GROWN_VARIANCE: Final = 1e3
 """Of the last layers' outputs over the first's: with a start that keeps the variance it is about 1."""
 SHRUNK_VARIANCE: Final = 1e-8
 """Of the first layer's output: a factor of ten thousand lost on the way, where float32 keeps seven digits of a sum."""
+FLAT_VARIANCE: Final = 1e-4
+"""Of the first layer's output, lost layer by layer, where outputs came to be the same for every sample."""
 VARIANCE_RATIO: Final = 10.0
 """SageMaker Debugger's limit of the ratio of variances between layers (PoorWeightInitialization)."""
 LARGE_INPUT: Final = 10.0
@@ -483,8 +485,10 @@ def _advise_start(lead: Growth, scene: Scene) -> Hypothesis:
 
 def advise_small_start(scene: Scene) -> list[Hypothesis]:
     """Weights that start too small for the depth, where the outputs of the first row show it."""
-    shrunk = scene.start.shrunk
-    if not shrunk < SHRUNK_VARIANCE:
+    shrunk, largest_step = scene.start.shrunk, scene.start.ratio
+    is_flat = isinstance(scene.incident.lead, (Collapsed, Flat))  # one small layer alone makes none
+    limit = FLAT_VARIANCE if is_flat and largest_step > shrunk**0.5 else SHRUNK_VARIANCE
+    if not shrunk < limit:
         return []
     return [
         Hypothesis(

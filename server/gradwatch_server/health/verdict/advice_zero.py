@@ -48,6 +48,9 @@ OUTPUT_CODE: Final = """\
 probability = tf.keras.layers.Dense(1, activation="sigmoid")(h)
 # Or no activation, with from_logits in the loss: tf.keras.losses.BinaryCrossentropy(from_logits=True)"""
 
+CLOSED_CODE: Final = """\
+output = tf.keras.layers.Dense(n)(h)                     # no activation: any number"""
+
 ZEROS_CODE: Final = """\
 layer = tf.keras.layers.Dense(units, activation="relu")  # without kernel_initializer: the default is random"""
 
@@ -310,6 +313,7 @@ def advise_zero(
     is_softmax_of_one: bool,
     factors: list[str],
     blank: str,
+    closed: str,
 ) -> list[Hypothesis]:
     """Causes of gradients that are exactly zero, or rounding.
 
@@ -329,6 +333,7 @@ def advise_zero(
         is_softmax_of_one: whether no kernel has a gradient, and the last layer puts a softmax on one number.
         factors: variables, kernels among them, that began with nothing but zeros and never moved.
         blank: a layer whose whole output is 0 from the start, though no function of its own makes it so; or empty.
+        closed: the last layer, where no kernel has a gradient, and its relu alone gives nothing but 0; or empty.
     """
     masks = [slip for slip in scene.setup.slips if slip.get("type") in MASKING]
     is_far = scene.start.largest_input > FAR_INPUT
@@ -339,8 +344,10 @@ def advise_zero(
     single = _find_single(scene) if is_from_start else None  # what cancels out may leave rounding errors, or none
     if is_softmax_of_one or single is not None:
         return [_advise_softmax_of_one() if is_softmax_of_one or single is None else _advise_single(single, "a layer")]
-    if factors or blank:
-        return [_advise_zeros(factors) if factors else _advise_blank(blank)]
+    if factors or blank or closed:
+        return [
+            _advise_zeros(factors) if factors else _advise_blank(blank) if blank else _advise_closed(closed),
+        ]
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None
     is_lost = is_everything or live_size < FLOAT16_SMALL
@@ -403,6 +410,19 @@ def advise_mask(slip: Mapping[str, Any]) -> Hypothesis:
         "that is multiplied by -1e9 and added is 1 at positions to hide. Here it is inverted.",
         "Invert the comparison, unless only positions that are 0 should be attended to.",
         MASK_CODE,
+    )
+
+
+def _advise_closed(layer: str) -> Hypothesis:
+    return Hypothesis(
+        f"The relu of the last layer, {layer}, gives nothing but 0",
+        0.9,
+        "A relu on the output cannot give a negative number. Where the targets are below 0, or began below what it "
+        "gave, each step pushes it down, until it is 0 for every sample. There its slope is 0 too, and nothing is "
+        "learned any more.",
+        "Leave the activation of the last layer out. Where numbers must not be negative, use `softplus`.",
+        CLOSED_CODE,
+        (Change("layer", layer, without=("activation",)),),
     )
 
 

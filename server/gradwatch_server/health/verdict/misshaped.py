@@ -170,6 +170,13 @@ MISWEIGHED_CODE: Final = """\
 weights = tf.nn.softmax(scores, axis=-1)    # scores: [..., queries, keys]"""
 MISWEIGHED_BATCH_CODE: Final = """\
 weights = tf.nn.softmax(scores, axis=1)     # scores: [batch, time, ...]"""
+OFFSET_CODE: Final = """\
+sizes = [len(one) for one in graphs]
+offsets = np.cumsum([0, *sizes[:-1]])                 # the number of nodes before each graph
+edges = np.concatenate([e + o for e, o in zip(graph_edges, offsets)])"""
+HINGE_CODE: Final = """\
+sign = 2.0 * y - 1.0                                  # 0, 1 -> -1, 1
+loss = tf.reduce_mean(tf.nn.relu(1.0 - sign * score))"""
 UNSHIFTED_CODE: Final = """\
 offset = 0
 for graph in graphs:
@@ -881,6 +888,22 @@ def _say_linear(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     used = f" They are used{place}." if place else ""
+    if lead.n_first:
+        return (
+            f"No edge of a batch has one of its first {lead.n_first} nodes or so: they lie one graph too far{place}",
+            (
+                f"Each batch joins several graphs into one of at least {lead.n_nodes} nodes. In no batch has an edge a "
+                "node of the first graph, while the last nodes have edges that are not theirs."
+            ),
+            Hypothesis(
+                "The node numbers in the edges are shifted by one graph too many",
+                0.9,
+                "A cumulative sum of the graphs' sizes gives where each ends; where it begins is one place before. So "
+                "each graph's edges lie upon the nodes of the next one.",
+                "Begin with 0: take the sums without each graph's own size.",
+                OFFSET_CODE,
+            ),
+        )
     return (
         f"The edges of a batch use {lead.n_reached} of its {lead.n_nodes} nodes: each graph numbers its own from 0",
         (
@@ -894,6 +917,25 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "the first ends. As they are, all messages go to the nodes of the first graphs, and the others get none.",
             "Where the batch is put together, add to each graph's edges the number of nodes before it.",
             UNSHIFTED_CODE,
+        ),
+    )
+
+
+def _say_hinge(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"A hinge loss gets labels of 0 and 1: those of 0 have no say{place}",
+        (
+            f"`relu({lead.slip['hinge']:g} - y * score)` is a constant where y is 0, whatever the score. So far all "
+            "targets were 0 or 1."
+        ),
+        Hypothesis(
+            f"The labels of a hinge must be -1 and 1{place}",
+            0.95,
+            "With a label of 0 the score drops out of the loss, and the gradient with it. The model only learns to "
+            "give every sample a large score.",
+            "Turn the labels into -1 and 1; `tf.keras.losses.Hinge` and `SquaredHinge` do that by themselves.",
+            HINGE_CODE,
         ),
     )
 
@@ -1320,6 +1362,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.RESTARTED: _say_restarted,
     SlipKind.RESIZED: _say_resized,
     SlipKind.COARSE: _say_coarse,
+    SlipKind.HINGE: _say_hinge,
     SlipKind.TURNED: _say_turned,
     SlipKind.SHUFFLED: _say_shuffled,
     SlipKind.UNSHOWN: _say_unshown,

@@ -178,6 +178,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             is_softmax_of_one=is_everything and _is_softmax_of_one(table, lead.output),
             factors=_zero_factors(lead, table) if is_from_start else [],
             blank=lead.blank if is_from_start else "",
+            closed=lead.closed if is_everything else "",
         ),
     )
 
