@@ -50,10 +50,11 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         of its elements can be seen, of how many; ``resized``: the method by which an image is resized whose numbers are
         rounded to integers then; ``buffer``: the integer type of an array that was made like another one, and is fed as
         floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
-        it the same axes in another order; ``stateful`` (True), with the layer: one that keeps its state from batch to
+        it the same axes in another order; ``wraps``: the unsigned type of two arrays of which the difference is taken;
+        ``stateful`` (True), with the layer: one that keeps its state from batch to
         batch, where ``fit`` shuffles the samples.
     """
-    finders = (_restarted, _resized, _coarse, _turned)
+    finders = (_restarted, _resized, _coarse, _turned, _wrapped)
     found = (next((one for file in files for one in find(file)), None) for find in finders)
     return [one for one in (*found, _shuffled(models)) if one is not None]
 
@@ -237,3 +238,38 @@ def _reshaped(node: ast.expr) -> str | None:
 
 def _array(value: Any) -> Any:
     return value if isinstance(value, (np.ndarray, tf.Tensor)) else ()
+
+
+def _wrapped(file: str) -> Iterator[dict[str, Any]]:
+    running = [frame for frame in frames() if frame.f_code.co_filename == file]
+    functions = [node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)]
+    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
+    for node in nodes_of(file):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
+            continue
+        names = [_whole(one) for one in (node.left, node.right)]
+        if None in names or names[0] == names[1]:
+            continue
+        given = [(str(name), _given_to(str(name), node, functions, calls)) for name in names]
+        for frame in running:
+            arrays = [_held(own if outer is None else outer, frame) for own, outer in given]
+            if all(isinstance(one, np.ndarray) and one.dtype.kind == "u" for one in arrays):
+                yield _slip(file, node.lineno, wraps=str(arrays[0].dtype))
+
+
+def _whole(node: ast.expr) -> str | None:
+    """The name of an array, whole or in part; None for anything else."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _given_to(name: str, node: ast.AST, functions: Sequence[ast.FunctionDef], calls: Sequence[ast.Call]) -> str | None:
+    """The name of what is given for an argument of the function that a node is in; None for a name that is none."""
+    for function in functions:
+        places = [one.arg for one in function.args.args]
+        if name in places and any(one is node for one in ast.walk(function)):
+            of = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == function.name]
+            taken = [call.args[places.index(name)] for call in of if len(call.args) > places.index(name)]
+            return next((own for own in map(_whole, taken) if own is not None), "")
+    return None

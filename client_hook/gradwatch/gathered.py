@@ -1,8 +1,8 @@
-"""Gathers that pick a column for every sample from every sample, in the graph. Owns no state.
+"""Gathers of the wrong places, in the graph: of every sample for every sample, or numbered anew. Owns no state.
 
 `tf.gather(scores, labels, axis=1)` gives ``[n, n]``: each sample's number at the labels of all. What is meant, one
 number of each sample, takes ``batch_dims=1``. Compared with one number for each sample the table is no error, for it
-broadcasts.
+broadcasts. And a dropout multiplies what it keeps: of the number of a row it makes that of another.
 """
 
 from __future__ import annotations
@@ -12,12 +12,18 @@ from typing import Any, Final
 
 import tensorflow as tf
 
+from gradwatch.constants import factor
 from gradwatch.origin import layer_of, slip_of
-from gradwatch.walk import behind, beyond
+from gradwatch.walk import PASSING, behind, beyond
 
-__all__ = ["find_gathered"]
+__all__ = ["find_dropped", "find_gathered"]
 
 FOUND_MAX: Final = 4
+TABLES: Final = frozenset({"GatherV2", "ResourceGather"})
+NUMBERING: Final = frozenset(
+    {*PASSING, "AddV2", "GreaterEqual", "Less", "Mul", "RealDiv", "SelectV2", "Sub"} - {"StridedSlice"}
+)
+"""What a dropout, and a table that counts from its end too, make of places."""
 MEETING: Final = frozenset({"Add", "AddV2", "Maximum", "Minimum", "Mul", "RealDiv", "SquaredDifference", "Sub"})
 """Operations of two tensors, element by element."""
 ASKING: Final = frozenset(
@@ -54,6 +60,29 @@ def find_gathered(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
     """
     found = [slip_of(op, layer_paths) for op in forward if _is_of_all_pairs(op) and not layer_of(op.name, layer_paths)]
     return [one for one in found if one["source"] is not None][:FOUND_MAX]
+
+
+def find_dropped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """The first gather whose places a dropout has scaled.
+
+    Args:
+        forward: as for `find_gathered`.
+        layer_paths: likewise.
+
+    Returns:
+        Type, name, layer and source line of it, and ``drops``: what the places are multiplied by.
+    """
+    for op in forward:
+        if op.type in TABLES:
+            ways = list(behind([op.inputs[1].op], through=NUMBERING))
+            scales = [
+                parts[0] for one in ways if (parts := factor(one)) is not None and one.outputs[0].dtype.is_floating
+            ]
+            is_drawn = any("Random" in one.type for one in ways)
+            if is_drawn and any(scale != int(scale) for scale in scales):
+                scale = next(scale for scale in scales if scale != int(scale))
+                return [slip_of(op, layer_paths) | {"drops": scale}]
+    return []
 
 
 def _is_of_all_pairs(op: Any) -> bool:

@@ -30,6 +30,8 @@ LOST: Final = 1e-6
 """Of two numbers of float32, what their difference is at the most where it is rounding: eight times the last digit."""
 LOST_SHARE: Final = 0.5
 """Of the differences."""
+SAME_SHARE: Final = 0.9
+"""Of the samples: the first state of an episode may be one of its own."""
 COMPARED_MAX: Final = 4
 """Inputs, and targets, that are looked at."""
 _NAN: Final = float("nan")
@@ -69,9 +71,9 @@ def find_leaked(compared: Compared) -> Tensor:
     the text. An input of one number is left out (a condition of the model, such as the label of an image), and so is
     one of the target's own form (what an autoencoder is given), unless both are integers: then it is asked whether they
     are the same, or the target one step ahead of what a model is given that sees all steps. A reward is no target.
-    Where two of what enters must differ, it is asked of each two of one form whether they are the same; where label 0
-    is none, whether sequences of labels begin with it; where the end of a sequence is what goes on, whether most
-    sequences end in zeros; where a variance is a difference, whether any digits of it are left.
+    Where two of what enters must differ, it is asked of each two of one form whether they are the same in nearly all
+    samples; where label 0 is none, whether sequences of labels begin with it; where the end of a sequence is what goes
+    on, whether most sequences end in zeros; where a variance is a difference, whether any digits of it are left.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -112,7 +114,8 @@ def _find_same(compared: Compared) -> Tensor:
             is_alike = values.dtype == other.dtype and values.shape[1:].is_compatible_with(other.shape[1:])
             if values.shape.rank == other.shape.rank and (values.shape.rank or 0) > 1 and is_alike:
                 n = tf.minimum(tf.shape(values)[0], tf.shape(other)[0])
-                is_same = tf.reduce_all(values[:n] == other[:n])
+                pairs = tf.reshape(values[:n] == other[:n], [n, -1])
+                is_same = tf.reduce_mean(tf.cast(tf.reduce_all(pairs, axis=1), tf.float32)) >= SAME_SHARE
                 is_known = (n >= SAMPLES_MIN) & tf.reduce_any(values[:n] != values[:1])
                 place = tf.where(is_same, float(number * LEAKED_PLACES + SAME_PLACE), 0.0)
                 found = tf.where((found > 0) | ~is_known, found, place)

@@ -25,7 +25,7 @@ from gradwatch.cosines import find_cooled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.exchanged import find_exchanged
-from gradwatch.gathered import find_gathered
+from gradwatch.gathered import find_dropped, find_gathered
 from gradwatch.heads import find_heads
 from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.least import find_least
@@ -311,19 +311,8 @@ def find_slips(
         and then are left out: that is how one asks for all pairs. Where nothing else asks for them either, and more
         than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer, source line and both shapes of the
         user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order, or that put one into
-        the batch's, or take it from there, across another; the batch's axis is -1. Other slips: as
-        `mask.find_inverted`, `mask.find_single`, `detached.find_detached`, `capped.find_capped`,
-        `backwards.find_backwards`, `repeated.find_repeated`, `redrawn.find_redrawn`, `bootstrap.find_unended`,
-        `gathered.find_gathered`, `unshown.find_unshown`, `attracted.find_attracted`, `undetached.find_undetached`,
-        `undetached.find_cancelled`, `linear.find_linear`, `neighbours.find_messages`, `neighbours.find_returned`,
-        `weighed.find_misweighed`, `unordered.find_unordered`, `waves.find_waves`, `normed.find_normed`,
-        `misapplied.find_doubled`, `misapplied.find_straight`, `misapplied.find_scores`, `derived.find_summed`,
-        `survival.find_left`, `latent.find_one_sided`, `latent.find_codes`, `ratio.find_inverse`, `ratio.find_climbing`,
-        `bootstrap.find_greedy`, `bootstrap.find_unfollowed`, `cosines.find_cooled`, `paired.find_pairs`,
-        `blank.find_blank`, `padded.find_ends`, `heads.find_heads`, `least.find_least`, `exchanged.find_exchanged`,
-        `undetached.find_unpassed`, `unshown.find_faint`, `misapplied.find_twice`, `paired.find_twins`,
-        `misapplied.find_relative`, `misapplied.find_hinge`, `rounded.find_rounded`, `conditioned.find_conditions`,
-        `capped.find_bounded`, `unscaled.find_unscaled` and `opposed.find_opposed` tell.
+        the batch's, or take it from there, across another; the batch's axis is -1. Other slips: as each of the
+        functions that are called here tells.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -342,6 +331,7 @@ def find_slips(
             *find_redrawn(forward),
             *find_unended(forward),
             *find_gathered(forward, layer_paths),
+            *find_dropped(forward, layer_paths),
             *find_unshown(forward, layer_paths),
             *find_attracted(loss),
             *find_undetached(forward),

@@ -80,6 +80,16 @@ def test_a_start_too_small_for_the_depth_comes_first(factor: float, is_small: bo
     assert (found.hypotheses[0].cause == "The weights start too small for the depth") == is_small
 
 
+@pytest.mark.parametrize(("factors", "is_small"), [((1.0, 0.1, 0.005), True), ((1.0, 1.0, 0.005), False)])
+def test_a_start_that_shrinks_layer_by_layer(factors: tuple[float, ...], is_small: bool) -> None:
+    """Which a small last layer alone, as that of a policy, does not."""
+    sick = run().draw_together([1, 2], TOGETHER)
+    for column, factor in zip(sick.columns("activation"), factors, strict=False):
+        sick.statistics[0, column, COLUMN["std"]] *= factor
+    (found,) = sick.feed().findings()
+    assert (found.hypotheses[0].cause == "The weights start too small for the depth") == is_small
+
+
 @pytest.mark.parametrize(("kernel", "is_sequence"), [((64, 192), True), ((64, 64, 3), False)])
 def test_the_end_of_a_sequence_that_is_the_same_for_all(kernel: tuple[int, ...], is_sequence: bool) -> None:
     """A gated recurrent layer has a kernel for its input and one, as wide, for its own units."""

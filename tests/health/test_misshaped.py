@@ -168,6 +168,90 @@ def test_a_slip_that_only_a_newer_hook_knows() -> None:
     assert run_of(slips=[{"type": "Unheard", "name": "of", "layer": "", "source": SOURCE}]).feed().findings() == []
 
 
+ENTERING = {"type": "MatMul", "name": "dense/MatMul", "layer": "dense", "source": None, "entering": 3}
+
+
+@pytest.mark.parametrize(
+    ("reach", "loss", "words"),
+    [
+        ((5.0, 10_000.0, 900.0), LEVEL, "Column 1 of the input is over 1,000 times as wide as another, and dense gets"),
+        ((5.0, 10_000.0, 900.0), FALLING, None),
+        ((50.0, 10_000.0, 900.0), LEVEL, None),
+        ((1e-3, 8.0, 1.0), LEVEL, None),
+        ((1e-14, 1.0, 1.0), FALLING, "Column 0 of the input holds nothing but rounding errors"),
+        ((0.0, 1.0, 1.0), LEVEL, None),
+    ],
+    ids=["wide", "learned all the same", "not that wide", "scaled", "rounding", "always 0"],
+)
+def test_a_table_that_is_not_scaled(reach: tuple[float, ...], loss: np.ndarray, words: str | None) -> None:
+    run = run_of(loss, slips=[ENTERING], inputs=[("table", 3)])
+    columns = np.zeros((N, 3, 3), np.float32)
+    columns[:, :, 2] = reach
+    rows = {"steps": run.steps, "columns": columns, "bad_rows": np.full((N, 8), -1), "n_bad_rows": np.zeros(N, int)}
+    run.input_columns.append({"tensor": "table", **rows})
+    titles = [found.title for found in run.feed().findings() if " of the input " in found.title]
+    assert [title.startswith(str(words)) for title in titles] == [True] * (words is not None)
+
+
+DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
+
+
+@pytest.mark.parametrize(
+    ("slip", "words"),
+    [
+        (DATA | {"n_seen": 232, "n_rows": 5000}, "Each step begins the data set anew: it sees at most 232 of 5,000"),
+        (DATA | {"resized": "bilinear"}, "Class numbers are interpolated: an image of integers is resized with"),
+        (DATA | {"buffer": "int32"}, "A buffer of int32 is fed as floating-point numbers"),
+        (DATA | {"before": [9, 4, 8], "after": [9, 8, 4]}, "An array of shape (9, 4, 8) is reshaped to (9, 8, 4)"),
+        (DATA | {"stateful": True, "layer": "lstm"}, "lstm keeps its state from batch to batch, but `fit` shuffles"),
+        (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps round: -1 becomes 255"),
+        (DATA | {"drops": 1.25, "layer": "table"}, "The numbers that table looks up have been through a dropout"),
+    ],
+)
+def test_what_is_lost_on_the_way_in_is_told_whatever_the_loss(slip: dict[str, Any], words: str) -> None:
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert (found.kind, found.severity) == ("loss_plateau", "warning")
+    assert found.title.startswith(words)
+    assert found.hypotheses[0].confidence >= 0.9
+    if "before" in slip:
+        assert "np.transpose(signals, (0, 2, 1))" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(("low", "high", "is_told"), [(0, 1, True), (-1, 1, False), (0, 3, False)])
+def test_a_hinge_and_its_labels(low: float, high: float, is_told: bool) -> None:
+    slip = {"type": "Relu", "name": "Relu", "layer": "", "source": SOURCE, "hinge": 1.0}
+    run = run_of(FALLING, slips=[slip], inputs=[("input", 5), ("target", 1)])
+    run.statistics[:, run.columns("input")[1], [COLUMN["min"], COLUMN["max"]]] = low, high
+    told = [one for one in run.feed().findings() if one.title.startswith("A hinge loss gets labels of 0 and 1")]
+    assert len(told) == is_told
+
+
+@pytest.mark.parametrize(
+    ("lowest", "is_told"),
+    [
+        pytest.param([8, 9, 11, 12, 13], True, id="behind the first graph"),
+        pytest.param([0, 9, 11, 12, 13], False, id="at the first node"),
+        pytest.param([9], False, id="always the same"),
+        pytest.param([100, 110, 120, 130], False, id="far behind it"),
+    ],
+)
+@pytest.mark.parametrize("has_features", [True, False])
+def test_edges_that_begin_behind_the_first_graph(lowest: list[int], has_features: bool, *, is_told: bool) -> None:
+    nodes = ("input/nodes", 5 if has_features else 1)
+    run = run_of(FALLING, slips=[EDGES], inputs=[nodes, ("input/edges", 2), ("input/owner", 1)])
+    columns = run.columns("input")
+    shapes = [None, 5] if has_features else [None], [None, 2], [None]
+    dtypes = "float32" if has_features else "int32", "int32", "int32"
+    sizes = (1500 if has_features else 300, 1400, 300)
+    for column, shape, dtype, n, high in zip(columns, shapes, dtypes, sizes, (3.0, 299, 31), strict=True):
+        run.tensors[int(column)] |= {"shape": shape, "dtype": dtype}
+        run.statistics[:, column, COLUMN["n_elements"]] = n
+        run.statistics[:, column, [COLUMN["min"], COLUMN["max"]]] = 0, high
+    run.statistics[:, columns[1], COLUMN["min"]] = np.resize(lowest, N)
+    told = [one for one in run.feed().findings() if one.title.startswith("No edge of a batch has one of its first")]
+    assert len(told) == is_told
+
+
 @pytest.mark.parametrize(("width", "is_told"), [(5.0, True), (50.0, False)])
 def test_a_table_that_is_scaled_as_a_whole(width: float, is_told: bool) -> None:
     """Where a column takes less than a thousandth of the room of another; of columns that are alike it is well."""

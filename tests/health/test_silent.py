@@ -68,6 +68,16 @@ def test_underflow_is_told_though_the_loss_has_fallen_far() -> None:
     assert not trained("float32").feed().findings()
 
 
+@pytest.mark.parametrize(
+    ("function", "dead", "is_named"), [("relu", [3], True), (None, [3], False), ("relu", [2, 3], False)]
+)
+def test_a_relu_that_closes_the_last_layer(function: str | None, dead: list[int], is_named: bool) -> None:
+    layers = [*RELUS[:3], ("out", 1, function)]
+    sick = run(layers=layers).scale("gradient", 0.0, start=40).scale("activation", 0.0, dead, start=40)
+    (found,) = sick.feed().findings()
+    assert (causes(found)[0] == "The relu of the last layer, out, gives nothing but 0") == is_named
+
+
 def test_with_a_loss_scale_underflow_is_less_likely() -> None:
     (found,) = half().scale_loss(32_768.0).feed().findings()
     confidence = {hypothesis.cause: hypothesis.confidence for hypothesis in found.hypotheses}

@@ -129,3 +129,94 @@ train_step(tf.constant(actions), {fed})
 def test_a_buffer_that_cuts_off_fractions(find: Any, made: str, fed: str, dtype: str | None) -> None:
     found = find(BUFFER.format(made=made, value="0.7", fed=fed))
     assert [one["buffer"] for one in found] == ([] if dtype is None else [dtype])
+
+
+TURNED = """
+waves = np.zeros((10, 3, 7))
+{line}
+train_step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("turned = waves.reshape(10, 7, 3)", [10, 7, 3]),
+        ("turned = np.reshape(waves, (3, 10, 7))", [3, 10, 7]),
+        ("turned = tf.reshape(waves, (-1, 7, 3))", [10, 7, 3]),
+        ("turned = waves.transpose(0, 2, 1)", None),
+        ("turned = waves.reshape(10, 21)", None),
+        ("turned = waves.reshape(10, 1, 3, 7)", None),
+    ],
+)
+def test_axes_that_a_reshape_mixes_up(find: Any, line: str, after: list[int] | None) -> None:
+    found = find(TURNED.format(line=line))
+    assert [(one["before"], one["after"]) for one in found] == ([] if after is None else [([10, 3, 7], after)])
+
+
+WRAPPED = """
+first = np.zeros((4, 5), "{dtype}")
+second = np.ones((4, 5), "{dtype}")
+
+
+def motion(before, after):
+    return {difference}
+
+
+{call}
+train_step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "difference", "call", "is_told"),
+    [
+        ("uint8", "after - before", "motion(first, second)", True),
+        ("uint16", "after[1:] - before[:-1]", "motion(first[:2], second[:2])", True),
+        ("uint8", "before", "moved = second - first", True),
+        ("uint8", "after.astype('int16') - before", "motion(first, second)", False),
+        ("int8", "after - before", "motion(first, second)", False),
+        ("uint8", "after - before", "motion(first / 255, second / 255)", False),
+    ],
+)
+def test_differences_that_wrap_round(find: Any, dtype: str, difference: str, call: str, is_told: bool) -> None:
+    found = find(WRAPPED.format(dtype=dtype, difference=difference, call=call))
+    assert [one["wraps"] for one in found] == [dtype] * is_told
+
+
+STATEFUL = """
+memory = keras.layers.LSTM(4, stateful={stateful}, name="memory")
+model = keras.Sequential([keras.Input(batch_shape=(20, 1, 3)), memory, keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+
+
+class Look(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        global found
+        found = find([__file__], [model])
+
+
+sequences = {data}
+model.fit(sequences, {given}callbacks=[Look()], verbose=0)
+"""
+ARRAYS = "x[:, None]"
+SET = "tf.data.Dataset.from_tensor_slices((x[:, None], y)).batch(20, drop_remainder=True)"
+
+
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.parametrize(
+    ("stateful", "data", "given", "is_told"),
+    [
+        (True, ARRAYS, "y, batch_size=20, ", True),
+        (True, ARRAYS, "y, batch_size=20, shuffle=False, ", False),
+        (True, SET, "", False),
+        (False, ARRAYS, "y, batch_size=20, ", False),
+    ],
+    ids=["shuffled", "in order", "a data set", "without a state"],
+)
+def test_a_state_that_goes_on_over_shuffled_samples(
+    find: Any, stateful: bool, data: str, given: str, is_told: bool
+) -> None:
+    found = find(STATEFUL.format(stateful=stateful, data=data, given=given))
+    assert [(one["layer"].rpartition("/")[2], one["stateful"]) for one in found] == [("memory", True)] * is_told
+    assert all(one["source"]["code"].startswith("model.fit(sequences") for one in found)

@@ -1,6 +1,7 @@
 """A gather that takes the columns of all samples from each: told where it meets one number for each sample."""
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -71,3 +72,28 @@ def test_gathers(watch, read, loss_of, is_known):
     assert bool(found) == (loss_of in TOLD)
     for one in found:
         assert "tf.gather(" in one["source"]["code"]
+
+
+def dropped_before(tokens):
+    return keras.layers.Embedding(32, 4, name="table")(keras.layers.Dropout(0.2)(tokens))
+
+
+def dropped_after(tokens):
+    return keras.layers.Dropout(0.2)(keras.layers.Embedding(32, 4, name="table")(tokens))
+
+
+def words_left_out(tokens):
+    kept = keras.layers.Lambda(lambda one: tf.where(tf.random.uniform(tf.shape(one)) < 0.2, tf.zeros_like(one), one))
+    return keras.layers.Embedding(32, 4, name="table")(kept(tokens))
+
+
+@pytest.mark.parametrize(("build", "scale"), [(dropped_before, 1.25), (dropped_after, None), (words_left_out, None)])
+def test_a_dropout_of_the_numbers_of_a_tables_rows(watch, read, build, scale):
+    tokens = keras.Input((6,))
+    model = keras.Model(tokens, dense(1, "out")(keras.layers.GlobalAveragePooling1D()(build(tokens))))
+    model.compile("sgd", "mse")
+    begun = watch(model)
+    model.fit(np.random.default_rng(0).integers(1, 20, (32, 6)), np.zeros((32, 1)), verbose=0)
+    recording = read(begun)
+    found = [one for one in recording.tables[recording.stream]["slips"] if "drops" in one]
+    assert [(one["layer"], one["drops"]) for one in found] == ([] if scale is None else [("table", scale)])

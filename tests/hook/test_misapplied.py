@@ -135,7 +135,26 @@ def slope_of_relus(model: Any, x: Any) -> Any:
     return tf.reduce_mean(tf.square(tf.norm(tape.gradient(value, x), axis=1) - 1.0))
 
 
+def of_a_hinge(model: Any, x: Any) -> Any:
+    score = model(x)[:, 0]
+    return tf.reduce_mean(tf.square(tf.nn.relu(1.0 - x[:, 1] * score)))  # of_a_hinge
+
+
+def of_a_hinge_by_maximum(model: Any, x: Any) -> Any:
+    return tf.reduce_mean(tf.maximum(0.0, 1.0 - model(x)[:, 0] * x[:, 1]))  # of_a_hinge_by_maximum
+
+
+def of_a_hinge_with_signs(model: Any, x: Any) -> Any:
+    return tf.reduce_mean(tf.nn.relu(1.0 - (2.0 * x[:, 1] - 1.0) * model(x)[:, 0]))
+
+
+def of_a_hinge_by_keras(model: Any, x: Any) -> Any:
+    return keras.losses.Hinge()(x[:, 1:], model(x)[:, :1])
+
+
 TOLD = {
+    of_a_hinge: ("Relu", "of_a_hinge"),
+    of_a_hinge_by_maximum: ("Maximum", "of_a_hinge_by_maximum"),
     softmax_before_ctc: ("LogSoftmax", "ctc"),
     entropy_of_a_softmax: ("SparseSoftmaxCrossEntropyWithLogits", "entropy_of_a_softmax"),
     relative_to_targets: ("RealDiv", "relative_to_targets"),
@@ -146,6 +165,8 @@ TOLD = {
     curvature_beside_a_sine: ("ZerosLike", "second"),
 }
 NOT_TOLD = [
+    of_a_hinge_with_signs,
+    of_a_hinge_by_keras,
     scores_before_ctc,
     entropy_of_scores,
     relative_to_a_scale,

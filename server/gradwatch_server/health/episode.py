@@ -1151,6 +1151,10 @@ class SlipKind(Enum):
     """An array is reshaped where its axes should change places."""
     SHUFFLED = auto()
     """Samples are shuffled that a layer's state joins from batch to batch."""
+    WRAPPED = auto()
+    """A difference of unsigned numbers is never below 0."""
+    IDS = auto()
+    """Numbers of a table's rows are scaled by a dropout."""
     COARSE = auto()
     """A buffer of integers holds what are no integers."""
     GREEDY = auto()
@@ -1209,6 +1213,8 @@ _BY_FIELD: Final = {
     "n_seen": SlipKind.RESTARTED,
     "resized": SlipKind.RESIZED,
     "buffer": SlipKind.COARSE,
+    "wraps": SlipKind.WRAPPED,
+    "drops": SlipKind.IDS,
     "hinge": SlipKind.HINGE,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,

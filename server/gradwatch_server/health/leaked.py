@@ -57,6 +57,8 @@ class LeakedRule:
         self._n_features = shapes[0][-1] if len(shapes) == 1 and len(shapes[0]) == SEQUENCE_RANK else 0
         self._source = next((slip.get("source") for slip in setup.slips if "blank" in slip), None)
         self._place = 0
+        self._differed = False
+        """Whether two that are to differ did, in any row so far."""
         self._first_step = -1
         self._n_rows = 0
         self._start = float("nan")
@@ -75,6 +77,9 @@ class LeakedRule:
                 if self._is_open:
                     self.episodes[-1].closed_step = step
                 self._place, self._first_step, self._n_rows = place, step, 0
+            self._differed |= not self._is_of_two
+            if self._pairs == "returns" and self._is_of_two and self._differed:
+                continue  # a policy that has come to do nothing stays where it is
             if place and (self._keeps_time or self._has_others or not self._is_whole):
                 self._note(step)
 

@@ -54,6 +54,8 @@ GROWN_VARIANCE: Final = 1e3
 """Of the last layers' outputs over the first's: with a start that keeps the variance it is about 1."""
 SHRUNK_VARIANCE: Final = 1e-8
 """Of the first layer's output: a factor of ten thousand lost on the way, where float32 keeps seven digits of a sum."""
+STEP_POWER: Final = 0.7
+"""Of such a loss, as a power of it, the most that one layer may have of it."""
 FLAT_VARIANCE: Final = 1e-4
 """Of the first layer's output, lost layer by layer, where outputs came to be the same for every sample."""
 VARIANCE_RATIO: Final = 10.0
@@ -487,7 +489,7 @@ def advise_small_start(scene: Scene) -> list[Hypothesis]:
     """Weights that start too small for the depth, where the outputs of the first row show it."""
     shrunk, largest_step = scene.start.shrunk, scene.start.ratio
     is_flat = isinstance(scene.incident.lead, (Collapsed, Flat))  # one small layer alone makes none
-    limit = FLAT_VARIANCE if is_flat and largest_step > shrunk**0.5 else SHRUNK_VARIANCE
+    limit = FLAT_VARIANCE if is_flat and largest_step > shrunk**STEP_POWER else SHRUNK_VARIANCE
     if not shrunk < limit:
         return []
     return [

@@ -93,7 +93,7 @@ def _tell_blank(lead: Leaked, scene: Scene) -> Finding:
 
 def _tell_same(lead: Leaked, scene: Scene) -> Finding:
     if lead.pairs == "returns":
-        title = "State and next state are identical in every batch"
+        title = "State and next state are the same in nearly every sample"
         asked = "The training step bootstraps from the next state"
         hypothesis = Hypothesis(
             "State and next state are the same array",
@@ -104,7 +104,7 @@ def _tell_same(lead: Leaked, scene: Scene) -> Finding:
             RETURNS_CODE,
         )
     else:
-        title = "The two views of each sample are identical in every batch"
+        title = "The two views of a sample are the same in nearly every one"
         asked = "The step compares two views of each sample"
         hypothesis = advise_views(
             "Both views use the same random seed, or are the same tensor", "Use a different seed for each view."
@@ -115,7 +115,7 @@ def _tell_same(lead: Leaked, scene: Scene) -> Finding:
         title=title,
         evidence=scene.evidence(
             f"{asked}. In all {lead.n_rows} batches checked since step {lead.first_step}, the two were exactly equal "
-            "for every sample."
+            "for at least 90% of the samples."
         ),
         hypotheses=[hypothesis],
     )

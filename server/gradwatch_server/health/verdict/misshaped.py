@@ -100,6 +100,12 @@ TURNED_CODE: Final = """\
 x = np.transpose(signals, {axes})                  # changes the axes' places"""
 SHUFFLED_CODE: Final = """\
 model.fit(x, y, batch_size=batch_size, shuffle=False)  # the rows of a batch go on in the next one"""
+WRAPPED_CODE: Final = """\
+difference = second.astype(np.float32) - first.astype(np.float32)"""
+IDS_CODE: Final = """\
+h = tf.keras.layers.Embedding(n, width)(tokens)
+h = tf.keras.layers.SpatialDropout1D(0.15)(h)         # drops from the vectors, not from the numbers
+# or drops whole words: tf.where(tf.random.uniform(tf.shape(tokens)) < 0.15, unknown, tokens)"""
 COARSE_CODE: Final = """\
 rewards = np.zeros_like(actions, dtype=np.float32)"""
 ROUNDED_COLUMN_CODE: Final = """\
@@ -527,6 +533,43 @@ def _say_shuffled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Call `fit` with `shuffle=False`, and reset the states where the sequences begin again.",
             SHUFFLED_CODE,
             (Change("fit", given=(("shuffle", "False"),)),),
+        ),
+    )
+
+
+def _say_wrapped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, dtype = say_line(lead.slip["source"]), lead.slip["wraps"]
+    most = 2 ** int(dtype.removeprefix("uint")) - 1
+    return (
+        f"A difference of two {dtype} arrays wraps round: -1 becomes {most:,}{place}",
+        f"{dtype} has no numbers below 0. NumPy takes the difference in the arrays' own type, without a word.",
+        Hypothesis(
+            f"The difference is taken before the arrays are cast{place}",
+            0.95,
+            f"Where the second number is a little larger than the first, the result is near {most:,} and not near 0: "
+            "small changes of one sign look like the largest ones of the other.",
+            "Cast to a signed or a floating-point type before subtracting.",
+            WRAPPED_CODE,
+        ),
+    )
+
+
+def _say_ids(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, rate = lead.slip["layer"], float(lead.slip["drops"])
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The numbers that {layer} looks up have been through a dropout, which multiplies them by {rate:.3g}{place}",
+        (
+            "A dropout scales up what it keeps, in training alone. Of the number of a word, a user or a class that "
+            "makes another one's number; in evaluation it does not."
+        ),
+        Hypothesis(
+            "A dropout stands before the embedding, not after it",
+            0.95,
+            "In training the model learns rows of the table that belong to other numbers. In evaluation it looks up "
+            "the right ones, which it was hardly ever trained with.",
+            "Drop the embedded vectors, or put a number that stands for unknown in a place of its own.",
+            IDS_CODE,
         ),
     )
 
@@ -1362,6 +1405,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.RESTARTED: _say_restarted,
     SlipKind.RESIZED: _say_resized,
     SlipKind.COARSE: _say_coarse,
+    SlipKind.WRAPPED: _say_wrapped,
+    SlipKind.IDS: _say_ids,
     SlipKind.HINGE: _say_hinge,
     SlipKind.TURNED: _say_turned,
     SlipKind.SHUFFLED: _say_shuffled,
