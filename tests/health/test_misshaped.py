@@ -227,6 +227,23 @@ def test_a_hinge_and_its_labels(low: float, high: float, is_told: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("highest", "is_told"),
+    [((898, 299), True), ((299, 899), True), ((898, 897), False), ((898, 310), False), ((500, 299), False)],
+    ids=["drawn from the other's", "the other way round", "from its own", "from neither", "near it"],
+)
+def test_numbers_from_the_range_of_another_table(highest: tuple[int, int], is_told: bool) -> None:
+    tables = [("users/embeddings", (300, 16), "float32"), ("items/embeddings", (900, 16), "float32"), *dense(1)]
+    run = Run(tables, n_steps=N, inputs=[("input/1", 1), ("input/1 (2)", 1)]).set_loss(FALLING)
+    for column, name, high in zip(run.columns("input"), ("input/1", "input/1 (2)"), highest, strict=True):
+        run.tensors[int(column)] |= {"tensor": name, "shape": [None], "dtype": "int32"}
+        run.statistics[:, column, COLUMN["max"]] = high
+    titles = [one.title for one in run.feed().findings()]
+    assert (
+        titles == ["input/1 gets numbers below 300 in one of two calls, which is the size of another table"] * is_told
+    )
+
+
+@pytest.mark.parametrize(
     ("lowest", "is_told"),
     [
         pytest.param([8, 9, 11, 12, 13], True, id="behind the first graph"),

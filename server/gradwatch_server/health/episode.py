@@ -1163,6 +1163,8 @@ class SlipKind(Enum):
     """Messages along edges are collected where they were gathered."""
     UNSHIFTED = auto()
     """The edges of several graphs name the nodes of the first."""
+    FOREIGN = auto()
+    """One call of a model gets numbers of another table's rows."""
     HINGE = auto()
     """A hinge gets labels of 0 and 1."""
     MASK = auto()
@@ -1216,6 +1218,7 @@ _BY_FIELD: Final = {
     "wraps": SlipKind.WRAPPED,
     "drops": SlipKind.IDS,
     "hinge": SlipKind.HINGE,
+    "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,
     "greedy": SlipKind.GREEDY,

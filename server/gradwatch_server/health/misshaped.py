@@ -33,6 +33,9 @@ SIZE_FACTOR: Final = 3.0
 """Times the usual size of a graph that the first one may have, or the inverse."""
 SIZES_MIN: Final = 4
 """Sizes of a first graph: one number may be a place that is kept for something else."""
+CALLS_ROWS: Final = 50
+"""Rows after which it is known how far numbers of a table's rows go."""
+TABLE_RANK: Final = 2
 ROUNDED_ROWS: Final = 5
 """Full rows in which most variances were rounding."""
 ZEROS_SHARE: Final = 1e-3
@@ -105,6 +108,13 @@ def _find_waves(table: TensorTable, slips: Sequence[Mapping[str, Any]]) -> _Wave
     return _Waves(column, table.shapes[column][-1], abs(float(slip["turns"])))
 
 
+def _find_calls(table: TensorTable) -> list[tuple[int, int]]:
+    """Columns of whole numbers that one input of a model gets, in two of its calls."""
+    columns = {table.names[column]: column for column in table.entering("index")}
+    seconds = ((column, columns.get(name.removesuffix(" (2)"))) for name, column in columns.items())
+    return [(first, second) for second, first in seconds if first is not None and first != second]
+
+
 class MisshapedRule:
     """Watches whether one stream's step is still the one with a slip in it: the first of each kind and line.
 
@@ -132,6 +142,10 @@ class MisshapedRule:
         self._targets = table.entering("target")
         self._labels = (math.inf, -math.inf)
         self._n_targets = self._n_zero = self._n_rounded = 0
+        self._calls = _find_calls(table)
+        self._table = table
+        self._highest: dict[int, float] = {}
+        """The largest whole number so far, by column."""
         self._waves = _find_waves(table, slips)
         self._spread = math.nan
         self._n_rows = 0
@@ -148,7 +162,8 @@ class MisshapedRule:
             self._look_at_labels(block)
         self._n_rounded += int((block.leaked == ROUNDED_PLACE).sum())
         self._look_at_waves(block)
-        for step in block.steps.tolist() if self._waiting or self.episodes else ():
+        self._look_at_calls(block)
+        for step in block.steps.tolist() if self._waiting or self.episodes or self._calls else ():
             if self._n_rows == 0:
                 self._first_step = step
             self._n_rows += 1
@@ -173,6 +188,30 @@ class MisshapedRule:
                             **self._measured(what),
                         )
                     )
+
+    def _look_at_calls(self, block: Block) -> None:
+        """How far the numbers of rows go in two calls, which for one may be the rows of another table."""
+        for column in (column for pair in self._calls for column in pair):
+            highest = np.fmax.reduce(block.statistics[:, column, COLUMN["max"]], initial=-1.0)
+            self._highest[column] = max(self._highest.get(column, -1.0), float(highest))
+        if self._n_rows < CALLS_ROWS:
+            return
+        rows = {
+            self._table.shapes[c][0]: self._table.names[c]
+            for c in reversed(self._table.gradient)
+            if self._is_table(int(c))
+        }
+        for pair in self._calls:
+            low, high = sorted(int(self._highest[column]) + 1 for column in pair)
+            own = min((n for n in rows if n >= high), default=0)
+            if low in rows and own > low and high > 2 * low:
+                slip = {"type": "Ids", "name": self._table.names[pair[0]], "layer": "", "source": None}
+                tables = {"foreign": rows[low], "own": rows[own], "n_foreign": low, "n_own": high}
+                self._waiting.append((SlipKind.FOREIGN, slip | tables))
+        self._calls = []
+
+    def _is_table(self, column: int) -> bool:
+        return len(self._table.shapes[column]) == TABLE_RANK
 
     def _look_at_waves(self, block: Block) -> None:
         """How far the arguments of sines are spread at the first row that tells of their kernel."""

@@ -106,6 +106,8 @@ IDS_CODE: Final = """\
 h = tf.keras.layers.Embedding(n, width)(tokens)
 h = tf.keras.layers.SpatialDropout1D(0.15)(h)         # drops from the vectors, not from the numbers
 # or drops whole words: tf.where(tf.random.uniform(tf.shape(tokens)) < 0.15, unknown, tokens)"""
+FOREIGN_CODE: Final = """\
+negatives = rng.integers(0, n_items, size=batch)      # n_items: the rows of the items' table"""
 COARSE_CODE: Final = """\
 rewards = np.zeros_like(actions, dtype=np.float32)"""
 ROUNDED_COLUMN_CODE: Final = """\
@@ -570,6 +572,26 @@ def _say_ids(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "the right ones, which it was hardly ever trained with.",
             "Drop the embedded vectors, or put a number that stands for unknown in a place of its own.",
             IDS_CODE,
+        ),
+    )
+
+
+def _say_foreign(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    slip = lead.slip
+    low, high = int(slip["n_foreign"]), int(slip["n_own"])
+    return (
+        f"{slip['name']} gets numbers below {low:,} in one of two calls, which is the size of another table",
+        (
+            f"The model is called twice in a step. In one call {slip['name']} held numbers up to {high - 1:,}, in the "
+            f"other none above {low - 1:,}. {slip['foreign']} has exactly {low:,} rows; {slip['own']} has more."
+        ),
+        Hypothesis(
+            f"Numbers for {slip['own']} are drawn from the range of {slip['foreign']}",
+            0.9,
+            f"Negatives must be drawn from all that there is. As it is, rows from {low:,} on are only ever seen as "
+            "positives: nothing pushes them down, and they win in every ranking.",
+            "Draw from the number of rows of the table that is looked up.",
+            FOREIGN_CODE,
         ),
     )
 
@@ -1405,6 +1427,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.RESTARTED: _say_restarted,
     SlipKind.RESIZED: _say_resized,
     SlipKind.COARSE: _say_coarse,
+    SlipKind.FOREIGN: _say_foreign,
     SlipKind.WRAPPED: _say_wrapped,
     SlipKind.IDS: _say_ids,
     SlipKind.HINGE: _say_hinge,
