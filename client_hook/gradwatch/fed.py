@@ -7,6 +7,8 @@ running code holds it by that name. Owns no state.
 from __future__ import annotations
 
 import ast
+import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -25,6 +27,7 @@ SEEN_MAX: Final = 0.9
 """Of a data set's elements: fewer are seen by who begins it anew again and again."""
 DATASETS_MAX: Final = 32
 """Data sets that one is made of, each of the one before it."""
+PAIRING: Final = frozenset({"fit", "from_tensor_slices"})
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 BETWEEN: Final = frozenset({"area", "bicubic", "bilinear", "gaussian", "lanczos3", "lanczos5", "mitchellcubic"})
 """How `tf.image.resize` makes new numbers of those around; "bilinear" where nothing is said."""
@@ -51,10 +54,11 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         rounded to integers then; ``buffer``: the integer type of an array that was made like another one, and is fed as
         floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
         it the same axes in another order; ``wraps``: the unsigned type of two arrays of which the difference is taken;
+        ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put into another order alone;
         ``stateful`` (True), with the layer: one that keeps its state from batch to
         batch, where ``fit`` shuffles the samples.
     """
-    finders = (_restarted, _resized, _coarse, _turned, _wrapped)
+    finders = (_restarted, _resized, _coarse, _turned, _wrapped, _parted)
     found = (next((one for file in files for one in find(file)), None) for find in finders)
     return [one for one in (*found, _shuffled(models)) if one is not None]
 
@@ -273,3 +277,49 @@ def _given_to(name: str, node: ast.AST, functions: Sequence[ast.FunctionDef], ca
             taken = [call.args[places.index(name)] for call in of if len(call.args) > places.index(name)]
             return next((own for own in map(_whole, taken) if own is not None), "")
     return None
+
+
+def _parted(file: str) -> Iterator[dict[str, Any]]:
+    made, moved = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    for node in nodes_of(file):
+        if (name := _moved(node)) is not None:
+            moved[name].append(node.lineno)  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Assign):
+            for one in (one for to in node.targets for one in _names_in(to) if isinstance(one.ctx, ast.Store)):
+                made[one.id].append(node.lineno)
+    for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) in PAIRING):
+        for alone, other in _pairs_of(call):
+            is_alone = len(moved[alone]) == 1 and not moved[other] and made[alone] and made[other]
+            is_between = is_alone and max(min(made[alone]), *made[other]) < moved[alone][0] < call.lineno
+            if is_between and _is_array(alone, other, file):
+                yield _slip(file, moved[alone][0], moved=alone)
+
+
+def _moved(node: ast.AST) -> str | None:
+    """The array whose rows a statement puts into a random order, by itself; None for any other statement."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and last_name(node.value) == "shuffle":
+        given = node.value.args
+        return given[0].id if len(given) == 1 and isinstance(given[0], ast.Name) else None
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return None
+    name, value = node.targets[0].id, node.value
+    if isinstance(value, ast.Call) and last_name(value) in ("permutation", "shuffle") and value.args:
+        return name if isinstance(value.args[0], ast.Name) and value.args[0].id == name else None
+    is_drawn = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Call)
+    if isinstance(value, ast.Subscript) and is_drawn and last_name(value.slice) == "permutation":
+        return name if _whole(value) == name else None
+    return None
+
+
+def _pairs_of(call: ast.Call) -> Iterator[tuple[str, str]]:
+    """The names of two arrays that a call takes as pairs, in either order."""
+    given = list(call.args)
+    if len(given) == 1 and isinstance(given[0], ast.Tuple):
+        given = given[0].elts
+    names = [name for one in given[:2] if (name := _whole(one)) is not None]
+    return itertools.permutations(names) if len(names) == 2 else iter(())  # type: ignore[return-value]
+
+
+def _is_array(one: str, other: str, file: str) -> bool:
+    running = (frame for frame in frames() if frame.f_code.co_filename == file)
+    return any(all(len(np.shape(_array(_held(name, frame)))) > 0 for name in (one, other)) for frame in running)

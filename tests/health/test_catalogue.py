@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.health.catalogue.fortieth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
-from tests.health.catalogue.thirtyninth import BROKEN
 
 LONG = {
     "accelerometer activity",

@@ -204,6 +204,7 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"buffer": "int32"}, "A buffer of int32 is fed as floating-point numbers"),
         (DATA | {"before": [9, 4, 8], "after": [9, 8, 4]}, "An array of shape (9, 4, 8) is reshaped to (9, 8, 4)"),
         (DATA | {"stateful": True, "layer": "lstm"}, "lstm keeps its state from batch to batch, but `fit` shuffles"),
+        (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
         (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps round: -1 becomes 255"),
         (DATA | {"drops": 1.25, "layer": "table"}, "The numbers that table looks up have been through a dropout"),
     ],

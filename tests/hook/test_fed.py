@@ -220,3 +220,43 @@ def test_a_state_that_goes_on_over_shuffled_samples(
     found = find(STATEFUL.format(stateful=stateful, data=data, given=given))
     assert [(one["layer"].rpartition("/")[2], one["stateful"]) for one in found] == [("memory", True)] * is_told
     assert all(one["source"]["code"].startswith("model.fit(sequences") for one in found)
+
+
+PARTED = """
+inputs = x * 2.0
+targets = y * 2.0
+{line}
+
+
+class Look(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        global found
+        found = find([__file__])
+
+
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+{fit}
+"""
+FIT = "model.fit(inputs[:400], targets[:400], callbacks=[Look()], verbose=0)"
+SLICES = "model.fit(tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(9), callbacks=[Look()], verbose=0)"
+
+
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.parametrize("fit", [FIT, SLICES])
+@pytest.mark.parametrize(
+    ("line", "moved"),
+    [
+        ("np.random.default_rng(0).shuffle(targets)", "targets"),
+        ("np.random.shuffle(inputs)", "inputs"),
+        ("targets = np.random.permutation(targets)", "targets"),
+        ("targets = targets[np.random.permutation(500)]", "targets"),
+        ("np.random.seed(0); np.random.shuffle(inputs); np.random.seed(0); np.random.shuffle(targets)", None),
+        ("order = np.random.permutation(500); inputs, targets = inputs[order], targets[order]", None),
+        ("np.random.shuffle(targets); inputs = np.repeat(targets, 3, axis=1)", None),
+        ("order = np.arange(500); np.random.shuffle(order)", None),
+    ],
+)
+def test_one_of_two_arrays_that_is_shuffled_alone(find: Any, line: str, moved: str | None, fit: str) -> None:
+    found = find(PARTED.format(line=line.replace("; ", "\n"), fit=fit))
+    assert [one["moved"] for one in found] == ([] if moved is None else [moved])

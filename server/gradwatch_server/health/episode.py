@@ -1151,6 +1151,8 @@ class SlipKind(Enum):
     """An array is reshaped where its axes should change places."""
     SHUFFLED = auto()
     """Samples are shuffled that a layer's state joins from batch to batch."""
+    PARTED = auto()
+    """Of the arrays of pairs one is shuffled alone."""
     WRAPPED = auto()
     """A difference of unsigned numbers is never below 0."""
     IDS = auto()
@@ -1216,6 +1218,7 @@ _BY_FIELD: Final = {
     "resized": SlipKind.RESIZED,
     "buffer": SlipKind.COARSE,
     "wraps": SlipKind.WRAPPED,
+    "moved": SlipKind.PARTED,
     "drops": SlipKind.IDS,
     "hinge": SlipKind.HINGE,
     "foreign": SlipKind.FOREIGN,

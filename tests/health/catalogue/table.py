@@ -15,8 +15,8 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+from tests.health.catalogue.fortieth import BROKEN, HEALTHY
 from tests.health.catalogue.play import Played, is_found, names_culprit, play
-from tests.health.catalogue.thirtyninth import BROKEN, HEALTHY
 
 BLIND = "written blind"
 """So begins the study of a case by someone who had not seen the rules."""

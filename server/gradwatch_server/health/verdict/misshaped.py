@@ -108,6 +108,9 @@ h = tf.keras.layers.SpatialDropout1D(0.15)(h)         # drops from the vectors, 
 # or drops whole words: tf.where(tf.random.uniform(tf.shape(tokens)) < 0.15, unknown, tokens)"""
 FOREIGN_CODE: Final = """\
 negatives = rng.integers(0, n_items, size=batch)      # n_items: the rows of the items' table"""
+PARTED_CODE: Final = """\
+order = np.random.permutation(len(x))
+x, y = x[order], y[order]"""
 COARSE_CODE: Final = """\
 rewards = np.zeros_like(actions, dtype=np.float32)"""
 ROUNDED_COLUMN_CODE: Final = """\
@@ -592,6 +595,25 @@ def _say_foreign(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "positives: nothing pushes them down, and they win in every ranking.",
             "Draw from the number of rows of the table that is looked up.",
             FOREIGN_CODE,
+        ),
+    )
+
+
+def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name = say_line(lead.slip["source"]), lead.slip["moved"]
+    return (
+        f"`{name}` is shuffled alone: inputs and targets no longer belong together{place}",
+        (
+            "The rows of one of the two arrays that are fed as pairs are put into a random order, those of the other "
+            "stay where they are."
+        ),
+        Hypothesis(
+            f"One of a pair of arrays is shuffled{place}",
+            0.95,
+            "From then on each sample has the target of some other one. A loss may still fall: the model learns the "
+            "pairs by heart.",
+            "Shuffle both by the same order.",
+            PARTED_CODE,
         ),
     )
 
@@ -1427,6 +1449,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.RESTARTED: _say_restarted,
     SlipKind.RESIZED: _say_resized,
     SlipKind.COARSE: _say_coarse,
+    SlipKind.PARTED: _say_parted,
     SlipKind.FOREIGN: _say_foreign,
     SlipKind.WRAPPED: _say_wrapped,
     SlipKind.IDS: _say_ids,
