@@ -245,6 +245,30 @@ def test_numbers_from_the_range_of_another_table(highest: tuple[int, int], is_to
 
 
 @pytest.mark.parametrize(
+    ("reach", "words"),
+    [
+        ([0.5, 6.1, 1.1, 5.2, 0.9, 6.25], "Column 1 of target jumps by 2π"),
+        ([20.0, 350.0, 80.0, 355.0], "Column 1 of target jumps by 360"),
+        ([0.5, 6.1, 3.0, 5.2, 0.9, 6.25], None),
+        ([0.5, 6.1, 1.1, 7.2, 0.9, 6.25], None),
+        ([5.9, 6.1, 6.2], None),
+        ([0.5, 6.0], None),
+    ],
+    ids=["radians", "degrees", "anything between", "beyond", "always wide", "one number"],
+)
+def test_a_target_that_jumps_by_a_turn(reach: list[float], words: str | None) -> None:
+    run = run_of(FALLING, inputs=[("input", 5), ("target", 2)])
+    run.tensors[int(run.columns("input")[1])]["tensor"] = "target"
+    columns = np.zeros((N, 2, 3), np.float32)
+    columns[:, 1, 2] = np.resize(reach, N)
+    columns[:, 0, 2] = 1.0
+    rows = {"steps": run.steps, "columns": columns, "bad_rows": np.full((N, 8), -1), "n_bad_rows": np.zeros(N, int)}
+    run.input_columns.append({"tensor": "target", **rows})
+    titles = [found.title for found in run.feed().findings()]
+    assert titles == [] if words is None else titles[0].startswith(words)
+
+
+@pytest.mark.parametrize(
     ("lowest", "is_told"),
     [
         pytest.param([8, 9, 11, 12, 13], True, id="behind the first graph"),

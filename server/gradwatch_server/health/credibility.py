@@ -216,6 +216,8 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     if episode.what is SlipKind.UNSCALED:
         is_far = max(map(abs, episode.reach)) > FAR and _is_still_to_learn(testimony, SPARE_SHARE)
         return bool(episode.narrow) and (episode.is_rounded or is_far)
+    if episode.what is SlipKind.ANGLES:
+        return episode.turn is not None
     if episode.what in _UNSEEN_IN_LOSS:
         return True
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)

@@ -440,7 +440,7 @@ class Engine:
                 norms_now = [testimony.known.read(KERNEL_NORM, state.number).newest or 0.0 for state in own]
                 before = math.hypot(*(state.start.kernel_norm for state in own))
                 episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
-            elif isinstance(episode, Misshaped) and episode.what in (SlipKind.SCALED, SlipKind.UNSCALED):
+            elif isinstance(episode, Misshaped):
                 self._complete_of_columns(episode)
             elif isinstance(episode, Unrelated):
                 episode.is_judged = len(applied) == 1
@@ -466,7 +466,12 @@ class Engine:
                     )
 
     def _complete_of_columns(self, episode: Misshaped) -> None:
-        """Which columns of the input that a slip is about are next to constant."""
+        """What the columns say of a slip: which are next to constant, or jump."""
+        if episode.what is SlipKind.ANGLES:
+            angles = self._columns.get((episode.stream, str(episode.slip["name"])))
+            episode.turn = None if angles is None else angles.find_turn()
+        if episode.what not in (SlipKind.SCALED, SlipKind.UNSCALED):
+            return
         width = episode.slip.get("entering")
         for (stream, _), columns in self._columns.items():
             rounded, _ = columns.find_narrow(ROUNDED_SHARE)

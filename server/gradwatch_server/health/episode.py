@@ -1055,6 +1055,7 @@ MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 SINGLE: Final = "Softmax"
 """The type of a slip that is a softmax over an axis of one."""
 AUGMENT: Final = "augment"
+ANGLES: Final = "Angles"
 """The type of a slip that turns images without their masks, and the role of its call in a script."""
 
 
@@ -1167,6 +1168,8 @@ class SlipKind(Enum):
     """The edges of several graphs name the nodes of the first."""
     FOREIGN = auto()
     """One call of a model gets numbers of another table's rows."""
+    ANGLES = auto()
+    """A target is the difference of two angles, and jumps where one passes the end of its range."""
     HINGE = auto()
     """A hinge gets labels of 0 and 1."""
     MASK = auto()
@@ -1246,6 +1249,7 @@ _BY_TYPE: Final = {
     "CTCLossV2": SlipKind.DOUBLED,
     "Sub": SlipKind.DOUBLED,
     AUGMENT: SlipKind.APART,
+    ANGLES: SlipKind.ANGLES,
     "GatherV2": SlipKind.GATHERED,
     "Normalization": SlipKind.SCALED,
     "ParameterizedTruncatedNormal": SlipKind.UNSHOWN,
@@ -1272,6 +1276,7 @@ class Misshaped(Episode):
         narrow: of an input that is scaled as a whole, or not at all, the columns that hardly vary beside the widest.
         widest: that one.
         reach: between which numbers that one varies, or the first of the others where ``is_rounded``.
+        turn: of a target that jumps, by how much at the most, and the column that does.
         is_rounded: whether these hold nothing but rounding errors.
     """
 
@@ -1285,6 +1290,7 @@ class Misshaped(Episode):
     narrow: Sequence[int] = ()
     widest: int = -1
     reach: tuple[float, float] = (0.0, 0.0)
+    turn: tuple[int, float] | None = None
     is_rounded: bool = False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,11 +18,20 @@ ROUNDED_SHARE: Final = 1e-10
 """Of the widest column's range: what is left where 64-bit numbers cancel out."""
 NARROW_SHARE: Final = 1e-3
 """Of the widest column's range: what a layer makes of the others is lost beside it."""
+TURNS: Final = (2 * math.pi, 360.0)
+TURN_SMALL: Final = 0.35
+"""Of a turn, how far the difference of two angles goes at the most where neither passes its end."""
+TURN_LEAST: Final = 0.75
+"""And how far at the least where one does."""
+TURN_MOST: Final = 1.001
+TURN_ROWS: Final = 5
+"""Batches of either kind, and none of any other."""
 COLUMNS_LIMIT: Final = 100
 """Columns named in a record; their number stands beside them."""
 
 Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
+Float64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,10 @@ class InputColumns:
         self._largest = np.zeros(0)
         self._low, self._high = np.zeros(0), np.zeros(0)
         self._n_rows = 0
+        self._n_turned = np.zeros((len(TURNS), 3, 0), np.int64)
+        """By turn and column, the batches of small numbers, of nearly a turn, and of others."""
+        self._jumps: list[dict[int, tuple[float, float]]] = [{} for _ in TURNS]
+        """By turn and column, the least and the largest of what was nearly a turn: no one number that may be meant."""
         self._outliers: dict[int, int] = {}
 
     def feed(self, steps: Int64, columns: Float32, bad_rows: Int64, n_bad_rows: Int64) -> None:
@@ -79,6 +93,7 @@ class InputColumns:
         if len(self._is_known) < columns.shape[1]:
             self._is_known = np.pad(self._is_known, (0, columns.shape[1] - len(self._is_known)))
             self._largest = np.pad(self._largest, (0, columns.shape[1] - len(self._largest)))
+            self._n_turned = np.pad(self._n_turned, ((0, 0), (0, 0), (0, columns.shape[1] - self._n_turned.shape[2])))
             self._low = np.pad(self._low, (0, columns.shape[1] - len(self._low)), constant_values=np.inf)
             self._high = np.pad(self._high, (0, columns.shape[1] - len(self._high)), constant_values=-np.inf)
         is_bad = n_bad_rows > 0
@@ -127,11 +142,37 @@ class InputColumns:
         narrow = (reach > 0) & (reach < share * reach.max())
         return np.flatnonzero(narrow).tolist(), int(np.argmax(reach))
 
+    def find_turn(self) -> tuple[int, float] | None:
+        """The column that is small, but for jumps by nearly a whole turn, and what that is; None where there is none.
+
+        So is the difference of two angles that are each told within one turn.
+        """
+        for place, turn in enumerate(TURNS):
+            n_small, n_large, n_other = self._n_turned[place]
+            is_so = (n_small >= TURN_ROWS) & (n_large >= TURN_ROWS) & (n_other == 0)
+            for column in np.flatnonzero(is_so).tolist():
+                if self._jumps[place].get(column, (0.0, 0.0))[1] > self._jumps[place][column][0]:
+                    return column, turn
+        return None
+
+    def _count_turns(self, reach: Float64) -> None:
+        """Counts batches by how far the numbers of each column went: hardly, by nearly a turn, or anywhere else."""
+        for place, turn in enumerate(TURNS):
+            share = reach / turn
+            is_large = (share > TURN_LEAST) & (share <= TURN_MOST)
+            is_other = ((share > TURN_SMALL) & ~is_large) | (share == 0)
+            for row, is_in in enumerate((share <= TURN_SMALL, is_large, is_other)):
+                self._n_turned[place][row][: len(reach)] += is_in
+            for column in np.flatnonzero(is_large).tolist():
+                low, high = self._jumps[place].get(column, (math.inf, -math.inf))
+                self._jumps[place][column] = min(low, float(reach[column])), max(high, float(reach[column]))
+
     def _measure(self, step: int, columns: Float32) -> None:
         self._low[: len(columns)] = np.fmin(self._low[: len(columns)], columns[:, 1])
         self._high[: len(columns)] = np.fmax(self._high[: len(columns)], columns[:, 2])
         reach = np.abs(columns[:, 1:].astype(np.float64)).max(axis=1)
         reach = np.where(np.isfinite(reach), reach, 0.0)
+        self._count_turns(reach)
         largest = self._largest[: len(columns)]
         # A column that was always 0 is as far from anything: it is measured by the others.
         usual = np.where(largest > 0, largest, largest.max(initial=0.0))

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradwatch.protocol import ROUNDED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import AUGMENT, CAP, Misshaped, Phase, SlipKind, is_single
+from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, Misshaped, Phase, SlipKind, is_single
 from gradwatch_server.health.setup import Setup, source_of
 from gradwatch_server.health.table import TensorTable
 
@@ -134,6 +134,9 @@ class MisshapedRule:
             first.setdefault((SlipKind.of(slip), str(slip.get("source") or slip["name"])), slip)
         # A hook that is newer may know other kinds.
         self._waiting = [(what, slip) for (what, _), slip in first.items() if what is not None]
+        for column in table.entering("target"):
+            angles = {"type": ANGLES, "name": table.names[column], "layer": "", "source": None}
+            self._waiting.append((SlipKind.ANGLES, angles))
         """Slips that are not told yet."""
         self._graphs = _find_graphs(table)
         self._n_graph_rows, self._n_nodes, self._n_reached, self._is_shifted = 0, 0, 0, False

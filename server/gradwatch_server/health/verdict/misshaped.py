@@ -111,6 +111,9 @@ negatives = rng.integers(0, n_items, size=batch)      # n_items: the rows of the
 PARTED_CODE: Final = """\
 order = np.random.permutation(len(x))
 x, y = x[order], y[order]"""
+TURN_IN_DEGREES: Final = 100.0
+ANGLES_CODE: Final = """\
+change = (after - before + np.pi) % (2 * np.pi) - np.pi"""
 COARSE_CODE: Final = """\
 rewards = np.zeros_like(actions, dtype=np.float32)"""
 ROUNDED_COLUMN_CODE: Final = """\
@@ -614,6 +617,26 @@ def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "pairs by heart.",
             "Shuffle both by the same order.",
             PARTED_CODE,
+        ),
+    )
+
+
+def _say_angles(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    column, turn = lead.turn or (0, 2 * math.pi)
+    whole = "2π" if turn < TURN_IN_DEGREES else "360"
+    return (
+        f"Column {column} of {lead.slip['name']} jumps by {whole}: it looks like a difference of angles",
+        (
+            f"In some batches the column stays within a third of {whole}, in all others it reaches from three quarters "
+            f"of {whole} up to that, and never anything in between."
+        ),
+        Hypothesis(
+            "A difference of two angles is taken without wrapping it",
+            0.85,
+            "From just below half a turn to just above minus half a turn is a small step, but the plain difference is "
+            "nearly a whole turn. A squared error is mostly about those few samples, and they cannot be predicted.",
+            "Wrap the difference into half a turn to either side, or predict sine and cosine.",
+            ANGLES_CODE,
         ),
     )
 
@@ -1449,6 +1472,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.RESTARTED: _say_restarted,
     SlipKind.RESIZED: _say_resized,
     SlipKind.COARSE: _say_coarse,
+    SlipKind.ANGLES: _say_angles,
     SlipKind.PARTED: _say_parted,
     SlipKind.FOREIGN: _say_foreign,
     SlipKind.WRAPPED: _say_wrapped,

@@ -26,7 +26,7 @@ enter(
     cause=("logarithm",),
 )
 enter("biopsy_bags", "softmax over one", "zero_gradient", "loss_plateau", cause=("axis of length one",))
-enter("crane_control", "relu on the output", "zero_gradient", cause=("relu of the last layer",))
+enter("crane_control", "relu on the output", "zero_gradient", "dead_units", cause=("relu of the last", "passes a relu"))
 enter("dew_point", "unscaled inputs", "saturated_activation", cause=("not scaled",))
 enter("field_tiles", "learning rate that falls to 0", "loss_plateau", cause=("taken it away",))
 enter("gait_curves", "posterior collapse", "dead_units", "loss_plateau", cause=("penalty",))
@@ -64,11 +64,7 @@ enter(
 )
 enter("leaf_matching", "minimum of a masked 0", "loss_plateau", code="tf.reduce_min", cause=("win the minimum",))
 enter("molecule_charges", "edges of the next graph", "loss_plateau", cause=("one graph too many",))
-enter(
-    "pendulum_steps",
-    "differences of wrapped angles",
-    gap="a few targets far out are not told from what is rare",
-)
+enter("pendulum_steps", "differences of wrapped angles", "loss_plateau", cause=("without wrapping",))
 enter("river_masks", "interpolated classes", "loss_plateau", code="tf.image.resize(mask", cause=('method="nearest"',))
 enter("song_picks", "numbers of another table", "loss_plateau", cause=("from the range of",))
 enter(
