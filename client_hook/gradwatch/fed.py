@@ -84,17 +84,32 @@ def _restarted(file: str) -> Iterator[dict[str, Any]]:
         if frame.f_code.co_filename != file:
             continue
         loops = [node for node in nodes_of(file) if isinstance(node, LOOPS) and _is_within(node, frame.f_lineno)]
-        for call in (node for loop in loops for one in loop.body for node in ast.walk(one)):
-            name = _begun(call)
-            if not isinstance(call, ast.Call) or name is None or not _is_fed(call, loops, frame.f_lineno):
-                continue
-            seen = _seen_of(_held(name, frame))
+        inner = (loop for loop in loops if any(_is_around(other, loop) for other in loops))
+        calls = (node for loop in loops for one in loop.body for node in ast.walk(one))
+        begun: list[tuple[Any, tuple[str | None, int]]] = [(one, _taken(one)) for one in inner]
+        begun += [(one, (_begun(one), 1)) for one in calls if _is_fed(one, loops, frame.f_lineno)]
+        for node, (name, n_batches) in begun:
+            seen = None if name is None else _seen_of(_held(name, frame), n_batches)
             if seen is not None and seen[0] < SEEN_MAX * seen[1]:
-                yield _slip(file, call.lineno, n_seen=seen[0], n_rows=seen[1])
+                yield _slip(file, node.lineno, n_seen=seen[0], n_rows=seen[1])
 
 
 def _is_within(node: Any, line: int) -> bool:
     return bool(node.lineno <= line <= node.end_lineno)
+
+
+def _is_around(loop: Any, inner: Any) -> bool:
+    return loop is not inner and bool(loop.lineno <= inner.lineno and inner.end_lineno <= loop.end_lineno)
+
+
+def _taken(loop: ast.AST) -> tuple[str | None, int]:
+    """The name of which a loop goes over the first so many batches; None where it goes over anything else."""
+    call = loop.iter if isinstance(loop, ast.For) else None
+    if isinstance(call, ast.Call) and last_name(call) == "take" and isinstance(call.func, ast.Attribute):
+        of, n = call.func.value, call.args[0] if call.args else None
+        if isinstance(of, ast.Name) and isinstance(n, ast.Constant) and isinstance(n.value, int):
+            return of.id, n.value
+    return None, 0
 
 
 def _begun(node: ast.AST) -> str | None:
@@ -109,12 +124,16 @@ def _begun(node: ast.AST) -> str | None:
 
 def _is_fed(call: ast.AST, loops: Sequence[Any], line: int) -> bool:
     """Whether the line that is being run takes what a call gives, itself or by a name."""
-    statements = [one for loop in loops for one in ast.walk(loop) if isinstance(one, ast.stmt) and one not in loops]
+    statements = [one for loop in loops for one in ast.walk(loop) if _is_simple(one)]
     own = [one for one in statements if any(node is call for node in ast.walk(one))]
     running = [one for one in statements if _is_within(one, line)]
     given = {node.id for one in own if isinstance(one, ast.Assign) for to in one.targets for node in _names_in(to)}
     used = {node.id for one in running for node in _names_in(one)}
     return bool(given & used) or any(one in running for one in own)
+
+
+def _is_simple(node: ast.AST) -> bool:
+    return isinstance(node, ast.stmt) and not hasattr(node, "body")
 
 
 def _names_in(node: ast.AST) -> Iterator[ast.Name]:
@@ -126,11 +145,11 @@ def _held(name: str, frame: Any) -> Any:
     return frame.f_locals.get(name, frame.f_globals.get(name, _MISSING))
 
 
-def _seen_of(data: Any) -> tuple[int, int] | None:
-    """How many rows of a data set its first batch may hold, and how many there are; None where that is not known."""
+def _seen_of(data: Any, n_batches: int) -> tuple[int, int] | None:
+    """How many rows of a data set its first batches may hold, and how many there are; None where that is not known."""
     if not isinstance(data, tf.data.Dataset):
         return None
-    n_batch, n_buffer, n_rows = 1, 0, 0
+    n_batch, n_buffer, n_rows = n_batches, 0, 0
     with tf.init_scope():
         for _ in range(DATASETS_MAX):
             sizes = [getattr(data, name, None) for name in ("_batch_size", "_buffer_size")]

@@ -66,6 +66,22 @@ def test_a_data_set_that_is_begun_anew_for_each_step(find: Any, data: str, seen:
     assert all(one["source"]["code"] == "x, y = next(iter(data))" for one in found)
 
 
+OVER = """
+data = {data}
+for epoch in range(3):
+    with tf.device("CPU"):
+        for x, y in data{taken}:
+            train_step(x, y)
+        seen, asked = next(iter(data))
+"""
+
+
+@pytest.mark.parametrize(("taken", "seen"), [(".take(2)", [140]), (".take(100)", []), ("", [])])
+def test_the_first_batches_again_and_again(find: Any, taken: str, seen: list[int]) -> None:
+    found = find(OVER.format(data=f"{ROWS}.shuffle(100).batch(20)", taken=taken))
+    assert [one["n_seen"] for one in found] == seen
+
+
 @pytest.mark.parametrize(
     ("before", "line"),
     [
