@@ -6,7 +6,14 @@ import ast
 
 import pytest
 
-from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line, within_half
+from gradwatch_server.health.verdict.rewrite import (
+    as_transpose,
+    cast_before,
+    guard_where,
+    rewrite_line,
+    with_keyword,
+    within_half,
+)
 
 LINES = [
     ("Sqrt", "return tf.norm(x, axis=-1)", "return tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1) + 1e-12)"),
@@ -96,3 +103,28 @@ def test_a_number_that_float16_cannot_hold_is_bounded() -> None:
     assert within_half(line) == "scores = self.query(h) + padding[:, :, None] * -1e4"
     assert within_half("scores = h - 65504 * mask") is None
     assert within_half("scores = h + (1.0 - mask) * LOW") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "mended"),
+    [
+        ("x = signals.reshape(n, T, LEGS)", "x = signals.transpose(0, 2, 1)"),
+        ("x = np.reshape(a + b, (n, T, 3))", "x = np.transpose(a + b, (0, 2, 1))"),
+        ("x = signals", None),
+    ],
+)
+def test_a_reshape_becomes_a_transpose(line: str, mended: str | None) -> None:
+    assert as_transpose(line, (0, 2, 1)) == mended
+
+
+def test_an_argument_is_added() -> None:
+    line = "mask = tf.cast(tf.image.resize(mask, (8, 8)), tf.int32)"
+    mended = 'mask = tf.cast(tf.image.resize(mask, (8, 8), method="nearest"), tf.int32)'
+    assert with_keyword(line, frozenset({"resize"}), 'method="nearest"') == mended
+    assert with_keyword(line, frozenset({"zeros_like"}), "dtype=np.float32") is None
+
+
+def test_both_sides_are_cast_before_their_difference() -> None:
+    mended = 'moved = (second[1:].astype("float32") - first.astype("float32")) / 255'
+    assert cast_before("moved = (second[1:] - first) / 255", "float32") == mended
+    assert cast_before("moved = second / first", "float32") is None

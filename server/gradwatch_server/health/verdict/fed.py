@@ -10,6 +10,7 @@ from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_column
 from gradwatch_server.health.verdict.operation import say_line
+from gradwatch_server.health.verdict.rewrite import as_transpose, cast_before, say_change, with_keyword
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["FED", "order_of_axes"]
@@ -47,6 +48,20 @@ ROUNDED_COLUMN_CODE: Final = """\
 print(x.min(axis=0), x.max(axis=0))                   # each column should vary by about 1
 phase = 2 * np.pi * hour / 24                         # of an hour: one turn in 24
 features = np.stack([np.sin(phase), np.cos(phase)], axis=-1)"""
+
+
+RESIZING: Final = frozenset({"resize"})
+LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
+
+
+def _line_of(lead: Misshaped) -> str:
+    """The user's line; "" where it is not known."""
+    return str((lead.slip.get("source") or {}).get("code", ""))
+
+
+def _changed(lead: Misshaped, line: str | None) -> str | None:
+    """The user's line and what it becomes, as a diff; None where that is not known."""
+    return None if line is None else say_change(_line_of(lead), line)
 
 
 def _say_scaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
@@ -135,7 +150,7 @@ def _say_resized(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Along every border between two classes the labels name classes that are not there, most of all where "
             "regions are narrow.",
             'Resize labels with method="nearest"; images may stay as they are.',
-            RESIZED_CODE,
+            _changed(lead, with_keyword(_line_of(lead), RESIZING, 'method="nearest"')) or RESIZED_CODE,
         ),
     )
 
@@ -144,6 +159,7 @@ def _say_turned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip["source"])
     before, after = (tuple(lead.slip[name]) for name in ("before", "after"))
     axes = order_of_axes(before, after) if before[0] == after[0] else ()
+    is_known = len(axes) == len(before)
     return (
         f"An array of shape {before} is reshaped to {after}, which mixes up its axes{place}",
         (
@@ -156,7 +172,8 @@ def _say_turned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "The numbers themselves are all still there, so their statistics look right. But no row or column of the "
             "new array is one of the old.",
             "Use `transpose` with the order of the axes.",
-            TURNED_CODE.format(axes=axes if len(axes) == len(before) else "..."),
+            _changed(lead, as_transpose(_line_of(lead), axes) if is_known else None)
+            or TURNED_CODE.format(axes=axes if is_known else "..."),
         ),
     )
 
@@ -192,7 +209,7 @@ def _say_wrapped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             f"Where the second number is a little larger than the first, the result is near {most:,} and not near 0: "
             "small changes of one sign look like the largest ones of the other.",
             "Cast to a signed or a floating-point type before subtracting.",
-            WRAPPED_CODE,
+            _changed(lead, cast_before(_line_of(lead), "float32")) or WRAPPED_CODE,
         ),
     )
 
@@ -290,7 +307,7 @@ def _say_coarse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "`zeros_like` and its kin take over shape and type. Where the numbers are smaller than 1, nothing but 0 is "
             "left of them.",
             "Give the type: `dtype=np.float32`.",
-            COARSE_CODE,
+            _changed(lead, with_keyword(_line_of(lead), LIKE, "dtype=np.float32")) or COARSE_CODE,
         ),
     )
 

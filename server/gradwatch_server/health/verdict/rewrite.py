@@ -8,7 +8,16 @@ from typing import Final
 
 from gradwatch_server.health.operation_table import EXPONENTIALS
 
-__all__ = ["Text", "guard_where", "rewrite_line", "say_change", "within_half"]
+__all__ = [
+    "Text",
+    "as_transpose",
+    "cast_before",
+    "guard_where",
+    "rewrite_line",
+    "say_change",
+    "with_keyword",
+    "within_half",
+]
 
 EPSILON: Final = "1e-12"
 LOG_EPSILON: Final = "1e-7"
@@ -18,6 +27,7 @@ HALF_NUMBER: Final = "1e4"
 
 _NORMS: Final = {"norm", "euclidean_norm"}
 _SOFTMAX: Final = {"softmax"}
+_PACKAGES: Final = {"np", "numpy", "tf", "ops"}
 _SQUARES: Final = {"square"}
 
 
@@ -65,6 +75,41 @@ def guard_where(code: str, function: str) -> str | None:
         return f"{where}({is_safe}, {before}{where}({is_safe}, {text.of(inner)}, 1.0){after}, {text.of(other)})"
 
     return _replace(code, guard)
+
+
+def with_keyword(code: str, functions: frozenset[str], keyword: str) -> str | None:
+    """A line with one more argument, ``name=value``, in the call of one of these functions; None where it has none."""
+
+    def give(node: ast.AST, text: Text) -> str | None:
+        is_call = isinstance(node, ast.Call) and _name(node) in functions
+        return f"{text.of(node).rstrip()[:-1]}, {keyword})" if is_call else None
+
+    return _replace(code, give)
+
+
+def as_transpose(code: str, axes: tuple[int, ...]) -> str | None:
+    """A line with a transpose of an array in place of its reshape; None where it has none."""
+
+    def turn(node: ast.AST, text: Text) -> str | None:
+        if not (isinstance(node, ast.Call) and _name(node) == "reshape" and isinstance(node.func, ast.Attribute)):
+            return None
+        package, order = text.of(node.func.value), str(axes)
+        if package in _PACKAGES:
+            return f"{package}.transpose({text.of(node.args[0])}, {order})" if node.args else None
+        return f"{package}.transpose{order}"
+
+    return _replace(code, turn)
+
+
+def cast_before(code: str, dtype: str) -> str | None:
+    """A line with both sides of its one difference cast before it is taken; None where it has none, or several."""
+
+    def cast(node: ast.AST, text: Text) -> str | None:
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)):
+            return None
+        return " - ".join(f'{text.of(one)}.astype("{dtype}")' for one in (node.left, node.right))
+
+    return _replace(code, cast)
 
 
 def say_change(before: str, after: str) -> str:
