@@ -32,6 +32,7 @@ from gradwatch.least import find_least
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_hinge, find_relative, find_scores, find_straight, find_twice
+from gradwatch.mixture import find_marginals
 from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
@@ -370,6 +371,7 @@ def find_slips(
             *find_faint(forward, layer_paths),
             *find_twice(forward, layer_paths),
             *find_unscaled(forward, layer_paths),
+            *find_marginals(forward, layer_paths),
             *find_opposed(forward, layer_paths),
         ],
     }

@@ -1170,6 +1170,8 @@ class SlipKind(Enum):
     """One call of a model gets numbers of another table's rows."""
     ANGLES = auto()
     """A target is the difference of two angles, and jumps where one passes the end of its range."""
+    MARGINALS = auto()
+    """Each coordinate picks a component of a mixture for itself."""
     HINGE = auto()
     """A hinge gets labels of 0 and 1."""
     MASK = auto()
@@ -1224,6 +1226,7 @@ _BY_FIELD: Final = {
     "moved": SlipKind.PARTED,
     "drops": SlipKind.IDS,
     "hinge": SlipKind.HINGE,
+    "marginals": SlipKind.MARGINALS,
     "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,

@@ -156,6 +156,9 @@ OFFSET_CODE: Final = """\
 sizes = [len(one) for one in graphs]
 offsets = np.cumsum([0, *sizes[:-1]])                 # the number of nodes before each graph
 edges = np.concatenate([e + o for e, o in zip(graph_edges, offsets)])"""
+MARGINALS_CODE: Final = """\
+joint = tf.reduce_sum(log_density, axis=-1)           # [n, k, d] -> [n, k]: a component's density of the whole point
+loss = -tf.reduce_logsumexp(log_weight + joint, axis=1)"""
 HINGE_CODE: Final = """\
 sign = 2.0 * y - 1.0                                  # 0, 1 -> -1, 1
 loss = tf.reduce_mean(tf.nn.relu(1.0 - sign * score))"""
@@ -772,6 +775,25 @@ def _say_hinge(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_marginals(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, n = say_line(lead.slip.get("source")), int(lead.slip["marginals"])
+    return (
+        f"The mixture is summed for each of {n:,} coordinates by itself, before these are joined{place}",
+        (
+            "The log-sum-exp over the components runs on each coordinate's own density. So each coordinate may come "
+            "from another component."
+        ),
+        Hypothesis(
+            f"The coordinates' log-densities are summed after the log-sum-exp, not before it{place}",
+            0.9,
+            "A point of a component has all its coordinates from that one. As it is, every combination of the "
+            "components' coordinates is as likely, and the weights cannot tell which go together.",
+            "Sum over the coordinates first, then add the weight's logarithm, then take the log-sum-exp.",
+            MARGINALS_CODE,
+        ),
+    )
+
+
 def _say_relative(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, bound = say_line(lead.slip.get("source")), float(lead.slip["relative"])
     times = say_number(1 / bound)
@@ -1182,6 +1204,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.APART: _say_apart,
     SlipKind.GATHERED: _say_gathered,
     SlipKind.HINGE: _say_hinge,
+    SlipKind.MARGINALS: _say_marginals,
     SlipKind.UNSHOWN: _say_unshown,
     SlipKind.ATTRACTED: _say_attracted,
     SlipKind.UNDETACHED: _say_undetached,

@@ -57,11 +57,7 @@ enter("bike_rentals_x", "feature without a period", "loss_plateau", cause=("canc
 enter("crane_moves", "integer buffer", "loss_plateau", code="np.zeros_like(", cause=("made like",))
 enter("forum_topics", "dropout of numbers of rows", "loss_plateau", cause=("before the embedding",))
 enter("gene_panel", "number read once", "loss_plateau", code="self.temperature", cause=("python number",))
-enter(
-    "grasp_points",
-    "mixture of marginals",
-    gap="a mixture for each coordinate is a model, though hardly ever the one that is meant",
-)
+enter("grasp_points", "mixture of marginals", "loss_plateau", code="reduce_logsumexp", cause=("after the log-sum-exp",))
 enter("leaf_matching", "minimum of a masked 0", "loss_plateau", code="tf.reduce_min", cause=("win the minimum",))
 enter("molecule_charges", "edges of the next graph", "loss_plateau", cause=("one graph too many",))
 enter("pendulum_steps", "differences of wrapped angles", "loss_plateau", cause=("without wrapping",))
