@@ -206,7 +206,7 @@ def _say_wrapped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         Hypothesis(
             f"The difference is taken before the arrays are cast{place}",
             0.95,
-            f"Where the second number is a little larger than the first, the result is near {most:,} and not near 0: "
+            f"Where what is subtracted is a little larger, the result is near {most:,} and not near 0: "
             "small changes of one sign look like the largest ones of the other.",
             "Cast to a signed or a floating-point type before subtracting.",
             _changed(lead, cast_before(_line_of(lead), "float32")) or WRAPPED_CODE,
