@@ -199,14 +199,17 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
 @pytest.mark.parametrize(
     ("slip", "words"),
     [
-        (DATA | {"n_seen": 232, "n_rows": 5000}, "Each step begins the data set anew: it sees at most 232 of 5,000"),
-        (DATA | {"resized": "bilinear"}, "Class numbers are interpolated: an image of integers is resized with"),
-        (DATA | {"buffer": "int32"}, "A buffer of int32 is fed as floating-point numbers"),
+        (
+            DATA | {"n_seen": 232, "n_rows": 5000},
+            "Each step restarts the data set: only the first 232 of its 5,000",
+        ),
+        (DATA | {"resized": "bilinear"}, "Class ids are interpolated: labels are resized with `bilinear`"),
+        (DATA | {"buffer": "int32"}, "An array of int32 is filled in the loop and fed as floats"),
         (DATA | {"before": [9, 4, 8], "after": [9, 8, 4]}, "An array of shape (9, 4, 8) is reshaped to (9, 8, 4)"),
         (DATA | {"stateful": True, "layer": "lstm"}, "lstm keeps its state from batch to batch, but `fit` shuffles"),
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
-        (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps round: -1 becomes 255"),
-        (DATA | {"drops": 1.25, "layer": "table"}, "The numbers that table looks up have been through a dropout"),
+        (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps around: -1 becomes 255"),
+        (DATA | {"drops": 1.25, "layer": "table"}, "A dropout scales the ids that `table` looks up by 1.25"),
     ],
 )
 def test_what_is_lost_on_the_way_in_is_told_whatever_the_loss(slip: dict[str, Any], words: str) -> None:
@@ -239,9 +242,8 @@ def test_numbers_from_the_range_of_another_table(highest: tuple[int, int], is_to
         run.tensors[int(column)] |= {"tensor": name, "shape": [None], "dtype": "int32"}
         run.statistics[:, column, COLUMN["max"]] = high
     titles = [one.title for one in run.feed().findings()]
-    assert (
-        titles == ["input/1 gets numbers below 300 in one of two calls, which is the size of another table"] * is_told
-    )
+    words = "In one of two calls the ids for items/embeddings stay below 300: that is the size of users/embeddings"
+    assert titles == [words] * is_told
 
 
 @pytest.mark.parametrize(
@@ -290,7 +292,7 @@ def test_edges_that_begin_behind_the_first_graph(lowest: list[int], has_features
         run.statistics[:, column, COLUMN["n_elements"]] = n
         run.statistics[:, column, [COLUMN["min"], COLUMN["max"]]] = 0, high
     run.statistics[:, columns[1], COLUMN["min"]] = np.resize(lowest, N)
-    told = [one for one in run.feed().findings() if one.title.startswith("No edge of a batch has one of its first")]
+    told = [one for one in run.feed().findings() if one.title.startswith("No edge of a batch touches its first graph")]
     assert len(told) == is_told
 
 

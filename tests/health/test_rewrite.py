@@ -7,6 +7,7 @@ import ast
 import pytest
 
 from gradwatch_server.health.verdict.rewrite import (
+    as_next,
     as_transpose,
     cast_before,
     guard_where,
@@ -128,3 +129,8 @@ def test_both_sides_are_cast_before_their_difference() -> None:
     mended = 'moved = (second[1:].astype("float32") - first.astype("float32")) / 255'
     assert cast_before("moved = (second[1:] - first) / 255", "float32") == mended
     assert cast_before("moved = second / first", "float32") is None
+
+
+def test_an_iterator_is_made_once() -> None:
+    assert as_next("x, y = next(iter(data.batch(8)))", "batches") == ("x, y = next(batches)", "data.batch(8)")
+    assert as_next("x, y = next(batches)", "other") is None

@@ -174,7 +174,7 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         causes += advise_untracked(scene.setup.untracked)
     if isinstance(lead, (Collapsed, Flat)) and (small := advise_small_start(scene)):
         # What began next to nothing is flat, or dies, for want of it.
-        causes = [*small, *(one for one in causes if one.cause != small[0].cause)]
+        causes = small
     elif isinstance(lead, Flat) and lead.is_dead and (layers := _find_shrunk(lead, scene)):
         causes = [advise_prior(" and ".join(layers), 0.8)]  # the units died of that
     causes += advise_settings(scene)

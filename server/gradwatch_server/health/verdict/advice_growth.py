@@ -98,7 +98,8 @@ INITIAL_CODE: Final = """\
 # Variance-preserving initializers: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
 tf.keras.layers.Dense(256, activation="relu", kernel_initializer="he_normal")
 tf.keras.layers.Dense(256, activation="tanh", kernel_initializer="glorot_uniform")
-tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")"""
+tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")
+self.add_weight(shape=shape, initializer="he_normal")         # in a layer of your own"""
 
 NORMAL_CODE: Final = """\
 x = tf.keras.layers.BatchNormalization()(x)             # before each activation, or after each block

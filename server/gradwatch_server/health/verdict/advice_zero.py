@@ -417,10 +417,10 @@ def _advise_closed(layer: str) -> Hypothesis:
     return Hypothesis(
         f"The relu of the last layer, {layer}, gives nothing but 0",
         0.9,
-        "A relu on the output cannot give a negative number. Where the targets are below 0, or began below what it "
-        "gave, each step pushes it down, until it is 0 for every sample. There its slope is 0 too, and nothing is "
-        "learned any more.",
-        "Leave the activation of the last layer out. Where numbers must not be negative, use `softplus`.",
+        "A relu cannot output negative numbers. If targets are negative, or at first lower than the output, training "
+        "pushes the output down until it is 0 for every sample. There the slope is 0 too, and nothing is learned any "
+        "more.",
+        "Remove the activation of the last layer. Only if targets are never negative, use `softplus` instead.",
         CLOSED_CODE,
         (Change("layer", layer, without=("activation",)),),
     )

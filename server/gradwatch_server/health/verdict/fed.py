@@ -10,7 +10,7 @@ from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_column
 from gradwatch_server.health.verdict.operation import say_line
-from gradwatch_server.health.verdict.rewrite import as_transpose, cast_before, say_change, with_keyword
+from gradwatch_server.health.verdict.rewrite import as_next, as_transpose, cast_before, say_change, with_keyword
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["FED", "order_of_axes"]
@@ -19,8 +19,8 @@ SCALED_CODE: Final = """\
 normalise = tf.keras.layers.Normalization()           # axis=-1: one mean and one deviation per column
 normalise.adapt(x_train)"""
 RESTARTED_CODE: Final = """\
-for x, y in data.repeat().take(n_steps):              # one iterator for all steps
-    train_step(x, y)"""
+batches = iter(data.repeat())                         # once, before the loop
+batch = next(batches)                                 # in the loop"""
 RESIZED_CODE: Final = """\
 mask = tf.image.resize(mask, size, method="nearest")  # takes a class that is there
 mask = tf.cast(mask, tf.int32)"""
@@ -31,9 +31,8 @@ model.fit(x, y, batch_size=batch_size, shuffle=False)  # the rows of a batch go 
 WRAPPED_CODE: Final = """\
 difference = second.astype(np.float32) - first.astype(np.float32)"""
 IDS_CODE: Final = """\
-h = tf.keras.layers.Embedding(n, width)(tokens)
-h = tf.keras.layers.SpatialDropout1D(0.15)(h)         # drops from the vectors, not from the numbers
-# or drops whole words: tf.where(tf.random.uniform(tf.shape(tokens)) < 0.15, unknown, tokens)"""
+vectors = tf.keras.layers.Embedding(n_ids, width)(ids)                              # ids as they are
+vectors = tf.keras.layers.Dropout(rate, noise_shape=(None, n_times, 1))(vectors)    # drops whole words"""
 FOREIGN_CODE: Final = """\
 negatives = rng.integers(0, n_items, size=batch)      # n_items: the rows of the items' table"""
 PARTED_CODE: Final = """\
@@ -41,13 +40,12 @@ order = np.random.permutation(len(x))
 x, y = x[order], y[order]"""
 TURN_IN_DEGREES: Final = 100.0
 ANGLES_CODE: Final = """\
-change = (after - before + np.pi) % (2 * np.pi) - np.pi"""
+d_angle = (angle_after - angle_before + np.pi) % (2 * np.pi) - np.pi     # of the angle's column alone"""
 COARSE_CODE: Final = """\
 rewards = np.zeros_like(actions, dtype=np.float32)"""
 ROUNDED_COLUMN_CODE: Final = """\
-print(x.min(axis=0), x.max(axis=0))                   # each column should vary by about 1
-phase = 2 * np.pi * hour / 24                         # of an hour: one turn in 24
-features = np.stack([np.sin(phase), np.cos(phase)], axis=-1)"""
+np.sin(2 * np.pi * hour / 24), np.cos(2 * np.pi * hour / 24)      # of an hour: one turn in 24
+print(x.min(axis=0), x.max(axis=0))                               # of the inputs: does every column vary?"""
 
 
 RESIZING: Final = frozenset({"resize"})
@@ -93,17 +91,14 @@ def _say_unscaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     if lead.is_rounded:
         return (
             f"Column{'' if one else 's'} {names} of the input {'holds' if one else 'hold'} nothing but rounding errors",
-            (
-                f"Column {lead.narrow[0]} ranges from {low} to {high}, and never beyond that: it says nothing of a "
-                "sample."
-            ),
+            f"Column {lead.narrow[0]} has only held numbers from {low} to {high}: it carries no information.",
             Hypothesis(
-                "A feature is computed of numbers that cancel out",
+                "A feature comes from terms that cancel",
                 0.9,
-                "What should vary is 0, but for rounding: the sine of whole turns (a period that is missing: "
-                "`sin(2 * pi * hour)` for `sin(2 * pi * hour / 24)`), a difference of a number and itself, or a ratio "
-                "to something far too large.",
-                "Print the column before it is fed, and look at the line that makes it.",
+                "Its true value is 0 for every sample. Possible causes: the sine of whole turns, where the period is "
+                "missing (its cosine is then 1 throughout); a number minus itself; a division by something far too "
+                "large.",
+                "Look at the line that makes this column. For a cyclic feature, divide by its period.",
                 ROUNDED_COLUMN_CODE,
             ),
         )
@@ -119,37 +114,40 @@ def _say_unscaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_restarted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, n_seen, n_rows = say_line(lead.slip["source"]), lead.slip["n_seen"], lead.slip["n_rows"]
+    line = as_next(_line_of(lead), "batches")
+    diff = None if line is None else f"+ batches = iter({line[1]}.repeat())      # before the loop\n"
     return (
-        f"Each step begins the data set anew: it sees at most {n_seen:,} of {n_rows:,} elements{place}",
+        f"Each step restarts the data set: only the first {n_seen:,} of its {n_rows:,} samples are ever seen{place}",
         (
-            "`next(iter(data))` makes a new iterator each time, which begins at the first element. With a shuffle it "
-            "draws from a buffer that holds the first elements alone."
+            "A new iterator begins at the first sample. A shuffle does not help: it draws from a buffer that holds "
+            "only the first ones."
         ),
         Hypothesis(
             f"The iterator is made within the loop{place}",
             0.95,
-            f"Of {n_rows:,} elements all but the first {n_seen:,} or fewer are never drawn, however long the training "
-            "takes: it learns these by heart.",
+            f"The other {n_rows - n_seen:,} samples are never drawn, however long the training takes. The model "
+            "overfits to those that are.",
             "Make the iterator once, before the loop, or let the loop go over the data set.",
-            RESTARTED_CODE,
+            RESTARTED_CODE if line is None or diff is None else diff + str(_changed(lead, line[0])),
         ),
     )
 
 
 def _say_resized(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, method = say_line(lead.slip["source"]), lead.slip["resized"]
+    default = "" if method in _line_of(lead).lower() else ", the default"
     return (
-        f"Class numbers are interpolated: an image of integers is resized with `{method}`{place}",
+        f"Class ids are interpolated: labels are resized with `{method}`{place}",
         (
-            f"`{method}` makes each new number of several around it: between class 0 and class 4 there come 1, 2 and "
-            "3, which are other classes. A cast to integers hides it."
+            f"`{method}`{default}, averages neighbouring pixels: between class 0 and class 4, ids 1, 2 and 3 appear. "
+            "The cast to integers that follows hides it."
         ),
         Hypothesis(
             f'`method="nearest"` is missing where labels are resized{place}',
             0.95,
             "Along every border between two classes the labels name classes that are not there, most of all where "
             "regions are narrow.",
-            'Resize labels with method="nearest"; images may stay as they are.',
+            f'Resize labels with method="nearest"; images may keep `{method}`.',
             _changed(lead, with_keyword(_line_of(lead), RESIZING, 'method="nearest"')) or RESIZED_CODE,
         ),
     )
@@ -163,15 +161,15 @@ def _say_turned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"An array of shape {before} is reshaped to {after}, which mixes up its axes{place}",
         (
-            "A reshape reads the numbers in their old order and cuts them anew. Where the axes are the same ones in "
-            "another order, what belonged together lies apart."
+            "A reshape fills the new shape in the old memory order. Where the axes are the same ones in another order, "
+            "each column of the new array holds parts of several old ones."
         ),
         Hypothesis(
             f"`reshape` where axes should change places{place}",
             0.9,
-            "The numbers themselves are all still there, so their statistics look right. But no row or column of the "
-            "new array is one of the old.",
-            "Use `transpose` with the order of the axes.",
+            "All numbers are still there, so the statistics of the whole array look right. But no row or column holds "
+            "one signal any more.",
+            "Use a transpose, with the order of the axes.",
             _changed(lead, as_transpose(_line_of(lead), axes) if is_known else None)
             or TURNED_CODE.format(axes=axes if is_known else "..."),
         ),
@@ -183,14 +181,14 @@ def _say_shuffled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"{layer} keeps its state from batch to batch, but `fit` shuffles the samples{place}",
         (
-            "With `stateful=True` the state after row i of a batch is where row i of the next batch begins. "
-            "`fit` shuffles arrays unless told not to: that row is then of some other sequence."
+            "With `stateful=True` row i of a batch starts from the state that row i of the batch before ended with. "
+            "`fit` shuffles arrays by default, so the two rows belong to different sequences."
         ),
         Hypothesis(
             f"`shuffle=False` is missing{place}",
             0.95,
-            "Each sequence is begun with the memory of another one, or of another time: what the state says is noise.",
-            "Call `fit` with `shuffle=False`, and reset the states where the sequences begin again.",
+            "Each row starts from the state of another sequence, or of another time, so the carried state is useless.",
+            "Call `fit` with `shuffle=False`. Reset the states where the sequences begin again, if you do not yet.",
             SHUFFLED_CODE,
             (Change("fit", given=(("shuffle", "False"),)),),
         ),
@@ -201,8 +199,8 @@ def _say_wrapped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, dtype = say_line(lead.slip["source"]), lead.slip["wraps"]
     most = 2 ** int(dtype.removeprefix("uint")) - 1
     return (
-        f"A difference of two {dtype} arrays wraps round: -1 becomes {most:,}{place}",
-        f"{dtype} has no numbers below 0. NumPy takes the difference in the arrays' own type, without a word.",
+        f"A difference of two {dtype} arrays wraps around: -1 becomes {most:,}{place}",
+        f"{dtype} has no numbers below 0. NumPy computes the difference in that type, without a warning.",
         Hypothesis(
             f"The difference is taken before the arrays are cast{place}",
             0.95,
@@ -218,17 +216,17 @@ def _say_ids(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, rate = lead.slip["layer"], float(lead.slip["drops"])
     place = say_line(lead.slip.get("source"))
     return (
-        f"The numbers that {layer} looks up have been through a dropout, which multiplies them by {rate:.3g}{place}",
+        f"A dropout scales the ids that `{layer}` looks up by {rate:.3g}{place}",
         (
-            "A dropout scales up what it keeps, in training alone. Of the number of a word, a user or a class that "
-            "makes another one's number; in evaluation it does not."
+            f"A dropout multiplies what it keeps, in training only. An id becomes another one: 1000 becomes "
+            f"{int(1000 * rate)}."
         ),
         Hypothesis(
-            "A dropout stands before the embedding, not after it",
+            f"The dropout stands before `{layer}`, not after it",
             0.95,
-            "In training the model learns rows of the table that belong to other numbers. In evaluation it looks up "
-            "the right ones, which it was hardly ever trained with.",
-            "Drop the embedded vectors, or put a number that stands for unknown in a place of its own.",
+            f"In training row {int(1000 * rate)} of the table is learned for id 1000. In evaluation nothing is scaled, "
+            "and row 1000 is looked up, which was learned for another id.",
+            f"Apply the dropout to the output of `{layer}`, and give it the ids as they are.",
             IDS_CODE,
         ),
     )
@@ -238,17 +236,17 @@ def _say_foreign(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     slip = lead.slip
     low, high = int(slip["n_foreign"]), int(slip["n_own"])
     return (
-        f"{slip['name']} gets numbers below {low:,} in one of two calls, which is the size of another table",
+        f"In one of two calls the ids for {slip['own']} stay below {low:,}: that is the size of {slip['foreign']}",
         (
-            f"The model is called twice in a step. In one call {slip['name']} held numbers up to {high - 1:,}, in the "
-            f"other none above {low - 1:,}. {slip['foreign']} has exactly {low:,} rows; {slip['own']} has more."
+            f"The model is called twice in a step. {slip['name']} held ids up to {high - 1:,} in one call, and none "
+            f"above {low - 1:,} in the other. {slip['foreign']} has exactly {low:,} rows, {slip['own']} has more."
         ),
         Hypothesis(
-            f"Numbers for {slip['own']} are drawn from the range of {slip['foreign']}",
+            f"Ids for {slip['own']} are drawn from the range of {slip['foreign']}",
             0.9,
-            f"Negatives must be drawn from all that there is. As it is, rows from {low:,} on are only ever seen as "
-            "positives: nothing pushes them down, and they win in every ranking.",
-            "Draw from the number of rows of the table that is looked up.",
+            f"Negatives must be drawn from all items. As it is, rows from {low:,} on are only ever seen as positives: "
+            "nothing pushes them down, and they win in every ranking.",
+            f"Draw from 0 to the number of rows of {slip['own']}.",
             FOREIGN_CODE,
         ),
     )
@@ -258,15 +256,12 @@ def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name = say_line(lead.slip["source"]), lead.slip["moved"]
     return (
         f"`{name}` is shuffled alone: inputs and targets no longer belong together{place}",
-        (
-            "The rows of one of the two arrays that are fed as pairs are put into a random order, those of the other "
-            "stay where they are."
-        ),
+        "Of two arrays that are fed as pairs, one is put into a random order, and the other stays as it is.",
         Hypothesis(
             f"One of a pair of arrays is shuffled{place}",
             0.95,
-            "From then on each sample has the target of some other one. A loss may still fall: the model learns the "
-            "pairs by heart.",
+            "From then on each sample has the target of another one. The loss may still fall, while the model learns "
+            "the pairs by heart.",
             "Shuffle both by the same order.",
             PARTED_CODE,
         ),
@@ -276,18 +271,19 @@ def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_angles(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     column, turn = lead.turn or (0, 2 * math.pi)
     whole = "2π" if turn < TURN_IN_DEGREES else "360"
+    ends = ("0.7π", "1.5π") if turn < TURN_IN_DEGREES else ("126", "270")
     return (
         f"Column {column} of {lead.slip['name']} jumps by {whole}: it looks like a difference of angles",
         (
-            f"In some batches the column stays within a third of {whole}, in all others it reaches from three quarters "
-            f"of {whole} up to that, and never anything in between."
+            f"In every batch its largest absolute value is either below {ends[0]} or between {ends[1]} and {whole}, "
+            "never in between."
         ),
         Hypothesis(
-            "A difference of two angles is taken without wrapping it",
+            "A difference of two angles is not wrapped",
             0.85,
-            "From just below half a turn to just above minus half a turn is a small step, but the plain difference is "
-            "nearly a whole turn. A squared error is mostly about those few samples, and they cannot be predicted.",
-            "Wrap the difference into half a turn to either side, or predict sine and cosine.",
+            "Where an angle passes the end of its range, a small step gives a plain difference of nearly a whole turn. "
+            "A squared error is dominated by these few samples, and a smooth network cannot follow the jump.",
+            "Wrap the difference of the angles into half a turn to either side.",
             ANGLES_CODE,
         ),
     )
@@ -296,17 +292,17 @@ def _say_angles(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_coarse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, dtype = say_line(lead.slip["source"]), lead.slip["buffer"]
     return (
-        f"A buffer of {dtype} is fed as floating-point numbers: fractions were cut off on the way in{place}",
+        f"An array of {dtype} is filled in the loop and fed as floats: fractions are truncated{place}",
         (
-            f"It was made like another array, and took over its type, {dtype}. NumPy cuts off what is behind the point "
-            "of what is stored in it, without a word: 0.7 becomes 0."
+            f"The array inherited its dtype, {dtype}, from the one that it was made like. NumPy silently truncates "
+            "fractions that are stored in it: 0.7 becomes 0."
         ),
         Hypothesis(
-            f"The buffer has the type of the array that it was made like{place}",
+            f"The array has the dtype of another one{place}",
             0.9,
-            "`zeros_like` and its kin take over shape and type. Where the numbers are smaller than 1, nothing but 0 is "
-            "left of them.",
-            "Give the type: `dtype=np.float32`.",
+            "`zeros_like`, `ones_like`, `full_like` and `empty_like` take over the dtype. Of numbers smaller than 1 "
+            "nothing is left, and larger ones lose their fractions.",
+            "Give the dtype.",
             _changed(lead, with_keyword(_line_of(lead), LIKE, "dtype=np.float32")) or COARSE_CODE,
         ),
     )

@@ -42,7 +42,7 @@ def reset(self):
 
 def step(self, action):
     ...
-    return self.board.copy(), reward, done       # a copy: the next step edits self.board"""
+    return self.board.copy(), ...                # a copy: the next step edits self.board"""
 VIEWS_CODE: Final = """\
 first = augment(x, first_seed)
 second = augment(x, second_seed)                             # another seed, in every step"""
@@ -94,13 +94,14 @@ def _tell_blank(lead: Leaked, scene: Scene) -> Finding:
 def _tell_same(lead: Leaked, scene: Scene) -> Finding:
     if lead.pairs == "returns":
         title = "State and next state are the same in nearly every sample"
-        asked = "The training step bootstraps from the next state"
+        asked = "The training step takes its target from the next state"
         hypothesis = Hypothesis(
             "State and next state are the same array",
             0.9,
             "The environment returns one array and edits it in place, so every stored state of an episode shows its "
             "last state. Actions seem to change nothing, so none can be learned.",
-            "Return a copy from both reset() and step(). Copying when you store the next state is too late.",
+            "Add `.copy()` to what reset() and step() return, whichever lacks it. A copy where the next state is "
+            "stored is too late: the state is the same array, and has changed by then.",
             RETURNS_CODE,
         )
     else:

@@ -153,15 +153,12 @@ weights = tf.nn.softmax(scores, axis=-1)    # scores: [..., queries, keys]"""
 MISWEIGHED_BATCH_CODE: Final = """\
 weights = tf.nn.softmax(scores, axis=1)     # scores: [batch, time, ...]"""
 OFFSET_CODE: Final = """\
-sizes = [len(one) for one in graphs]
-offsets = np.cumsum([0, *sizes[:-1]])                 # the number of nodes before each graph
-edges = np.concatenate([e + o for e, o in zip(graph_edges, offsets)])"""
+offsets = np.cumsum(sizes) - sizes                    # the nodes before each graph, not up to its end"""
 MARGINALS_CODE: Final = """\
 joint = tf.reduce_sum(log_density, axis=-1)           # [n, k, d] -> [n, k]: a component's density of the whole point
 loss = -tf.reduce_logsumexp(log_weight + joint, axis=1)"""
 HINGE_CODE: Final = """\
-sign = 2.0 * y - 1.0                                  # 0, 1 -> -1, 1
-loss = tf.reduce_mean(tf.nn.relu(1.0 - sign * score))"""
+y = 2.0 * y - 1.0                                     # 0, 1 -> -1, 1: before your line, which stays as it is"""
 UNSHIFTED_CODE: Final = """\
 offset = 0
 for graph in graphs:
@@ -725,17 +722,16 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     used = f" They are used{place}." if place else ""
     if lead.n_first:
         return (
-            f"No edge of a batch has one of its first {lead.n_first} nodes or so: they lie one graph too far{place}",
+            "No edge of a batch touches its first graph: the edges lie one graph too far",
             (
-                f"Each batch joins several graphs into one of at least {lead.n_nodes} nodes. In no batch has an edge a "
-                "node of the first graph, while the last nodes have edges that are not theirs."
+                f"The first nodes of each batch, about {lead.n_first} of {lead.n_nodes}, have no edges; those of the "
+                f"last graph land beyond it.{used} What is wrong is where graphs are joined into a batch."
             ),
             Hypothesis(
-                "The node numbers in the edges are shifted by one graph too many",
+                "Each graph's node ids are shifted by one graph too many",
                 0.9,
-                "A cumulative sum of the graphs' sizes gives where each ends; where it begins is one place before. So "
-                "each graph's edges lie upon the nodes of the next one.",
-                "Begin with 0: take the sums without each graph's own size.",
+                "A cumulative sum of the sizes gives where each graph ends. It begins where the graph before ends.",
+                "Where the batch is put together, shift each graph's edges by the number of nodes before it.",
                 OFFSET_CODE,
             ),
         )
@@ -759,16 +755,16 @@ def _say_unshifted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_hinge(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
-        f"A hinge loss gets labels of 0 and 1: those of 0 have no say{place}",
+        f"A hinge loss gets labels of 0 and 1: those of 0 have no gradient{place}",
         (
-            f"`relu({lead.slip['hinge']:g} - y * score)` is a constant where y is 0, whatever the score. So far all "
-            "targets were 0 or 1."
+            f"So far all targets were 0 or 1. Where y is 0, `relu({lead.slip['hinge']:g} - y * score)` is the same for "
+            "any score."
         ),
         Hypothesis(
             f"The labels of a hinge must be -1 and 1{place}",
             0.95,
-            "With a label of 0 the score drops out of the loss, and the gradient with it. The model only learns to "
-            "give every sample a large score.",
+            "With a label of 0 the score drops out of the loss. The model only learns to give every sample a score of "
+            "1 or more.",
             "Turn the labels into -1 and 1; `tf.keras.losses.Hinge` and `SquaredHinge` do that by themselves.",
             HINGE_CODE,
         ),

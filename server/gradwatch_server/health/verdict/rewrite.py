@@ -10,6 +10,7 @@ from gradwatch_server.health.operation_table import EXPONENTIALS
 
 __all__ = [
     "Text",
+    "as_next",
     "as_transpose",
     "cast_before",
     "guard_where",
@@ -99,6 +100,23 @@ def as_transpose(code: str, axes: tuple[int, ...]) -> str | None:
         return f"{package}.transpose{order}"
 
     return _replace(code, turn)
+
+
+def as_next(code: str, name: str) -> tuple[str, str] | None:
+    """A line with ``next(name)`` in place of ``next(iter(data))``, and what ``data`` is; None where it has none."""
+    data = []
+
+    def give(node: ast.AST, text: Text) -> str | None:
+        if not (isinstance(node, ast.Call) and _name(node) == "next" and len(node.args) == 1):
+            return None
+        inner = node.args[0]
+        if not (isinstance(inner, ast.Call) and _name(inner) == "iter" and len(inner.args) == 1):
+            return None
+        data.append(text.of(inner.args[0]))
+        return f"next({name})"
+
+    changed = _replace(code, give)
+    return None if changed is None else (changed, data[0])
 
 
 def cast_before(code: str, dtype: str) -> str | None:
