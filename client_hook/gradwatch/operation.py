@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
 from gradwatch.padded import find_ends
 from gradwatch.paired import find_pairs, find_twins
+from gradwatch.penalty import find_unpenalised
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.ratio import find_climbing, find_inverse
 from gradwatch.redrawn import find_redrawn
@@ -295,6 +297,8 @@ def find_slips(
     layer_paths: Sequence[str],
     outputs: Sequence[Tensor] = (),
     trained: Set[int] = frozenset(),
+    *,
+    penalised: Mapping[int, str] = MappingProxyType({}),
 ) -> dict[str, list[dict[str, Any]]]:
     """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``slips`` of ``tensors`` have them.
 
@@ -304,6 +308,7 @@ def find_slips(
         layer_paths: the Keras paths of the watched models' layers.
         outputs: those that the step compares with a target each, as far as they are known.
         trained: the handles of the variables that the step trains.
+        penalised: those of them that have a regularizer, with their names.
 
     Returns:
         In the order in which they run, the first `SLIPS_MAX` of each. Broadcasts: type, name and source line of the
@@ -372,6 +377,7 @@ def find_slips(
             *find_twice(forward, layer_paths),
             *find_unscaled(forward, layer_paths),
             *find_marginals(forward, layer_paths),
+            *find_unpenalised(forward, penalised, layer_paths),
             *find_opposed(forward, layer_paths),
         ],
     }

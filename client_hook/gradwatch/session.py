@@ -934,8 +934,10 @@ class Watch:
             paths = layer_paths(self._models)
             missing = {int(resource_of(one).handle._id) for one in found if id(one) not in reached}
             trained = {int(resource_of(one).handle._id) for one in variables}
+            regularised = (one for one in variables if getattr(one, "regularizer", None) is not None)
+            penalised = {int(resource_of(one).handle._id): str(one.path) for one in regularised}
             return {
-                **find_slips(gradients, loss, paths, outputs, trained),
+                **find_slips(gradients, loss, paths, outputs, trained, penalised=penalised),
                 "cuts": find_cuts(missing, loss, paths),
             }
         except Exception as error:  # the boundary

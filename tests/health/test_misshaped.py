@@ -193,6 +193,28 @@ def test_a_table_that_is_not_scaled(reach: tuple[float, ...], loss: np.ndarray, 
     assert [title.startswith(str(words)) for title in titles] == [True] * (words is not None)
 
 
+UNPENALISED = {
+    "type": "Regularizer",
+    "name": "net/dense/kernel",
+    "layer": "net/dense",
+    "source": None,
+    "unpenalised": 3,
+}
+MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "marginals": 3}
+
+
+@pytest.mark.parametrize(
+    ("slip", "words"),
+    [
+        (UNPENALISED, "The regularizer of net/dense/kernel and 2 more has no effect"),
+        (MARGINALS, "The mixture is summed for each of 3 coordinates by itself"),
+    ],
+)
+def test_losses_of_something_else_are_told_whatever_the_loss(slip: dict[str, Any], words: str) -> None:
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title.startswith(words)
+
+
 DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
 
 

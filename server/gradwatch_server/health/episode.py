@@ -1170,6 +1170,8 @@ class SlipKind(Enum):
     """One call of a model gets numbers of another table's rows."""
     ANGLES = auto()
     """A target is the difference of two angles, and jumps where one passes the end of its range."""
+    UNPENALISED = auto()
+    """The loss leaves the layers' regularizers out."""
     MARGINALS = auto()
     """Each coordinate picks a component of a mixture for itself."""
     HINGE = auto()
@@ -1227,6 +1229,7 @@ _BY_FIELD: Final = {
     "drops": SlipKind.IDS,
     "hinge": SlipKind.HINGE,
     "marginals": SlipKind.MARGINALS,
+    "unpenalised": SlipKind.UNPENALISED,
     "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,

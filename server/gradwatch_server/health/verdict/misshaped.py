@@ -157,6 +157,8 @@ offsets = np.cumsum(sizes) - sizes                    # the nodes before each gr
 MARGINALS_CODE: Final = """\
 joint = tf.reduce_sum(log_density, axis=-1)           # [n, k, d] -> [n, k]: a component's density of the whole point
 loss = -tf.reduce_logsumexp(log_weight + joint, axis=1)"""
+UNPENALISED_CODE: Final = """\
+loss += tf.add_n(model.losses)                        # after the forward pass, within the tape"""
 HINGE_CODE: Final = """\
 y = 2.0 * y - 1.0                                     # 0, 1 -> -1, 1: before your line, which stays as it is"""
 UNSHIFTED_CODE: Final = """\
@@ -790,6 +792,26 @@ def _say_marginals(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unpenalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, name = int(lead.slip["unpenalised"]), lead.slip["name"]
+    others = "" if n == 1 else f" and {n - 1:,} more"
+    return (
+        f"The regularizer of {name}{others} has no effect: the loss of your loop leaves it out",
+        (
+            f"{name}{others} {'was' if n == 1 else 'were'} made with a regularizer. `fit` adds it to the loss; the "
+            "loss that this step differentiates does not contain it."
+        ),
+        Hypothesis(
+            "`model.losses` is missing in the loss",
+            0.95,
+            "A layer's regularizer is a term of the loss that Keras keeps in `model.losses`. In a loop of your own "
+            "nothing is added by itself, so the weights are not regularised at all.",
+            "Add the sum of `model.losses`, within the tape.",
+            UNPENALISED_CODE,
+        ),
+    )
+
+
 def _say_relative(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, bound = say_line(lead.slip.get("source")), float(lead.slip["relative"])
     times = say_number(1 / bound)
@@ -1200,6 +1222,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.APART: _say_apart,
     SlipKind.GATHERED: _say_gathered,
     SlipKind.HINGE: _say_hinge,
+    SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,
     SlipKind.UNSHOWN: _say_unshown,
     SlipKind.ATTRACTED: _say_attracted,

@@ -1,0 +1,64 @@
+"""Regularizers that a loop's loss leaves out: told; those that are added, or in `fit`, are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import found_in
+
+CAPTURE = ("gradient", "operation")
+X = np.random.default_rng(0).normal(size=(16, 4)).astype(np.float32)
+L1, L2 = keras.regularizers.L1(0.1), keras.regularizers.L2(0.1)
+
+
+def build(first: Any, second: Any) -> Any:
+    hidden = layers.Dense(8, "relu", kernel_regularizer=first, name="hidden")
+    return keras.Sequential([keras.Input((4,)), hidden, layers.Dense(1, kernel_regularizer=second, name="out")])
+
+
+@pytest.mark.parametrize(
+    ("penalty", "regularizers", "n_left_out"),
+    [
+        ("none", (L2, L1), 2),
+        ("none", (None, L1), 1),
+        ("none", (None, None), 0),
+        ("losses", (L2, L1), 0),
+        ("by hand", (L2, None), 0),
+    ],
+)
+def test_a_loop_and_its_penalties(
+    watch: Any, read: Any, penalty: str, regularizers: tuple[Any, Any], n_left_out: int
+) -> None:
+    model = build(*regularizers)
+    optimizer = keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    @tf.function
+    def step(x: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x, training=True) - 1.0))
+            if penalty == "losses":
+                loss += tf.add_n(model.losses)
+            if penalty == "by hand":
+                loss += 0.1 * tf.reduce_sum(tf.square(model.layers[0].kernel))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(3):
+        step(X)
+    found = [one for one in found_in(read(watched)) if "unpenalised" in one]
+    assert [one["unpenalised"] for one in found] == [n_left_out] * (n_left_out > 0)
+    assert all(one["name"].endswith(("hidden/kernel", "out/kernel")) for one in found)
+
+
+def test_fit_adds_them(watch: Any, read: Any) -> None:
+    model = build(L2, L1)
+    model.compile("sgd", "mse")
+    watched = watch(model)
+    model.fit(X, X[:, :1], verbose=0)
+    assert [one for one in found_in(read(watched)) if "unpenalised" in one] == []
