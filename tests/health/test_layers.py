@@ -675,6 +675,16 @@ HEALTHY: dict[str, Callable[[int], Run]] = {
 }
 
 
+@pytest.mark.parametrize(("loss", "is_told"), [(1.8, True), (0.2, False)])
+def test_a_clip_before_a_logarithm_leaves_its_mark_in_the_loss(loss: float, is_told: bool) -> None:
+    """What a bound of 1e-6 holds on the wrong side adds 13.8 each: where the loss has no room for it, it is right."""
+    held = LOG | {"input": {"type": "Maximum", "constant": 1e-6}}
+    sick = run(operations=[held], seed=3).cut("backprop", [2], np.clip((STEPS - 100) / 100, 0, 0.6))
+    sick.set_loss(np.where(STEPS < 5, 1.9, loss)).break_operation(0, start=50, n=0, margin=1e-6, amplification=1e6)
+    titles = [one.title for one in sick.feed().findings()]
+    assert any("a clip hides the steep logarithm" in title for title in titles) == is_told
+
+
 def test_zeros_where_a_norm_with_an_epsilon_is_not_at_zero_are_told() -> None:
     (found,) = masked_norm(0, margin=2e-12).feed().findings()
     assert (found.kind, found.first_step) == ("zero_gradient", 500)

@@ -114,6 +114,20 @@ def _has_work_left(_: Episode, testimony: Testimony) -> bool:
     return not _has_learned(loss.initial, loss.recent)
 
 
+HELD_PART: Final = 0.1
+"""Of what elements held by a bound on the wrong side would add to the loss: masks and weights may take the rest."""
+
+
+def _is_cut_credible(episode: Cut, testimony: Testimony) -> bool:
+    """Whether the loss leaves room for elements that a bound before a logarithm holds where they should not be."""
+    operation, loss = episode.operation, testimony.known.read_loss().recent
+    if operation is not None and operation.function == "Log" and operation.is_held and loss is not None:
+        of_each = -math.log(operation.input_constant or 1.0)
+        if loss < HELD_PART * episode.share * of_each:
+            return False
+    return _has_work_left(episode, testimony)
+
+
 def _is_vanishing_credible(episode: Vanishing, testimony: Testimony) -> bool:
     if episode.is_mild:
         return _has_not_fallen(testimony.known.read_loss())
@@ -346,7 +360,7 @@ def _is_judged(episode: Relapse | Behind | Unrelated, _: Testimony) -> bool:
 
 _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Vanishing: _is_vanishing_credible,
-    Cut: _has_work_left,
+    Cut: _is_cut_credible,
     Still: _is_still_credible,
     Undone: _is_undone_credible,
     Untaught: _is_untaught_credible,
