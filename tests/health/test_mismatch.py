@@ -10,6 +10,8 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
+from gradwatch_server.health.episode import Mismatch, Misshaped, Phase, SlipKind
+from gradwatch_server.health.incident import assemble
 from tests.health.catalogue.play import Played, play
 
 N, FEATURES, BATCH, N_STEPS = 512, 12, 32, 80
@@ -203,3 +205,13 @@ def by_hand(y: Any, scores: Any) -> Any:
 def test_what_fits(form: str, task: str, output: Any, loss_fn: Any) -> None:
     played = train(form, task, output(), loss_fn)
     assert not played.findings, played.describe()
+
+
+def test_one_softmax_too_many_is_told_once() -> None:
+    """The graph shows it, and the numbers do: one incident."""
+    slip = {"type": "SparseSoftmaxCrossEntropyWithLogits", "name": "loss", "layer": "", "source": None}
+    twice = Mismatch(first_step=0, last_step=90, stream=0, phase=Phase.LOSS)
+    doubled = Misshaped(first_step=0, last_step=90, stream=0, phase=Phase.LOSS, what=SlipKind.DOUBLED, slip=slip)
+    other = Misshaped(first_step=0, last_step=90, stream=0, phase=Phase.LOSS, what=SlipKind.GATHERED, slip=slip)
+    assert [incident.lead for incident in assemble([twice, doubled])] == [doubled]
+    assert len(assemble([twice, other])) == 2

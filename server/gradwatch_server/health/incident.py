@@ -136,7 +136,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Vanishing: (Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
     Fade: (Squashed, Stuck, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard, Unreachable, Summed),
-    Mismatch: (Zero,),
+    Mismatch: (Misshaped, Zero),
     SharedTarget: (Misshaped,),
     Decayed: (Still,),
     Ordered: (Forgetting, *COMES_OF_ORDER),
@@ -172,7 +172,11 @@ _SPOILING: Final = tuple(slip for slip in _SLIPS if slip not in (Missing, Droppe
 """Slips of which whole layers may suffer."""
 _AT_ONCE: Final = (SlipKind.MASK, SlipKind.MISWEIGHED, SlipKind.NORMED)
 """Slips of which they suffer from the first step on."""
-_SLIPS_BEHIND: Final[Mapping[type[Episode], SlipKind]] = {Runaway: SlipKind.EXCHANGED, Still: SlipKind.STRAIGHT}
+_SLIPS_BEHIND: Final[Mapping[type[Episode], SlipKind]] = {
+    Mismatch: SlipKind.DOUBLED,
+    Runaway: SlipKind.EXCHANGED,
+    Still: SlipKind.STRAIGHT,
+}
 """The only slip that explains some quiet troubles."""
 _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
