@@ -1172,6 +1172,8 @@ class SlipKind(Enum):
     """A target is the difference of two angles, and jumps where one passes the end of its range."""
     UNPENALISED = auto()
     """The loss leaves the layers' regularizers out."""
+    TILED = auto()
+    """Samples are tiled where each is to be repeated."""
     MARGINALS = auto()
     """Each coordinate picks a component of a mixture for itself."""
     HINGE = auto()
@@ -1229,6 +1231,7 @@ _BY_FIELD: Final = {
     "drops": SlipKind.IDS,
     "hinge": SlipKind.HINGE,
     "marginals": SlipKind.MARGINALS,
+    "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
     "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,

@@ -159,6 +159,8 @@ joint = tf.reduce_sum(log_density, axis=-1)           # [n, k, d] -> [n, k]: a c
 loss = -tf.reduce_logsumexp(log_weight + joint, axis=1)"""
 UNPENALISED_CODE: Final = """\
 loss += tf.add_n(model.losses)                        # after the forward pass, within the tape"""
+TILED_CODE: Final = """\
+repeated = tf.repeat(per_sample, {n}, axis=0)         # each sample beside its own items"""
 HINGE_CODE: Final = """\
 y = 2.0 * y - 1.0                                     # 0, 1 -> -1, 1: before your line, which stays as it is"""
 UNSHIFTED_CODE: Final = """\
@@ -812,6 +814,25 @@ def _say_unpenalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_tiled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, n = say_line(lead.slip.get("source")), int(lead.slip["tiled"])
+    return (
+        f"A tile lays each sample beside the items of other samples{place}",
+        (
+            f"`tf.tile` repeats the whole list of samples {n:,} times: a, b, c, a, b, c. The reshape that it is joined "
+            f"with lists all {n:,} items of the first sample first, then those of the second."
+        ),
+        Hypothesis(
+            f"`tf.tile` where `tf.repeat` is meant{place}",
+            0.95,
+            "Only where both orders happen to agree does a sample meet its own items. For all others the step learns "
+            "from pairs that do not exist.",
+            "Repeat each sample as many times as it has items: a, a, b, b.",
+            TILED_CODE.format(n=n),
+        ),
+    )
+
+
 def _say_relative(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, bound = say_line(lead.slip.get("source")), float(lead.slip["relative"])
     times = say_number(1 / bound)
@@ -1222,6 +1243,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.APART: _say_apart,
     SlipKind.GATHERED: _say_gathered,
     SlipKind.HINGE: _say_hinge,
+    SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,
     SlipKind.UNSHOWN: _say_unshown,
