@@ -87,7 +87,8 @@ def _restarted(file: str) -> Iterator[dict[str, Any]]:
         inner = (loop for loop in loops if any(_is_around(other, loop) for other in loops))
         calls = (node for loop in loops for one in loop.body for node in ast.walk(one))
         begun: list[tuple[Any, tuple[str | None, int]]] = [(one, _taken(one)) for one in inner]
-        begun += [(one, (_begun(one), 1)) for one in calls if _is_fed(one, loops, frame.f_lineno)]
+        named = ((one, name) for one in calls if (name := _begun(one)) is not None)
+        begun += [(one, (name, 1)) for one, name in named if _is_fed(one, loops, frame.f_lineno)]
         for node, (name, n_batches) in begun:
             seen = None if name is None else _seen_of(_held(name, frame), n_batches)
             if seen is not None and seen[0] < SEEN_MAX * seen[1]:
@@ -266,14 +267,15 @@ def _array(value: Any) -> Any:
 def _wrapped(file: str) -> Iterator[dict[str, Any]]:
     running = [frame for frame in frames() if frame.f_code.co_filename == file]
     functions = [node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)]
-    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    around = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost comes last
     for node in nodes_of(file):
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
             continue
         names = [_whole(one) for one in (node.left, node.right)]
         if None in names or names[0] == names[1]:
             continue
-        given = [(str(name), _given_to(str(name), node, functions, calls)) for name in names]
+        given = [(str(name), _given_to(str(name), around.get(id(node)), calls)) for name in names]
         for frame in running:
             arrays = [_held(own if outer is None else outer, frame) for own, outer in given]
             if all(isinstance(one, np.ndarray) and one.dtype.kind == "u" for one in arrays):
@@ -287,15 +289,14 @@ def _whole(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _given_to(name: str, node: ast.AST, functions: Sequence[ast.FunctionDef], calls: Sequence[ast.Call]) -> str | None:
-    """The name of what is given for an argument of the function that a node is in; None for a name that is none."""
-    for function in functions:
-        places = [one.arg for one in function.args.args]
-        if name in places and any(one is node for one in ast.walk(function)):
-            of = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == function.name]
-            taken = [call.args[places.index(name)] for call in of if len(call.args) > places.index(name)]
-            return next((own for own in map(_whole, taken) if own is not None), "")
-    return None
+def _given_to(name: str, function: ast.FunctionDef | None, calls: Sequence[ast.Call]) -> str | None:
+    """The name of what is given for an argument of a function; None for a name that is none of its arguments."""
+    places = [] if function is None else [one.arg for one in function.args.args]
+    if function is None or name not in places:
+        return None
+    taken = (call.args for call in calls if getattr(call.func, "id", None) == function.name)
+    owns = (_whole(one[places.index(name)]) for one in taken if len(one) > places.index(name))
+    return next((own for own in owns if own is not None), "")
 
 
 def _parted(file: str) -> Iterator[dict[str, Any]]:
