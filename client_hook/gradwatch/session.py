@@ -65,7 +65,7 @@ from gradwatch.operation import (
 )
 from gradwatch.opposed import is_opposed
 from gradwatch.optimizer import find_slots, read_treatment
-from gradwatch.origin import find_source
+from gradwatch.origin import find_source, source_of
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
@@ -587,7 +587,7 @@ class Watch:
         try:
             _build(optimizer, variables)
             scalars = self._step_scalars(optimizer, variables)
-            taken = self._tapes.take(variables)
+            taken = self._tapes.take(variables, gradients)
             loss = taken.loss if scalars.loss is None else scalars.loss
             self._layers.look_within(partial(self._find_functions, variables, loss))
             tapped_taps, tapped = self._taps.take(frozenset(map(id, _resources(variables))))
@@ -606,7 +606,7 @@ class Watch:
                 compared=entered.compared,
                 left_out=taken.left_out,
                 sums=sums,
-                made=self._layers.take_made(variables),
+                made=[*self._layers.take_made(variables), *_exchanged(taken.strangers)],
             )
             told = _with_loss_of_tape(scalars, taken)
             stream.has_loss_of_tape |= told is not scalars
@@ -905,10 +905,9 @@ class Watch:
 
     def _slips(self, made: Sequence[dict[str, Any]], *step: Any) -> dict[str, Any]:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
-        found = {"slips": list(made)} | self._graph(*step)
-        return found | {
-            "slips": [*found["slips"], *find_built(self._models), *find_fed(files_near(self._models), self._models)]
-        }
+        found = {"slips": []} | self._graph(*step)
+        fed = find_fed(files_near(self._models), self._models)
+        return found | {"slips": [*made, *found["slips"], *find_built(self._models), *fed]}
 
     def _graph(
         self,
@@ -1201,6 +1200,16 @@ def _key_of(optimizer: Any, variables: Sequence[Any]) -> tuple[int, tuple[int, .
 def _followed(key: Any, known: Mapping[Any, Stream]) -> Stream | None:
     """A stream that trains some of the same variables: a step of one is no part of a step of the other."""
     return next((stream for other, stream in known.items() if set(key[1]) & set(other[1])), None)
+
+
+def _exchanged(strangers: Sequence[tuple[Any, Any]]) -> list[dict[str, Any]]:
+    """A slip of variables that are given others' gradients, with the line that asked for these; none for none."""
+    if not strangers:
+        return []
+    variable, gradient = strangers[0]
+    name, made = str(getattr(variable, "path", variable.name)), getattr(gradient, "values", gradient)
+    place = {"layer": name.rpartition("/")[0], "source": source_of(made.op)}
+    return [{"type": "Gradient", "name": name, **place, "strangers": len(strangers)}]
 
 
 def _with_loss_of_tape(scalars: StepScalars, taken: Taken) -> StepScalars:

@@ -6,7 +6,7 @@ What an optimizer scaled before it was differentiated is known by what it was.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
@@ -37,6 +37,7 @@ class _Asked(NamedTuple):
         sources: with respect to what.
         unreached: those whose gradient was None.
         backward: what the tape differentiated, where it did so eagerly.
+        made: in a graph, the gradients, each with the id of the variable that it is of.
     """
 
     targets: tuple[Tensor, ...]
@@ -44,6 +45,7 @@ class _Asked(NamedTuple):
     sources: frozenset[int]
     unreached: frozenset[int]
     backward: Backward | None
+    made: tuple[tuple[Tensor, int], ...] = ()
 
 
 class Taken(NamedTuple):
@@ -55,12 +57,15 @@ class Taken(NamedTuple):
         left_out: the ids of the `tf.Variable` that are not applied although a tape was asked for their gradient
             together with that of others that are, and gave none, as no other tape did.
         backwards: what each of these tapes differentiated eagerly.
+        strangers: of the variables, those that are given the gradient of another one which the same tape was asked for;
+            each with that gradient.
     """
 
     loss: Tensor | None
     is_unscaled: bool
     left_out: frozenset[int]
     backwards: list[Backward]
+    strangers: list[tuple[Any, Tensor]]
 
 
 class TapeLog:
@@ -84,13 +89,20 @@ class TapeLog:
         pairs = [self._unscaled(one) for one in tf.nest.flatten(target)]
         targets = tuple(one for one, _ in pairs) if all(_is_loss(one) for one, _ in pairs) else ()
         is_unscaled = all(was_scaled for _, was_scaled in pairs)
-        new = _Asked(targets, is_unscaled, frozenset(ids), frozenset(unreached), backward)
+        pairs_made = zip(tf.nest.flatten(gradients), ids, strict=True)
+        made = tuple((one, of) for one, of in pairs_made if one is not None and tf.is_symbolic_tensor(one))
+        new = _Asked(targets, is_unscaled, frozenset(ids), frozenset(unreached), backward, made)
         asked = [*self._asked, new][-ASKED_MAX:]
         older, newest = asked[:-BACKWARD_MAX], asked[-BACKWARD_MAX:]
         self._thread.asked = [*(one._replace(backward=None) for one in older), *newest]
 
-    def take(self, variables: Sequence[Any]) -> Taken:
-        """What a tape was asked for with respect to the variables that are about to be applied, and forgets it."""
+    def take(self, variables: Sequence[Any], gradients: Sequence[Any] = ()) -> Taken:
+        """What a tape was asked for with respect to the variables that are about to be applied, and forgets it.
+
+        Args:
+            variables: those.
+            gradients: that are given for them, where that is to be looked at.
+        """
         applied = frozenset(id(resource_of(variable)) for variable in variables)
         asked = self._asked
         mine = [one for one in asked if applied & one.sources]
@@ -105,6 +117,7 @@ class TapeLog:
             is_unscaled=last is not None and last.is_unscaled,
             left_out=unreached - reached,
             backwards=[one.backward for one in mine if one.backward is not None],
+            strangers=[one for asked_of in mine for one in _strangers(asked_of, variables, gradients)],
         )
 
     def _unscaled(self, target: Any) -> tuple[Any, bool]:
@@ -118,6 +131,15 @@ class TapeLog:
     @property
     def _asked(self) -> list[_Asked]:
         return getattr(self._thread, "asked", [])
+
+
+def _strangers(asked: _Asked, variables: Sequence[Any], gradients: Sequence[Any]) -> Iterator[tuple[Any, Tensor]]:
+    """The variables that are given the gradient of another, where one tape was asked for both; and that gradient."""
+    of = {id(gradient): source for gradient, source in asked.made}
+    for variable, gradient in zip(variables, gradients, strict=False):
+        own = id(resource_of(variable))
+        if own in asked.sources and of.get(id(gradient), own) != own:
+            yield variable, gradient
 
 
 def _is_loss(target: Any) -> bool:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from gradwatch_server.health import Engine
+from gradwatch_server.health.episode import Phase, Unreachable
+from gradwatch_server.health.incident import assemble
+from gradwatch_server.health.table import TensorTable
 from tests.health.streams import BATCH, COLUMN, Run, dense
 
 N = 120
@@ -146,6 +152,7 @@ def played(low: float, high: float, std: float, *, mean: float = 0.0, function: 
     [
         (played(-60.0, 70.0, 30.0), "-1 to 1, and the data are -60 to 70"),
         (played(-1.0, 1.0, 0.5, mean=-0.5, function="sigmoid"), "0 to 1, and the data are -1 to 1"),
+        (played(-1.0, 1.0, 0.38, mean=0.0, function="sigmoid"), "0 to 1, and the data are -1 to 1"),
     ],
 )
 def test_data_that_another_stream_cannot_give(engine: Engine, limits: str) -> None:
@@ -165,3 +172,15 @@ def test_data_that_another_stream_cannot_give(engine: Engine, limits: str) -> No
 )
 def test_data_that_another_stream_may_give(engine: Engine) -> None:
     assert not [one for one in engine.findings() if one.kind == "saturated_activation"]
+
+
+def test_what_two_streams_know_of_one_output_is_told_once() -> None:
+    output: dict[str, Any] = {"kind": "activation", "tensor": "maker/output", "layer": "maker/output"}
+    table = TensorTable.from_message([output | {"shape": [None, 6], "dtype": "float32", "n_elements": 6}])
+    twins = [
+        Unreachable(stream=stream, phase=Phase.ACTIVATION, first_step=0, last_step=90, table=table, column=0)
+        for stream in (0, 1)
+    ]
+    other = replace(twins[1], first_step=5)
+    assert [incident.lead for incident in assemble(twins)] == twins[:1]
+    assert len(assemble([twins[0], other])) == 2

@@ -1174,6 +1174,8 @@ class SlipKind(Enum):
     """The loss leaves the layers' regularizers out."""
     TILED = auto()
     """Samples are tiled where each is to be repeated."""
+    STRANGERS = auto()
+    """Variables are given the gradients of others."""
     MARGINALS = auto()
     """Each coordinate picks a component of a mixture for itself."""
     HINGE = auto()
@@ -1231,6 +1233,7 @@ _BY_FIELD: Final = {
     "drops": SlipKind.IDS,
     "hinge": SlipKind.HINGE,
     "marginals": SlipKind.MARGINALS,
+    "strangers": SlipKind.STRANGERS,
     "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
     "foreign": SlipKind.FOREIGN,

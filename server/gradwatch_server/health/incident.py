@@ -197,7 +197,8 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     """
     breaking = [episode for episode in episodes if isinstance(episode, (NonFinite, Growth))]
     rates = [episode for episode in episodes if isinstance(episode, Rate)]
-    quiet = _without_guess([episode for episode in episodes if not isinstance(episode, (NonFinite, Growth, Rate))])
+    quiet = [episode for episode in episodes if not isinstance(episode, (NonFinite, Growth, Rate))]
+    quiet = _without_guess(_without_twins(quiet))
     chained = [_without_idle_witnesses(group) for group in _chain(_without_normal_overflow(breaking))]
     groups = [group for group in chained if group]
     n_breaking = len(groups)
@@ -223,6 +224,19 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     groups = groups[:n_breaking] + _merge(groups[n_breaking:])
     incidents = [Incident(group[0], tuple(sorted(group, key=order_of_onset))) for group in groups]
     return sorted(incidents, key=lambda incident: order_of_onset(incident.lead))
+
+
+def _without_twins(quiet: list[Episode]) -> list[Episode]:
+    """Leaves out what is known of a layer's output already, from the stream of another optimizer."""
+    known: dict[tuple[type[Episode], int, str], int] = {}
+    left = []
+    for one in quiet:
+        if isinstance(one, (Collapsed, Unreachable)) and one.table is not None:
+            key = (type(one), one.first_step, one.table.layer_of(one.column))
+            if known.setdefault(key, one.stream) != one.stream:
+                continue
+        left.append(one)
+    return left
 
 
 def _without_guess(quiet: list[Episode]) -> list[Episode]:

@@ -161,6 +161,8 @@ UNPENALISED_CODE: Final = """\
 loss += tf.add_n(model.losses)                        # after the forward pass, within the tape"""
 TILED_CODE: Final = """\
 repeated = tf.repeat(per_sample, {n}, axis=0)         # each sample beside its own items"""
+STRANGERS_CODE: Final = """\
+first_gradients, second_gradients = tape.gradient(loss, [first_variables, second_variables])   # in this order"""
 HINGE_CODE: Final = """\
 y = 2.0 * y - 1.0                                     # 0, 1 -> -1, 1: before your line, which stays as it is"""
 UNSHIFTED_CODE: Final = """\
@@ -833,6 +835,25 @@ def _say_tiled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_strangers(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, n, name = say_line(lead.slip.get("source")), int(lead.slip["strangers"]), lead.slip["name"]
+    others = "" if n == 1 else f" and {n - 1:,} more"
+    return (
+        f"{name}{others} {'is' if n == 1 else 'are'} updated with the gradients of other variables{place}",
+        (
+            "One tape was asked for the gradients of all of them, and here they are applied in another order. Where "
+            "shapes agree, TensorFlow does not notice."
+        ),
+        Hypothesis(
+            f"Gradients and variables are paired in another order than the tape was asked{place}",
+            0.95,
+            "Each variable is moved the way another one should go: the loss wanders, or runs away.",
+            "Unpack the gradients in the order of the variables that `tape.gradient` was given.",
+            STRANGERS_CODE,
+        ),
+    )
+
+
 def _say_relative(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, bound = say_line(lead.slip.get("source")), float(lead.slip["relative"])
     times = say_number(1 / bound)
@@ -1243,6 +1264,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.APART: _say_apart,
     SlipKind.GATHERED: _say_gathered,
     SlipKind.HINGE: _say_hinge,
+    SlipKind.STRANGERS: _say_strangers,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,
