@@ -135,10 +135,12 @@ class TapeLog:
 
 def _strangers(asked: _Asked, variables: Sequence[Any], gradients: Sequence[Any]) -> Iterator[tuple[Any, Tensor]]:
     """The variables that are given the gradient of another, where one tape was asked for both; and that gradient."""
-    of = {id(gradient): source for gradient, source in asked.made}
+    of: dict[int, set[int]] = {}
+    for gradient, source in asked.made:  # of a sum of two, both may have the same one
+        of.setdefault(id(gradient), set()).add(source)
     for variable, gradient in zip(variables, gradients, strict=False):
         own = id(resource_of(variable))
-        if own in asked.sources and of.get(id(gradient), own) != own:
+        if own in asked.sources and own not in of.get(id(gradient), {own}):
             yield variable, gradient
 
 

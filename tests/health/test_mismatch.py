@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch_server.health.episode import Mismatch, Misshaped, Phase, SlipKind
+from gradwatch_server.health.episode import Growth, Mismatch, Misshaped, Phase, Runaway, SlipKind
 from gradwatch_server.health.incident import assemble
 from tests.health.catalogue.play import Played, play
 
@@ -215,3 +215,15 @@ def test_one_softmax_too_many_is_told_once() -> None:
     other = Misshaped(first_step=0, last_step=90, stream=0, phase=Phase.LOSS, what=SlipKind.GATHERED, slip=slip)
     assert [incident.lead for incident in assemble([twice, doubled])] == [doubled]
     assert len(assemble([twice, other])) == 2
+
+
+def test_gradients_of_others_are_what_makes_a_loss_run_away() -> None:
+    slip = {"type": "Gradient", "name": "dense/kernel", "layer": "dense", "source": None, "strangers": 4}
+    stretch = {"stream": 0, "phase": Phase.LOSS, "first_step": 0, "last_step": 400}
+    driven = Misshaped(**stretch, known_step=100, what=SlipKind.STRANGERS, slip=slip)
+    growth = Growth(stream=0, phase=Phase.GRADIENT, first_step=268, last_step=400, known_step=270)
+    runaway = Runaway(stream=0, phase=Phase.LOSS, first_step=200, last_step=400, known_step=250)
+    (incident,) = assemble([growth, runaway, driven])
+    assert incident.lead is driven
+    late = Misshaped(**stretch, known_step=300, what=SlipKind.STRANGERS, slip=slip)
+    assert growth in [incident.lead for incident in assemble([growth, late])]

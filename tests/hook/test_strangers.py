@@ -54,3 +54,23 @@ def test_two_towers(watch: Any, read: Any, how: str, n: int) -> None:
     if n:
         assert found[0]["source"]["line"] == find_line("asked", sys.modules[__name__])
         assert titles[0].startswith("one/dense")
+
+
+def test_two_variables_of_one_gradient(watch: Any, read: Any) -> None:
+    model = tower("one")
+    more = keras.Variable(np.zeros(3), dtype="float32", name="more")
+    others = keras.Variable(np.zeros(3), dtype="float32", name="others")
+    optimizer = keras.optimizers.SGD(1e-3)
+    watched = watch(model)
+
+    @tf.function
+    def step(x: Any) -> None:
+        variables = [*model.trainable_variables, more, others]
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x) + (more.value + others.value)))
+        gradients = tape.gradient(loss, [one.value for one in variables])
+        optimizer.apply_gradients(zip(gradients, variables, strict=True))
+
+    for _ in range(3):
+        step(X)
+    assert [slip for slip in found_in(read(watched)) if "strangers" in slip] == []

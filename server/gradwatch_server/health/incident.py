@@ -172,12 +172,14 @@ _SPOILING: Final = tuple(slip for slip in _SLIPS if slip not in (Missing, Droppe
 """Slips of which whole layers may suffer."""
 _AT_ONCE: Final = (SlipKind.MASK, SlipKind.MISWEIGHED, SlipKind.NORMED)
 """Slips of which they suffer from the first step on."""
-_SLIPS_BEHIND: Final[Mapping[type[Episode], SlipKind]] = {
-    Mismatch: SlipKind.DOUBLED,
-    Runaway: SlipKind.EXCHANGED,
-    Still: SlipKind.STRAIGHT,
+_DRIVING: Final = (SlipKind.STRANGERS,)
+"""Slips that drive the weights anywhere."""
+_SLIPS_BEHIND: Final[Mapping[type[Episode], tuple[SlipKind, ...]]] = {
+    Mismatch: (SlipKind.DOUBLED,),
+    Runaway: (SlipKind.EXCHANGED, *_DRIVING),
+    Still: (SlipKind.STRAIGHT,),
 }
-"""The only slip that explains some quiet troubles."""
+"""The only slips that explain some quiet troubles."""
 _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
@@ -209,6 +211,11 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
         elif rate.known_step < group[0].known_step:
             group.insert(0, rate)
         # Known only afterwards, it stands among the causes of the growth; a finding that is out keeps its name.
+    for slip in [one for one in quiet if isinstance(one, Misshaped) and one.what in _DRIVING]:
+        group = next((g for g in groups if isinstance(g[0], Growth) and slip.known_step < g[0].known_step), None)
+        if group is not None:
+            quiet.remove(slip)
+            group.insert(0, slip)
     for episode in sorted(quiet, key=lambda e: (_precedence(e, quiet), order_of_onset(e))):
         broken = next(
             (g for g in groups[:n_breaking] if _is_before(g[0], episode) and _reaches(g, episode)),
@@ -277,7 +284,7 @@ def _explains(cause: Episode, episode: Episode) -> bool:
         return False
     if _is_of_another_kind(cause, episode) or _is_the_other_way_round(cause, episode):
         return False
-    if isinstance(cause, Misshaped) and cause.what is not _SLIPS_BEHIND.get(type(episode), cause.what):
+    if isinstance(cause, Misshaped) and cause.what not in _SLIPS_BEHIND.get(type(episode), (cause.what,)):
         return False
     if isinstance(cause, _OF_THE_WHOLE) and isinstance(episode, Unrelated) and episode.correlation_of_other >= RELATED:
         return False
