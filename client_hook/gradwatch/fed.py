@@ -55,8 +55,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
         it the same axes in another order; ``wraps``: the unsigned type of two arrays of which the difference is taken;
         ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put into another order alone;
-        ``stateful`` (True), with the layer: one that keeps its state from batch to
-        batch, where ``fit`` shuffles the samples.
+        ``stateful`` (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
+        samples.
     """
     finders = (_restarted, _resized, _coarse, _turned, _wrapped, _parted)
     found = (next((one for file in files for one in find(file)), None) for find in finders)

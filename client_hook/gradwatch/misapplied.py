@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
-from gradwatch.walk import GIVEN, behind, given_of, passed, reads_variable
+from gradwatch.walk import GIVEN, behind, given_of, is_given, passed, reads_variable
 
 __all__ = ["find_doubled", "find_hinge", "find_relative", "find_scores", "find_straight", "find_twice"]
 
@@ -151,8 +151,7 @@ def _held_by(tensor: Tensor) -> float | None:
     parts = parted(op)
     if parts is None or not 0 < parts[0] <= BOUND_MAX:
         return None
-    is_given = any(one.type in GIVEN for one in behind([parts[1].op], through=PASSING | {"Abs"}))
-    return parts[0] if is_given else None
+    return parts[0] if is_given(parts[1], PASSING | {"Abs"}) else None
 
 
 def _bounded_by(tensor: Tensor) -> Any:

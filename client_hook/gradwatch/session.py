@@ -906,8 +906,15 @@ class Watch:
     def _slips(self, made: Sequence[dict[str, Any]], *step: Any) -> dict[str, Any]:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
         found = {"slips": []} | self._graph(*step)
-        fed = find_fed(files_near(self._models), self._models)
-        return found | {"slips": [*made, *found["slips"], *find_built(self._models), *fed]}
+        return found | {"slips": [*made, *found["slips"], *find_built(self._models), *self._fed()]}
+
+    def _fed(self) -> list[dict[str, Any]]:
+        """What the user's lines that feed the training lose of its data."""
+        try:
+            return find_fed(files_near(self._models), self._models)
+        except Exception as error:  # the boundary: any code may be read
+            self._fail("looking at what feeds the training", error)
+            return []
 
     def _graph(
         self,

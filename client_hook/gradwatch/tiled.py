@@ -12,7 +12,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import layer_of, slip_of, source_of
-from gradwatch.walk import GIVEN, behind, beyond
+from gradwatch.walk import beyond, is_given
 
 __all__ = ["find_tiled"]
 
@@ -44,7 +44,7 @@ def find_tiled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
 def _times(op: Any) -> int:
     """How many times the whole batch comes, where that is all that a tile does; 0 for anything else."""
     multiples = tf.get_static_value(op.inputs[1])
-    if multiples is None or not _is_given(op.inputs[0]) or any(one != 1 for one in multiples[1:]):
+    if multiples is None or not is_given(op.inputs[0], SAME) or any(one != 1 for one in multiples[1:]):
         return 0
     return int(multiples[0])
 
@@ -54,8 +54,4 @@ def _is_list(op: Any, times: int) -> bool:
     before, after = op.inputs[0].shape, op.outputs[0].shape
     if before.rank is None or after.rank is None or after.rank != before.rank - 1 or before.rank <= 1:
         return False
-    return before[1] == times and before[0] != times and before[2:] == after[1:] and _is_given(op.inputs[0])
-
-
-def _is_given(tensor: Any) -> bool:
-    return any(one.type in GIVEN for one in behind([tensor.op], through=SAME))
+    return before[1] == times and before[0] != times and before[2:] == after[1:] and is_given(op.inputs[0], SAME)

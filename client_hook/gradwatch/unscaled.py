@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gradwatch.origin import slip_of
-from gradwatch.walk import GIVEN, behind, reads_variable
+from gradwatch.walk import is_given, reads_variable
 
 __all__ = ["find_unscaled"]
 
@@ -38,14 +38,10 @@ def find_unscaled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
         if op.type == RECURRING or (op.type in MULTIPLYING and _is_weighed(op)):
             given = op.inputs[0]
             n_columns = given.shape[-1] if given.shape.rank else None
-            if n_columns is not None and n_columns > 1 and given.dtype.is_floating and _is_given(given):
+            if n_columns is not None and n_columns > 1 and given.dtype.is_floating and is_given(given, PASSING):
                 found.append(slip_of(op, layer_paths) | {"entering": n_columns})
     return [slip for slip in found if slip["layer"]][:FOUND_MAX]
 
 
 def _is_weighed(op: Any) -> bool:
     return reads_variable(op.inputs[1], READING)
-
-
-def _is_given(tensor: Any) -> bool:
-    return any(op.type in GIVEN for op in behind([tensor.op], through=PASSING))

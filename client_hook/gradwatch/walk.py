@@ -18,6 +18,7 @@ __all__ = [
     "beyond",
     "given_of",
     "goes_into",
+    "is_given",
     "passed",
     "reads_variable",
     "users_of",
@@ -92,6 +93,11 @@ def passed(tensor: Any, through: Set[str] = PASSING) -> Any:
 def reads_variable(tensor: Any, through: Set[str] | None) -> bool:
     """Whether a tensor is what a variable holds, behind operations of some types, or any."""
     return any(op.type == "ReadVariableOp" for op in behind([tensor.op], through=through))
+
+
+def is_given(tensor: Any, through: Set[str]) -> bool:
+    """Whether a tensor is what a step was given, behind operations of some types."""
+    return any(op.type in GIVEN for op in behind([tensor.op], through=through))
 
 
 def given_of(tensor: Any) -> set[str]:
