@@ -84,22 +84,27 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
 
 def is_compared(target: Tensor, output: Tensor) -> bool:
     """Whether an operation of the graph takes both, or what is made of each alone: a loss that is written by hand."""
-    return bool(_users(target) & _users(output))
+    met = _users(target)
+    return any(op.type not in ADDING for key, op in _users(output).items() if key in met)
 
 
-def _users(tensor: Tensor) -> set[int]:
-    """The operations that take what is made of a tensor alone, and something else."""
+ADDING: Final = ("Add", "AddV2")
+"""An offset is added to an output, and no target of it."""
+
+
+def _users(tensor: Tensor) -> dict[int, Any]:
+    """The operations, by id, that take what is made of a tensor alone, and something else."""
     pending, seen = [tensor], {id(tensor)}
-    users: set[int] = set()
+    users: dict[int, Any] = {}
     while pending and len(seen) <= WAY_MAX:
         for op in pending.pop().consumers():
             if all(id(one) in seen or one.op.type == "Const" for one in op.inputs):
-                users.discard(id(op))
+                users.pop(id(op), None)
                 made = [one for one in op.outputs if id(one) not in seen]
                 seen.update(map(id, made))
                 pending += made
             else:
-                users.add(id(op))
+                users[id(op)] = op
     return users
 
 

@@ -281,3 +281,21 @@ def test_a_width_that_is_not_known_is_not_compared():
 
     assert np.isnan(run(tf.zeros([4, 5]), tf.zeros([4, 3])))
     assert seen == [False]
+
+
+def test_what_is_added_to_an_output_is_no_target(watch, read):
+    """An exposure in a model of counts: its logarithm is added to what the network gives."""
+    keras.utils.set_random_seed(0)
+    model = one_head()
+    optimizer = keras.optimizers.SGD(0.01)
+    watched = watch(model, optimizer, budget=0)
+
+    @tf.function
+    def step(x, exposure, counts):
+        with tf.GradientTape() as tape:
+            log_rate = model(x)[:, 0] + exposure
+            loss = tf.reduce_mean(tf.exp(log_rate) - counts * log_rate)
+        optimizer.apply(tape.gradient(loss, model.trainable_weights), model.trainable_weights)
+
+    step(tf.constant(X), tf.constant(Y[:, 0]), tf.constant(np.abs(Y[:, 0])))
+    assert told(read(watched)) == {}
