@@ -22,7 +22,6 @@ from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed
 from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
-from gradwatch.constants import constant
 from gradwatch.cosines import find_cooled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
@@ -648,18 +647,7 @@ def _describe_input(op: Any) -> dict[str, Any] | None:
     bound = maker.inputs[0].op if maker.type == "Exp" else None
     if bound is not None and bound.type == "Maximum" and (least := _constant_of(bound)) is not None:
         return {"type": "Maximum", "constant": math.exp(min(least, EXPONENT_MAX))}  # no less than that
-    if maker.type == "Sub" and (left := _left_of(maker)) is not None:
-        return {"type": "Maximum", "constant": left}
     return {"type": str(maker.type), "constant": _constant_of(maker)}
-
-
-def _left_of(op: Any) -> float | None:
-    """What is left of a number, at the least, of which something is subtracted that a bound keeps below it."""
-    whole, bound = constant(op.inputs[0]), op.inputs[1].op
-    if bound.type == "Maximum":  # of a clip, the lower end
-        bound = bound.inputs[0].op
-    most = _constant_of(bound) if bound.type == "Minimum" else None
-    return whole - most if whole is not None and most is not None and whole > most else None
 
 
 def _made_by(tensor: Tensor) -> Any:

@@ -457,11 +457,6 @@ def test_keras_own_loss_under_fit_has_no_line_of_the_users(watch, read):
         (lambda x: tf.math.log(x + 1e-8), {"type": "AddV2", "constant": pytest.approx(1e-8)}),
         (lambda x: tf.math.log(tf.maximum(x, 1e-7)), {"type": "Maximum", "constant": pytest.approx(1e-7)}),
         (lambda x: tf.math.log(tf.clip_by_value(x, 1e-6, 1.0)), {"type": "Maximum", "constant": pytest.approx(1e-6)}),
-        (
-            lambda x: tf.math.log(1.0 - tf.clip_by_value(x, 1e-3, 0.999)),
-            {"type": "Maximum", "constant": pytest.approx(1e-3, rel=1e-3)},
-        ),
-        (lambda x: tf.math.log(1.0 - tf.maximum(x, 1e-3)), {"type": "Sub", "constant": 1.0}),
         (lambda x: tf.math.log(1.0 - x), {"type": "Sub", "constant": 1.0}),
         (lambda x: tf.math.log(x - 1.0), {"type": "Sub", "constant": None}),
         (lambda x: tf.math.log(tf.nn.softmax(x)), {"type": "Softmax", "constant": None}),
