@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from gradwatch.walk import passed
 
-__all__ = ["constant", "factor", "parted"]
+__all__ = ["constant", "factor", "parted", "scaled"]
 
 NUMBERS: Final = "fiub"
 Tensor = Any  # tensorflow ships no types
@@ -49,3 +49,9 @@ def factor(op: Any) -> tuple[float, Tensor] | None:
         return parts
     number, other = parts
     return (1.0 / number, other) if number and other is op.inputs[0] else None
+
+
+def scaled(op: Any) -> tuple[float, Tensor] | None:
+    """As `factor`, also of an operation that adds 0, which multiplies by 1."""
+    parts = parted(op) if op.type in ("Add", "AddV2") else None
+    return (1.0, parts[1]) if parts is not None and parts[0] == 0 else factor(op)

@@ -80,9 +80,7 @@ def _shuffled(models: Sequence[Any]) -> dict[str, Any] | None:
 
 
 def _restarted(file: str) -> Iterator[dict[str, Any]]:
-    for frame in frames():
-        if frame.f_code.co_filename != file:
-            continue
+    for frame in _running(file):
         loops = [node for node in nodes_of(file) if isinstance(node, LOOPS) and _is_within(node, frame.f_lineno)]
         inner = (loop for loop in loops if any(_is_around(other, loop) for other in loops))
         calls = (node for loop in loops for one in loop.body for node in ast.walk(one))
@@ -139,6 +137,11 @@ def _is_simple(node: ast.AST) -> bool:
 
 def _names_in(node: ast.AST) -> Iterator[ast.Name]:
     return (one for one in ast.walk(node) if isinstance(one, ast.Name))
+
+
+def _running(file: str) -> Iterator[Any]:
+    """The frames of a file's code that are being run, the innermost first."""
+    return (frame for frame in frames() if frame.f_code.co_filename == file)
 
 
 def _held(name: str, frame: Any) -> Any:
@@ -231,15 +234,15 @@ def _coarse(file: str) -> Iterator[dict[str, Any]]:
         if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store) and isinstance(one.value, ast.Name)
     }
     for name in made.keys() & fed & stored:
-        for frame in frames():
-            array = _held(name, frame) if frame.f_code.co_filename == file else None
+        for frame in _running(file):
+            array = _held(name, frame)
             if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
                 yield _slip(file, made[name].lineno, buffer=str(array.dtype))
                 break
 
 
 def _turned(file: str) -> Iterator[dict[str, Any]]:
-    running = [frame for frame in frames() if frame.f_code.co_filename == file]
+    running = list(_running(file))
     for node in nodes_of(file):
         name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
         targets = [one.id for one in node.targets if isinstance(one, ast.Name)] if isinstance(node, ast.Assign) else []
@@ -265,7 +268,7 @@ def _array(value: Any) -> Any:
 
 
 def _wrapped(file: str) -> Iterator[dict[str, Any]]:
-    running = [frame for frame in frames() if frame.f_code.co_filename == file]
+    running = list(_running(file))
     functions = [node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)]
     calls = [node for node in nodes_of(file) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     around = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost comes last
@@ -341,5 +344,4 @@ def _pairs_of(call: ast.Call) -> Iterator[tuple[str, str]]:
 
 
 def _is_array(one: str, other: str, file: str) -> bool:
-    running = (frame for frame in frames() if frame.f_code.co_filename == file)
-    return any(all(len(np.shape(_array(_held(name, frame)))) > 0 for name in (one, other)) for frame in running)
+    return any(all(len(np.shape(_array(_held(name, frame)))) > 0 for name in (one, other)) for frame in _running(file))

@@ -75,12 +75,9 @@ def find_dropped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
     for op in forward:
         if op.type in TABLES:
             ways = list(behind([op.inputs[1].op], through=NUMBERING))
-            scales = [
-                parts[0] for one in ways if (parts := factor(one)) is not None and one.outputs[0].dtype.is_floating
-            ]
-            is_drawn = any("Random" in one.type for one in ways)
-            if is_drawn and any(scale != int(scale) for scale in scales):
-                scale = next(scale for scale in scales if scale != int(scale))
+            factors = (factor(one) for one in ways if one.outputs[0].dtype.is_floating)
+            scale = next((parts[0] for parts in factors if parts is not None and parts[0] != int(parts[0])), None)
+            if scale is not None and any("Random" in one.type for one in ways):
                 return [slip_of(op, layer_paths) | {"drops": scale}]
     return []
 

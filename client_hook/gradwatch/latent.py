@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from gradwatch.constants import factor, parted
+from gradwatch.constants import scaled
 from gradwatch.origin import layer_of, slip_of
 from gradwatch.walk import passed
 
@@ -109,8 +109,8 @@ def _only(tensor: Tensor) -> Any:
         if op.type in KEEPING:
             op = op.inputs[1 if op.type == "Split" else 0].op
             continue
-        parts = parted(op) if op.type in ADDING else factor(op)
-        if parts is None or (parts[0] != 0 if op.type in ADDING else parts[0] <= 0):
+        parts = scaled(op)
+        if parts is None or parts[0] <= 0:
             break
         op = parts[1].op
     return op

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.constants import factor, parted
+from gradwatch.constants import scaled
 from gradwatch.origin import layer_of, source_of
 from gradwatch.walk import behind, passed
 
@@ -119,8 +119,8 @@ def _draw_of(tensor: Tensor) -> Any:
         if op.type in PASSING:
             tensor = op.inputs[0]
             continue
-        parts = parted(op) if op.type in ("Add", "AddV2") else factor(op)
-        if parts is None or (op.type in ("Add", "AddV2") and parts[0] != 0):
+        parts = scaled(op)
+        if parts is None:
             return None
         tensor = parts[1]
     return None

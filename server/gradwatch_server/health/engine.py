@@ -474,9 +474,11 @@ class Engine:
             return
         width = episode.slip.get("entering")
         for (stream, _), columns in self._columns.items():
-            rounded, _ = columns.find_narrow(ROUNDED_SHARE)
+            if stream != episode.stream or width not in (None, columns.n_columns):
+                continue
             narrow, widest = columns.find_narrow()
-            if stream == episode.stream and narrow and width in (None, columns.n_columns):
+            if narrow:
+                rounded, _ = columns.find_narrow(ROUNDED_SHARE)
                 episode.narrow, episode.widest, episode.is_rounded = rounded or narrow, widest, bool(rounded)
                 episode.reach = columns.reach(rounded[0] if rounded else widest)
                 return

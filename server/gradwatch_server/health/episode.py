@@ -1055,8 +1055,9 @@ MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 SINGLE: Final = "Softmax"
 """The type of a slip that is a softmax over an axis of one."""
 AUGMENT: Final = "augment"
-ANGLES: Final = "Angles"
 """The type of a slip that turns images without their masks, and the role of its call in a script."""
+ANGLES: Final = "Angles"
+"""The type of what may be one: a target, of which only its numbers tell."""
 
 
 class SlipKind(Enum):

@@ -134,14 +134,16 @@ class MisshapedRule:
             first.setdefault((SlipKind.of(slip), str(slip.get("source") or slip["name"])), slip)
         # A hook that is newer may know other kinds.
         self._waiting = [(what, slip) for (what, _), slip in first.items() if what is not None]
+        """Slips that are not told yet."""
         for column in table.entering("target"):
             angles = {"type": ANGLES, "name": table.names[column], "layer": "", "source": None}
             self._waiting.append((SlipKind.ANGLES, angles))
-        """Slips that are not told yet."""
         self._graphs = _find_graphs(table)
         self._n_graph_rows, self._n_nodes, self._n_reached, self._is_shifted = 0, 0, 0, False
-        self._lowest: list[float] = []
-        """Of rows with the edges of several graphs in them, the first node of an edge, in graphs of the usual size."""
+        self._firsts = Counter[int]()
+        """How many rows with the edges of several graphs had which first node of an edge: the size of a first graph."""
+        self._is_touched = False
+        """Whether an edge had a node of the first graph, or began where no first graph would end."""
         self._targets = table.entering("target")
         self._labels = (math.inf, -math.inf)
         self._n_targets = self._n_zero = self._n_rounded = 0
@@ -240,7 +242,7 @@ class MisshapedRule:
     def _measured(self, what: SlipKind) -> dict[str, Any]:
         """What `Misshaped` has of such a slip that the rows tell."""
         if what is SlipKind.UNSHIFTED:
-            n_first = int(np.median(self._lowest)) if self._is_offset else 0
+            n_first = int(np.median(list(self._firsts.elements()))) if self._is_offset else 0
             return {"n_nodes": self._n_nodes, "n_reached": self._n_reached, "n_first": n_first}
         if what is SlipKind.RELATIVE:
             return {"zero_share": self._n_zero / self._n_targets}
@@ -256,7 +258,7 @@ class MisshapedRule:
     @property
     def _is_offset(self) -> bool:
         """Whether edges begin behind the first graph's nodes, which differ in number from batch to batch."""
-        return len(self._lowest) >= CONFIRM_ROWS and min(self._lowest) > 1 and len(set(self._lowest)) >= SIZES_MIN
+        return not self._is_touched and self._firsts.total() >= CONFIRM_ROWS and len(self._firsts) >= SIZES_MIN
 
     def _look_at_labels(self, block: Block) -> None:
         """The smallest and the largest target so far."""
@@ -268,8 +270,8 @@ class MisshapedRule:
 
     def _look_at_edges(self, block: Block) -> None:
         """Counts the rows in which several graphs' edges reach the nodes of no more than one or two of them."""
-        if self._graphs is None:
-            return
+        if self._graphs is None or (self._is_shifted and self._is_touched):
+            return  # nothing that could be told any more
         of_nodes, pairs, lists = self._graphs
         wanted = [COLUMN["n_elements"], COLUMN["max"], COLUMN["min"]]
         sizes, highest, lowest = block.statistics[:, :, wanted].astype(np.float64).transpose(2, 0, 1)
@@ -289,7 +291,8 @@ class MisshapedRule:
                 continue  # too few to tell
             self._n_graph_rows += 1
             first, usual = float(lowest[row, edges].min()), n_nodes / n_graphs
-            self._lowest.append(first if usual / SIZE_FACTOR <= first <= usual * SIZE_FACTOR else 0.0)
+            self._is_touched |= not max(usual / SIZE_FACTOR, 2.0) <= first <= usual * SIZE_FACTOR
+            self._firsts[int(first)] += 1
             self._is_shifted |= bool(n_reached > REACHED_SHARE * n_nodes)
             self._n_nodes = int(min(n_nodes, self._n_nodes or n_nodes))
             self._n_reached = int(max(n_reached, self._n_reached))

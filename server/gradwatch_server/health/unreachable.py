@@ -25,10 +25,8 @@ BEYOND: Final = 0.5
 """How far beyond, in widths of the range (of an open range: in standard deviations of the targets). Labels of -1 and 1
 under a tanh are not beyond it."""
 
-FAR_BEYOND: Final = 0.5
-"""Of a function's range: what is that far outside is no noise,"""
 NEAR_END: Final = 0.05
-"""and likewise, where the mean of data is within so much of an end, about half of them lie beyond it."""
+"""Of the range: where the mean of data that go beyond it is no farther from an end, about half of them do."""
 MEAN_BEYOND: Final = 0.1
 """Of the range, how far beyond it the mean of data is at the least that nothing in it can be like."""
 
@@ -88,9 +86,8 @@ class UnreachableRule:
             is_beyond = smallest < low - slack or largest > high + slack
             if self._is_of_data:  # of data some are farther out than of targets, and need not be met
                 off = MEAN_BEYOND * (high - low)
-                is_far = smallest < low - FAR_BEYOND * (high - low) or largest > high + FAR_BEYOND * (high - low)
                 near = NEAR_END * (high - low)
-                is_half = is_far and not low + near <= mean <= high - near
+                is_half = math.isfinite(high) and not low + near <= mean <= high - near
                 is_beyond &= spread > high - low or not low - off <= mean <= high + off or is_half
             elif self._is_one_of_several:  # the loss does not tell whether this one is met
                 is_beyond &= spread > BEYOND * (high - low) or math.isinf(high)
