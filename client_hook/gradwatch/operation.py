@@ -91,7 +91,8 @@ class Operation(NamedTuple):
         forward: type and name of the forward operation that it differentiates, or None.
         source: file, line and code of the user's own call that made it (a gradient: its forward operation), or None.
         input: type of the operation that makes the input that counts, and the constant that this one adds, bounds by or
-            subtracts from (an epsilon, a clip, ``1 - x``), None where there is none; None where no input counts.
+            subtracts from (an epsilon, a clip, ``1 - x``), None where there is none; of a difference whose other side
+            is bounded, ``least``, what that leaves (``1 - clip(x)``); None where no input counts.
         dtype: what its output is, such as ``float16``.
         inside: of a call, loop or condition, the user's own risky operations in it: ``{"type", "source"}`` of the first
             `INSIDE_MAX`; None for any other operation.
@@ -637,7 +638,10 @@ def _operations_inside(op: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def _describe_input(op: Any) -> dict[str, Any] | None:
-    """What makes the input of an operation with a singular point: ``{"type": "AddV2", "constant": 1e-8}``."""
+    """What makes the input of an operation with a singular point, such as ``{"type": "AddV2", "constant": 1e-8}``.
+
+    Of ``c - minimum(x, b)`` with b < c it tells what is left: ``{"type": "Sub", "constant": c, "least": c - b}``.
+    """
     if op.type in _ENTROPIES:
         return {"type": str(_made_by(op.inputs[0]).type), "constant": None}
     risk = RISKS.get(op.type)
@@ -647,7 +651,19 @@ def _describe_input(op: Any) -> dict[str, Any] | None:
     bound = maker.inputs[0].op if maker.type == "Exp" else None
     if bound is not None and bound.type == "Maximum" and (least := _constant_of(bound)) is not None:
         return {"type": "Maximum", "constant": math.exp(min(least, EXPONENT_MAX))}  # no less than that
-    return {"type": str(maker.type), "constant": _constant_of(maker)}
+    constant = _constant_of(maker)
+    most = None if maker.type != "Sub" or constant is None else _most_of(maker.inputs[1])
+    left = {} if constant is None or most is None or most >= constant else {"least": constant - most}
+    return {"type": str(maker.type), "constant": constant, **left}
+
+
+def _most_of(tensor: Tensor) -> float | None:
+    """What a bound in the graph keeps the numbers of a tensor from exceeding: ``minimum``, or a clip; else None."""
+    op = _made_by(tensor)
+    if op.type == "Maximum" and (least := _constant_of(op)) is not None:  # a clip: no more than the larger of both
+        most = next((_most_of(one) for one in op.inputs if tf.get_static_value(one) is None), None)
+        return None if most is None else max(least, most)
+    return _constant_of(op) if op.type == "Minimum" else None
 
 
 def _made_by(tensor: Tensor) -> Any:

@@ -274,6 +274,9 @@ HEALTHY: dict[str, Callable[[int], Run]] = {
     "margin held by a bound": lambda seed: near(
         np.maximum(np.exp(-0.2 * STEPS), 1e-20), LOG | {"input": {"type": "Maximum", "constant": 1e-20}}, seed
     ),
+    "margin of what a clip leaves of 1": lambda seed: near(
+        np.maximum(np.exp(-0.1 * STEPS), 1e-6), LOG | {"input": {"type": "Sub", "constant": 1.0, "least": 1e-6}}, seed
+    ),
     "exponent bounded": lambda seed: near(
         80 - 0.1 * STEPS, EXP | {"input": {"type": "Minimum", "constant": 80.0}}, seed
     ),

@@ -458,6 +458,13 @@ def test_keras_own_loss_under_fit_has_no_line_of_the_users(watch, read):
         (lambda x: tf.math.log(tf.maximum(x, 1e-7)), {"type": "Maximum", "constant": pytest.approx(1e-7)}),
         (lambda x: tf.math.log(tf.clip_by_value(x, 1e-6, 1.0)), {"type": "Maximum", "constant": pytest.approx(1e-6)}),
         (lambda x: tf.math.log(1.0 - x), {"type": "Sub", "constant": 1.0}),
+        (
+            lambda x: tf.math.log(1.0 - tf.clip_by_value(x, 0.01, 0.75)),
+            {"type": "Sub", "constant": 1.0, "least": pytest.approx(0.25)},
+        ),
+        (lambda x: tf.math.log(1.0 - tf.minimum(x, 0.75)), {"type": "Sub", "constant": 1.0, "least": 0.25}),
+        (lambda x: tf.math.log(1.0 - tf.minimum(x, 1.0)), {"type": "Sub", "constant": 1.0}),
+        (lambda x: tf.math.log(1.0 - tf.maximum(x, 0.1)), {"type": "Sub", "constant": 1.0}),
         (lambda x: tf.math.log(x - 1.0), {"type": "Sub", "constant": None}),
         (lambda x: tf.math.log(tf.nn.softmax(x)), {"type": "Softmax", "constant": None}),
         (lambda x: tf.exp(tf.minimum(x, [20.0, 30.0])), {"type": "Minimum", "constant": 30.0}),

@@ -122,7 +122,7 @@ def _is_cut_credible(episode: Cut, testimony: Testimony) -> bool:
     """Whether the loss leaves room for elements that a bound before a logarithm holds where they should not be."""
     operation, loss = episode.operation, testimony.known.read_loss().recent
     if operation is not None and operation.function == "Log" and operation.is_held and loss is not None:
-        of_each = -math.log(operation.input_constant or 1.0)
+        of_each = -math.log(operation.floor or 1.0)
         if loss < HELD_PART * episode.share * of_each:
             return False
     return _has_work_left(episode, testimony)

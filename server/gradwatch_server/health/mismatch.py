@@ -79,7 +79,7 @@ class MismatchRule:
         own = [one for one in operations if not one.is_gradient]
         self._twice = next((one for one in own if one.is_entropy and one.input_type == "Softmax"), None)
         outside = [one for one in own if not one.layer and one.type == "Log" and one.place >= 0]
-        bounded = [one for one in outside if one.is_held and 0 < (one.input_constant or 0) <= BOUND_LIMIT]
+        bounded = [one for one in outside if one.is_held and 0 < (one.floor or 0) <= BOUND_LIMIT]
         is_score = self._output >= 0 and self._function in (None, "linear")
         self._logarithm = bounded[0] if bounded and is_score else None
         # log(1 - p), or the log(1 + exp(-|score|)) of a loss that looks behind the function.
@@ -190,7 +190,7 @@ class MismatchRule:
     def _look_at_scores(self, block: Block, logarithm: Operation) -> None:
         low, high = self._read(block, self._output, "min", "max")
         margin = block.operations[:, logarithm.place, OPERATION_COLUMN["margin"]].astype(np.float64)
-        is_at_bound = np.abs(margin - (logarithm.input_constant or 0.0)) <= TOLERANCE * margin
+        is_at_bound = np.abs(margin - (logarithm.floor or 0.0)) <= TOLERANCE * margin
         is_in = (low < 0) & (high - low < REACH_LIMIT) & is_at_bound
         # Where all scores happen to be above the bound, or far apart, nothing is known; what is never below it is none.
         is_seen = np.isfinite(low) & np.isfinite(margin) & (is_in | (low >= 0))

@@ -37,6 +37,7 @@ class Operation:
         source: file, line and code of the user's own call, or None.
         input_type: the type of the operation that makes the input that counts, or None where that is not told.
         input_constant: the number that one adds, subtracts from or bounds by, or None.
+        input_least: what is left at least where it subtracts what is bounded, or None.
         dtype: what its output is, such as ``float16``, or None where that is not told.
         inside: of a call, loop or condition, the user's risky operations in it.
     """
@@ -52,6 +53,7 @@ class Operation:
     source: Mapping[str, Any] | None
     input_type: str | None = None
     input_constant: float | None = None
+    input_least: float | None = None
     dtype: str | None = None
     inside: tuple[Operation, ...] = ()
 
@@ -81,6 +83,7 @@ class Operation:
             source=source,
             input_type=made_by.get("type"),
             input_constant=None if made_by.get("constant") is None else float(made_by["constant"]),
+            input_least=None if made_by.get("least") is None else float(made_by["least"]),
             dtype=operation.get("dtype"),
             inside=inside,
         )
@@ -114,7 +117,15 @@ class Operation:
             return made_by in _BOUNDS and abs(constant) < 1
         if self.function in EXPONENTIALS:
             return made_by == "Minimum"
-        return made_by in {*_SUMS, "Maximum"} and constant > 0
+        return self.floor is not None
+
+    @property
+    def floor(self) -> float | None:
+        """What a constant in the graph adds to its input, or does not let it fall below: above 0, or None."""
+        if self.input_least is not None:
+            return self.input_least
+        constant = self.input_constant
+        return constant if self.input_type in {*_SUMS, "Maximum"} and constant is not None and constant > 0 else None
 
     @property
     def norm_floor(self) -> float | None:

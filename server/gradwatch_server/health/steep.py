@@ -165,7 +165,7 @@ class SteepRule:
 
 
 def _is_well_held(operation: Operation) -> bool:
-    return operation.type in REACHES_ZERO and operation.is_held and (operation.input_constant or 0.0) >= WELL_HELD
+    return operation.type in REACHES_ZERO and operation.is_held and (operation.floor or 0.0) >= WELL_HELD
 
 
 def is_judged(operation: Operation) -> bool:

@@ -313,7 +313,7 @@ def _tell_scores(lead: Mismatch, layer: str, n_classes: int) -> tuple[str, str, 
     operation = lead.operation
     if operation is None:
         raise ValueError("an episode of scores that are taken for probabilities needs its logarithm, found none")
-    bound = say_number(operation.input_constant or 0.0)
+    bound = say_number(operation.floor or 0.0)
     given = f"{say_number(lead.low)} to {say_number(lead.high)}"
     return (
         f"The loss takes the output of {layer} for probabilities, but it ranges from {given}",
