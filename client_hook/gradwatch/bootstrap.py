@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from gradwatch.constants import factor
 from gradwatch.origin import GRADIENT_SCOPE, source_of
-from gradwatch.walk import behind, beyond, passed, reads_variable
+from gradwatch.walk import ADDING, behind, beyond, passed, reads_variable
 
 __all__ = ["find_greedy", "find_returns", "find_unended", "find_unfollowed", "is_of_return"]
 
@@ -123,7 +123,7 @@ def find_returns(forward: Sequence[Any]) -> Any:
     for op in forward:
         if op.type in COMPARING:
             for one in op.inputs:
-                ways = behind([one.op], through=SAME | {"Add", "AddV2"}, most=WAY_MAX)
+                ways = behind([one.op], through=SAME | ADDING, most=WAY_MAX)
                 for counted, _, later in _find_sums(ways):
                     if _is_of_network(later):
                         return counted
@@ -163,7 +163,7 @@ def is_of_return(given: Tensor) -> bool:
 def _find_sums(ops: Iterable[Any]) -> Iterator[tuple[Any, Any, Tensor]]:
     """Sums of an argument of the step and something else: the sum, the operation that is the argument, the other."""
     for op in ops:
-        if op.type in ("Add", "AddV2"):
+        if op.type in ADDING:
             for one, other in (op.inputs, tuple(reversed(op.inputs))):
                 given = passed(one, SAME)
                 if _is_argument(given):

@@ -12,7 +12,7 @@ from typing import Any, Final
 from gradwatch.origin import slip_of, source_of
 from gradwatch.repeated import is_same
 from gradwatch.tap import find_handle
-from gradwatch.walk import behind, reads_variable, users_of
+from gradwatch.walk import ADDING, behind, reads_variable, users_of
 
 __all__ = ["find_conditions"]
 
@@ -70,4 +70,4 @@ def _is_trained(join: Any, forward: Set[int], trained: Set[int]) -> bool:
 
 def _is_drawn(tensor: Tensor) -> bool:
     """Whether it is noise itself."""
-    return any("Random" in op.type for op in behind([tensor.op], through=PASSING | {"Add", "AddV2", "Mul"}))
+    return any("Random" in op.type for op in behind([tensor.op], through=PASSING | ADDING | {"Mul"}))

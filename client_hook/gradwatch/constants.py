@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.walk import passed
+from gradwatch.walk import ADDING, passed
 
 __all__ = ["constant", "factor", "parted", "scaled"]
 
@@ -53,5 +53,5 @@ def factor(op: Any) -> tuple[float, Tensor] | None:
 
 def scaled(op: Any) -> tuple[float, Tensor] | None:
     """As `factor`, also of an operation that adds 0, which multiplies by 1."""
-    parts = parted(op) if op.type in ("Add", "AddV2") else None
+    parts = parted(op) if op.type in ADDING else None
     return (1.0, parts[1]) if parts is not None and parts[0] == 0 else factor(op)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
+from gradwatch.walk import ADDING
 from gradwatch.xla import math_here
 
 __all__ = ["Pair", "correlate", "find_deviations", "is_comparable", "is_compared"]
@@ -86,10 +87,6 @@ def is_compared(target: Tensor, output: Tensor) -> bool:
     """Whether an operation of the graph takes both, or what is made of each alone: a loss that is written by hand."""
     met = _users(target)
     return any(op.type not in ADDING for key, op in _users(output).items() if key in met)
-
-
-ADDING: Final = ("Add", "AddV2")
-"""An offset is added to an output, and no target of it."""
 
 
 def _users(tensor: Tensor) -> dict[int, Any]:

@@ -12,14 +12,13 @@ from typing import Any, Final
 
 from gradwatch.constants import scaled
 from gradwatch.origin import layer_of, slip_of
-from gradwatch.walk import passed
+from gradwatch.walk import ADDING, passed
 
 __all__ = ["find_codes", "find_one_sided"]
 
 DRAWING: Final = frozenset({"RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"})
 KEEPING: Final = frozenset({"Cast", "Identity", "Reshape", "Split", "SplitV", "Squeeze", "StridedSlice"})
 ONE_SIDED: Final = frozenset({"Relu", "Relu6", "Softplus"})
-ADDING: Final = frozenset({"Add", "AddV2"})
 WAY_MAX: Final = 12
 Tensor = Any  # tensorflow ships no types
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gradwatch.origin import layer_of
-from gradwatch.walk import behind, reads_variable
+from gradwatch.walk import ADDING, behind, reads_variable
 
 __all__ = ["find_linear"]
 
@@ -91,5 +91,5 @@ def _is_straight(op: Any) -> bool:
 
 
 def _is_scale(op: Any) -> bool:
-    ways = list(behind([op], through=READING | {"Add", "AddV2", "Mul", "Rsqrt", "Sub", "Neg"}))
+    ways = list(behind([op], through=READING | ADDING | {"Mul", "Rsqrt", "Sub", "Neg"}))
     return op.type in ("Const", "Rsqrt", "SelectV2") or any(one.type in ("Rsqrt", "ReadVariableOp") for one in ways)

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from gradwatch.constants import constant
 from gradwatch.origin import layer_of, slip_of, source_of
-from gradwatch.walk import PASSING, goes_into, passed
+from gradwatch.walk import ADDING, PASSING, goes_into, passed
 
 __all__ = ["find_inverted", "find_single"]
 
@@ -80,7 +80,7 @@ def _masks_of(scores: Any) -> Iterator[_Mask]:
             yield _Mask(chosen, keeps=True)
         elif _is_far_below(kept):
             yield _Mask(chosen, keeps=False)
-    elif scores.type in ("Add", "AddV2"):
+    elif scores.type in ADDING:
         for one in scores.inputs:
             yield from _masks_added(one, 1.0)
     elif scores.type == "Sub":

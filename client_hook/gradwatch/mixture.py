@@ -13,11 +13,10 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import layer_of, slip_of, source_of
-from gradwatch.walk import PASSING, behind
+from gradwatch.walk import ADDING, PASSING, behind
 
 __all__ = ["find_marginals"]
 
-ADDING: Final = frozenset({"Add", "AddV2"})
 WEIGHING: Final = frozenset({"LogSoftmax"})
 RANK: Final = 3
 """Axes of the densities: samples, components, coordinates."""

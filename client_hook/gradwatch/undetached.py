@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.redrawn import PICKING, PROBABILITIES
-from gradwatch.walk import GIVEN, behind, beyond, reads_variable, users_of
+from gradwatch.walk import ADDING, GIVEN, behind, beyond, reads_variable, users_of
 
 __all__ = ["find_cancelled", "find_undetached", "find_unpassed", "is_reward"]
 
@@ -24,7 +24,6 @@ PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Neg", "Reshape", 
 SCORING: Final = frozenset(
     {"LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "Softmax"}
 )
-ADDING: Final = frozenset({"Add", "AddV2"})
 WAY_MAX: Final = 8
 GATHERING: Final = frozenset({"Gather", "GatherV2", "ResourceGather"})
 KERNELS: Final = frozenset({"BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv3D", "Einsum", "MatMul"})

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from gradwatch.constants import scaled
 from gradwatch.origin import layer_of, source_of
-from gradwatch.walk import behind, passed
+from gradwatch.walk import ADDING, behind, passed
 
 __all__ = ["find_faint", "find_unshown"]
 
@@ -76,7 +76,7 @@ def find_faint(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
         return []
     asked = [_draw_of(one) for op in forward if op.type in COMPARING for one in op.inputs]
     for op in forward:
-        if op.type not in ("Add", "AddV2"):
+        if op.type not in ADDING:
             continue
         for one, other in (op.inputs, tuple(reversed(op.inputs))):
             (noise, of_noise), (_, of_sample) = _scheduled(one), _scheduled(other)

@@ -10,6 +10,7 @@ import tensorflow as tf
 from gradwatch.origin import GRADIENT_SCOPE
 
 __all__ = [
+    "ADDING",
     "GIVEN",
     "PASSING",
     "PRODUCTS",
@@ -24,6 +25,8 @@ __all__ = [
     "users_of",
 ]
 
+ADDING: Final = frozenset({"Add", "AddV2"})
+"""Sums of two tensors."""
 GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 """What gives a step its arguments."""
 PRODUCTS: Final = frozenset({"BatchMatMulV2", "Einsum", "MatMul"})
