@@ -169,14 +169,14 @@ class Raw(keras.layers.Layer):
         return tf.nn.relu(tf.matmul(inputs, self.w) + self.b)
 
 
-def partly_trained(watch, make, *, given=lambda layer: False, n_steps=130, touch=None):
+def partly_trained(watch, make, *, given=lambda layer: False, n_steps=130, touch=None, rate=1e-5, targets=Y):
     """Trains the head of a model, and of the other layers what is ``given``, with one optimizer more for the latter."""
     keras.backend.clear_session()
     layers = make()
     model = keras.Sequential([keras.Input((6,)), *layers, keras.layers.Flatten(), keras.layers.Dense(1, name="head")])
     head = model.layers[-1].trainable_weights
     others = [weight for layer in layers if given(layer) for weight in layer.trainable_weights]
-    optimizers = [keras.optimizers.SGD(1e-5), keras.optimizers.SGD(1e-4)]
+    optimizers = [keras.optimizers.SGD(rate), keras.optimizers.SGD(1e-4)]
     for optimizer, weights in zip(optimizers, (head, others), strict=True):
         optimizer.build(weights)
     watched = watch(model)
@@ -194,7 +194,7 @@ def partly_trained(watch, make, *, given=lambda layer: False, n_steps=130, touch
     for number in range(n_steps):
         if touch is not None:
             touch(number, layers)
-        watched.log(loss=step(tf.constant(X[:64, :, 0]), tf.constant(Y[:64, None], tf.float32)))
+        watched.log(loss=step(tf.constant(X[:64, :, 0]), tf.constant(targets[:64, None], tf.float32)))
     return watched
 
 
@@ -228,6 +228,15 @@ def test_what_no_optimizer_is_given_is_told_of(watch, read, make, name):
     assert found.title.startswith("No optimizer is given ")
     cause = "Keras does not know of some variables" if name.startswith("raw") else "Some variables are never trained"
     assert found.hypotheses[0].cause == cause
+
+
+@pytest.mark.parametrize(("targets", "is_told"), [(Y, True), (np.full(64, 4), False)], ids=["some", "nearly all"])
+def test_what_is_left_out_is_told_of_although_something_is_learned(watch, read, targets, is_told):
+    recording = read(partly_trained(watch, LEFT["dense"][0], rate=3e-2, targets=targets))
+    (loss,) = [values for name, values in recording.logged_arrays() if name == "loss"]
+    assert (loss[1][-1] < 0.1 * loss[1][0]) != is_told
+    assert loss[1][-1] < 0.5 * loss[1][0]
+    assert ("missing_gradient" in {one.kind for one in diagnose(recording).findings()}) == is_told
 
 
 def test_what_another_optimizer_is_given_is_not_told_of(watch, read):

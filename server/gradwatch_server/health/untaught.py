@@ -63,9 +63,9 @@ class UntaughtRule:
         self._beside = beside
         self._is_so = len(self._columns) > 0
         self._is_copy = is_of_copies
-        is_left = any(table.names[int(column)] in {*setup.untrained, *setup.untracked} for column in self._columns)
-        self._clone = None if is_of_copies or is_left else setup.find_call("clone")
-        self._is_unknown = all(table.names[int(column)] in setup.untracked for column in self._columns)
+        left = [table.names[int(column)] in {*setup.untrained, *setup.untracked} for column in self._columns]
+        self._clone = None if is_of_copies or any(left) else setup.find_call("clone")
+        self._is_left = all(left)
         self._is_judge = not is_of_copies and _is_judge(table)
         self._made: npt.NDArray[np.float32] | None = None
         self._n_rows = 0
@@ -123,7 +123,7 @@ class UntaughtRule:
                     table=self._table,
                     layers=tuple(dict.fromkeys(self._table.layer_of(int(column)) for column in self._columns)),
                     variables=tuple(self._table.names[int(column)] for column in self._columns),
-                    is_unknown=self._is_unknown,
+                    is_left=self._is_left,
                     is_judge=self._is_judge,
                     is_copy=self._is_copy,
                     clone=self._clone,
