@@ -34,6 +34,10 @@ BETWEEN: Final = frozenset({"area", "bicubic", "bilinear", "gaussian", "lanczos3
 NOTHING: Final = "bilinear"
 INTEGERS: Final = frozenset({"int8", "int16", "int32", "int64"})
 FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
+TURNING: Final = frozenset(
+    {"einsum", "matrix_transpose", "moveaxis", "permute_dims", "rollaxis", "swapaxes", "transpose"}
+)
+"""Functions that give an array's axes another order."""
 PACKAGES: Final = frozenset({"np", "numpy", "tf", "tnp", "jnp", "ops"})
 ARRAYS: Final = (np.ndarray, tf.Tensor, list, tuple, dict)
 """What `fit` shuffles by itself."""
@@ -243,14 +247,49 @@ def _coarse(file: str) -> Iterator[dict[str, Any]]:
 
 def _turned(file: str) -> Iterator[dict[str, Any]]:
     running = list(_running(file))
+    functions = dict(_reshaping(file))
     for node in nodes_of(file):
-        name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
         targets = [one.id for one in node.targets if isinstance(one, ast.Name)] if isinstance(node, ast.Assign) else []
-        for frame in running if name is not None and targets and name not in targets else ():
+        if not isinstance(node, ast.Assign) or not targets:
+            continue
+        name, line = _reshaped(node.value), node.lineno
+        called = functions.get(node.value.func.id) if _is_call_by_name(node.value) else None  # type: ignore[attr-defined]
+        if called is not None and len(node.value.args) > called[0]:  # type: ignore[attr-defined]
+            name, line = _name_of(node.value.args[called[0]]), called[1]  # type: ignore[attr-defined]
+        for frame in running if name is not None and name not in targets else ():
             before, after = (np.shape(_array(_held(str(one), frame))) for one in (name, targets[0]))
             axes = [[length for length in shape if length != 1] for shape in (before, after)]
             if axes[0] != axes[1] and sorted(axes[0]) == sorted(axes[1]):
-                yield _slip(file, node.lineno, before=list(before), after=list(after))  # type: ignore[attr-defined]
+                yield _slip(file, line, before=list(before), after=list(after))
+
+
+def _reshaping(file: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Functions that give an argument back in another shape, and turn no axes: which argument, and the line."""
+    for function in (node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)):
+        inner = list(ast.walk(function))
+        made = {
+            name: one.value
+            for one in inner
+            if isinstance(one, ast.Assign)
+            for to in one.targets
+            if (name := _name_of(to))
+        }
+        arguments = [one.arg for one in function.args.args]
+        if any(isinstance(one, ast.Call) and last_name(one) in TURNING for one in inner):
+            continue
+        for value in (one.value for one in inner if isinstance(one, ast.Return) and one.value is not None):
+            given = made.get(value.id, value) if isinstance(value, ast.Name) else value
+            name = _reshaped(given)
+            if name in arguments:
+                yield function.name, (arguments.index(name), given.lineno)
+
+
+def _is_call_by_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+
+
+def _name_of(node: ast.expr) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def _reshaped(node: ast.expr) -> str | None:
@@ -276,7 +315,7 @@ def _wrapped(file: str) -> Iterator[dict[str, Any]]:
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
             continue
         names = [_whole(one) for one in (node.left, node.right)]
-        if None in names or names[0] == names[1]:
+        if None in names or ast.dump(node.left) == ast.dump(node.right):
             continue
         given = [(str(name), _given_to(str(name), around.get(id(node)), calls)) for name in names]
         for frame in running:
@@ -293,10 +332,16 @@ def _whole(node: ast.expr) -> str | None:
 
 
 def _given_to(name: str, function: ast.FunctionDef | None, calls: Sequence[ast.Call]) -> str | None:
-    """The name of what is given for an argument of a function; None for a name that is none of its arguments."""
+    """The name of what is given for an argument of a function; None for a name that is none of its arguments.
+
+    Empty where that is not known, as where the function gives the name to something else.
+    """
     places = [] if function is None else [one.arg for one in function.args.args]
     if function is None or name not in places:
         return None
+    inner = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    if any(node.id == name for node in inner):
+        return ""
     taken = (call.args for call in calls if getattr(call.func, "id", None) == function.name)
     owns = (_whole(one[places.index(name)]) for one in taken if len(one) > places.index(name))
     return next((own for own in owns if own is not None), "")

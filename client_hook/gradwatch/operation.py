@@ -92,7 +92,8 @@ class Operation(NamedTuple):
         source: file, line and code of the user's own call that made it (a gradient: its forward operation), or None.
         input: type of the operation that makes the input that counts, and the constant that this one adds, bounds by or
             subtracts from (an epsilon, a clip, ``1 - x``), None where there is none; of a difference whose other side
-            is bounded, ``least``, what that leaves (``1 - clip(x)``); None where no input counts.
+            is bounded, ``least``, what that leaves (``1 - clip(x)``); of a sum or bound of such a difference, ``from``,
+            what it subtracts from (``1 - x + 1e-7``); None where no input counts.
         dtype: what its output is, such as ``float16``.
         inside: of a call, loop or condition, the user's own risky operations in it: ``{"type", "source"}`` of the first
             `INSIDE_MAX`; None for any other operation.
@@ -158,6 +159,14 @@ RISKS: Final[dict[str, _Risk]] = {
     "Expm1": _Risk(0, _headroom, lambda x: tf.exp(x[0])),
     "Sinh": _Risk(0, _headroom_of_size, lambda x: tf.cosh(x[0])),
     "Cosh": _Risk(0, _headroom_of_size, lambda x: tf.abs(tf.sinh(x[0]))),
+    "BesselI0": _Risk(0, _headroom_of_size, lambda x: tf.math.bessel_i1e(tf.abs(x[0])) * tf.exp(tf.abs(x[0]))),
+    "BesselI1": _Risk(
+        0,
+        _headroom_of_size,
+        lambda x: (
+            tf.math.bessel_i0e(x[0]) * tf.exp(tf.abs(x[0])) - tf.math.divide_no_nan(tf.math.bessel_i1(x[0]), x[0])
+        ),
+    ),
     "Acos": _Risk(0, _to_one, lambda x: tf.math.rsqrt(1 - tf.square(x[0]))),
     "Asin": _Risk(0, _to_one, lambda x: tf.math.rsqrt(1 - tf.square(x[0]))),
     "Atanh": _Risk(0, _to_one, lambda x: 1 / tf.abs(1 - tf.square(x[0]))),
@@ -172,6 +181,8 @@ EXPONENT_MAX: Final = 700.0
 """Of a power of e that a float of Python's holds."""
 _CONSTANT_PLACES: Final = {"Add": (1, 0), "AddV2": (1, 0), "Maximum": (1, 0), "Minimum": (1, 0), "Sub": (0,)}
 """Operations with a constant that tells how near their result can come to something, and among which inputs it is."""
+_BOUNDS_MAX: Final = 4
+"""Such operations that are looked through, one behind another."""
 
 LARGE_OUTPUT: Final = 65_536
 """Elements above which an operation without a margin is left alone: to hold large tensors until the end of a step costs
@@ -229,6 +240,7 @@ _FORWARD_TYPES: Final[dict[str, tuple[str, ...]]] = {
     "RealDiv": ("RealDiv", "Div", "Acosh", "Atan2"),
     "Sinh": ("Cosh", "Acosh"),
     "Cosh": ("Sinh", "Asinh"),
+    "BesselI1": ("BesselI0",),
     "Xdivy": ("Xdivy", "Xlogy"),
     "Sqrt": _ARCS,
     "CholeskyGrad": ("Cholesky",),
@@ -654,7 +666,19 @@ def _describe_input(op: Any) -> dict[str, Any] | None:
     constant = _constant_of(maker)
     most = None if maker.type != "Sub" or constant is None else _most_of(maker.inputs[1])
     left = {} if constant is None or most is None or most >= constant else {"least": constant - most}
-    return {"type": str(maker.type), "constant": constant, **left}
+    inner = None if maker.type == "Sub" else _difference_in(maker)
+    return {"type": str(maker.type), "constant": constant, **left, **({} if inner is None else {"from": inner})}
+
+
+def _difference_in(op: Any) -> float | None:
+    """The number that is subtracted from within an operation that only adds a constant or bounds by one."""
+    for _ in range(_BOUNDS_MAX):
+        if op.type not in _CONSTANT_PLACES or _constant_of(op) is None:
+            return None
+        if op.type == "Sub":
+            return _constant_of(op)
+        op = _made_by(next((one for one in op.inputs if tf.get_static_value(one) is None), op.inputs[0]))
+    return None
 
 
 def _most_of(tensor: Tensor) -> float | None:

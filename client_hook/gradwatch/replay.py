@@ -154,7 +154,9 @@ class Replay:
     def _origin(self, step: int, values: npt.NDArray[np.float32]) -> dict[str, Any] | None:
         *both, sizes = values.reshape(N_COUNTS, -1)
         counts = np.stack(both)
-        chain = find_origin(self._nodes, self._roots, counts) or find_origin(self._nodes, self._losses, counts)
+        # Of an infinity in the loss none may come back: the slope of log(Inf) is 0. What ran first is to blame.
+        chains = [find_origin(self._nodes, roots, counts) for roots in (self._roots, self._losses)]
+        chain = min(filter(None, chains), key=lambda way: way[0], default=[])
         if not chain:
             return None
         described = describe_operations([self._nodes[place].op for place in chain], self._layer_paths)

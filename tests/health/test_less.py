@@ -220,6 +220,36 @@ def test_running_statistics_that_arrive_or_are_near(well: Run) -> None:
     assert not at_the_end(well)
 
 
+def of_last_batch(momentum: float, noise: float) -> Run:
+    """A layer of which each batch gives another variance, and the average keeps a share of what it was."""
+    sick, given = averaged(momentum), np.exp(np.random.default_rng(0).normal(0, noise, N))
+    (variance,) = [i for i, one in enumerate(sick.tensors) if "moving_variance" in one["tensor"]]
+    level = 1.0
+    for step in range(N):
+        level = momentum * level + (1 - momentum) * given[step]
+        for name, factor in {"min": 1, "max": 1, "mean": 1, "norm": 8}.items():
+            sick.statistics[step, variance, COLUMN[name]] = factor * level
+    return sick
+
+
+@pytest.mark.parametrize("every", [1, 7])
+def test_running_statistics_that_are_those_of_the_last_batch(every: int) -> None:
+    (found,) = of_last_batch(0.1, 0.1).thin(every).feed().findings()
+    assert (found.kind, found.severity, found.layer) == ("loss_plateau", "warning", "norm")
+    assert found.title == "Evaluation uses little but the last batch: 90% of the running statistics of norm"
+    # Of normal numbers a difference has a median of 0.95 deviations, and a deviation is half a variance's logarithm.
+    assert found.evidence["median_jump"] == pytest.approx(
+        0.95 * 0.9 * 0.1 / 2, rel=0.3
+    )  # of differences of normal numbers
+    assert "PyTorch" in found.hypotheses[0].cause
+    assert "0.9," in found.hypotheses[0].fix
+
+
+@pytest.mark.parametrize(("momentum", "noise"), [(0.9, 0.3), (0.5, 0.3), (0.1, 0.005)])
+def test_running_statistics_that_are_averages_or_the_same_in_every_batch(momentum: float, noise: float) -> None:
+    assert not of_last_batch(momentum, noise).feed().findings()
+
+
 def test_a_validation_loss_comes_of_running_statistics() -> None:
     sick = averaged(0.9999).set_loss(2.3 * np.exp(-np.arange(N) / 100.0))
     engine = sick.feed()

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch_server.health.episode import Growth, Mismatch, Misshaped, Phase, Runaway, SlipKind
+from gradwatch_server.health.episode import Growth, Mismatch, Misshaped, NonFinite, Phase, Plateau, Runaway, SlipKind
 from gradwatch_server.health.incident import assemble
 from tests.health.catalogue.play import Played, play
 
@@ -103,6 +103,10 @@ def of_each_by_hand(y: Any, p: Any) -> Any:
     return -tf.reduce_mean(3.0 * y * tf.math.log(p) + (1 - y) * tf.math.log(1 - p))
 
 
+def of_each_beside_epsilon(y: Any, p: Any) -> Any:
+    return -tf.reduce_mean(y * tf.math.log(p + 1e-7) + (1.0 - y) * tf.math.log(1.0 - p + 1e-7))
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("task", "output", "loss_fn", "mismatch", "title"),
@@ -156,6 +160,10 @@ def of_each_by_hand(y: Any, p: Any) -> Any:
             "A sample has several labels, and what out gives", id="several labels, by hand",
         ),
         pytest.param(
+            "labels", lambda: dense(4, "softmax"), of_each_beside_epsilon, "softmax of many",
+            "A sample has several labels, and what out gives", id="several labels, beside an epsilon",
+        ),
+        pytest.param(
             "from 1", lambda: dense(4, "softmax"), ONE_HOT(), "no label", "Many samples have no label at all",
             id="classes from 1",
         ),
@@ -176,6 +184,12 @@ def test_what_does_not_fit(form: str, task: str, output: Any, loss_fn: Any, mism
         assert "test_mismatch" in found.source["file"]
 
 
+def of_attention(y: Any, vectors: Any) -> Any:
+    """What is near a class's own vector gets all, the other classes next to nothing."""
+    near = tf.nn.l2_normalize(vectors, axis=-1, epsilon=1e-6) @ tf.eye(4)
+    return tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, tf.nn.softmax(40.0 * near)))
+
+
 def by_hand(y: Any, scores: Any) -> Any:
     """Bounded, of probabilities that it makes itself."""
     p = tf.nn.softmax(scores)
@@ -192,6 +206,7 @@ def by_hand(y: Any, scores: Any) -> Any:
         pytest.param("label", lambda: dense(1, "sigmoid"), BINARY(from_logits=True), id="a sigmoid that Keras mends"),
         pytest.param("classes", lambda: dense(4), of_scores, id="scores, a loss of one's own"),
         pytest.param("label", lambda: dense(1), of_one_score, id="one score, a loss of one's own"),
+        pytest.param("classes", lambda: dense(4), of_attention, id="vectors that are compared first"),
         pytest.param("one-hot", lambda: dense(4, "softmax"), ONE_HOT(), id="probabilities, one-hot"),
         pytest.param("one-hot", lambda: dense(4), by_hand, id="softmax in the loss"),
         pytest.param("one-hot", lambda: dense(4, "softmax"), BINARY(), id="one label, each by itself"),
@@ -227,3 +242,13 @@ def test_gradients_of_others_are_what_makes_a_loss_run_away() -> None:
     assert incident.lead is driven
     late = Misshaped(**stretch, known_step=300, what=SlipKind.STRANGERS, slip=slip)
     assert growth in [incident.lead for incident in assemble([growth, late])]
+
+
+@pytest.mark.parametrize(("start", "n_incidents"), [(30, 1), (500, 1), (700, 2)])
+def test_a_loss_that_stays_for_most_of_the_time_after_a_nan_comes_of_it(start: int, n_incidents: int) -> None:
+    """A relu makes 0 of NaN: the loss goes on, at what guessing gives."""
+    broken = NonFinite(stream=0, phase=Phase.GRADIENT, first_step=start, last_step=1400, known_step=start)
+    level = Plateau(stream=0, phase=Phase.LOSS, first_step=0, last_step=1400, known_step=1000)
+    incidents = assemble([level, broken])
+    assert len(incidents) == n_incidents
+    assert broken in [incident.lead for incident in incidents]

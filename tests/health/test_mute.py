@@ -54,9 +54,10 @@ def test_a_layer_before_the_first_kernel_that_gives_zeros_comes_first(batch: int
     assert causes(silence(run(), 0, rows=slice(2, None)), batch) == plain  # what training came to
 
 
-def level(sick: Run, *, reach: float) -> Run:
-    """The third layer gives numbers of this size at first, where the one before it gives some of size 1."""
+def level(sick: Run, *, reach: float, part: float = 0.5) -> Run:
+    """The third layer gives fewer numbers, of this size at first, where the one before it gives some of size 1."""
     columns = sick.columns("activation")
+    sick.statistics[0, columns[2:], COLUMN["n_elements"]] *= part
     size = np.sqrt(sick.statistics[0, columns, COLUMN["n_elements"]])
     sick.statistics[0, columns, COLUMN["norm"]] = size * np.array([1.0, 1.0, reach, reach])
     return sick
@@ -67,6 +68,8 @@ def test_rounding_errors_after_a_layer_of_the_usual_size_come_first() -> None:
     assert found == ["dense_1 takes the mean of what dense_0 has just made to have a mean of 0"]
     for other in (0.0, 1e-6, 0.1):  # a kernel that begins at 0, a scale that is meant, any other
         assert not any("has just made" in cause for cause in causes(level(run(), reach=other)))
+    as_many = causes(level(run(), reach=4e-8, part=1.0))  # a product of what the two before it gave
+    assert not any("has just made" in cause for cause in as_many)
 
 
 def test_a_layer_that_is_the_same_by_design_is_refuted_by_what_comes_after() -> None:

@@ -36,6 +36,7 @@ LINES = [
      "m = tf.math.divide_no_nan(tf.reduce_sum(v * w), tf.reduce_sum(w))"),
     ("RealDiv", "r = tf.divide(a, b)", "r = tf.math.divide_no_nan(a, b)"),
     ("Exp", "w = tf.exp(z)", "w = tf.exp(tf.minimum(z, 30.0))"),
+    ("BesselI0", "z = c + tf.math.log(tf.math.bessel_i0(k))", "z = c + tf.math.log(tf.math.bessel_i0e(k)) + tf.abs(k)"),
     ("Pow", "y = x ** 0.5", "y = tf.pow(tf.maximum(x, 1e-7), 0.5)"),
     ("Pow", "y = tf.pow(x, p)", "y = tf.pow(tf.maximum(x, 1e-7), p)"),
     ("Sqrt", "n = ops.norm(x, axis=-1)", "n = ops.sqrt(ops.sum(ops.square(x), axis=-1) + 1e-12)"),

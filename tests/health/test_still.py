@@ -52,6 +52,14 @@ def test_a_rate_that_came_down_to_0_too_early(batch: int, every: int) -> None:
     assert "after 80 steps" in found.hypotheses[0].why
 
 
+@pytest.mark.parametrize(("start", "is_told"), [(60, True), (200, False)])
+def test_a_schedule_that_spends_most_of_its_steps_on_nothing(start: int, is_told: bool) -> None:
+    """Whatever was learned by then."""
+    sick = Run(dense(4), n_steps=700).set_loss(np.geomspace(2.3, 1e-3, 700)).scale("update", 0.0, start=start)
+    sick.scalars[start:, 1] = 0.0
+    assert [found.first_step for found in sick.feed().findings()] == [start] * is_told
+
+
 def test_a_rate_that_is_too_small_to_move_anything_since_some_step() -> None:
     (found,) = run().scale("update", 1e-12, start=150).feed().findings()
     assert found.title == "The weights have not moved since step 150: no update is large enough to change a float32"

@@ -170,6 +170,38 @@ def test_axes_that_a_reshape_mixes_up(find: Any, line: str, after: list[int] | N
     assert [(one["before"], one["after"]) for one in found] == ([] if after is None else [([10, 3, 7], after)])
 
 
+HELPING = """
+waves = np.zeros((10, 3, 7))
+
+
+def prepare(trials, scale):
+    trials = trials / scale
+    {inner}
+
+
+turned = prepare(waves, 2.0)
+train_step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("inner", "after"),
+    [
+        ("return trials.reshape(-1, 7, 3)", [10, 7, 3]),
+        ("return np.reshape(trials, (len(trials), 7, 3))", [10, 7, 3]),
+        ("out = trials.reshape(-1, 7, 3); return out", [10, 7, 3]),
+        ("return trials.transpose(0, 2, 1)", None),
+        ("trials = np.swapaxes(trials, 1, 2); return trials.reshape(-1, 7, 3)", None),
+        ("return trials.reshape(-1, 3, 7)", None),
+        ("return trials.reshape(-1, 21)", None),
+    ],
+)
+def test_axes_that_a_reshape_in_a_function_mixes_up(find: Any, inner: str, after: list[int] | None) -> None:
+    found = find(HELPING.format(inner=inner))
+    assert [(one["before"], one["after"]) for one in found] == ([] if after is None else [([10, 3, 7], after)])
+    assert all("reshape(" in one["source"]["code"] for one in found)
+
+
 WRAPPED = """
 first = np.zeros((4, 5), "{dtype}")
 second = np.ones((4, 5), "{dtype}")
@@ -190,6 +222,9 @@ train_step(x, y)
         ("uint8", "after - before", "motion(first, second)", True),
         ("uint16", "after[1:] - before[:-1]", "motion(first[:2], second[:2])", True),
         ("uint8", "before", "moved = second - first", True),
+        ("uint8", "after[1:] - after[:-1]", "motion(first, second)", True),
+        ("uint8", "after[1:] - after[1:]", "motion(first, second)", False),
+        ("uint8", "[after := after / 255, after[1:] - after[:-1]]", "motion(first, second)", False),
         ("uint8", "after.astype('int16') - before", "motion(first, second)", False),
         ("int8", "after - before", "motion(first, second)", False),
         ("uint8", "after - before", "motion(first / 255, second / 255)", False),

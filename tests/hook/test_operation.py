@@ -72,6 +72,10 @@ def inverse(x):
     return tf.raw_ops.Inv(x=x)
 
 
+def bessel_i1(x):
+    return sum((x / 2) ** (2 * k + 1) / (math.factorial(k) * math.factorial(k + 1)) for k in range(30))
+
+
 # type: (TensorFlow, NumPy, inputs, margin in float64)
 FORWARD = {
     "Log": (tf.math.log, np.log, (POSITIVE,), POSITIVE.min()),
@@ -84,6 +88,8 @@ FORWARD = {
     "Expm1": (tf.math.expm1, np.expm1, (X,), EXP_LIMIT - X.max()),
     "Sinh": (tf.sinh, np.sinh, (X,), EXP_LIMIT - np.abs(X).max()),
     "Cosh": (tf.cosh, np.cosh, (X,), EXP_LIMIT - np.abs(X).max()),
+    "BesselI0": (tf.math.bessel_i0, np.i0, (X,), EXP_LIMIT - np.abs(X).max()),
+    "BesselI1": (tf.math.bessel_i1, bessel_i1, (X,), EXP_LIMIT - np.abs(X).max()),
     "Acos": (tf.acos, np.arccos, (X,), 1 - np.abs(X).max()),
     "Asin": (tf.asin, np.arcsin, (X,), 1 - np.abs(X).max()),
     "Atanh": (tf.atanh, np.arctanh, (X,), 1 - np.abs(X).max()),
@@ -243,6 +249,7 @@ FORWARD_OF = {
     "atan2": (lambda x: tf.atan2(x, 1.0 - x), "RealDiv", "Atan2"),
     "sinh": (tf.sinh, "Cosh", "Sinh"),
     "cosh": (tf.cosh, "Sinh", "Cosh"),
+    "bessel": (tf.math.bessel_i0, "BesselI1", "BesselI0"),
     "xlogy": (lambda x: tf.math.xlogy(2.0, x), "Xdivy", "Xlogy"),
 }
 
@@ -461,6 +468,14 @@ def test_keras_own_loss_under_fit_has_no_line_of_the_users(watch, read):
         (
             lambda x: tf.math.log(1.0 - tf.clip_by_value(x, 0.01, 0.75)),
             {"type": "Sub", "constant": 1.0, "least": pytest.approx(0.25)},
+        ),
+        (
+            lambda x: tf.math.log(1.0 - x + 1e-7),
+            {"type": "AddV2", "constant": pytest.approx(1e-7), "from": 1.0},
+        ),
+        (
+            lambda x: tf.math.log(tf.clip_by_value(1.0 - x, 1e-6, 1.0)),
+            {"type": "Maximum", "constant": pytest.approx(1e-6), "from": 1.0},
         ),
         (lambda x: tf.math.log(1.0 - tf.minimum(x, 0.75)), {"type": "Sub", "constant": 1.0, "least": 0.25}),
         (lambda x: tf.math.log(1.0 - tf.minimum(x, 1.0)), {"type": "Sub", "constant": 1.0}),

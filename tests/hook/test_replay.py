@@ -67,6 +67,10 @@ def behind_an_embedding(layer, x, is_on):
     return x + tf.math.log(rows + 1 - 9 * is_on)
 
 
+def an_infinity_whose_slope_is_none(layer, x, is_on):
+    return x + tf.math.log(tf.math.bessel_i0(999 * is_on * tf.math.sigmoid(x)))
+
+
 CASES = {
     # What it is, the operation, and the text of its line.
     "an overflow that a product makes NaN of": (product_of_zero_and_infinity, "Mul", "huge = 3e38"),
@@ -157,6 +161,16 @@ def test_an_infinite_loss_with_finite_gradients(watch, jit):
     (origin,) = origins_of(begun)
     assert (origin["step"], origin["operation"]["type"]) == (2, "Sum")
     assert origin["operation"]["source"]["code"].startswith("beside = ")
+
+
+def test_what_ran_first_is_to_blame_although_its_slope_broke_too(watch):
+    """Of log(Inf) nothing comes back, for its slope is 0; what multiplies it overflows as well, but later."""
+    model = model_with(an_infinity_whose_slope_is_none)
+    begun = watch(model)
+    train(model)
+    (origin,) = origins_of(begun)
+    assert (origin["step"], origin["operation"]["type"]) == (2, "BesselI0")
+    assert origin["operation"]["source"]["line"] == line_of(an_infinity_whose_slope_is_none, "tf.math.bessel_i0")
 
 
 def test_an_operation_of_the_gradient(watch):

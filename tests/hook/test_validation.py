@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from tests.hook.diagnosis import diagnose
+from tests.hook.diagnosis import announce, diagnose
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(256, 8)).astype(np.float32)
@@ -71,6 +71,47 @@ def test_labels_that_are_learned_by_heart(watch, read):
     assert found.evidence["n_validations"] == 40
     assert found.evidence["best"] >= 0.97 * np.log(4)
     assert "learned by heart" in found.hypotheses[0].cause
+
+
+def val_losses(recording, values, loss):
+    """The findings of a run with these training and validation losses, of four classes."""
+    engine = announce(recording)
+    (stream,) = recording.tables
+    n_steps = len(loss)
+    table = recording.tables[stream]
+    statistics = np.repeat(recording.rows[stream][0]["statistics"][:1], n_steps, axis=0)
+    scalars = np.zeros((n_steps, len(table["scalars"])), np.float32)
+    scalars[:, table["scalars"].index("loss")] = loss
+    is_loss = np.array([name == "loss" for name in table["scalars"]])
+    operations = np.repeat(recording.rows[stream][0]["operations"][:1], n_steps, axis=0)
+    present = np.repeat(is_loss[None], n_steps, axis=0)
+    engine.feed_rows(stream, np.arange(n_steps), statistics, scalars, present, operations=operations)
+    engine.feed_scalar("val_loss", np.linspace(20, n_steps - 1, len(values)).astype(np.int64), np.array(values))
+    return [one for one in engine.findings() if "does not carry over" in one.title]
+
+
+GUESS = float(np.log(4))
+RISING = GUESS + np.linspace(0.01, 0.2, 12)
+
+
+@pytest.mark.parametrize(
+    ("values", "end", "is_told"),
+    [
+        (RISING, 1.25, True),
+        (RISING, GUESS, False),
+        (RISING[:5], 1.25, False),
+        (RISING - 0.02, 1.25, False),
+        (GUESS + 0.01 + 0 * RISING, 1.25, False),
+    ],
+    ids=["memorised slowly", "nothing learned", "too early", "below guessing once", "level"],
+)
+def test_labels_that_are_learned_by_heart_slowly(watch, read, values, end, is_told):
+    """The training loss has come down by a tenth, and no validation was better than guessing."""
+    model = model_of()
+    watched = watch(model, budget=0)
+    model.fit(X, Y, batch_size=256, verbose=0)
+    loss = np.concatenate([np.full(40, GUESS), np.linspace(GUESS, end, 400)])
+    assert bool(val_losses(read(watched), values, loss)) == is_told
 
 
 def test_validation_data_that_are_prepared_otherwise(watch, read):

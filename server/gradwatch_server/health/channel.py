@@ -34,7 +34,7 @@ SEARCH_ROWS: Final = 100
 """Dynamic loss scaling finds its scale by halving it step after step, 15 times at most; a fall over more rows is
 another thing."""
 
-_WRITTEN_EXP: Final = re.compile(r"\bexp|sinh|cosh")
+_WRITTEN_EXP: Final = re.compile(r"\bexp|sinh|cosh|bessel")
 _GUARD: Final = re.compile(r"clip|\b(?:min|max)imum\b")
 
 Float = npt.NDArray[np.float64]

@@ -62,6 +62,9 @@ BY_HEART_SHARE: Final = 0.5
 """Of its start: a training loss that has come down to this or lower has learned something."""
 BEST_SHARE: Final = 0.97
 """Of where training began: a validation loss that was never lower knows nothing."""
+VALIDATIONS_MIN: Final = 8
+RISEN_FACTOR: Final = 1.02
+"""So many validations, and the newest this many times the best: it is not going to come down."""
 RANKED_ROWS: Final = 100
 RANKED_SHARE: Final = 0.8
 """Of its start, what a loss of several labels is at the most by then where they are ranked."""
@@ -76,6 +79,9 @@ CLOSE: Final = 0.8
 """A correlation of outputs and targets from which on they are predicted well."""
 GONE_RATE: Final = 1e-5
 """Of the highest rate: steps that are lost in float32's rounding of the weights, or soon will be."""
+SPENT_STEPS: Final = 300
+SPENT_FACTOR: Final = 4
+"""Times the steps that moved anything: so many at a rate of 0 are a schedule that ended too early."""
 UNTAUGHT_SHARE: Final = 0.75
 """A loss that fell below this part of its start in a hundred steps learns from layers that are random, too."""
 FALLEN_SHARE: Final = 0.9
@@ -162,9 +168,12 @@ def _is_flat_credible(episode: Flat, testimony: Testimony) -> bool:
 
 
 def _is_still_credible(episode: Still, testimony: Testimony) -> bool:
-    if not episode.is_slow:
-        return _has_work_left(episode, testimony)
     rate = testimony.known.read(LEARNING_RATE)
+    if not episode.is_slow:
+        # Whoever has learned all may stand still; no schedule is meant to spend most of its steps on nothing.
+        n_still = episode.last_step - episode.first_step
+        is_spent = rate.recent == 0 and n_still >= max(SPENT_STEPS, SPENT_FACTOR * episode.first_step)
+        return is_spent or _has_work_left(episode, testimony)
     is_rising = rate.initial is not None and rate.recent is not None and rate.recent > WARM_UP_FACTOR * rate.initial
     loss = testimony.known.read_loss()
     if loss.initial is None:  # then the gradient must be what it was: it is, at weights that are
@@ -311,6 +320,8 @@ def _is_by_heart_credible(episode: ByHeart, testimony: Testimony) -> bool:
     loss = testimony.known.read_loss()
     if not episode.is_judged or loss.recent is None:
         return False
+    if episode.is_guess and episode.n_values >= VALIDATIONS_MIN and episode.newest >= RISEN_FACTOR * episode.best:
+        return loss.recent <= BEST_SHARE * episode.start and episode.best >= episode.start
     return loss.recent <= BY_HEART_SHARE * episode.start and episode.best >= BEST_SHARE * episode.start
 
 

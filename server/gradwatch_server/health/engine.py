@@ -496,7 +496,7 @@ class Engine:
             episode.is_judged = self._is_total(episode.name) and has_scale
         elif isinstance(episode, ByHeart):
             begun = max(self._first_losses.values(), default=0.0)
-            episode.start = math.log(n_classes) if n_classes else begun
+            episode.start, episode.is_guess = (math.log(n_classes), True) if n_classes else (begun, False)
             episode.is_judged = len(applied) == 1 and not applied[0].table.entering("sample_weight")
             highest = applied[0].correlation.highest_label if len(applied) == 1 else -math.inf
             episode.n_unseen = max(n_classes - 1 - int(highest), 0) if math.isfinite(highest) else 0

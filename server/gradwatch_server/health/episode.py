@@ -734,7 +734,9 @@ class Standing(Episode):
 
 @dataclass(eq=False)
 class Lagging(Episode):
-    """Layers whose running statistics, which evaluation uses, never came near to those of the batches.
+    """Layers whose running statistics, which evaluation uses, are not those of the batches.
+
+    They never came near to them; or they keep next to nothing of what they were, and are those of the last one.
 
     Attributes:
         layers: their paths, the worst first; of that one the rest.
@@ -742,10 +744,13 @@ class Lagging(Episode):
         share: the share that is still what the layer was made with, if each step is one batch.
         factor: the root of its running variance, divided by the root of the batches'.
         shift: between the mean of the batches and the running one, in deviations of the batches.
+        jump: of those that keep next to nothing, the median change of the deviation from look to look, relative; NaN
+            of the others.
     """
 
     layers: tuple[str, ...] = ()
     momentum: float = float("nan")
+    jump: float = float("nan")
     share: float = float("nan")
     factor: float = float("nan")
     shift: float = float("nan")
@@ -757,15 +762,19 @@ class ByHeart(Episode):
 
     Attributes:
         best: the lowest validation loss so far.
+        newest: the newest.
         n_values: how many there were.
         start: what a model has that knows nothing: the cross-entropy of guessing, or else the first training loss.
+        is_guess: whether that is what guessing gives.
         is_judged: whether the training loss and that of the validation are the same function.
         n_unseen: how many of the last classes no training sample has had so far; 0 where that is not known.
     """
 
     best: float = float("nan")
+    newest: float = float("nan")
     n_values: int = 0
     start: float = 0.0
+    is_guess: bool = False
     is_judged: bool = False
     n_unseen: int = 0
 

@@ -357,9 +357,14 @@ def _is_of_units(cause: Flat, episode: Episode) -> bool:
 
 
 def _is_before(lead: Episode, episode: Episode) -> bool:
-    """Whether what breaks training came before an episode; a forecast is as old as its telling, not as its trend."""
+    """Whether what breaks training came before an episode; a forecast is as old as its telling, not as its trend.
+
+    What is said of all steps since the first comes of it too, where most of them came after it.
+    """
     if isinstance(episode, Trend):
         return lead.known_step <= episode.known_step
+    if isinstance(episode, (Plateau, *_GUESSING)):
+        return 2 * lead.first_step <= episode.first_step + episode.known_step
     return order_of_onset(lead) <= order_of_onset(episode)
 
 

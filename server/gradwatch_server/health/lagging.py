@@ -3,10 +3,14 @@
 In training a batch normalisation divides by the spread of the batch, in evaluation by an average over batches, of
 which each batch leaves a known share. After few batches that is what the layer was made with, and what is evaluated is
 another network than was trained. What the batches themselves gave is told by how far the average has moved.
+
+An average that keeps next to nothing of what it was is none: evaluation then uses the last batch, however small. Where
+it jumps from look to look, as an average of many batches does not, that is told.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -30,6 +34,11 @@ ALIKE: Final = 0.05
 MADE_FACTOR: Final = 1.3
 MADE_SHIFT: Final = 0.4
 """Then several layers that are off by so much make another network of it."""
+KEPT_MAX: Final = 0.3
+"""A momentum up to this leaves most of an average to its last batch."""
+JUMP_MIN: Final = 0.01
+JUMPS_MIN: Final = 10
+"""Between looks: the median change of the running deviation, relative, and how many changes it is of."""
 ROWS_MAX: Final = 64
 """Rows that are kept; where there are more, every second one is dropped."""
 ROWS_MIN: Final = 3
@@ -94,6 +103,36 @@ class LaggingRule:
             self._rows.append((int(block.steps[row]), block.statistics[row, self._columns].astype(np.float64)))
         for episode in self.episodes:
             episode.last_step, episode.n_rows = self._last_step, self._n_rows
+        if not self.episodes and len(self._rows) > JUMPS_MIN and self._n_rows >= CONFIRM_ROWS:
+            jumps = {states: self._jump(place) for place, states in enumerate(self._layers)}
+            self._tell_of_last([states for states, jump in jumps.items() if jump >= JUMP_MIN], jumps)
+
+    def _jump(self, place: int) -> float:
+        """The median change of a layer's running deviation from look to look, relative; 0 where it keeps enough."""
+        if self._layers[place].momentum > KEPT_MAX:
+            return 0.0
+        variances = np.array([row[1][2 * place + 1][_MEAN] for row in self._rows])
+        known = variances[np.isfinite(variances) & (variances > 0)]
+        return float(np.median(np.abs(np.diff(np.log(known)))) / 2) if len(known) > JUMPS_MIN else 0.0
+
+    def _tell_of_last(self, layers: Sequence[_States], jumps: Mapping[_States, float]) -> None:
+        if not layers:
+            return
+        worst = max(layers, key=lambda states: jumps[states])
+        self.episodes.append(
+            Lagging(
+                stream=self._stream,
+                phase=Phase.ACTIVATION,
+                first_step=self._first_step,
+                last_step=self._last_step,
+                n_rows=self._n_rows,
+                known_step=self._last_step,
+                table=self._table,
+                layers=(worst.layer, *(states.layer for states in layers if states is not worst)),
+                momentum=worst.momentum,
+                jump=jumps[worst],
+            )
+        )
 
     def finish(self) -> None:
         """Says that the run has ended."""

@@ -59,6 +59,10 @@ Float = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 
 
+_POSITIVE: Final = frozenset({"Exp", "Softmax"})
+"""What makes weights or probabilities of numbers of any size."""
+
+
 class MismatchRule:
     """Watches the last layer of one stream.
 
@@ -81,12 +85,14 @@ class MismatchRule:
         outside = [one for one in own if not one.layer and one.type == "Log" and one.place >= 0]
         bounded = [one for one in outside if one.is_held and 0 < (one.floor or 0) <= BOUND_LIMIT]
         is_score = self._output >= 0 and self._function in (None, "linear")
-        self._logarithm = bounded[0] if bounded and is_score else None
+        # What is made of the output before, such as weights of an attention, may be as small as it likes.
+        is_made_of = bool(bounded) and any(
+            one.type in _POSITIVE and not one.layer and one.place < bounded[0].place for one in own
+        )
+        self._logarithm = bounded[0] if bounded and is_score and not is_made_of else None
         # log(1 - p), or the log(1 + exp(-|score|)) of a loss that looks behind the function.
         self._is_by_element = any(
-            one.is_from_one if one.type == "Log" else (one.type, one.input_type) == ("Log1p", "Exp")
-            for one in own
-            if not one.layer
+            one.is_of_rest or (one.type, one.input_type) == ("Log1p", "Exp") for one in own if not one.layer
         )
         self._targets = table.entering("target")
         self._label = math.nan

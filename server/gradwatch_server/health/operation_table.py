@@ -14,7 +14,9 @@ OPERATION_COLUMN: Final = {name: place for place, name in enumerate(OPERATION_ST
 
 ARCS: Final = frozenset({"Acos", "Asin", "Atanh"})
 ENTROPIES: Final = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
-EXPONENTIALS: Final = frozenset({"Exp", "Expm1", "Sinh", "Cosh"})
+NEAR_ONE: Final = 1e-3
+"""An epsilon beside 1 is no larger."""
+EXPONENTIALS: Final = frozenset({"Exp", "Expm1", "Sinh", "Cosh", "BesselI0", "BesselI1"})
 _BOUNDS: Final = frozenset({"Maximum", "Minimum", "ClipByValue"})
 _SUMS: Final = frozenset({"Add", "AddV2"})
 _LOGARITHMS: Final = frozenset({"Log", "Log1p"})
@@ -38,6 +40,7 @@ class Operation:
         input_type: the type of the operation that makes the input that counts, or None where that is not told.
         input_constant: the number that one adds, subtracts from or bounds by, or None.
         input_least: what is left at least where it subtracts what is bounded, or None.
+        input_from: what that one's own input subtracts from, where it only adds a constant or bounds by one, or None.
         dtype: what its output is, such as ``float16``, or None where that is not told.
         inside: of a call, loop or condition, the user's risky operations in it.
     """
@@ -54,6 +57,7 @@ class Operation:
     input_type: str | None = None
     input_constant: float | None = None
     input_least: float | None = None
+    input_from: float | None = None
     dtype: str | None = None
     inside: tuple[Operation, ...] = ()
 
@@ -84,6 +88,7 @@ class Operation:
             input_type=made_by.get("type"),
             input_constant=None if made_by.get("constant") is None else float(made_by["constant"]),
             input_least=None if made_by.get("least") is None else float(made_by["least"]),
+            input_from=None if made_by.get("from") is None else float(made_by["from"]),
             dtype=operation.get("dtype"),
             inside=inside,
         )
@@ -142,6 +147,14 @@ class Operation:
     def is_from_one(self) -> bool:
         """Whether its input is the difference of 1 and something, which rounds to 0 long before numbers end."""
         return self.input_type == "Sub" and self.input_constant == 1
+
+    @property
+    def is_of_rest(self) -> bool:
+        """Whether it is the logarithm of what a probability leaves of 1, whatever holds it above 0."""
+        if self.type == "Log1p":
+            return self.input_type == "Neg"
+        from_ = self.input_constant if self.input_type == "Sub" else self.input_from
+        return self.type == "Log" and from_ is not None and abs(from_ - 1) <= NEAR_ONE
 
     @property
     def is_free(self) -> bool:

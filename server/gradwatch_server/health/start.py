@@ -210,6 +210,7 @@ def _find_levelled(block: Block, row: int, table: TensorTable) -> tuple[str, str
     norm, size = (block.statistics[row, columns, COLUMN[name]].astype(np.float64) for name in ("norm", "n_elements"))
     reach = norm / np.sqrt(np.maximum(size, 1.0))
     is_so = (reach[1:] > 0) & (reach[1:] <= ROUNDING * reach[:-1]) & (reach[:-1] >= FELT) & (reach[:-1] <= 1 / FELT)
+    is_so &= size[1:] < size[:-1]  # the mean of several numbers is fewer
     for place in np.flatnonzero(is_so)[:1].tolist():
         return table.layer_of(int(columns[place + 1])), table.layer_of(int(columns[place]))
     return None

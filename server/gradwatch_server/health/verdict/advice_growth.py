@@ -500,7 +500,8 @@ def advise_small_start(scene: Scene) -> list[Hypothesis]:
             "In the first steps the standard deviation of the outputs fell, layer by layer, to "
             f"{say_number(shrunk**0.5)} of the first layer's. The gradient shrinks just as much in the backward pass: "
             "only the biases learn, and soon the output is the same for every sample.",
-            "Use a variance-preserving initializer in every layer, and a normalisation between them.",
+            "Use a variance-preserving initializer in every layer, and a normalisation between them. Where a gate or a "
+            "bounded function takes some of it in each layer all the same, add the layer's input to its output.",
             INITIAL_CODE,
             start_as_usual(*layers_of(scene)),
         )

@@ -118,6 +118,13 @@ _EXP = _Remedy(
     "p = tf.nn.softmax(x)                            # instead of exp(x) / sum(exp(x))\n"
     "y = tf.exp(tf.minimum(x, 30.0))                 # if exp itself is needed",
 )
+_BESSEL = _Remedy(
+    "A Bessel function that overflows",
+    "I0(x) and I1(x) grow as exp(x): they overflow float32 above x = 88.7, and Inf divided by Inf is then NaN.",
+    "Take the scaled ones, which are I0(x) exp(-|x|) and I1(x) exp(-|x|), and add |x| behind the logarithm.",
+    "log_i0 = tf.math.log(tf.math.bessel_i0e(x)) + tf.abs(x)      # instead of log(bessel_i0(x))\n"
+    "ratio = tf.math.bessel_i1e(x) / tf.math.bessel_i0e(x)        # instead of bessel_i1(x) / bessel_i0(x)",
+)
 _POWER = _Remedy(
     "A power of 0 or of a negative number",
     "The slope of x ** p is p x ** (p - 1): infinite at 0 for p below 1. A negative base with a fractional exponent "
@@ -208,6 +215,7 @@ _AT_POINT: Final[Mapping[str, _Remedy]] = {
     "Pow": _POWER,
     **dict.fromkeys(DIVISIONS, _DIVISION),
     **dict.fromkeys(EXPONENTIALS, _EXP),
+    **dict.fromkeys(("BesselI0", "BesselI1"), _BESSEL),
     **dict.fromkeys(("Acos", "Asin", "Atanh"), _ARC),
     "Acosh": _AREA,
     "Atan2": _DIRECTION,

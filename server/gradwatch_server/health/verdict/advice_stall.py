@@ -51,6 +51,7 @@ __all__ = [
     "advise_cut",
     "advise_flat",
     "advise_gone_rate",
+    "advise_last_batch",
     "advise_levelled",
     "advise_mean",
     "advise_mute",
@@ -611,6 +612,26 @@ def advise_lagging(lead: Lagging) -> list[Hypothesis]:
             f"{n_needed:,} steps until 1 % is left of the initial values.",
             LAGGING_CODE.format(momentum=momentum, n_batches=round(1 / (1 - momentum))),
             tuple(Change("layer", layer, given=(("momentum", f"{momentum:g}"),)) for layer in lead.layers),
+        )
+    ]
+
+
+LAST_BATCH_CODE: Final = """\
+x = tf.keras.layers.BatchNormalization(momentum=0.9)(x)      # PyTorch's momentum=0.1; Keras' own is 0.99"""
+
+
+def advise_last_batch(lead: Lagging) -> list[Hypothesis]:
+    """Causes of running statistics that are those of the last batch."""
+    return [
+        Hypothesis(
+            "The momentum of the batch normalisation is too low: it counts the other way round in PyTorch",
+            0.9,
+            "In Keras `momentum` is what is kept of the running average, in PyTorch what is taken from the new batch. "
+            f"With {lead.momentum:g}, `evaluate`, `predict` and validation normalise by the last batch of training, "
+            "which may hold a few samples. The training loss does not show it: in training each batch uses its own.",
+            f"Set `momentum` to {1 - lead.momentum:g}, or leave it at the default, 0.99.",
+            LAST_BATCH_CODE,
+            tuple(Change("layer", layer, given=(("momentum", f"{1 - lead.momentum:g}"),)) for layer in lead.layers),
         )
     ]
 

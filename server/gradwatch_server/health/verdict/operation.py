@@ -85,6 +85,8 @@ _NOUNS: Final = {
     "Expm1": "exponential",
     "Sinh": "sinh",
     "Cosh": "cosh",
+    "BesselI0": "Bessel function I0",
+    "BesselI1": "Bessel function I1",
     "Pow": "power",
     **dict.fromkeys(("Softmax", "LogSoftmax"), "softmax"),
     "Acos": "arc cosine",

@@ -258,6 +258,16 @@ def _safe_exp(node: ast.AST, text: Text) -> str | None:
     return None
 
 
+def _safe_bessel(node: ast.AST, text: Text) -> str | None:
+    if not (isinstance(node, ast.Call) and _name(node) == "log" and len(node.args) == 1):
+        return None
+    inner = node.args[0]
+    if not (isinstance(inner, ast.Call) and _name(inner) in {"bessel_i0", "bessel_i1"} and len(inner.args) == 1):
+        return None
+    x = text.of(inner.args[0])
+    return f"{text.of(node.func)}({text.of(inner.func)}e({x})) + {_beside(inner, text, 'abs')}({x})"
+
+
 def _safe_power(node: ast.AST, text: Text) -> str | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
         return f"tf.pow(tf.maximum({text.of(node.left)}, {LOG_EPSILON}), {text.of(node.right)})"
@@ -290,6 +300,7 @@ _SAFE: Final[dict[str, Change]] = {
     "Log1p": _safe_log,
     **dict.fromkeys(_DIVISIONS, _safe_division),
     **dict.fromkeys(EXPONENTIALS, _safe_exp),
+    **dict.fromkeys(("BesselI0", "BesselI1"), _safe_bessel),
     "Pow": _safe_power,
     **dict.fromkeys(("Acos", "Asin", "Atanh"), _safe_arc),
     "Acosh": _safe_area,

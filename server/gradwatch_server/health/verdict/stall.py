@@ -30,6 +30,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_flat,
     advise_kept,
     advise_lagging,
+    advise_last_batch,
     advise_mean,
     advise_plateau,
     advise_shared_target,
@@ -361,6 +362,8 @@ def tell_lagging(lead: Lagging, scene: Scene) -> Finding:
     """The finding of running statistics that evaluation uses and that are not those of the batches."""
     first, n_others = lead.layers[0], len(lead.layers) - 1
     others = f" The same is true of {list_names(list(lead.layers[1:]))}." if n_others else ""
+    if math.isfinite(lead.jump):
+        return _tell_of_last_batch(lead, scene, others)
     title = f"The running statistics of {first}{say_more_layers(n_others)} are still near their initial values"
     times, is_larger = max(lead.factor, 1 / lead.factor), lead.factor > 1
     off = []
@@ -383,6 +386,26 @@ def tell_lagging(lead: Lagging, scene: Scene) -> Finding:
             mean_shift=lead.shift,
         ),
         hypotheses=advise_lagging(lead),
+        subject=first,
+    )
+
+
+def _tell_of_last_batch(lead: Lagging, scene: Scene, others: str) -> Finding:
+    first, of_last = lead.layers[0], 1 - lead.momentum
+    return tell(
+        lead,
+        scene,
+        title=f"Evaluation uses little but the last batch: {of_last:.0%} of the running statistics of {first}"
+        f"{say_more_layers(len(lead.layers) - 1)}",
+        layer=first,
+        evidence=scene.evidence(
+            f"Each batch replaces {of_last:.0%} of the running mean and variance of {first} by its own (momentum "
+            f"{lead.momentum:g}). From one look to the next the running standard deviation changed by "
+            f"{lead.jump:.1%} (median), where an average over many batches stands nearly still.{others}",
+            momentum=lead.momentum,
+            median_jump=lead.jump,
+        ),
+        hypotheses=advise_last_batch(lead),
         subject=first,
     )
 
