@@ -162,6 +162,15 @@ export function describeOperations(links) {
 }
 
 /**
+ * Where the way from the culprit leads: where nothing on it is of the backward pass, no further than to the loss.
+ * @param {OperationStep[]} steps
+ * @returns {string}
+ */
+export function describeEnd(steps) {
+  return steps.some(({ isGradient }) => isGradient) ? "the gradients" : "the loss";
+}
+
+/**
  * Says whether what was changed after a finding helped, by the run that came next.
  * @param {import("./schema.js").Sequel} sequel
  * @param {Finding} finding

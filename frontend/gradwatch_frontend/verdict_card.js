@@ -3,7 +3,7 @@
 import { copyButton, h, prose } from "./dom.js";
 import { formatPlural, formatStep, shortenPath } from "./format.js";
 import { buildReviewButtons, buildReviewLine } from "./review.js";
-import { describeBaseline, describeConfidence, describeSequel, readDiff, readFix } from "./verdict.js";
+import { describeBaseline, describeConfidence, describeEnd, describeSequel, readDiff, readFix } from "./verdict.js";
 
 /** @typedef {import("./verdict.js").Verdict} Verdict */
 /** @typedef {import("./schema.js").Hypothesis} Hypothesis */
@@ -68,7 +68,7 @@ function buildError(error, isStopped) {
 }
 
 /**
- * The way from the operation that broke to the gradients, one below the other.
+ * The way from the operation that broke to the gradients, or to the loss, one below the other.
  * @param {Verdict} verdict
  */
 function buildOperations({ operations }) {
@@ -77,17 +77,18 @@ function buildOperations({ operations }) {
     h("li", { class: isCause ? "cause" : "", title: name },
       h("span", {}, h("code", {}, type), place !== "" && h("span", { class: "muted" }, ` in ${place}`), !isGradient && h("span", { class: "muted" }, " (forward)")),
       h("span", { class: "muted number" }, spread));
+  const end = describeEnd(operations);
   const isFolded = operations.length > MOST_OPERATIONS;
   const first = operations.slice(0, isFolded ? FIRST_OPERATIONS : operations.length);
   const middle = isFolded ? operations.slice(FIRST_OPERATIONS, -LAST_OPERATIONS) : [];
   const last = isFolded ? operations.slice(-LAST_OPERATIONS) : [];
   return h("div", { class: "way" },
-    h("h2", {}, "From the operation to the gradients"),
+    h("h2", {}, `From the operation to ${end}`),
     h("ol", { class: "operations", "aria-label": "Operations" },
       first.map((step, i) => build(step, i === 0)),
       middle.length > 0 && h("li", { class: "folded" }, h("details", { "data-key": "operations" }, h("summary", {}, formatPlural(middle.length, "more operation")), h("ol", {}, middle.map((step) => build(step))))),
       last.map((step) => build(step)),
-      h("li", { class: "muted" }, h("span", {}, "the gradients"))));
+      h("li", { class: "muted" }, h("span", {}, end))));
 }
 
 /** @param {Verdict} verdict */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { TOO_EARLY_STEPS, describeOperations, describeRecord, describeVerdict, findTone, listNumbers, readDiff, readFix } from "../gradwatch_frontend/verdict.js";
+import { TOO_EARLY_STEPS, describeEnd, describeOperations, describeRecord, describeVerdict, findTone, listNumbers, readDiff, readFix } from "../gradwatch_frontend/verdict.js";
 
 const run = (extra = {}) => ({ state: "live", last_step: 899, error: null, streams: [{ n_tensors: 47 }], ...extra });
 const finding = (extra = {}) => ({
@@ -85,6 +85,8 @@ test("the way from the operation to the gradient names a layer where it changes"
   const steps = describeOperations([link("SqrtGrad", "norm", 12), link("Mul", "norm", 1536), link("MatMul", "head", null), link("Sum", null, 1)]);
   assert.deepEqual(steps.map(({ place }) => place), ["norm", "", "head", ""]);
   assert.deepEqual(steps.map(({ spread }) => spread), ["12 NaN or Inf", "1,536 NaN or Inf", "", "1 NaN or Inf"]);
+  assert.equal(describeEnd(steps), "the gradients");
+  assert.equal(describeEnd(steps.map((step) => ({ ...step, isGradient: false }))), "the loss");
 });
 
 test("numbers behind a finding: named, without what is unknown, nothing that float32 cannot hold written out", () => {
