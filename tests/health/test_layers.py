@@ -750,3 +750,12 @@ def test_a_relu_whose_output_is_taken_for_scores(after: list[tuple[str, int, str
 def test_units_to_spare_beside_outputs_that_follow_their_targets_closely(correlation: float, is_told: bool) -> None:
     sick = run().flatten([0], np.where(STEPS < 60, 0.1, 0.6)).set_loss(0.3)
     assert bool(sick.correlate("target", correlation).feed().findings()) == is_told
+
+
+@pytest.mark.parametrize(("function", "is_masked"), [("relu", False), ("tanh", True), (None, True)])
+def test_nan_that_a_relu_makes_0_of_is_masked_by_nobody(function: str | None, is_masked: bool) -> None:
+    layers = [*LAYERS[:3], ("dense_2", 64, function), LAYERS[4]]
+    sick = broken_all(run(operations=[LOG], layers=layers), 81).break_("activation", [2], start=81, n=9)
+    found = lead(sick.break_operation(0, start=81, margin=0.0, n_singular=3).feed())
+    assert found.kind == "nonfinite_activation"
+    assert any("masked after" in one.cause for one in found.hypotheses) == is_masked

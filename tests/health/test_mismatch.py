@@ -10,7 +10,18 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch_server.health.episode import Growth, Mismatch, Misshaped, NonFinite, Phase, Plateau, Runaway, SlipKind
+from gradwatch_server.health.book import LOGGED
+from gradwatch_server.health.episode import (
+    ByHeart,
+    Growth,
+    Mismatch,
+    Misshaped,
+    NonFinite,
+    Phase,
+    Plateau,
+    Runaway,
+    SlipKind,
+)
 from gradwatch_server.health.incident import assemble
 from tests.health.catalogue.play import Played, play
 
@@ -252,3 +263,15 @@ def test_a_loss_that_stays_for_most_of_the_time_after_a_nan_comes_of_it(start: i
     incidents = assemble([level, broken])
     assert len(incidents) == n_incidents
     assert broken in [incident.lead for incident in incidents]
+
+
+@pytest.mark.parametrize(("what", "n_incidents"), [(SlipKind.WRAPPED, 1), (None, 2)])
+def test_what_does_not_carry_over_comes_of_a_slip_that_is_known(what: SlipKind | None, n_incidents: int) -> None:
+    stretch = {"last_step": 400, "known_step": 100}
+    slip = (
+        Misshaped(stream=0, phase=Phase.LOSS, first_step=0, what=what, slip={}, **stretch)
+        if what
+        else Mismatch(stream=0, phase=Phase.LOSS, first_step=0, **stretch)
+    )
+    heart = ByHeart(stream=LOGGED, phase=Phase.LOSS, first_step=24, **stretch)
+    assert len(assemble([slip, heart])) == n_incidents

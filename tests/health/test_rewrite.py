@@ -52,6 +52,19 @@ LINES = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("line", "mended"),
+    [
+        ("return (x - m) / ops.sqrt(v + 1e-6)", "return (x - m) / ops.sqrt(ops.maximum(v, 0.0) + 1e-6)"),
+        ("s = tf.sqrt(1e-6 + m2 - m * m)", "s = tf.sqrt(tf.maximum(1e-6 + m2 - m * m, 0.0) + 1e-12)"),
+        ("s = tf.math.sqrt(m2 - m**2)", "s = tf.math.sqrt(tf.maximum(m2 - m**2, 0.0) + 1e-12)"),
+        ("s = x ** 0.5", None),
+    ],
+)
+def test_a_root_of_what_may_be_negative_is_bounded(line: str, mended: str | None) -> None:
+    assert rewrite_line(line, "Sqrt", is_negative=True) == mended
+
+
 @pytest.mark.parametrize(("function", "line", "mended"), LINES)
 def test_a_known_form_is_mended(function: str, line: str, mended: str) -> None:
     assert rewrite_line(f"        {line}", function) == mended

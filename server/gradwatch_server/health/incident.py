@@ -154,7 +154,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
     Behind: (*_CAUSES_OF_GUESSING, Unskilled),
-    ByHeart: (Lagging,),
+    ByHeart: (Lagging, Misshaped, Padded, Emptied, Contrary, Missing, Untaught, Remade),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _SYMPTOMS: Final = (Plateau, Starved, Still, Collapsed, Alike, Relapse)

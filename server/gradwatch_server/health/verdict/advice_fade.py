@@ -6,6 +6,7 @@ from typing import Final
 
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.verdict.advice_growth import (
+    DEPTH_CODE,
     INITIAL_CODE,
     VARIANCE_RATIO,
     advise_rate,
@@ -33,12 +34,6 @@ for piece in tf.split(sequence, n_pieces, axis=1):
     train_step(piece)"""
 
 ENDING: Final = frozenset({"sigmoid", "tanh"})
-DEPTH_CODE: Final = """\
-def block(x, units):
-    y = tf.keras.layers.LayerNormalization()(x)
-    y = tf.keras.layers.Dense(units, activation="relu", kernel_initializer="he_normal")(y)
-    return x + y                       # the gradient passes through the sum undiminished"""
-
 GAME_CODE: Final = """\
 # The generator: -log D(G(z)) keeps its slope where log(1 - D(G(z))) is flat; both from logits, not log(p + epsilon)
 bce = tf.keras.losses.BinaryCrossentropy(from_logits=True, label_smoothing=0.1)

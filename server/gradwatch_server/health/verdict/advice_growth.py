@@ -16,6 +16,7 @@ __all__ = [
     "BOTTOM_CODE",
     "CLIP_CODE",
     "DEFAULT_RECURRENCE",
+    "DEPTH_CODE",
     "FAR_INPUT",
     "GROWN_VARIANCE",
     "INITIAL_CODE",
@@ -100,6 +101,18 @@ tf.keras.layers.Dense(256, activation="relu", kernel_initializer="he_normal")
 tf.keras.layers.Dense(256, activation="tanh", kernel_initializer="glorot_uniform")
 tf.keras.layers.LSTM(128, recurrent_initializer="orthogonal")
 self.add_weight(shape=shape, initializer="he_normal")         # in a layer of your own"""
+
+DEPTH_CODE: Final = """\
+def block(x, units):
+    y = tf.keras.layers.LayerNormalization()(x)
+    y = tf.keras.layers.Dense(units, activation="relu", kernel_initializer="he_normal")(y)
+    return x + y                       # the gradient passes through the sum undiminished"""
+
+SMALL_CODE: Final = f"""\
+{INITIAL_CODE}
+
+# Where they start so already: a short way through the depth
+{DEPTH_CODE}"""
 
 NORMAL_CODE: Final = """\
 x = tf.keras.layers.BatchNormalization()(x)             # before each activation, or after each block
@@ -502,7 +515,7 @@ def advise_small_start(scene: Scene) -> list[Hypothesis]:
             "only the biases learn, and soon the output is the same for every sample.",
             "Use a variance-preserving initializer in every layer, and a normalisation between them. Where a gate or a "
             "bounded function takes some of it in each layer all the same, add the layer's input to its output.",
-            INITIAL_CODE,
+            SMALL_CODE,
             start_as_usual(*layers_of(scene)),
         )
     ]

@@ -231,6 +231,9 @@ _ELSEWHERE: Final[Mapping[str, _Remedy]] = {
     **dict.fromkeys(DIVISIONS, _SMALL_DIVISION),
 }
 
+_NEGATIVE: Final = (_NEGATIVE_ROOT,)
+"""Where a number below 0 came in: a little more of it would help nothing."""
+
 INSIDE_LIMIT: Final = 3
 """Operations inside a call that are told as causes."""
 _LOGITS_CODE: Final = """\
@@ -273,7 +276,7 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
         why = f"{int(n_singular):,} of {say_count(n_in, 'input')} {verb} {say_exactly(operation)} at this step. {why}"
     confidence = CERTAIN if exact else LIKELY
     # Their own line, mended, would be one without a NaN at 0: that helps no divisor that is merely small.
-    mended = None if remedy in (_SMALL_DIVISION, _STEEP_DIVISION) else _mend(operation)
+    mended = None if remedy in (_SMALL_DIVISION, _STEEP_DIVISION) else _mend(operation, is_negative=remedy in _NEGATIVE)
     found = [Hypothesis(f"{remedy.cause}{say_place(operation)}", confidence, why, remedy.fix, mended or remedy.code)]
     is_entropy = operation.function == "Log" and bool(_PROBABILITIES.search(operation.code))
     if is_entropy and "log_softmax" not in (mended or ""):
@@ -375,10 +378,10 @@ def _say_point(operation: Operation) -> str:
     return "overflow" if where == "too large" else where.split()[-1]
 
 
-def _mend(operation: Operation) -> str | None:
+def _mend(operation: Operation, *, is_negative: bool = False) -> str | None:
     """The user's line before and after, or None where it is not understood."""
     code = operation.code
-    changed = rewrite_line(code, operation.function)
+    changed = rewrite_line(code, operation.function, is_negative=is_negative)
     return None if changed is None else say_change(code, changed)
 
 

@@ -32,17 +32,18 @@ _PACKAGES: Final = {"np", "numpy", "tf", "ops"}
 _SQUARES: Final = {"square"}
 
 
-def rewrite_line(code: str, function: str) -> str | None:
+def rewrite_line(code: str, function: str, *, is_negative: bool = False) -> str | None:
     """A line with a safe form in place of an operation.
 
     Args:
         code: the line.
         function: TensorFlow's type of the operation in it, e.g. ``Sqrt``.
+        is_negative: whether a number below 0 came into it, and not exactly 0.
 
     Returns:
         The changed line, or None where the operation is not seen in it in a form that is known.
     """
-    safe = _SAFE.get(function)
+    safe = _bounded_root if is_negative and function == "Sqrt" else _SAFE.get(function)
     return None if safe is None else _replace(code, safe)
 
 
@@ -230,6 +231,20 @@ def _safe_root(node: ast.AST, text: Text) -> str | None:
     options = "".join(f", {text.of(keyword)}" for keyword in node.keywords if keyword.arg in {"axis", "keepdims"})
     sqrt, total, square = (_beside(node, text, function) for function in ("sqrt", "reduce_sum", "square"))
     return f"{sqrt}({total}({square}({text.of(node.args[0])}){options}) + {EPSILON})"
+
+
+def _bounded_root(node: ast.AST, text: Text) -> str | None:
+    """Of ``x + epsilon`` x is bounded, and the epsilon stays."""
+    if not (isinstance(node, ast.Call) and _name(node) == "sqrt" and len(node.args) == 1):
+        return None
+    argument, maximum = node.args[0], _beside(node, text, "maximum")
+    if isinstance(argument, ast.BinOp) and isinstance(argument.op, ast.Add):
+        parts = [argument.left, argument.right]
+        known = [one for one in parts if isinstance(one, ast.Constant)]
+        if len(known) == 1:
+            (other,) = [one for one in parts if one is not known[0]]
+            return f"{text.of(node.func)}({maximum}({text.of(other)}, 0.0) + {text.of(known[0])})"
+    return f"{text.of(node.func)}({maximum}({text.of(argument)}, 0.0) + {EPSILON})"
 
 
 def _safe_log(node: ast.AST, text: Text) -> str | None:

@@ -267,11 +267,14 @@ def tell_still(lead: Still, scene: Scene) -> Finding:
         since = f"from {first} " if lead.has_moved else ""
         why = "the learning rate was 0" if rate == 0 else "no update was large enough"
         title = f"The weights did not move {since}until {say_step(lead.closed_step)}: {why}"
+    moved = "no kernel has changed at all"
+    if lead.ratio > 0:
+        moved = f"no kernel's update was more than {say_number(lead.ratio)} of its weights"
+    at = f", the learning rate {say_number(rate)}" if rate is not None else ""
     evidence = scene.evidence(
-        f"From {say_step(lead.first_step)} on, no kernel's update was more than {say_number(lead.ratio)} of its "
-        f"weights. {USUAL_RATIO:g} is usual, and float32 can resolve {say_number(RATIO_LIMIT)}. The weights are kept "
-        f"in {kind}. The global gradient norm was about {say_number(lead.gradient_norm)}"
-        + (f", the learning rate {say_number(rate)}." if rate is not None else "."),
+        f"From {say_step(lead.first_step)} on, {moved}. {USUAL_RATIO:g} of its weights is usual, and float32 can "
+        f"resolve {say_number(RATIO_LIMIT)}. The weights are kept in {kind}. The global gradient norm was about "
+        f"{say_number(lead.gradient_norm)}{at}.",
         ratio=lead.ratio,
         ratio_limit=RATIO_LIMIT,
         has_moved=lead.has_moved,

@@ -20,6 +20,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_count, say_
 
 __all__ = ["say_backprop", "tell_activation", "tell_input"]
 
+_CUTTING: Final = frozenset({"relu", "relu6"})
 _NOUNS: Final = {"input": "inputs", "target": "labels", "sample_weight": "sample weights"}
 
 
@@ -90,7 +91,7 @@ def tell_activation(lead: NonFinite, table: TensorTable, scene: Scene) -> Findin
     if culprit is not None and scene.account is not None:
         title += f": {say_trouble(scene.account, culprit)}{_say_other_place(culprit, layer)}"
         hypotheses = advise_operation(scene.account, culprit) + doubt(hypotheses)
-        if scene.is_loss_finite:
+        if scene.is_loss_finite and not _is_lost_in_relu(lead, table):
             hypotheses.insert(0, advise_masked_too_late(culprit))
     elif previous is not None:
         title += f" while {previous} before it was finite"
@@ -111,6 +112,14 @@ def tell_activation(lead: NonFinite, table: TensorTable, scene: Scene) -> Findin
         function=table.functions[column],
         dtype=table.dtypes[column],
     )
+
+
+def _is_lost_in_relu(lead: NonFinite, table: TensorTable) -> bool:
+    """Whether the first output that is finite behind those that are not is that of a relu, which makes 0 of NaN."""
+    is_broken = lead.counts.sum(axis=1) > 0
+    last = int(np.flatnonzero(is_broken)[-1])
+    behind = [int(place) for place in np.flatnonzero(lead.looked_at) if place > last]
+    return bool(behind) and table.functions[table.activation[behind[0]]] in _CUTTING
 
 
 def say_backprop(lead: NonFinite, scene: Scene) -> str | None:
