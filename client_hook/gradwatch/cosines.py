@@ -1,4 +1,4 @@
-"""Cosines that are made smaller before their softmax, in the graph. Owns no state.
+"""Cosines that are made smaller before their softmax, or taken with the wrong sign, in the graph. Owns no state.
 
 A loss that asks which of many belongs to which divides cosines, which lie between -1 and 1, by a temperature below 1,
 so that one may outweigh all others together. Multiplied by it, none can: the loss cannot fall far below guessing.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch.constants import factor
+from gradwatch.constants import constant, factor
 from gradwatch.origin import slip_of, source_of
 from gradwatch.walk import PRODUCTS, behind
 
-__all__ = ["find_cooled"]
+__all__ = ["find_cooled", "find_negated"]
 
 FACTOR_MAX: Final = 0.5
 """Times a cosine: without a temperature it is 1, with one more."""
@@ -21,6 +21,7 @@ CHOOSING: Final = frozenset(
     {"LogSoftmax", "Softmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"}
 )
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
+AVERAGING: Final = frozenset({"DivNoNan", "Mean", "Mul", "RealDiv", "Sum"})
 BOUNDING: Final = frozenset({"AddV2", "Maximum", "Minimum"})
 WAY_MAX: Final = 16
 Tensor = Any  # tensorflow ships no types
@@ -49,6 +50,33 @@ def find_cooled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
             if 0 < scale < FACTOR_MAX and product.type in PRODUCTS and all(map(_is_unit, product.inputs)):
                 return [slip_of(product, layer_paths) | {"source": source_of(at), "cosines": scale}]
     return []
+
+
+def find_negated(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """The first 1 from which the negative of a cosine is subtracted, as `keras.losses.cosine_similarity` gives it.
+
+    Args:
+        forward: as for `find_cooled`.
+        layer_paths: likewise.
+
+    Returns:
+        Type, name, layer and source line, and ``negated`` (True).
+    """
+    for op in forward:
+        if op.type == "Sub" and constant(op.inputs[0]) == 1 and _is_negative_cosine(op.inputs[1]):
+            return [slip_of(op, layer_paths) | {"negated": True}]
+    return []
+
+
+def _is_negative_cosine(tensor: Tensor) -> bool:
+    op = tensor.op
+    for _ in range(WAY_MAX):  # the loss of a class is a mean over the batch
+        if op.type == "Neg" or op.type not in KEEPING | AVERAGING:
+            break
+        op = op.inputs[0].op
+    total = op.inputs[0].op if op.type == "Neg" else op
+    product = total.inputs[0].op if total.type == "Sum" else total
+    return op.type == "Neg" and total.type == "Sum" and product.type == "Mul" and all(map(_is_unit, product.inputs))
 
 
 def _is_unit(tensor: Tensor) -> bool:

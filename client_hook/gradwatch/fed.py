@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -25,6 +26,8 @@ __all__ = ["find_fed"]
 LOOPS: Final = (ast.For, ast.While)
 SEEN_MAX: Final = 0.9
 """Of a data set's elements: fewer are seen by who begins it anew again and again."""
+CALLS_MAX: Final = 3
+"""Functions through which an argument is followed to what it was given."""
 DATASETS_MAX: Final = 32
 """Data sets that one is made of, each of the one before it."""
 PAIRING: Final = frozenset({"fit", "from_tensor_slices"})
@@ -59,10 +62,11 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
         it the same axes in another order; ``wraps``: the unsigned type of two arrays of which the difference is taken;
         ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put into another order alone;
-        ``stateful`` (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
+        ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
+        (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples.
     """
-    finders = (_restarted, _resized, _coarse, _turned, _wrapped, _parted)
+    finders = (_restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted)
     found = (next((one for file in files for one in find(file)), None) for find in finders)
     return [one for one in (*found, _shuffled(models)) if one is not None]
 
@@ -175,6 +179,38 @@ def _seen_of(data: Any, n_batches: int) -> tuple[int, int] | None:
     return (n_buffer + n_batch, n_rows) if n_rows > 0 else None
 
 
+def _cached(file: str) -> Iterator[dict[str, Any]]:
+    lines = [node for node in nodes_of(file) if isinstance(node, ast.Call) and _is_method(node, "cache")]
+    held = (value for frame in frames() for value in frame.f_locals.values() if isinstance(value, tf.data.Dataset))
+    if len(lines) == 1 and any(map(_keeps_draws, held)):
+        func: Any = lines[0].func
+        yield _slip(file, func.end_lineno, cached=True)
+
+
+def _is_method(call: ast.Call, name: str) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == name
+
+
+def _keeps_draws(data: Any) -> bool:
+    """Whether a data set keeps what random numbers have made of its samples."""
+    chain = [data]
+    while len(chain) < DATASETS_MAX and (before := getattr(chain[-1], "_input_dataset", None)) is not None:
+        chain.append(before)
+    cached = next((place for place, one in enumerate(chain) if "Cache" in type(one).__name__), len(chain))
+    # Numbers of which all is drawn are data that are made, not changed.
+    is_of_samples = any((spec.shape.rank or 0) > 0 for spec in tf.nest.flatten(chain[-1].element_spec))
+    return is_of_samples and any(map(_draws, chain[cached + 1 :]))
+
+
+def _draws(data: Any) -> bool:
+    function = getattr(getattr(data, "_map_func", None), "function", None)
+    if function is None:
+        return False
+    graph = function.graph.as_graph_def()
+    nodes = itertools.chain(graph.node, *(one.node_def for one in graph.library.function))
+    return any("Random" in node.op and "Shuffle" not in node.op for node in nodes)
+
+
 def _resized(file: str) -> Iterator[dict[str, Any]]:
     for function in nodes_of(file):
         if not isinstance(function, (ast.FunctionDef, ast.Lambda)):
@@ -246,50 +282,85 @@ def _coarse(file: str) -> Iterator[dict[str, Any]]:
 
 
 def _turned(file: str) -> Iterator[dict[str, Any]]:
-    running = list(_running(file))
-    functions = dict(_reshaping(file))
+    running, calls = list(_running(file)), _Calls(file)
     for node in nodes_of(file):
         targets = [one.id for one in node.targets if isinstance(one, ast.Name)] if isinstance(node, ast.Assign) else []
-        if not isinstance(node, ast.Assign) or not targets:
-            continue
-        name, line = _reshaped(node.value), node.lineno
-        called = functions.get(node.value.func.id) if _is_call_by_name(node.value) else None  # type: ignore[attr-defined]
-        if called is not None and len(node.value.args) > called[0]:  # type: ignore[attr-defined]
-            name, line = _name_of(node.value.args[called[0]]), called[1]  # type: ignore[attr-defined]
-        for frame in running if name is not None and name not in targets else ():
+        name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
+        for frame in running if targets and name is not None and name not in targets else ():
             before, after = (np.shape(_array(_held(str(one), frame))) for one in (name, targets[0]))
-            axes = [[length for length in shape if length != 1] for shape in (before, after)]
-            if axes[0] != axes[1] and sorted(axes[0]) == sorted(axes[1]):
-                yield _slip(file, line, before=list(before), after=list(after))
-
-
-def _reshaping(file: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Functions that give an argument back in another shape, and turn no axes: which argument, and the line."""
-    for function in (node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)):
-        inner = list(ast.walk(function))
-        made = {
-            name: one.value
-            for one in inner
-            if isinstance(one, ast.Assign)
-            for to in one.targets
-            if (name := _name_of(to))
-        }
-        arguments = [one.arg for one in function.args.args]
-        if any(isinstance(one, ast.Call) and last_name(one) in TURNING for one in inner):
+            if _is_other_order(before, after):
+                yield _slip(file, node.lineno, before=list(before), after=list(after))  # type: ignore[attr-defined]
+        function = calls.around.get(id(node))
+        if function is None or not isinstance(node, ast.Call) or _reshaped(node) is None or calls.turns(function):
             continue
-        for value in (one.value for one in inner if isinstance(one, ast.Return) and one.value is not None):
-            given = made.get(value.id, value) if isinstance(value, ast.Name) else value
-            name = _reshaped(given)
-            if name in arguments:
-                yield function.name, (arguments.index(name), given.lineno)
+        for frame in running:
+            before = np.shape(_array(calls.find(str(_reshaped(node)), node, frame)))
+            after = _asked_shape(node, math.prod(before), frame)
+            if after is not None and _is_other_order(before, after):
+                yield _slip(file, node.lineno, before=list(before), after=after)
 
 
-def _is_call_by_name(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+def _is_other_order(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Whether two shapes have the same axes in another order."""
+    axes = [[length for length in shape if length != 1] for shape in (before, after)]
+    return axes[0] != axes[1] and sorted(axes[0]) == sorted(axes[1])
 
 
-def _name_of(node: ast.expr) -> str | None:
-    return node.id if isinstance(node, ast.Name) else None
+def _asked_shape(call: ast.Call, size: int, frame: Any) -> list[int] | None:
+    """The shape that a reshape asks for of an array of so many elements; None where a length is not known."""
+    is_function = isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") in PACKAGES
+    given = call.args[1:] if is_function else call.args
+    if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
+        given = given[0].elts
+    lengths = [_length(one, frame) for one in given]
+    if lengths.count(None) + lengths.count(-1) > 1 or not lengths:
+        return None
+    # One that is not known in a place of its own, such as `len(x)`, is what is left as well.
+    known = math.prod(one for one in lengths if one is not None and one >= 0)
+    if known <= 0 or size % known:
+        return None
+    return [size // known if one is None or one < 0 else one for one in lengths]
+
+
+def _length(node: ast.expr, frame: Any) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _length(node.operand, frame)
+        return None if value is None else -value
+    known: Any = _held(node.id, frame) if isinstance(node, ast.Name) else getattr(node, "value", None)
+    return int(known) if isinstance(known, (int, np.integer)) else None
+
+
+class _Calls:
+    """What a file's functions are called with, by name."""
+
+    def __init__(self, file: str) -> None:
+        nodes = nodes_of(file)
+        functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+        self.around = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
+        self._calls: dict[str, list[ast.Call]] = defaultdict(list)
+        for node in nodes:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                self._calls[node.func.id].append(node)
+
+    def turns(self, function: ast.FunctionDef) -> bool:
+        """Whether a function gives anything's axes another order, as it should."""
+        return any(isinstance(one, ast.Call) and last_name(one) in TURNING for one in ast.walk(function))
+
+    def find(self, name: str, node: ast.AST, frame: Any, depth: int = CALLS_MAX) -> Any:
+        """What running code holds by a name that stands within a function, through the calls that give it an argument.
+
+        `_MISSING` where that is not known.
+        """
+        function = self.around.get(id(node))
+        places = [] if function is None else [one.arg for one in function.args.args]
+        if function is None or name not in places:
+            return _held(name, frame)
+        for call in self._calls[function.name] if depth > 0 else ():
+            given = call.args[places.index(name)] if len(call.args) > places.index(name) else None
+            value = self.find(given.id, call, frame, depth - 1) if isinstance(given, ast.Name) else _MISSING
+            if value is not _MISSING:
+                return value
+        return _MISSING
 
 
 def _reshaped(node: ast.expr) -> str | None:

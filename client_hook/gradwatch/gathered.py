@@ -2,7 +2,8 @@
 
 `tf.gather(scores, labels, axis=1)` gives ``[n, n]``: each sample's number at the labels of all. What is meant, one
 number of each sample, takes ``batch_dims=1``. Compared with one number for each sample the table is no error, for it
-broadcasts. And a dropout multiplies what it keeps: of the number of a row it makes that of another.
+broadcasts. And a dropout multiplies what it keeps: of the number of a row it makes that of another. One that is given
+the share to keep for the share to drop leaves next to nothing.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.constants import factor
-from gradwatch.origin import layer_of, slip_of
+from gradwatch.constants import constant, factor
+from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.walk import PASSING, behind, beyond
 
-__all__ = ["find_dropped", "find_gathered"]
+__all__ = ["find_dropped", "find_emptying", "find_gathered"]
 
 FOUND_MAX: Final = 4
+RATE_MIN: Final = 0.85
+"""Dropouts of less are meant."""
 TABLES: Final = frozenset({"GatherV2", "ResourceGather"})
 NUMBERING: Final = frozenset(
     {*PASSING, "AddV2", "GreaterEqual", "Less", "Mul", "RealDiv", "SelectV2", "Sub"} - {"StridedSlice"}
@@ -79,6 +82,27 @@ def find_dropped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
             scale = next((parts[0] for parts in factors if parts is not None and parts[0] != int(parts[0])), None)
             if scale is not None and any("Random" in one.type for one in ways):
                 return [slip_of(op, layer_paths) | {"drops": scale}]
+    return []
+
+
+def find_emptying(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """The first dropout of the user's own lines that drops nearly all.
+
+    Args:
+        forward: as for `find_gathered`.
+        layer_paths: likewise.
+
+    Returns:
+        Type, name, layer and source line of it, and ``rate``: the share that it drops.
+    """
+    for op in forward:
+        rate = constant(op.inputs[1]) if op.type == "GreaterEqual" else None
+        if rate is None or not RATE_MIN <= rate < 1:
+            continue
+        drawn = behind([op.inputs[0].op], through=NUMBERING)
+        source = source_of(op)
+        if source is not None and "dropout" in source["code"] and any("Random" in one.type for one in drawn):
+            return [slip_of(op, layer_paths) | {"rate": rate}]
     return []
 
 

@@ -22,11 +22,11 @@ from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed
 from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
-from gradwatch.cosines import find_cooled
+from gradwatch.cosines import find_cooled, find_negated
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.exchanged import find_exchanged
-from gradwatch.gathered import find_dropped, find_gathered
+from gradwatch.gathered import find_dropped, find_emptying, find_gathered
 from gradwatch.heads import find_heads
 from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.least import find_least
@@ -379,6 +379,8 @@ def find_slips(
             *find_greedy(forward),
             *find_unfollowed(forward),
             *find_cooled(forward, layer_paths),
+            *find_negated(forward, layer_paths),
+            *find_emptying(forward, layer_paths),
             *find_pairs(forward, layer_paths),
             *find_twins(forward, layer_paths),
             *find_blank(forward),

@@ -161,8 +161,8 @@ class Stream:
         slots: the optimizer's own variables to capture.
         states: what layers keep beside what is trained (running statistics), by Keras path; a weight like others.
         momenta: of some of these, by Keras path, the share that each batch leaves of them.
-        untaught: weights that are as they were made in layers that are frozen, or that no optimizer is given, by Keras
-            path; a weight like others too.
+        untaught: weights that are as they were made in layers that are frozen, by Keras path; a weight like others too.
+        left: and in layers that no optimizer is given.
         copied: weights of another model, a copy of what is trained when both were made, by a name of their own; weights
             like others too.
         taken: kinds and names that the taps of other streams have in the run.
@@ -216,6 +216,7 @@ class Stream:
         states: Mapping[str, Any] | None = None,
         momenta: Mapping[str, float] | None = None,
         untaught: Mapping[str, Any] | None = None,
+        left: Mapping[str, Any] | None = None,
         copied: Mapping[str, Any] | None = None,
         sums: frozenset[int] = frozenset(),
         correlated: Sequence[str] = (),
@@ -268,8 +269,10 @@ class Stream:
         self._was_outdated = 0
         self._marks: dict[str, Message] = {path: {"momentum": share} for path, share in (momenta or {}).items()}
         self._marks |= {path: {"frozen": True} for path in untaught or {}}
+        self._marks |= {path: {"frozen": True, "left": True} for path in left or {}}
         self._marks |= {path: {"copied": True} for path in copied or {}}
-        self.states = {**(states or {}), **(untaught or {}), **(copied or {})} if "weight" in self.kinds else {}
+        kept = {**(states or {}), **(untaught or {}), **(left or {}), **(copied or {})}
+        self.states = kept if "weight" in self.kinds else {}
         of_weights = [kind for kind in ("weight", "update") if kind in self.kinds]
         self._part_kinds = (*of_weights, *["slot"] * bool(self.slots), *["weight"] * bool(self.states))
         seen = [place for place, tap in enumerate(taps) if tap.kind == "input" and tf.as_dtype(tap.dtype).is_floating]

@@ -85,6 +85,7 @@ from gradwatch.target import (
     describe_environment,
     describe_targets,
     frozen_as_made,
+    is_read,
     layer_paths,
     left_as_made,
     name_of,
@@ -779,7 +780,8 @@ class Watch:
                     slots=find_slots(optimizer, found) if "slot" in self._settings.capture else (),
                     states=self._states(variables, running_states, followed),
                     momenta=running_momenta(self._owners(variables)),
-                    untaught=self._states(variables, partial(self._find_untaught, found), followed),
+                    untaught=self._states(variables, self._find_untaught, followed),
+                    left=self._states(variables, partial(self._find_left, found), followed),
                     copied=self._states(variables, partial(self._find_copies, found), followed),
                     sums=sums,
                     traced=traced,
@@ -861,15 +863,27 @@ class Watch:
         taken = {path for stream in self._streams if stream is not followed for path in stream.states}
         return {path: variable for path, variable in find(self._owners(variables)).items() if path not in taken}
 
-    def _find_untaught(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:
-        """Weights of layers that no optimizer moves, and nothing else has moved; of models that this step reads."""
+    def _find_untaught(self, models: Sequence[Any]) -> dict[str, Any]:
+        """Weights of frozen layers that nothing has moved; of models that this step reads."""
         try:
             read = captured_handles()
             others = [one for one in self._models if one not in models and not trainable_variables(one)]
-            frozen = [one for one in others if any(variable.value.handle._id in read for variable in one.variables)]
-            return frozen_as_made([*models, *frozen]) | left_as_made(models, [*variables, *self._kept], read)
+            return frozen_as_made([*models, *(one for one in others if is_read(one.variables, read))])
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for what nothing trains", error)
+            return {}
+
+    def _find_left(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:
+        """The same of layers that could be trained, and no optimizer is given, of models that this step reads."""
+        try:
+            read, given = captured_handles(), [*variables, *self._kept]
+            found = left_as_made(models, given, read)
+            # A model of which nothing is given is trained by an optimizer of its own later in a step, or by none.
+            for one in self._models if models else ():
+                found |= {} if one in models else left_as_made([one], given, read)
+            return found
+        except Exception as error:  # the boundary: any object may be a layer's attribute
+            self._fail("looking for what no optimizer is given", error)
             return {}
 
     def _find_copies(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:

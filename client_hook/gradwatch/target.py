@@ -22,6 +22,7 @@ __all__ = [
     "describe_environment",
     "describe_targets",
     "frozen_as_made",
+    "is_read",
     "layer_paths",
     "left_as_made",
     "name_of",
@@ -189,7 +190,7 @@ def left_as_made(models: Sequence[Any], given: Sequence[Any], read: Set[int]) ->
         if id(variable) not in ids:
             unknown.setdefault(name.rpartition("/")[0], {})[name] = variable
     left += [(None, own) for own in unknown.values()]
-    return _as_made((layer, own) for layer, own in left if _is_read(own, read) and not _is_copy(own, shapes))
+    return _as_made((layer, own) for layer, own in left if is_read(own.values(), read) and not _is_copy(own, shapes))
 
 
 def copies_as_made(trained: Sequence[Any], kept: Mapping[str, Any], others: Sequence[Any]) -> dict[str, Any]:
@@ -253,8 +254,9 @@ def _parent(path: str) -> str:
     return "/".join(path.split("/")[:-2])
 
 
-def _is_read(own: Mapping[str, Any], read: Set[int]) -> bool:
-    return any(variable.handle._id in read for variable in own.values())
+def is_read(variables: Iterable[Any], read: Set[int]) -> bool:
+    """Whether any of these variables, Keras' or TensorFlow's, is among those with these handles."""
+    return any((one if hasattr(one, "handle") else one.value).handle._id in read for one in variables)
 
 
 def _is_copy(own: Mapping[str, Any], shapes: Set[tuple[str, tuple[int, ...]]]) -> bool:

@@ -46,6 +46,27 @@ def of_any_length(a, b):
     return choose(tf.matmul(a, b, transpose_b=True) * 0.07)
 
 
+def gap(a, b):
+    return tf.reduce_mean(1.0 - keras.losses.cosine_similarity(a, b))  # gap
+
+
+def gap_of_the_class(a, b):
+    return 1 - keras.losses.CosineSimilarity()(a, b)  # gap_of_the_class
+
+
+def distance(a, b):
+    return tf.reduce_mean(1.0 + keras.losses.cosine_similarity(a, b))
+
+
+def distance_by_hand(a, b):
+    a, b = tf.math.l2_normalize(a, axis=-1), tf.math.l2_normalize(b, axis=-1)
+    return tf.reduce_mean(1.0 - tf.reduce_sum(a * b, axis=-1))
+
+
+def as_a_loss(a, b):
+    return tf.reduce_mean(keras.losses.cosine_similarity(a, b))
+
+
 def train(watch, loss_of, n_steps=2, *, last=(), **options):
     keras.utils.set_random_seed(0)
     towers = [
@@ -86,6 +107,23 @@ def test_lengths_that_a_layer_makes_1(watch, read):
 @pytest.mark.parametrize("loss_of", [divided, as_they_are, of_any_length])
 def test_others_are_not_told(watch, read, loss_of):
     assert not cooled_in(read(train(watch, loss_of)))
+
+
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["graph", "jit"])
+@pytest.mark.parametrize("loss_of", [gap, gap_of_the_class])
+def test_1_minus_a_negative_cosine(watch, read, loss_of, options):
+    (found,) = [one for one in found_in(read(train(watch, loss_of, **options))) if "negated" in one]
+    assert found["source"]["line"] == find_line(loss_of.__name__, sys.modules[__name__])
+
+
+@pytest.mark.parametrize("loss_of", [distance, distance_by_hand, as_a_loss])
+def test_cosines_with_the_right_sign(watch, read, loss_of):
+    assert not [one for one in found_in(read(train(watch, loss_of))) if "negated" in one]
+
+
+def test_the_sign_is_told_with_the_line_as_it_should_be(watch, read):
+    (found,) = [one for one in diagnose(read(train(watch, gap, 130))).findings() if "wrong sign" in one.title]
+    assert "return tf.reduce_mean(1.0 + keras.losses.cosine_similarity(a, b))" in found.hypotheses[0].code
 
 
 def test_it_is_told_with_its_cause(watch, read):

@@ -147,6 +147,71 @@ def test_a_buffer_that_cuts_off_fractions(find: Any, made: str, fed: str, dtype:
     assert [one["buffer"] for one in found] == ([] if dtype is None else [dtype])
 
 
+CACHED = """
+def draw(x, y):
+    return x + tf.random.normal(tf.shape(x)), y
+
+
+def scale(x, y):
+    return x / 2, y
+
+
+data = {data}
+train_step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "is_told"),
+    [
+        (f"{ROWS}.map(draw).cache().shuffle(500).batch(20)", True),
+        (f"{ROWS}.batch(20).map(lambda x, y: (tf.image.random_brightness(x, 0.1), y)).prefetch(2).cache()", True),
+        (f"{ROWS}.map(scale).cache().shuffle(500).map(draw).batch(20)", False),
+        (f"{ROWS}.shuffle(500).cache().batch(20)", False),
+        (f"{ROWS}.map(draw).batch(20)", False),
+        ("tf.data.Dataset.range(9).map(lambda i: tf.random.normal([3])).cache().batch(2)", False),
+    ],
+)
+def test_a_cache_behind_a_random_map(find: Any, data: str, is_told: bool) -> None:
+    found = find(CACHED.format(data=data))
+    assert [one["cached"] for one in found] == [True] * is_told
+    assert all(".cache()" in one["source"]["code"] for one in found)
+
+
+THROUGH = """
+WIDTH, LENGTH = 3, 7
+waves = np.ones((10, WIDTH, LENGTH))
+
+
+def to_rows(block):
+    return {reshape} / waves.max()
+
+
+def prepare(part, labels):
+    return tf.data.Dataset.from_tensor_slices((to_rows(part), labels))
+
+
+data = prepare(waves, np.arange(10))
+train_step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("reshape", "after"),
+    [
+        ("block.reshape(-1, LENGTH, WIDTH)", [10, 7, 3]),
+        ("np.reshape(block, (len(block), LENGTH, WIDTH))", [10, 7, 3]),
+        ("block.reshape(-1, WIDTH, LENGTH)", None),
+        ("block.reshape(-1, WIDTH * LENGTH)", None),
+        ("block.reshape(len(block), -1, WIDTH)", None),
+        ("block.transpose(0, 2, 1).reshape(-1, LENGTH, WIDTH)", None),
+    ],
+)
+def test_axes_that_a_reshape_mixes_up_behind_several_calls(find: Any, reshape: str, after: list[int] | None) -> None:
+    found = find(THROUGH.format(reshape=reshape))
+    assert [one["after"] for one in found] == ([] if after is None else [after])
+
+
 TURNED = """
 waves = np.zeros((10, 3, 7))
 {line}

@@ -239,6 +239,32 @@ def test_what_is_left_out_is_told_of_although_something_is_learned(watch, read, 
     assert ("missing_gradient" in {one.kind for one in diagnose(recording).findings()}) == is_told
 
 
+@pytest.mark.parametrize("is_given", [False, True])
+def test_a_whole_model_that_no_optimizer_is_given_is_told_of(watch, read, is_given):
+    """A list of variables that was read before the model was built; or it has an optimizer of its own, later."""
+    keras.backend.clear_session()
+    encoder = keras.Sequential([keras.Input((6,)), keras.layers.Dense(16, activation="relu")], name="encoder")
+    decoder = keras.Sequential([keras.Input((16,)), keras.layers.Dense(6)], name="decoder")
+    optimizers = [keras.optimizers.SGD(1e-4), keras.optimizers.SGD(1e-4)]
+    watched = watch(encoder, decoder)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape(persistent=True) as tape:
+            loss = tf.reduce_mean(tf.square(decoder(encoder(x)) - x))
+        for optimizer, model in zip(optimizers, [decoder, encoder][: 1 + is_given], strict=False):
+            weights = model.trainable_weights
+            optimizer.apply(tape.gradient(loss, weights), weights)
+        return loss
+
+    for _ in range(130):
+        watched.log(loss=step(tf.constant(X[:64, :, 0])))
+    found = [one for one in diagnose(read(watched)).findings() if one.kind == "missing_gradient"]
+    assert [one.title for one in found] == [
+        "No optimizer is given encoder/dense/bias: it is as first made" for _ in range(not is_given)
+    ]
+
+
 def test_what_another_optimizer_is_given_is_not_told_of(watch, read):
     recording = read(partly_trained(watch, LEFT["dense"][0], given=lambda layer: True))
     assert "missing_gradient" not in {one.kind for one in diagnose(recording).findings()}

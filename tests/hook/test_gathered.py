@@ -97,3 +97,29 @@ def test_a_dropout_of_the_numbers_of_a_tables_rows(watch, read, build, scale):
     recording = read(begun)
     found = [one for one in recording.tables[recording.stream]["slips"] if "drops" in one]
     assert [(one["layer"], one["drops"]) for one in found] == ([] if scale is None else [("table", scale)])
+
+
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["graph", "jit"])
+@pytest.mark.parametrize(("drop", "rate"), [("share to keep", 0.9), ("rate", None), ("mask", None)])
+def test_a_dropout_that_is_given_the_share_to_keep(watch, read, drop, rate, options):
+    model = keras.Sequential([keras.Input((4,)), dense(8, "hidden")])
+    optimizer = keras.optimizers.SGD(1e-3)
+    begun = watch(model, capture=CAPTURE)
+    given = {"share to keep": 0.9, "rate": 0.5}.get(drop)
+
+    @tf.function(**options)
+    def step(x):
+        with tf.GradientTape() as tape:
+            h = model(x)
+            if given is not None:
+                h = tf.nn.dropout(h, given)
+            else:  # of what is to be predicted, a tenth
+                h = tf.where(tf.random.uniform(tf.shape(h)) >= 0.9, 0.0, h)
+            loss = tf.reduce_mean(tf.square(h))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    step(tf.ones([16, 4]))
+    recording = read(begun)
+    found = [one for one in recording.tables[recording.stream]["slips"] if "rate" in one]
+    assert [one["source"]["code"] for one in found] == ["h = tf.nn.dropout(h, given)"] * (rate is not None)
+    assert all(one["rate"] == pytest.approx(rate) for one in found)

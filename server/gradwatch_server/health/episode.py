@@ -1164,6 +1164,12 @@ class SlipKind(Enum):
     """Samples are shuffled that a layer's state joins from batch to batch."""
     PARTED = auto()
     """Of the arrays of pairs one is shuffled alone."""
+    CACHED = auto()
+    """What random numbers have made of the samples is kept, and the same in each epoch."""
+    NEGATED = auto()
+    """Cosines are taken with the wrong sign."""
+    EMPTYING = auto()
+    """A dropout drops nearly all."""
     WRAPPED = auto()
     """A difference of unsigned numbers is never below 0."""
     IDS = auto()
@@ -1240,6 +1246,9 @@ _BY_FIELD: Final = {
     "buffer": SlipKind.COARSE,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
+    "cached": SlipKind.CACHED,
+    "negated": SlipKind.NEGATED,
+    "rate": SlipKind.EMPTYING,
     "drops": SlipKind.IDS,
     "hinge": SlipKind.HINGE,
     "marginals": SlipKind.MARGINALS,

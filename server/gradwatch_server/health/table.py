@@ -50,6 +50,7 @@ class TensorTable:
         is_left_out: for every gradient position whether the training never gives it to the optimizer, bool.
         bias_of: for every gradient position the position of the bias that adds to the same units, or -1.
         frozen: columns of weights that tell of layers, frozen or given to no optimizer, that they are as made.
+        left: those of them that are given to no optimizer.
         copied: columns of weights of another model, which was a copy of what is trained when both were made.
         momenta: ``[n_tensors]`` of a running mean or variance the share that each batch leaves of it, else NaN.
     """
@@ -76,6 +77,7 @@ class TensorTable:
     is_left_out: npt.NDArray[np.bool_]
     bias_of: Index
     frozen: Index
+    left: Index
     copied: Index
     momenta: npt.NDArray[np.float64]
 
@@ -112,6 +114,7 @@ class TensorTable:
             is_left_out=is_left_out,
             bias_of=bias_of,
             frozen=np.array([column for column, tensor in enumerate(tensors) if tensor.get("frozen")], np.int64),
+            left=np.array([column for column, tensor in enumerate(tensors) if tensor.get("left")], np.int64),
             copied=np.array([column for column, tensor in enumerate(tensors) if tensor.get("copied")], np.int64),
             momenta=np.array([float(tensor.get("momentum") or np.nan) for tensor in tensors], np.float64),
         )

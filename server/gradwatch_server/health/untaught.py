@@ -63,9 +63,8 @@ class UntaughtRule:
         self._beside = beside
         self._is_so = len(self._columns) > 0
         self._is_copy = is_of_copies
-        left = [table.names[int(column)] in {*setup.untrained, *setup.untracked} for column in self._columns]
-        self._clone = None if is_of_copies or any(left) else setup.find_call("clone")
-        self._is_left = all(left)
+        self._is_left = bool(np.isin(self._columns, table.left).any())
+        self._clone = None if is_of_copies or self._is_left else setup.find_call("clone")
         self._is_judge = not is_of_copies and _is_judge(table)
         self._made: npt.NDArray[np.float32] | None = None
         self._n_rows = 0

@@ -35,6 +35,9 @@ vectors = tf.keras.layers.Embedding(n_ids, width)(ids)                          
 vectors = tf.keras.layers.Dropout(rate, noise_shape=(None, n_times, 1))(vectors)    # drops whole words"""
 FOREIGN_CODE: Final = """\
 negatives = rng.integers(0, n_items, size=batch)      # n_items: the rows of the items' table"""
+CACHED_CODE: Final = """\
+data = data.map(load).cache()                               # what is the same in every epoch
+data = data.shuffle(n_samples).map(augment).batch(batch_size)"""
 PARTED_CODE: Final = """\
 order = np.random.permutation(len(x))
 x, y = x[order], y[order]"""
@@ -232,6 +235,25 @@ def _say_ids(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_cached(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    return (
+        f"`cache()` stands behind a random map: every epoch gets the same images{place}",
+        (
+            "The data set is mapped by a function that draws random numbers, and what comes of it is cached. The first "
+            "epoch fills the cache; from then on nothing is drawn any more."
+        ),
+        Hypothesis(
+            f"The random augmentation is cached{place}",
+            0.95,
+            "Augmentation is to show other versions of a sample in each epoch. Cached, there is one version of each, "
+            "and the model can learn it by heart.",
+            "Put `cache()` before the random `map`, or leave it out.",
+            CACHED_CODE,
+        ),
+    )
+
+
 def _say_foreign(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     slip = lead.slip
     low, high = int(slip["n_foreign"]), int(slip["n_own"])
@@ -327,6 +349,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.SHUFFLED: _say_shuffled,
     SlipKind.WRAPPED: _say_wrapped,
     SlipKind.PARTED: _say_parted,
+    SlipKind.CACHED: _say_cached,
     SlipKind.IDS: _say_ids,
     SlipKind.FOREIGN: _say_foreign,
     SlipKind.ANGLES: _say_angles,

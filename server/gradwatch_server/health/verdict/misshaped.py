@@ -13,6 +13,7 @@ from gradwatch_server.health.verdict.advice_zero import advise_mask
 from gradwatch_server.health.verdict.fed import FED, order_of_axes
 from gradwatch_server.health.verdict.leaked import advise_views
 from gradwatch_server.health.verdict.operation import say_line, say_source
+from gradwatch_server.health.verdict.rewrite import say_change, with_added_loss
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
@@ -117,6 +118,10 @@ DIVERGING_CODE: Final = """\
 kl_divergence(tf.nn.softmax(teacher_logits), tf.nn.softmax(student_logits))     # a temperature divides the logits"""
 COOLED_CODE: Final = """\
 logits = tf.matmul(a, b, transpose_b=True) / temperature       # a, b: unit length; temperature: 0.05 to 0.5"""
+NEGATED_CODE: Final = """\
+distance = 1.0 + keras.losses.cosine_similarity(a, b)          # 0: the same direction, 2: opposite"""
+EMPTYING_CODE: Final = """\
+h = tf.nn.dropout(h, rate={rate})          # the share that is dropped"""
 LEFT_CODE: Final = """\
 order = tf.argsort(time, direction="DESCENDING")       # latest first: earlier rows are still at risk
 # or keep the order and sum from the end (not both):
@@ -1040,6 +1045,41 @@ def _say_cooled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_negated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, code = say_line(lead.slip.get("source")), str((lead.slip.get("source") or {}).get("code", ""))
+    changed = with_added_loss(code, "cosine_similarity")
+    return (
+        f"`1 - cosine_similarity` has the wrong sign: Keras' function gives minus the cosine{place}",
+        (
+            "As a loss it is -1 for vectors of the same direction and 1 for opposite ones. 1 minus it is 2 where they "
+            "are alike, and 0 where they are opposite."
+        ),
+        Hypothesis(
+            f"`keras.losses.cosine_similarity` is the negative of the cosine{place}",
+            0.95,
+            "Taken for a distance, it is largest between vectors that are the same. What is to come together is driven "
+            "apart, and the loss falls all the same.",
+            "Add it to 1, or subtract the cosine itself.",
+            NEGATED_CODE if changed is None else say_change(code, changed),
+        ),
+    )
+
+
+def _say_emptying(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, rate = say_line(lead.slip.get("source")), float(lead.slip["rate"])
+    return (
+        f"A dropout drops {rate:.0%} of what it is given{place}",
+        f"Its rate is {rate:g}. One element in {1 / (1 - rate):.0f} is left, times {1 / (1 - rate):.3g}.",
+        Hypothesis(
+            f"The share to keep is given as the rate{place}",
+            0.85,
+            "The rate is the share that is set to 0. In TensorFlow 1 the same place took the share to keep.",
+            f"If {rate:g} was to be kept, the rate is {1 - rate:.2g}.",
+            EMPTYING_CODE.format(rate=f"{1 - rate:.2g}"),
+        ),
+    )
+
+
 def _say_left(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -1277,6 +1317,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.SUMMED: _say_summed,
     SlipKind.DIVERGING: _say_diverging,
     SlipKind.COOLED: _say_cooled,
+    SlipKind.NEGATED: _say_negated,
+    SlipKind.EMPTYING: _say_emptying,
     SlipKind.LEFT: _say_left,
     SlipKind.ONE_SIDED: _say_one_sided,
     SlipKind.INVERSE: _say_inverse,

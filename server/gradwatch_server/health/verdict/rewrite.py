@@ -89,6 +89,17 @@ def with_keyword(code: str, functions: frozenset[str], keyword: str) -> str | No
     return _replace(code, give)
 
 
+def with_added_loss(code: str, function: str) -> str | None:
+    """A line in which the loss of this name is added to 1 in place of being subtracted; None where it has none."""
+
+    def add(node: ast.AST, text: Text) -> str | None:
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.right, ast.Call)):
+            return None
+        return f"{text.of(node.left)} + {text.of(node.right)}" if _name(node.right) == function else None
+
+    return _replace(code, add)
+
+
 def as_transpose(code: str, axes: tuple[int, ...]) -> str | None:
     """A line with a transpose of an array in place of its reshape; None where it has none."""
 

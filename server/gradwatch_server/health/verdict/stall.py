@@ -419,16 +419,15 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
         return _tell_copy(lead, scene)
     first, names = lead.layers[0], list_names(list(lead.layers))
     are, were = ("is", "was") if len(lead.layers) == 1 else ("are", "were")
-    is_left = bool(set(lead.variables) & {*scene.setup.untrained, *scene.setup.untracked})
     title = f"{names} {are} frozen as made: no training has ever moved a bias there"
-    if is_left:
+    if lead.is_left:
         left = _find_left(lead, scene.setup.untrained) or lead.variables
         names = list_names(list(left))
         title = f"No optimizer is given {names}: {'it is' if len(left) == 1 else 'they are'} as first made"
     if lead.clone is not None:
         title = f"{names} {are} frozen with random weights: `clone_model` copies none{say_line(lead.clone)}"
     if lead.closed_step is not None:
-        how = "given to no optimizer" if is_left else "frozen as made"
+        how = "given to no optimizer" if lead.is_left else "frozen as made"
         title = f"{names} {were} {how} until {say_step(lead.closed_step)}"
     return tell(
         lead,
@@ -443,7 +442,7 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
         hypotheses=[
             *_advise_left(lead, scene),
             *(
-                advise_untaught(is_left=is_left, is_judge=lead.is_judge)
+                advise_untaught(is_left=lead.is_left, is_judge=lead.is_judge)
                 if lead.clone is None
                 else [advise_clone(lead.clone)]
             ),
@@ -516,7 +515,11 @@ def _advise_left(lead: Untaught, scene: Scene) -> list[Hypothesis]:
     """Causes of variables that no optimizer is given."""
     own = set(lead.variables)
     untracked = [name for name in scene.setup.untracked if name in own]
-    return [*advise_untracked(untracked, 0.95), *advise_untrained(_find_left(lead, scene.setup.untrained), 0.9)]
+    known = {*scene.setup.untrained, *scene.setup.untracked}
+    # Of a model of which no optimizer is given anything, only what is looked at is known by name.
+    others = [] if own & known or not lead.is_left else list(lead.variables)
+    untrained = _find_left(lead, scene.setup.untrained) or others
+    return [*advise_untracked(untracked, 0.95), *advise_untrained(untrained, 0.9)]
 
 
 def _find_left(lead: Untaught, names: Sequence[str]) -> list[str]:
