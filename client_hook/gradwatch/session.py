@@ -920,7 +920,15 @@ class Watch:
     def _slips(self, made: Sequence[dict[str, Any]], *step: Any) -> dict[str, Any]:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
         found = {"slips": []} | self._graph(*step)
-        return found | {"slips": [*made, *found["slips"], *find_built(self._models), *self._fed()]}
+        return found | {"slips": [*made, *found["slips"], *self._built(), *self._fed()]}
+
+    def _built(self) -> list[dict[str, Any]]:
+        """What the models are built of that tells of a slip."""
+        try:
+            return find_built(self._models)
+        except Exception as error:  # the boundary: any object may be a layer
+            self._fail("looking at what the models are built of", error)
+            return []
 
     def _fed(self) -> list[dict[str, Any]]:
         """What the user's lines that feed the training lose of its data."""

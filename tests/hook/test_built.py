@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.hook.diagnosis import diagnose
 from tests.hook.training import dense
 
 CAPTURE = ("gradient",)
@@ -21,7 +22,38 @@ def test_a_layer_with_one_scale(watch, read, axis, options):
     model.fit(TABLE, TABLE[:, :1], verbose=0)
     recording = read(begun)
     found = [one for one in recording.tables[recording.stream]["slips"] if one["type"] == "Normalization"]
-    assert [one["layer"].rpartition("/")[2] for one in found] == ["scale"] * (axis is None)
+    assert [one["layer"].rpartition("/")[2] for one in found] == ["scale"]
+    assert found[0].get("normalises") == (None if axis is None else "adapted")
+
+
+def scaled(x):
+    layer = keras.layers.Normalization(name="scale")
+    layer.adapt(x)
+    return layer
+
+
+@pytest.mark.parametrize("options", [{"jit_compile": False}, {"jit_compile": True}], ids=["graph", "jit"])
+@pytest.mark.parametrize(
+    ("layer", "title"),
+    [
+        (lambda x: keras.layers.Normalization(name="scale"), "normalises nothing: it was never adapted"),
+        (lambda x: scaled(100 * x + 50), "What"),
+        (scaled, ""),
+        (lambda x: keras.layers.Normalization(mean=x.mean(0), variance=x.var(0), name="scale"), ""),
+    ],
+    ids=["never adapted", "adapted to others", "adapted", "given"],
+)
+def test_what_a_normalisation_does_not_scale(watch, read, layer, title, options):
+    x = np.random.default_rng(0).normal(size=(512, 3)).astype("float32") * [1, 40, 3] + [0, 900, 0]
+    model = keras.Sequential([keras.Input((3,)), layer(x / 30 if title == "What" else x), dense(1, "out")])
+    model.compile(keras.optimizers.SGD(1e-9), "mse", **options)
+    begun = watch(model, capture=("gradient", "activation"))
+    model.fit(x / 30 if title == "What" else x, np.zeros((512, 1)), batch_size=4, verbose=0)
+    told = [one for one in diagnose(read(begun)).findings() if "scale`" in one.title]
+    assert [title in one.title for one in told] == [True] * bool(title)
+    for one in told:
+        what = "adapt(...)` is missing" if "nothing" in title else "adapted to data that are not those"
+        assert what in one.hypotheses[0].cause
 
 
 @pytest.mark.parametrize(

@@ -1170,6 +1170,8 @@ class SlipKind(Enum):
     """Cosines are taken with the wrong sign."""
     EMPTYING = auto()
     """A dropout drops nearly all."""
+    UNNORMALISED = auto()
+    """What a layer normalises is not scaled all the same."""
     WRAPPED = auto()
     """A difference of unsigned numbers is never below 0."""
     IDS = auto()
@@ -1246,6 +1248,7 @@ _BY_FIELD: Final = {
     "buffer": SlipKind.COARSE,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
+    "normalises": SlipKind.UNNORMALISED,
     "cached": SlipKind.CACHED,
     "negated": SlipKind.NEGATED,
     "rate": SlipKind.EMPTYING,
@@ -1304,6 +1307,7 @@ class Misshaped(Episode):
         n_reached: and how many they do, at the most.
         n_first: how many of the first nodes no edge has, the median, where edges begin behind them; 0 for none.
         spread: of a sine's argument at the start, the deviation in radians.
+        root_mean_square: of what a layer normalises, the least so far; NaN for another slip.
         narrow: of an input that is scaled as a whole, or not at all, the columns that hardly vary beside the widest.
         widest: that one.
         reach: between which numbers that one varies, or the first of the others where ``is_rounded``.
@@ -1317,6 +1321,7 @@ class Misshaped(Episode):
     n_nodes: int = 0
     n_reached: int = 0
     n_first: int = 0
+    root_mean_square: float = float("nan")
     spread: float = float("nan")
     narrow: Sequence[int] = ()
     widest: int = -1

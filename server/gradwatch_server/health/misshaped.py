@@ -67,6 +67,10 @@ def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
     return [{"type": AUGMENT, "name": AUGMENT, "layer": call["layer"], "source": source_of(call), "n": call["n"]}]
 
 
+NORMALISED_MAX: Final = 5.0
+"""The root mean square of what is normalised is 1, over all of the data; so far off is no batch of them."""
+
+
 class _Graphs(NamedTuple):
     """Columns of what a batch of graphs is made of: features of nodes, and whole numbers.
 
@@ -152,6 +156,9 @@ class MisshapedRule:
         self._highest: dict[int, float] = {}
         """The largest whole number so far, by column."""
         self._waves = _find_waves(table, slips)
+        layers = {str(slip["layer"]) for slip in slips if SlipKind.of(slip) is SlipKind.UNNORMALISED}
+        self._normalised = [c for c in table.activation.tolist() if table.layer_of(c) in layers][:1]
+        self._root_mean_square = math.inf
         self._spread = math.nan
         self._n_rows = 0
         self._first_step = -1
@@ -167,6 +174,7 @@ class MisshapedRule:
             self._look_at_labels(block)
         self._n_rounded += int((block.leaked == ROUNDED_PLACE).sum())
         self._look_at_waves(block)
+        self._look_at_normalised(block)
         self._look_at_calls(block)
         for step in block.steps.tolist() if self._waiting or self.episodes or self._calls else ():
             if self._n_rows == 0:
@@ -227,8 +235,17 @@ class MisshapedRule:
             norm = float(block.statistics[rows[0], self._waves.kernel, COLUMN["norm"]])
             self._spread = self._waves.factor * WAVE_RMS * norm / math.sqrt(self._waves.n_units)
 
+    def _look_at_normalised(self, block: Block) -> None:
+        """The least root mean square of what a layer normalises."""
+        for column in self._normalised:
+            norm, size = block.statistics[:, column, [COLUMN["norm"], COLUMN["n_elements"]]].astype(np.float64).T
+            found = norm[size > 0] / np.sqrt(size[size > 0])
+            self._root_mean_square = float(np.fmin.reduce(found, initial=self._root_mean_square))
+
     def _is_borne_out(self, what: SlipKind) -> bool:
         """Whether the rows show a slip that the graph alone does not tell."""
+        if what is SlipKind.UNNORMALISED:
+            return NORMALISED_MAX < self._root_mean_square < math.inf
         if what is SlipKind.UNSHIFTED:
             return (self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted) or self._is_offset
         if what is SlipKind.RELATIVE:
@@ -246,6 +263,8 @@ class MisshapedRule:
             return {"n_nodes": self._n_nodes, "n_reached": self._n_reached, "n_first": n_first}
         if what is SlipKind.RELATIVE:
             return {"zero_share": self._n_zero / self._n_targets}
+        if what is SlipKind.UNNORMALISED:
+            return {"root_mean_square": self._root_mean_square}
         return {"spread": self._spread} if what is SlipKind.WAVES else {}
 
     def _look_at_zeros(self, block: Block) -> None:

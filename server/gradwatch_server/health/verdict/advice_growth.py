@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.episode import Collapsed, Flat, Growth, Rate
@@ -13,6 +14,7 @@ from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
 __all__ = [
+    "ADAPT_CODE",
     "BOTTOM_CODE",
     "CLIP_CODE",
     "DEFAULT_RECURRENCE",
@@ -29,6 +31,7 @@ __all__ = [
     "SIGN_CODE",
     "TARGET_CODE",
     "VARIANCE_RATIO",
+    "advise_adapt",
     "advise_climb",
     "advise_first_rate",
     "advise_growth",
@@ -41,6 +44,7 @@ __all__ = [
     "advise_small_start",
     "advise_unknown_words",
     "better_rate",
+    "is_as_made",
     "is_climbing",
     "is_rate_negative",
     "layers_of",
@@ -353,13 +357,37 @@ def _say_input(name: str) -> str:
 STEPS_WITH_INPUT: Final = "The gradient of the first kernel is proportional to them, and so are its updates."
 
 
+ADAPT_CODE: Final = """\
+normalise = tf.keras.layers.Normalization()
+normalise.adapt(x_train)                        # the same x_train that goes into fit"""
+
+
+def is_as_made(slip: Mapping[str, Any]) -> bool:
+    """Whether a slip is a normalisation that was never adapted."""
+    return slip.get("normalises") == "as made"
+
+
+def advise_adapt(layer: str) -> Hypothesis:
+    """A normalisation that was never adapted, as a cause."""
+    layer = layer.rpartition("/")[2]
+    return Hypothesis(
+        f"`{layer}.adapt(...)` is missing",
+        0.95,
+        f"`{layer}` has the mean 0 and the variance 1 that it was made with, so it hands its input on as it is.",
+        "Adapt it to the training data before the training.",
+        ADAPT_CODE,
+    )
+
+
 def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT) -> list[Hypothesis]:
     """The inputs are not scaled, where their size is known and far from usual; and what that does."""
     largest, name = scene.start.largest_input, scene.start.widest_input
     if not largest > LARGE_INPUT:
         return []
     where = f" in {_say_input(name)}" if name else ""
+    unadapted = [advise_adapt(str(slip["layer"])) for slip in scene.setup.slips if is_as_made(slip)]
     return [
+        *unadapted[:1],
         Hypothesis(
             "The inputs are not scaled",
             confidence,
@@ -367,7 +395,7 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
             "Scale every feature to about [-1, 1], or start the model with a normalisation layer.",
             SCALE_CODE,
             SCALED_INPUTS,
-        )
+        ),
     ]
 
 

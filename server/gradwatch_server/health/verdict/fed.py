@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Hypothesis
+from gradwatch_server.health.verdict.advice_growth import ADAPT_CODE, advise_adapt, is_as_made
 from gradwatch_server.health.verdict.advice_stall import advise_column
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import as_next, as_transpose, cast_before, say_change, with_keyword
@@ -235,6 +236,25 @@ def _say_ids(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unnormalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, size = str(lead.slip["layer"]), say_number(lead.root_mean_square)
+    seen = f"The root mean square of what `{layer}` gives was {size} or more in every row. Normalised data have 1."
+    if is_as_made(lead.slip):
+        return f"`{layer}` normalises nothing: it was never adapted", seen, advise_adapt(layer)
+    return (
+        f"What `{layer}` gives is not normalised: it was adapted to other data",
+        seen,
+        Hypothesis(
+            f"`{layer}` was adapted to data that are not those it is given",
+            0.9,
+            "Usual reason: the data are scaled before, and the layer was adapted to them as they were. Then it scales "
+            "them a second time, and columns become nearly constant.",
+            "Adapt the layer to exactly what the model is trained on, or scale only once.",
+            ADAPT_CODE,
+        ),
+    )
+
+
 def _say_cached(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip["source"])
     return (
@@ -349,6 +369,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.SHUFFLED: _say_shuffled,
     SlipKind.WRAPPED: _say_wrapped,
     SlipKind.PARTED: _say_parted,
+    SlipKind.UNNORMALISED: _say_unnormalised,
     SlipKind.CACHED: _say_cached,
     SlipKind.IDS: _say_ids,
     SlipKind.FOREIGN: _say_foreign,
