@@ -759,3 +759,12 @@ def test_nan_that_a_relu_makes_0_of_is_masked_by_nobody(function: str | None, is
     found = lead(sick.break_operation(0, start=81, margin=0.0, n_singular=3).feed())
     assert found.kind == "nonfinite_activation"
     assert any("masked after" in one.cause for one in found.hypotheses) == is_masked
+
+
+@pytest.mark.parametrize(("factor", "is_exploded"), [(1e21, True), (1.0, False)])
+def test_a_gradient_whose_square_overflows_in_the_optimizer(factor: float, is_exploded: bool) -> None:
+    sick = run().scale("gradient", factor).break_("update", start=1).break_("weight", start=1)
+    sick.scalars[:, 2] *= factor
+    found = lead(sick.break_("gradient", start=2).break_loss(2).feed())
+    assert (found.kind, found.first_step) == ("nonfinite_weight", 1)
+    assert ("its square overflows" in found.hypotheses[0].cause) == is_exploded

@@ -6,12 +6,14 @@ import math
 from dataclasses import replace
 from typing import Final
 
+from gradwatch_server.health.book import GRADIENT_NORM
 from gradwatch_server.health.entry import Entry
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
 from gradwatch_server.health.start import Beyond
 from gradwatch_server.health.verdict.advice_growth import (
+    CLIP_CODE,
     DEFAULT_RECURRENCE,
     INITIAL_CODE,
     RECURRENCE_CODE,
@@ -245,7 +247,31 @@ def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool, is_partial: 
             RESTORE_CODE,
         ),
     ]
-    return found + from_rate(scene)
+    return [*_overflowing_square(scene), *found, *from_rate(scene)]
+
+
+SQUARE_MAX: Final = 1.8e19
+"""The root of float32's largest number."""
+
+
+def _overflowing_square(scene: Scene) -> list[Hypothesis]:
+    """A gradient that is finite, and too large for the optimizer's sum of its squares."""
+    norm = scene.testimony.known.read(GRADIENT_NORM)
+    largest = max(norm.initial or 0.0, norm.recent or 0.0)
+    if not largest > SQUARE_MAX:
+        return []
+    return [
+        Hypothesis(
+            "The gradient has exploded: its square overflows in the optimizer",
+            0.95,
+            f"The global gradient norm was {say_number(largest)}. Adam and its like keep a mean of squares, and above "
+            "1.8e19 a square is infinite in float32. A gradient becomes so large by factors that it passes many times: "
+            "in each layer, or in each time step of a recurrence.",
+            "Start the recurrent kernel smaller or orthogonal, with tanh or gates in the recurrence; in a deep network "
+            "use a variance-preserving initializer. Clipping the gradient norm limits it meanwhile.",
+            f"{RECURRENCE_CODE}\n{CLIP_CODE}",
+        )
+    ]
 
 
 STATE_CODE = """\
