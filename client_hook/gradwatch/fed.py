@@ -61,12 +61,14 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         rounded to integers then; ``buffer``: the integer type of an array that was made like another one, and is fed as
         floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
         it the same axes in another order; ``wraps``: the unsigned type of two arrays of which the difference is taken;
-        ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put into another order alone;
+        ``copies`` (``tile``): the copies of one of two arrays of a pair are made by ``tile``, of the other by
+        ``repeat``; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put into another
+        order alone;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples.
     """
-    finders = (_restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted)
+    finders = (_restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _copied)
     found = (next((one for file in files for one in find(file)), None) for find in finders)
     return [one for one in (*found, _shuffled(models)) if one is not None]
 
@@ -432,6 +434,20 @@ def _parted(file: str) -> Iterator[dict[str, Any]]:
             is_between = is_alone and max(min(made[alone]), *made[other]) < moved[alone][0] < call.lineno
             if is_between and _is_array(alone, other, file):
                 yield _slip(file, moved[alone][0], moved=alone)
+
+
+def _copied(file: str) -> Iterator[dict[str, Any]]:
+    for function in nodes_of(file):
+        if not isinstance(function, (ast.FunctionDef, ast.Module)):
+            continue
+        inner = list(ast.walk(function))
+        assigned = [(to, one.value) for one in inner if isinstance(one, ast.Assign) for to in one.targets]
+        made = {to.id: value for to, value in assigned if isinstance(to, ast.Name)}
+        for pair in (one for one in inner if isinstance(one, ast.Tuple) and len(one.elts) == 2):
+            copies = [made.get(one.id, one) if isinstance(one, ast.Name) else one for one in pair.elts]
+            tiled = next((one for one in copies if isinstance(one, ast.Call) and last_name(one) == "tile"), None)
+            if tiled is not None and any(isinstance(one, ast.Call) and last_name(one) == "repeat" for one in copies):
+                yield _slip(file, tiled.lineno, copies="tile")
 
 
 def _moved(node: ast.AST) -> str | None:

@@ -236,7 +236,7 @@ def of_last_batch(momentum: float, noise: float) -> Run:
 def test_running_statistics_that_are_those_of_the_last_batch(every: int) -> None:
     (found,) = of_last_batch(0.1, 0.1).thin(every).feed().findings()
     assert (found.kind, found.severity, found.layer) == ("loss_plateau", "warning", "norm")
-    assert found.title == "Evaluation uses little but the last batch: 90% of the running statistics of norm"
+    assert found.title == "Evaluation normalises by the last batch: 90% of the running statistics of norm are its own"
     # Of normal numbers a difference has a median of 0.95 deviations, and a deviation is half a variance's logarithm.
     assert found.evidence["median_jump"] == pytest.approx(
         0.95 * 0.9 * 0.1 / 2, rel=0.3

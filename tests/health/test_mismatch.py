@@ -15,6 +15,7 @@ from gradwatch_server.health.episode import (
     ByHeart,
     Growth,
     Mismatch,
+    MismatchKind,
     Misshaped,
     NonFinite,
     Phase,
@@ -164,15 +165,15 @@ def of_each_beside_epsilon(y: Any, p: Any) -> Any:
         ),
         pytest.param(
             "labels", lambda: dense(4, "softmax"), BINARY(), "softmax of many",
-            "A sample has several labels, and what out gives", id="a softmax for several labels",
+            "Samples have several labels, but out gives them shares of 1", id="a softmax for several labels",
         ),
         pytest.param(
             "labels", lambda: dense(4, "softmax"), of_each_by_hand, "softmax of many",
-            "A sample has several labels, and what out gives", id="several labels, by hand",
+            "Samples have several labels, but out gives them shares of 1", id="several labels, by hand",
         ),
         pytest.param(
             "labels", lambda: dense(4, "softmax"), of_each_beside_epsilon, "softmax of many",
-            "A sample has several labels, and what out gives", id="several labels, beside an epsilon",
+            "Samples have several labels, but out gives them shares of 1", id="several labels, beside an epsilon",
         ),
         pytest.param(
             "from 1", lambda: dense(4, "softmax"), ONE_HOT(), "no label", "Many samples have no label at all",
@@ -275,3 +276,12 @@ def test_what_does_not_carry_over_comes_of_a_slip_that_is_known(what: SlipKind |
     )
     heart = ByHeart(stream=LOGGED, phase=Phase.LOSS, first_step=24, **stretch)
     assert len(assemble([slip, heart])) == n_incidents
+
+
+def test_labels_that_no_scores_can_be_right_for_are_what_makes_them_grow() -> None:
+    stretch = {"stream": 0, "phase": Phase.LOSS, "first_step": 0, "last_step": 400}
+    many = Mismatch(**stretch, known_step=20, kind=MismatchKind.MANY_LABELS)
+    growth = Growth(stream=0, phase=Phase.GRADIENT, first_step=211, last_step=400, known_step=215)
+    (incident,) = assemble([growth, many])
+    assert incident.lead is many
+    assert len(assemble([growth, Mismatch(**stretch, known_step=20, kind=MismatchKind.SCORES)])) == 2

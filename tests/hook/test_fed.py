@@ -147,6 +147,33 @@ def test_a_buffer_that_cuts_off_fractions(find: Any, made: str, fed: str, dtype:
     assert [one["buffer"] for one in found] == ([] if dtype is None else [dtype])
 
 
+COPIED = """
+def more(images, labels):
+    {lines}
+
+
+images, labels = more(x, y)
+train_step(images, labels)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_told"),
+    [
+        ("return np.repeat(images, 3, axis=0), np.tile(labels, (3, 1))", True),
+        ("many = np.repeat(images, 3, axis=0); return many, np.tile(labels, (3, 1))", True),
+        ("return np.tile(images, (3, 1)), tf.repeat(labels, 3, axis=0)", True),
+        ("return np.repeat(images, 3, axis=0), np.repeat(labels, 3, axis=0)", False),
+        ("return np.tile(images, (3, 1)), np.tile(labels, (3, 1))", False),
+        ("views = np.tile(images, (3, 1)); return images.repeat(3, 0) - views, labels.repeat(3, 0)", False),
+    ],
+)
+def test_pairs_that_are_copied_in_two_ways(find: Any, lines: str, is_told: bool) -> None:
+    found = [one for one in find(COPIED.format(lines=lines)) if "copies" in one]
+    assert len(found) == is_told
+    assert all("np.tile(" in one["source"]["code"] for one in found)
+
+
 CACHED = """
 def draw(x, y):
     return x + tf.random.normal(tf.shape(x)), y

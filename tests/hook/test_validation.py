@@ -116,7 +116,7 @@ def test_labels_that_are_learned_by_heart_slowly(watch, read, values, end, is_to
 
 def test_validation_data_that_are_prepared_otherwise(watch, read):
     (found,) = told(watch, read, Y, x_val=X * -8)
-    assert any("prepared otherwise" in one.cause for one in found.hypotheses)
+    assert any("prepared differently" in one.cause for one in found.hypotheses)
 
 
 def test_what_carries_over_and_is_learned_too_well_is_not_told(watch, read):

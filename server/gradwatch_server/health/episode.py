@@ -1170,6 +1170,8 @@ class SlipKind(Enum):
     """Cosines are taken with the wrong sign."""
     EMPTYING = auto()
     """A dropout drops nearly all."""
+    COPIED = auto()
+    """Of the arrays of pairs one is repeated, the other tiled."""
     UNNORMALISED = auto()
     """What a layer normalises is not scaled all the same."""
     WRAPPED = auto()
@@ -1249,6 +1251,7 @@ _BY_FIELD: Final = {
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
     "normalises": SlipKind.UNNORMALISED,
+    "copies": SlipKind.COPIED,
     "cached": SlipKind.CACHED,
     "negated": SlipKind.NEGATED,
     "rate": SlipKind.EMPTYING,

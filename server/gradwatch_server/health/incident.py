@@ -29,6 +29,7 @@ from gradwatch_server.health.episode import (
     Lagging,
     Leaked,
     Mismatch,
+    MismatchKind,
     Misset,
     Misshaped,
     Missing,
@@ -211,7 +212,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
         elif rate.known_step < group[0].known_step:
             group.insert(0, rate)
         # Known only afterwards, it stands among the causes of the growth; a finding that is out keeps its name.
-    for slip in [one for one in quiet if isinstance(one, Misshaped) and one.what in _DRIVING]:
+    for slip in filter(_is_driving, list(quiet)):
         group = next((g for g in groups if isinstance(g[0], Growth) and slip.known_step < g[0].known_step), None)
         if group is not None:
             quiet.remove(slip)
@@ -231,6 +232,13 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     groups = groups[:n_breaking] + _merge(groups[n_breaking:])
     incidents = [Incident(group[0], tuple(sorted(group, key=order_of_onset))) for group in groups]
     return sorted(incidents, key=lambda incident: order_of_onset(incident.lead))
+
+
+def _is_driving(episode: Episode) -> bool:
+    """Whether a quiet trouble drives the weights anywhere, from the first step on."""
+    if isinstance(episode, Mismatch):  # no scores can be right for two labels of a sample: they grow without an end
+        return episode.kind in (MismatchKind.MANY_LABELS, MismatchKind.NO_LABEL)
+    return isinstance(episode, Misshaped) and episode.what in _DRIVING
 
 
 def _without_twins(quiet: list[Episode]) -> list[Episode]:

@@ -89,11 +89,10 @@ mean, spread = y_train.mean(), y_train.std()
 model.fit(x_train, (y_train - mean) / spread)                   # predictions: mean + spread * model.predict(x)"""
 
 BETA_CODE: Final = """\
-# sum per sample; a mean over pixels makes the KL term far too heavy
-error = tf.reduce_sum(pixel_error, axis=[1, 2, 3])  # all but the batch
-kl_terms = 1 + log_var - tf.square(mean) - tf.exp(log_var)
-kl = -0.5 * tf.reduce_sum(kl_terms, axis=-1)
-loss = tf.reduce_mean(error + beta * kl)  # beta: ramp from 0 to 1"""
+# Both are sums over a sample: a mean of the error makes the KL term as many times too heavy as a sample has elements.
+error = tf.reduce_sum(tf.square(x - y), axis=-1)             # reduce_sum, not reduce_mean; of images axis=[1, 2, 3]
+kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=-1)
+loss = tf.reduce_mean(error + kl)                            # over the batch"""
 
 DECAY_CODE: Final = """\
 # Orders of magnitude lower, on kernels only, until the penalty is a small part of the loss before training:
@@ -712,28 +711,35 @@ def advise_summed() -> list[Hypothesis]:
     ]
 
 
+PAIRS_CODE: Final = """\
+for image, label in zip(x_train[:9], y_train[:9]):          # of images: plt.imshow(image); plt.title(label)
+    print(label, image.ravel()[:8])"""
 BY_HEART_CODE: Final = """\
-# The same batch through both pipelines: these two numbers must be close (except for dropout and augmentation)
+# Training and validation data that are prepared alike have much the same loss before training, means and classes.
 print(model.evaluate(x_train[:256], y_train[:256], verbose=0))
 print(model.evaluate(x_val[:256], y_val[:256], verbose=0))
 for inputs, labels in ((x_train, y_train), (x_val, y_val)):
     print(inputs.mean(axis=0)[:5], inputs.std(axis=0)[:5], np.unique(labels, return_counts=True))"""
 
 
-def advise_by_heart() -> list[Hypothesis]:
-    """Causes of what is learned of the training data and of no others."""
-    return [
+def advise_by_heart(*, is_split: bool) -> list[Hypothesis]:
+    """Causes of what is learned of the training data and of no others.
+
+    Args:
+        is_split: whether the validation data are some of the training data, that are prepared with them.
+    """
+    found = [
         Hypothesis(
             "The labels do not belong to the inputs: they are learned by heart",
             0.55,
             "A network with more weights than samples can memorise any labels, sample by sample, if it sees them "
-            "often. Possible causes: inputs and labels shuffled separately, a join on the wrong key, or a wrong "
-            "column.",
-            "Check a few samples with their labels as they enter `fit`.",
-            BY_HEART_CODE,
+            "often. Possible causes: inputs and labels shuffled separately, file names sorted as text (10 before 2) "
+            "beside labels in another order, a join on the wrong key, or a wrong column.",
+            "Look at a few samples with their labels as they enter `fit`.",
+            PAIRS_CODE,
         ),
         Hypothesis(
-            "The validation data are prepared otherwise than the training data",
+            "The validation data are prepared differently from the training data",
             0.5,
             "They may be scaled by other numbers or not at all, have classes in another order, or come from another "
             "source. Then what was learned does not apply to them.",
@@ -745,9 +751,10 @@ def advise_by_heart() -> list[Hypothesis]:
             0.3,
             "Then the model learns these samples, not what they have in common.",
             "Use a smaller model, dropout, augmentation, or more data.",
-            BY_HEART_CODE,
+            "",
         ),
     ]
+    return [found[0], found[2]] if is_split else found
 
 
 def advise_relapse(scene: Scene, stale: Stale | None) -> list[Hypothesis]:

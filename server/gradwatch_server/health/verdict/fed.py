@@ -11,7 +11,14 @@ from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.verdict.advice_growth import ADAPT_CODE, advise_adapt, is_as_made
 from gradwatch_server.health.verdict.advice_stall import advise_column
 from gradwatch_server.health.verdict.operation import say_line
-from gradwatch_server.health.verdict.rewrite import as_next, as_transpose, cast_before, say_change, with_keyword
+from gradwatch_server.health.verdict.rewrite import (
+    as_next,
+    as_transpose,
+    cast_before,
+    say_change,
+    with_function,
+    with_keyword,
+)
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["FED", "order_of_axes"]
@@ -36,6 +43,8 @@ vectors = tf.keras.layers.Embedding(n_ids, width)(ids)                          
 vectors = tf.keras.layers.Dropout(rate, noise_shape=(None, n_times, 1))(vectors)    # drops whole words"""
 FOREIGN_CODE: Final = """\
 negatives = rng.integers(0, n_items, size=batch)      # n_items: the rows of the items' table"""
+COPIED_CODE: Final = """\
+images, labels = np.repeat(images, n, axis=0), np.repeat(labels, n, axis=0)"""
 CACHED_CODE: Final = """\
 data = data.map(load).cache()                               # what is the same in every epoch
 data = data.shuffle(n_samples).map(augment).batch(batch_size)"""
@@ -80,9 +89,10 @@ def _say_scaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "The inputs are not scaled column by column",
             0.85,
             "`axis=None` is for an input of one number, or of many numbers of one kind. Columns with different units "
-            "each need their own mean and deviation.",
-            "Leave `axis` at its default, the last axis, and adapt the layer to the training data again.",
+            "each need their own mean and standard deviation.",
+            "Leave `axis` at its default, the last axis. The call of `adapt` stays as it is.",
             SCALED_CODE,
+            (Change("layer", str(layer), without=("axis",)),),
         ),
     )
 
@@ -208,8 +218,8 @@ def _say_wrapped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         Hypothesis(
             f"The difference is taken before the arrays are cast{place}",
             0.95,
-            f"Where what is subtracted is a little larger, the result is near {most:,} and not near 0: "
-            "small changes of one sign look like the largest ones of the other.",
+            f"100 - 101 gives {most:,} and not -1: the smallest changes of one sign look like the largest ones of the "
+            "other.",
             "Cast to a signed or a floating-point type before subtracting.",
             _changed(lead, cast_before(_line_of(lead), "float32")) or WRAPPED_CODE,
         ),
@@ -251,6 +261,22 @@ def _say_unnormalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "them a second time, and columns become nearly constant.",
             "Adapt the layer to exactly what the model is trained on, or scale only once.",
             ADAPT_CODE,
+        ),
+    )
+
+
+def _say_copied(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    return (
+        f"Inputs and targets no longer belong together: one is repeated, the other tiled{place}",
+        "Of a, b, `repeat` makes a, a, b, b, and `tile` makes a, b, a, b.",
+        Hypothesis(
+            f"Of two arrays that belong together one is repeated, the other tiled{place}",
+            0.95,
+            "But for the first and the last, each copy of a sample gets the target of another one. The loss may still "
+            "fall, while the model learns the pairs by heart.",
+            "Copy both in the same way.",
+            _changed(lead, with_function(_line_of(lead), "tile", "repeat")) or COPIED_CODE,
         ),
     )
 
@@ -371,6 +397,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.PARTED: _say_parted,
     SlipKind.UNNORMALISED: _say_unnormalised,
     SlipKind.CACHED: _say_cached,
+    SlipKind.COPIED: _say_copied,
     SlipKind.IDS: _say_ids,
     SlipKind.FOREIGN: _say_foreign,
     SlipKind.ANGLES: _say_angles,

@@ -140,7 +140,8 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
         layer=layer,
         tensor=table.names[lead.column],
         evidence=scene.evidence(
-            summary + (f". The same is true of {list_names(names)}." if n_others else "."),
+            summary
+            + (f". The same is true of {list_names([one for one in names if one != layer])}." if n_others else "."),
             std_before=lead.before,
             std=lead.after,
             ratio=ratio,
@@ -171,7 +172,7 @@ def tell_collapsed(lead: Collapsed, scene: Scene) -> Finding:
             f"The mean cosine distance between the outputs of {layer} for two samples of a batch (0: same direction, "
             f"1: nothing in common) was up to {say_number(lead.before)} at first, and "
             f"{say_number(lead.after)} at {say_step(lead.known_step)}. Whatever the input, the output is the same"
-            + (f". The same is true of {list_names(names)}." if n_others else "."),
+            + (f". The same is true of {list_names([one for one in names if one != layer])}." if n_others else "."),
             distance_before=lead.before,
             distance=lead.after,
             layers=names[:NAMES_LIMIT],
@@ -640,6 +641,7 @@ def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
     """The finding of a validation loss that never came below where training began."""
     unseen = f"No training sample is of {_say_unseen(lead)}" if lead.n_unseen else ""
     what = unseen or "What is learned does not carry over"
+    is_split = any("validation_split" in line for line in (scene.setup.find_call("fit") or {}).get("lines", ()))
     loss = scene.testimony.known.read_loss()
     return tell(
         lead,
@@ -654,7 +656,7 @@ def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
             start=lead.start,
             training_loss=loss.recent,
         ),
-        hypotheses=[*_advise_unseen(lead, scene), *advise_by_heart()],
+        hypotheses=[*_advise_unseen(lead, scene), *advise_by_heart(is_split=is_split)],
         subject="validation loss",
     )
 

@@ -219,7 +219,7 @@ def _tell_softmax_over_batch(layer: str) -> tuple[str, str, Hypothesis]:
 
 def _tell_softmax_of_many(layer: str) -> tuple[str, str, Hypothesis]:
     return (
-        f"A sample has several labels, and what {layer} gives for all of them adds up to 1: a softmax",
+        f"Samples have several labels, but {layer} gives them shares of 1: it ends in a softmax",
         (
             "The targets are labels of 0 and 1, several per sample, and the loss treats each label independently. "
             f"{layer} ends in a softmax, which makes them compete."

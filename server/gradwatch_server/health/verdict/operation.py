@@ -252,7 +252,7 @@ def describe_account(account: Account) -> str:
     if n_singular > 0:
         what = _say_singular(operation, int(n_singular), numbers["margin"])
         text += f"; {int(n_singular):,} of {say_count(n_in, 'input')} {what}"
-    elif math.isfinite(numbers["margin"]):
+    elif math.isfinite(numbers["margin"]) and not (operation.function in _OUTSIDE and not operation.is_gradient):
         text += f"; its input came within {say_number(numbers['margin'])} of the point where it breaks"
     text += "."
     if account.also is not None:

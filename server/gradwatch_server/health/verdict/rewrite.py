@@ -89,6 +89,18 @@ def with_keyword(code: str, functions: frozenset[str], keyword: str) -> str | No
     return _replace(code, give)
 
 
+def with_function(code: str, function: str, other: str) -> str | None:
+    """A line in which another function is called in place of this one; None where it is not called."""
+
+    def call(node: ast.AST, text: Text) -> str | None:
+        if not (isinstance(node, ast.Call) and _name(node) == function and isinstance(node.func, ast.Attribute)):
+            return None
+        arguments = ", ".join(text.of(one) for one in (*node.args, *node.keywords))
+        return f"{text.of(node.func.value)}.{other}({arguments})"
+
+    return _replace(code, call)
+
+
 def with_added_loss(code: str, function: str) -> str | None:
     """A line in which the loss of this name is added to 1 in place of being subtracted; None where it has none."""
 

@@ -398,8 +398,8 @@ def _tell_of_last_batch(lead: Lagging, scene: Scene, others: str) -> Finding:
     return tell(
         lead,
         scene,
-        title=f"Evaluation uses little but the last batch: {of_last:.0%} of the running statistics of {first}"
-        f"{say_more_layers(len(lead.layers) - 1)}",
+        title=f"Evaluation normalises by the last batch: {of_last:.0%} of the running statistics of {first}"
+        f"{say_more_layers(len(lead.layers) - 1)} are its own",
         layer=first,
         evidence=scene.evidence(
             f"Each batch replaces {of_last:.0%} of the running mean and variance of {first} by its own (momentum "
@@ -423,7 +423,8 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     if lead.is_left:
         left = _find_left(lead, scene.setup.untrained) or lead.variables
         names = list_names(list(left))
-        title = f"No optimizer is given {names}: {'it is' if len(left) == 1 else 'they are'} as first made"
+        verb, them = ("is", "it") if len(left) == 1 else ("are", "them")
+        title = f"{names} {verb} never trained: no optimizer is given {them}"
     if lead.clone is not None:
         title = f"{names} {are} frozen with random weights: `clone_model` copies none{say_line(lead.clone)}"
     if lead.closed_step is not None:
