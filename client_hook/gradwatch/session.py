@@ -96,7 +96,7 @@ from gradwatch.target import (
     trainable_variables,
     untracked_variables,
 )
-from gradwatch.traced import Traced, find_traced
+from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 from gradwatch.xla import is_under_xla
@@ -987,10 +987,16 @@ class Watch:
         if tf.executing_eagerly():
             return []
         try:
-            return find_traced(self._models)
+            frozen = find_frozen(self._models, files_near(self._models), self._is_trained)
+            return [*frozen, *find_traced(self._models)][:TRACED_MAX]
         except Exception as error:  # the boundary: it is any code that is looked into
             self._fail("looking at the step's own code", error)
             return []
+
+    def _is_trained(self, layer: Any) -> bool:
+        """Whether any optimizer is given a variable of a layer."""
+        given = {id(one) for stream in self._streams for one in stream.variables}
+        return any(id(resource_of(one)) in given for one in layer.trainable_weights)
 
     def _replay(self, stream: Stream, gradients: Sequence[Any], loss: Any) -> Callable[[Any, Any], Any] | None:
         """What lets a bad step of the graph being traced tell which operation it began with."""

@@ -22,16 +22,17 @@ import tensorflow as tf
 
 from gradwatch.origin import frames, is_users, source_at
 from gradwatch.protocol import Message
-from gradwatch.syntax import FILES_KEPT, last_name, parse, users_files
+from gradwatch.syntax import FILES_KEPT, last_name, nodes_of, parse, users_files
 from gradwatch.target import walk
 
-__all__ = ["TRACED_MAX", "Traced", "find_outdated", "find_traced"]
+__all__ = ["TRACED_MAX", "Traced", "find_frozen", "find_outdated", "find_traced"]
 
 TRACED_MAX: Final = 24
 """Of a step: as many as a float32 can tell apart by a bit each."""
 FUNCTIONS_MAX: Final = 200
 DATASETS_MAX: Final = 100
 """Parts of a pipeline."""
+TRAINABLE: Final = "trainable"
 NAME_MAX: Final = 200
 """Characters of what is named."""
 
@@ -102,6 +103,50 @@ def find_traced(models: Sequence[Any]) -> list[Traced]:
     draws = {(one.source["file"], one.source["line"]): one for one in (*found, *of_pipelines) if one.read is None}
     reads = {one.name: one for one in found if one.read is not None}
     return [*draws.values(), *reads.values()][:TRACED_MAX]
+
+
+def find_frozen(models: Iterable[Any], files: Sequence[str], is_trained: Callable[[Any], bool]) -> list[Traced]:
+    """Layers that the step being traced does not train, where the user's code sets any layer's ``trainable`` to True.
+
+    Args:
+        models: the models that are trained.
+        files: the user's files that are looked at.
+        is_trained: whether any optimizer trains a layer: then it may be frozen and thawed as one likes.
+
+    Returns:
+        For each outermost one its ``trainable``, 0 now and 1 once it is thawed, and the line where the code does so:
+        no compiled step knows of that.
+    """
+    line = next((found for file in files for found in _thawing(file)), None)
+    source = None if line is None else source_at([line])
+    if source is None:
+        return []
+    return [_trainable_of(layer, source, is_trained) for layer in _frozen_in(models)]
+
+
+def _thawing(file: str) -> Iterator[tuple[str, int]]:
+    for node in (one for one in nodes_of(file) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant)):
+        is_set = any(isinstance(to, ast.Attribute) and to.attr == TRAINABLE for to in node.targets)
+        if is_set and node.value.value is True:  # type: ignore[attr-defined]
+            yield file, node.lineno
+
+
+def _frozen_in(layers: Iterable[Any]) -> Iterator[Any]:
+    for layer in layers:
+        if not layer.trainable:
+            yield from [layer] if layer.weights else []
+        else:
+            yield from _frozen_in(layer._layers)
+
+
+def _trainable_of(layer: Any, source: dict[str, Any], is_trained: Callable[[Any], bool]) -> Traced:
+    known = weakref.ref(layer)
+
+    def read() -> bool:
+        layer = known()
+        return layer is not None and bool(layer.trainable) and not is_trained(layer)
+
+    return Traced(f"{layer.name}.{TRAINABLE}", 0.0, source, read, source)
 
 
 def _look_into(pending: list[_Bound]) -> list[Traced]:

@@ -374,3 +374,46 @@ def test_code_that_cannot_be_read_says_nothing():
     found = []
     tf.function(lambda x: found.extend(find_traced([])) or space["loss"](x), autograph=False)(1.0)
     assert found == []
+
+
+def fine_tuned(watch, *, compiles, options):
+    """A trunk that is frozen for a first `fit` and thawed for a second one."""
+    trunk = keras.Sequential([keras.Input((4,)), keras.layers.Dense(8, activation="relu")], name="trunk")
+    model = keras.Sequential([keras.Input((4,)), trunk, keras.layers.Dense(1)])
+    trunk.trainable = False
+    model.compile(keras.optimizers.SGD(1e-3), "mse", **options)
+    watched = watch(model)
+    pause = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: time.sleep(0.02))
+    model.fit(X, Y, batch_size=16, epochs=2, callbacks=[pause], verbose=0)
+    trunk.trainable = True  # thawed
+    if compiles:
+        model.compile(keras.optimizers.SGD(1e-3), "mse", **options)
+    model.fit(X, Y, batch_size=16, epochs=8, callbacks=[pause], verbose=0)
+    return watched
+
+
+@pytest.mark.parametrize("options", [{"jit_compile": False}, {"jit_compile": True}], ids=["graph", "jit"])
+@pytest.mark.parametrize("compiles", [False, True])
+def test_a_layer_that_is_thawed_without_the_step_being_compiled_anew(watch, read, compiles, options):
+    found = told(read(fine_tuned(watch, compiles=compiles, options=options)))
+    title = "trunk is trainable again, but the compiled step still leaves it frozen"
+    assert [one.title for one in found] == [title] * (not compiles)
+    assert all(one.source["line"] == line_of("thawed") for one in found)
+    assert all("model.compile(" in one.hypotheses[0].code for one in found)
+
+
+def test_a_layer_that_another_step_trains_in_turn(watch, read):
+    """As a discriminator is frozen for the generator's step, and thawed for its own."""
+    judge = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)], name="judge")
+    judge.compile(keras.optimizers.SGD(1e-3), "mse", jit_compile=False)
+    maker = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4), judge], name="maker")
+    judge.trainable = False
+    maker.compile(keras.optimizers.SGD(1e-3), "mse", jit_compile=False)
+    watched = watch(maker, judge)
+    for _ in range(40):
+        judge.trainable = True
+        judge.train_on_batch(X[:16], Y[:16])
+        time.sleep(0.02)
+        judge.trainable = False
+        maker.train_on_batch(X[:16], Y[:16])
+    assert not [one for one in told(read(watched)) if "trainable again" in one.title]

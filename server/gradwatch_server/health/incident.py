@@ -121,6 +121,7 @@ _CAUSES_OF_GUESSING: Final = (
     Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped, Undone, Summed,
     Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing,
     Overclipped, Starved, Still, Runaway, Relapse, Plateau, Squashed, Stuck, Forgetting, Misset, Decayed,
+    Outdated,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -150,7 +151,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Plateau: (
         Remade, Rate, Steep, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Unreachable, Flat, Cut, Faint,
         Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch,
-        Unheard, SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed,
+        Unheard, SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed, Outdated,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
@@ -184,10 +185,10 @@ _SLIPS_BEHIND: Final[Mapping[type[Episode], tuple[SlipKind, ...]]] = {
 _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
-    Misset, Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped, Undone,
-    Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard, Forgetting,
-    Collapsed, Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse, Plateau,
-    Unskilled, Unrelated, Behind, Lagging, ByHeart, Outdated, Leaked, Ordered, Trend,
+    Misset, Outdated, Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped,
+    Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard,
+    Forgetting, Collapsed, Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse,
+    Plateau, Unskilled, Unrelated, Behind, Lagging, ByHeart, Leaked, Ordered, Trend,
 )  # fmt: skip
 
 

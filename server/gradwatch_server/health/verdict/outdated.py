@@ -25,6 +25,11 @@ DRAW_CODE: Final = """\
 # TensorFlow draws anew each time, where NumPy drew while the function was compiled:
 {drawn}"""
 
+THAWED: Final = ".trainable"
+THAWED_CODE: Final = """\
+{layer}.trainable = True
+model.compile(optimizer=tf.keras.optimizers.Adam(1e-5), loss=loss, metrics=metrics)     # anew, after the change"""
+
 VALUE_CODE: Final = """\
 # A variable is read at each step, a Python number once, while the step is compiled:
 {name} = tf.Variable({value}, trainable=False, dtype=tf.float32)
@@ -36,7 +41,10 @@ def tell_outdated(lead: Outdated, scene: Scene) -> Finding:
     """The finding of one number."""
     traced = scene.setup.traced[lead.place] if lead.place < len(scene.setup.traced) else {}
     name, value = str(traced.get("name", "a number of Python's")), traced.get("value")
-    title, text, hypothesis = _say_draw(name, lead) if value is None else _say_value(traced, lead)
+    if name.endswith(THAWED):
+        title, text, hypothesis = _say_thawed(name.removesuffix(THAWED), lead)
+    else:
+        title, text, hypothesis = _say_draw(name, lead) if value is None else _say_value(traced, lead)
     if lead.closed_step is not None:
         title += f", until it was compiled anew at {say_step(lead.closed_step)}"
     source: dict[str, Any] | None = traced.get("source") or None
@@ -48,6 +56,25 @@ def tell_outdated(lead: Outdated, scene: Scene) -> Finding:
         evidence=scene.evidence(text, name=name, value=value),
         hypotheses=[hypothesis],
         subject=name,
+    )
+
+
+def _say_thawed(layer: str, lead: Outdated) -> tuple[str, str, Hypothesis]:
+    return (
+        f"{layer} is trainable again, but the compiled step still leaves it frozen",
+        (
+            f"{layer} was frozen when the step was compiled. `trainable` was set to True at "
+            f"{say_step(lead.first_step)} or shortly before; no optimizer has been given any of its weights since."
+        ),
+        Hypothesis(
+            f"`{layer}.trainable` was changed after the step was compiled",
+            0.95,
+            "What is trained is fixed when a step is compiled: `fit` goes on with the step and the variables that it "
+            "had before.",
+            "Call `model.compile` again after each change of `trainable`, with a fresh optimizer. In a loop of your "
+            "own, make the `tf.function` and its list of variables anew.",
+            THAWED_CODE.format(layer=layer),
+        ),
     )
 
 

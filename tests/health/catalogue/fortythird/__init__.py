@@ -35,7 +35,13 @@ enter(
 enter("oyster_growth", "scaled twice", "loss_plateau", cause=("adapted to data that are not",))
 enter("perfume_notes", "start that is symmetric", gap="units of a kernel without a bias are not compared one by one")
 enter("broom_robot", "end that is not heard of", "loss_plateau", code="target = reward", cause=("end of an episode",))
-enter("coin_faces", "thawed without compile", gap="what is thawed after the step was traced is not looked at")
+enter(
+    "coin_faces",
+    "thawed without compile",
+    "loss_plateau",
+    code="trunk.trainable",
+    cause=("after the step was compiled",),
+)
 enter("glacier_melt_xiii", "never adapted", "exploding_gradient", cause=("adapt(...)` is missing",))
 enter("hive_visits", "softmax of -Inf", "nonfinite_activation", operations=("Softmax",), cause=("nothing but -inf",))
 enter("loan_desk", "learning rate that falls", "loss_plateau", cause=("taken it away",))
