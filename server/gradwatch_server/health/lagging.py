@@ -10,8 +10,8 @@ it jumps from look to look, as an average of many batches does not, that is told
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +119,9 @@ class LaggingRule:
         if not layers:
             return
         worst = max(layers, key=lambda states: jumps[states])
+        self._tell(worst, layers, jump=jumps[worst])
+
+    def _tell(self, worst: _States, layers: Iterable[_States], **measured: Any) -> None:
         self.episodes.append(
             Lagging(
                 stream=self._stream,
@@ -130,7 +133,7 @@ class LaggingRule:
                 table=self._table,
                 layers=(worst.layer, *(states.layer for states in layers if states is not worst)),
                 momentum=worst.momentum,
-                jump=jumps[worst],
+                **measured,
             )
         )
 
@@ -143,22 +146,8 @@ class LaggingRule:
         if not lags:
             return
         worst, lag = max(lags, key=lambda pair: max(pair[1].times, 1 + pair[1].shift))
-        self.episodes.append(
-            Lagging(
-                stream=self._stream,
-                phase=Phase.ACTIVATION,
-                first_step=self._first_step,
-                last_step=self._last_step,
-                n_rows=self._n_rows,
-                known_step=self._last_step,
-                table=self._table,
-                layers=(worst.layer, *(states.layer for states, _ in lags if states is not worst)),
-                momentum=worst.momentum,
-                share=self._left(worst.momentum),
-                factor=lag.factor,
-                shift=lag.shift,
-            )
-        )
+        share = self._left(worst.momentum)
+        self._tell(worst, [states for states, _ in lags], share=share, factor=lag.factor, shift=lag.shift)
 
     def _left(self, momentum: float) -> float:
         """The share of statistics that is still what the layer was made with."""
