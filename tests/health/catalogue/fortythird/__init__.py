@@ -45,16 +45,14 @@ enter(
 enter("glacier_melt_xiii", "never adapted", "exploding_gradient", cause=("adapt(...)` is missing",))
 enter("hive_visits", "softmax of -Inf", "nonfinite_activation", operations=("Softmax",), cause=("nothing but -inf",))
 enter("loan_desk", "learning rate that falls", "loss_plateau", cause=("taken it away",))
-enter("meteor_watch", "softmax over one", "zero_gradient", code="tf.nn.softmax(scores)", cause=("axis of length one",))
+enter("meteor_watch", "softmax over one", "zero_gradient", cause=("axis of length one",))
 enter("perfume_notes_xiii", "sign of the cosine", "loss_plateau", code="1.0 - keras", cause=("negative of the cosine",))
 enter("postage_marks", "augmentation that is cached", "loss_plateau", code=".cache()", cause=("is cached",))
 enter("recipe_box", "variable that is not tracked", "missing_gradient", cause=("does not know",))
 enter(
     "seed_trays", "where after NaN", "nonfinite_gradient", operations=("Pow",), code="hazard =", cause=("masked after",)
 )
-enter(
-    "signature_desk_xiii", "sqrt(0)", "singular_gradient", operations=("Sqrt",), code="tf.sqrt(", cause=("square root",)
-)
+enter("signature_desk_xiii", "sqrt(0)", "singular_gradient", code="tf.sqrt(", cause=("square root",))
 enter("soil_cores", "inference mode", "loss_plateau", cause=("training=true",))
 
 enter_healthy(HERE / "healthy")
