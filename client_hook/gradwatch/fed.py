@@ -156,7 +156,11 @@ def _running(file: str) -> Iterator[Any]:
 
 def _held(name: str, frame: Any) -> Any:
     """What the running code holds by a name, `_MISSING` for nothing."""
-    return frame.f_locals.get(name, frame.f_globals.get(name, _MISSING))
+    code = frame.f_code
+    # To ask a frame for its locals makes a copy that keeps them all: only where it has this one.
+    if name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars:
+        return frame.f_locals.get(name, _MISSING)
+    return frame.f_globals.get(name, _MISSING)
 
 
 def _seen_of(data: Any, n_batches: int) -> tuple[int, int] | None:

@@ -879,8 +879,11 @@ class Watch:
             read, given = captured_handles(), [*variables, *self._kept]
             found = left_as_made(models, given, read)
             # A model of which nothing is given is trained by an optimizer of its own later in a step, or by none.
+            # One of the same shapes is a copy of what is trained.
+            trained = [[tuple(variable.shape) for variable in one.variables] for one in models]
             for one in self._models if models else ():
-                found |= {} if one in models else left_as_made([one], given, read)
+                if one not in models and [tuple(variable.shape) for variable in one.variables] not in trained:
+                    found |= left_as_made([one], given, read)
             return found
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for what no optimizer is given", error)
