@@ -122,6 +122,8 @@ class DeferredReplay(Replay):
         on_error: called with what went wrong, if a step cannot be repeated.
     """
 
+    knows_order = False
+
     def __init__(
         self,
         gradients: Sequence[Any],

@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +85,9 @@ class Replay:
         layer_paths: the Keras paths of the watched models' layers.
     """
 
+    knows_order: ClassVar[bool] = True
+    """Whether what broke in the copy broke in the step as well: not where another compiler made the step."""
+
     def __init__(self, gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> None:
         graph = tf.compat.v1.get_default_graph()
         roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
@@ -156,7 +159,8 @@ class Replay:
         counts = np.stack(both)
         # Of an infinity in the loss none may come back: the slope of log(Inf) is 0. What ran first is to blame.
         chains = [find_origin(self._nodes, roots, counts) for roots in (self._roots, self._losses)]
-        chain = min(filter(None, chains), key=lambda way: way[0], default=[])
+        known = list(filter(None, chains))
+        chain = min(known, key=lambda way: way[0], default=[]) if self.knows_order else next(iter(known), [])
         if not chain:
             return None
         described = describe_operations([self._nodes[place].op for place in chain], self._layer_paths)
