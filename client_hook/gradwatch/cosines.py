@@ -74,9 +74,11 @@ def _is_negative_cosine(tensor: Tensor) -> bool:
         if op.type == "Neg" or op.type not in KEEPING | AVERAGING:
             break
         op = op.inputs[0].op
-    total = op.inputs[0].op if op.type == "Neg" else op
-    product = total.inputs[0].op if total.type == "Sum" else total
-    return op.type == "Neg" and total.type == "Sum" and product.type == "Mul" and all(map(_is_unit, product.inputs))
+    total = op.inputs[0].op if op.type == "Neg" else None
+    if total is None or total.type != "Sum":
+        return False
+    product = total.inputs[0].op
+    return product.type == "Mul" and all(map(_is_unit, product.inputs))
 
 
 def _is_unit(tensor: Tensor) -> bool:

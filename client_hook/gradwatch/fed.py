@@ -7,6 +7,7 @@ running code holds it by that name. Owns no state.
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import math
 from collections import defaultdict
@@ -18,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import frames, is_users, source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import FILES_KEPT, last_name, nodes_of
 from gradwatch.target import walk
 
 __all__ = ["find_fed"]
@@ -169,20 +170,26 @@ def _seen_of(data: Any, n_batches: int) -> tuple[int, int] | None:
         return None
     n_batch, n_buffer, n_rows = n_batches, 0, 0
     with tf.init_scope():
-        for _ in range(DATASETS_MAX):
-            sizes = [getattr(data, name, None) for name in ("_batch_size", "_buffer_size")]
+        chain = _chain(data)
+        for part in chain:
+            sizes = [getattr(part, name, None) for name in ("_batch_size", "_buffer_size")]
             n_of_batch, n_of_buffer = (0 if one is None else int(one) for one in sizes)
-            if "Batch" in type(data).__name__ and n_of_batch > 0:
+            if "Batch" in type(part).__name__ and n_of_batch > 0:
                 n_batch *= n_of_batch
                 n_buffer *= n_of_batch  # of a shuffle after this: it was counted in batches
-            if "Shuffle" in type(data).__name__:
+            if "Shuffle" in type(part).__name__:
                 n_buffer = max(n_buffer, n_of_buffer)
-            before = getattr(data, "_input_dataset", None)
-            if before is None:
-                n_rows = int(data.cardinality())
-                break
-            data = before
+        if getattr(chain[-1], "_input_dataset", None) is None:
+            n_rows = int(chain[-1].cardinality())
     return (n_buffer + n_batch, n_rows) if n_rows > 0 else None
+
+
+def _chain(data: Any) -> list[Any]:
+    """A data set and those that it is made of, each of the next; the first `DATASETS_MAX`."""
+    chain = [data]
+    while len(chain) < DATASETS_MAX and (before := getattr(chain[-1], "_input_dataset", None)) is not None:
+        chain.append(before)
+    return chain
 
 
 def _cached(file: str) -> Iterator[dict[str, Any]]:
@@ -199,9 +206,7 @@ def _is_method(call: ast.Call, name: str) -> bool:
 
 def _keeps_draws(data: Any) -> bool:
     """Whether a data set keeps what random numbers have made of its samples."""
-    chain = [data]
-    while len(chain) < DATASETS_MAX and (before := getattr(chain[-1], "_input_dataset", None)) is not None:
-        chain.append(before)
+    chain = _chain(data)
     cached = next((place for place, one in enumerate(chain) if "Cache" in type(one).__name__), len(chain))
     # Numbers of which all is drawn are data that are made, not changed.
     is_of_samples = any((spec.shape.rank or 0) > 0 for spec in tf.nest.flatten(chain[-1].element_spec))
@@ -288,7 +293,7 @@ def _coarse(file: str) -> Iterator[dict[str, Any]]:
 
 
 def _turned(file: str) -> Iterator[dict[str, Any]]:
-    running, calls = list(_running(file)), _Calls(file)
+    running, calls = list(_running(file)), _Calls.of(file)
     for node in nodes_of(file):
         targets = [one.id for one in node.targets if isinstance(one, ast.Name)] if isinstance(node, ast.Assign) else []
         name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
@@ -348,6 +353,20 @@ class _Calls:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 self._calls[node.func.id].append(node)
 
+    @staticmethod
+    @functools.lru_cache(maxsize=FILES_KEPT)
+    def of(file: str) -> _Calls:
+        """Those of a file, read once as its tree is."""
+        return _Calls(file)
+
+    def given(self, name: str, function: ast.FunctionDef) -> list[ast.expr] | None:
+        """What the calls give for an argument of a function, call by call; None for a name that is none."""
+        names = [one.arg for one in function.args.args]
+        if name not in names:
+            return None
+        place = names.index(name)
+        return [call.args[place] for call in self._calls[function.name] if len(call.args) > place]
+
     def turns(self, function: ast.FunctionDef) -> bool:
         """Whether a function gives anything's axes another order, as it should."""
         return any(isinstance(one, ast.Call) and last_name(one) in TURNING for one in ast.walk(function))
@@ -358,12 +377,11 @@ class _Calls:
         `_MISSING` where that is not known.
         """
         function = self.around.get(id(node))
-        places = [] if function is None else [one.arg for one in function.args.args]
-        if function is None or name not in places:
+        given = None if function is None else self.given(name, function)
+        if given is None:
             return _held(name, frame)
-        for call in self._calls[function.name] if depth > 0 else ():
-            given = call.args[places.index(name)] if len(call.args) > places.index(name) else None
-            value = self.find(given.id, call, frame, depth - 1) if isinstance(given, ast.Name) else _MISSING
+        for one in given if depth > 0 else ():
+            value = self.find(one.id, one, frame, depth - 1) if isinstance(one, ast.Name) else _MISSING
             if value is not _MISSING:
                 return value
         return _MISSING
@@ -384,17 +402,14 @@ def _array(value: Any) -> Any:
 
 
 def _wrapped(file: str) -> Iterator[dict[str, Any]]:
-    running = list(_running(file))
-    functions = [node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)]
-    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    around = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost comes last
+    running, calls = list(_running(file)), _Calls.of(file)
     for node in nodes_of(file):
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
             continue
         names = [_whole(one) for one in (node.left, node.right)]
         if None in names or ast.dump(node.left) == ast.dump(node.right):
             continue
-        given = [(str(name), _given_to(str(name), around.get(id(node)), calls)) for name in names]
+        given = [(str(name), _given_to(str(name), calls.around.get(id(node)), calls)) for name in names]
         for frame in running:
             arrays = [_held(own if outer is None else outer, frame) for own, outer in given]
             if all(isinstance(one, np.ndarray) and one.dtype.kind == "u" for one in arrays):
@@ -408,20 +423,18 @@ def _whole(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def _given_to(name: str, function: ast.FunctionDef | None, calls: Sequence[ast.Call]) -> str | None:
+def _given_to(name: str, function: ast.FunctionDef | None, calls: _Calls) -> str | None:
     """The name of what is given for an argument of a function; None for a name that is none of its arguments.
 
     Empty where that is not known, as where the function gives the name to something else.
     """
-    places = [] if function is None else [one.arg for one in function.args.args]
-    if function is None or name not in places:
+    given = None if function is None else calls.given(name, function)
+    if function is None or given is None:
         return None
     inner = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     if any(node.id == name for node in inner):
         return ""
-    taken = (call.args for call in calls if getattr(call.func, "id", None) == function.name)
-    owns = (_whole(one[places.index(name)]) for one in taken if len(one) > places.index(name))
-    return next((own for own in owns if own is not None), "")
+    return next((own for one in given if (own := _whole(one)) is not None), "")
 
 
 def _parted(file: str) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ it jumps from look to look, as an average of many batches does not, that is told
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -104,8 +104,11 @@ class LaggingRule:
         for episode in self.episodes:
             episode.last_step, episode.n_rows = self._last_step, self._n_rows
         if not self.episodes and len(self._rows) > JUMPS_MIN and self._n_rows >= CONFIRM_ROWS:
-            jumps = {states: self._jump(place) for place, states in enumerate(self._layers)}
-            self._tell_of_last([states for states, jump in jumps.items() if jump >= JUMP_MIN], jumps)
+            found = {states: self._jump(place) for place, states in enumerate(self._layers)}
+            jumps = {states: jump for states, jump in found.items() if jump >= JUMP_MIN}
+            if jumps:
+                worst = max(jumps, key=jumps.__getitem__)
+                self._tell(worst, jumps, jump=jumps[worst])
 
     def _jump(self, place: int) -> float:
         """The median change of a layer's running deviation from look to look, relative; 0 where it keeps enough."""
@@ -114,12 +117,6 @@ class LaggingRule:
         variances = np.array([row[1][2 * place + 1][_MEAN] for row in self._rows])
         known = variances[np.isfinite(variances) & (variances > 0)]
         return float(np.median(np.abs(np.diff(np.log(known)))) / 2) if len(known) > JUMPS_MIN else 0.0
-
-    def _tell_of_last(self, layers: Sequence[_States], jumps: Mapping[_States, float]) -> None:
-        if not layers:
-            return
-        worst = max(layers, key=lambda states: jumps[states])
-        self._tell(worst, layers, jump=jumps[worst])
 
     def _tell(self, worst: _States, layers: Iterable[_States], **measured: Any) -> None:
         self.episodes.append(

@@ -16,7 +16,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import largest_input, largest_target, widest_input
 
-__all__ = ["Beyond", "Mute", "Start", "read_kernels"]
+__all__ = ["SQUARE_MAX", "Beyond", "Mute", "Start", "read_kernels"]
 
 SAME_DISTANCE: Final = 1e-6
 """Mean cosine distance between samples of which rounding makes the most."""

@@ -11,7 +11,7 @@ from gradwatch_server.health.entry import Entry
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
-from gradwatch_server.health.start import Beyond
+from gradwatch_server.health.start import SQUARE_MAX, Beyond
 from gradwatch_server.health.verdict.advice_growth import (
     CLIP_CODE,
     DEFAULT_RECURRENCE,
@@ -248,10 +248,6 @@ def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool, is_partial: 
         ),
     ]
     return [*_overflowing_square(scene), *found, *from_rate(scene)]
-
-
-SQUARE_MAX: Final = 1.8e19
-"""The root of float32's largest number."""
 
 
 def _overflowing_square(scene: Scene) -> list[Hypothesis]:
