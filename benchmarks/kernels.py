@@ -14,6 +14,7 @@ import argparse
 import os
 import re
 import tempfile
+from typing import NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -32,6 +33,24 @@ _CALLED = re.compile(r"(?:true_computation|false_computation|body|to_apply)=%?([
 _BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
 
 
+class Count(NamedTuple):
+    """What a computation launches.
+
+    Attributes:
+        light: kernels with the cheaper branch of each conditional.
+        full: kernels with the dearer one.
+        n_waits: conditionals that a light step comes to.
+    """
+
+    light: int = 0
+    full: int = 0
+    n_waits: int = 0
+
+    def __add__(self, other: Count) -> Count:  # type: ignore[override]
+        """Of two computations, one after the other."""
+        return Count(*(one + another for one, another in zip(self, other, strict=True)))
+
+
 class Program:
     """The computations of an optimized HLO module, by name."""
 
@@ -48,24 +67,23 @@ class Program:
             elif name and _OPCODE.match(line):
                 self.lines[name].append(line)
 
-    def count(self, name: str | None = None) -> tuple[int, int]:
-        """Kernels of a computation with the cheaper and with the dearer branch of each conditional in it."""
-        light = full = 0
+    def count(self, name: str | None = None) -> Count:
+        """Kernels and waits of a computation."""
+        found = Count()
         for line in self.lines.get(name or self.entry, ()):
             opcode = _OPCODE.match(line)[1]  # type: ignore[index]
             if opcode == "conditional":
                 listed = _BRANCHES.search(line)
                 names = re.findall(r"[\w.\-]+", listed[1]) if listed else _CALLED.findall(line)
-                counts = [self.count(one) for one in names]
-                light += min(one[0] for one in counts)
-                full += max(one[1] for one in counts)
+                branches = [self.count(one) for one in names]
+                light = min(branches)
+                found += Count(light.light, max(one.full for one in branches), light.n_waits + 1)
             elif opcode in {"call", "while"}:
                 for one in _CALLED.findall(line):
-                    inner = self.count(one)
-                    light, full = light + inner[0], full + inner[1]
+                    found += self.count(one)
             elif opcode not in BOOKKEEPING:
-                light, full = light + 1, full + 1
-        return light, full
+                found += Count(1, 1)
+        return found
 
     @property
     def n_host(self) -> int:
@@ -78,16 +96,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=["tiny", "mlp", "cnn"])
     options = parser.parse_args()
-    print("| model | variant | kernels, light step | full step | to the host |")
-    print("|---|---|---|---|---|")
+    print("| model | variant | kernels, light step | full step | waits, light step | other instructions to the host |")
+    print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as directory:
         os.environ["GRADWATCH_DIR"] = directory
         for model in options.models:
             for name in VARIANTS:
                 variant = Variant(name, MODELS[model], url="http://127.0.0.1:9", jit=True)
                 program = Program(variant.function.experimental_get_compiler_ir(*variant.inputs)(stage="optimized_hlo"))
-                light, full = program.count()
-                print(f"| {model} | {name} | {light:,} | {full:,} | {program.n_host} |", flush=True)
+                light, full, n_waits = program.count()
+                print(f"| {model} | {name} | {light:,} | {full:,} | {n_waits} | {program.n_host} |", flush=True)
                 if variant.watch is not None:
                     variant.watch.close()
 

@@ -1,6 +1,7 @@
 """The models that the benchmarks train: an MLP of 5 M parameters, a small CNN, a small transformer and a tiny model.
 
-Beside these four, networks of 10, 100 and 1,000 layers, and a wide one for the memory of a step.
+Beside these four, networks of 10, 100 and 1,000 layers, a wide one for the memory of a step, and a large transformer
+of the size that GPUs are bought for.
 """
 
 from __future__ import annotations
@@ -35,16 +36,25 @@ def cnn() -> tuple[Any, Any, Any]:
 
 def transformer() -> tuple[Any, Any, Any]:
     """Four blocks of width 128 with 4 heads on 64 tokens, batch 16: 0.9 M parameters, 68 variables."""
-    inputs = keras.Input((64,), dtype="int32")
-    x = layers.Embedding(1000, 128)(inputs)
-    for _ in range(4):
+    return _blocks(4, 128, n_heads=4, n_tokens=64, batch=16)
+
+
+def large() -> tuple[Any, Any, Any]:
+    """Eight blocks of width 1,024 with 16 heads on 256 tokens, batch 32: 102 M parameters, for a GPU."""
+    return _blocks(8, 1024, n_heads=16, n_tokens=256, batch=32)
+
+
+def _blocks(n_blocks: int, width: int, *, n_heads: int, n_tokens: int, batch: int) -> tuple[Any, Any, Any]:
+    inputs = keras.Input((n_tokens,), dtype="int32")
+    x = layers.Embedding(1000, width)(inputs)
+    for _ in range(n_blocks):
         normed = layers.LayerNormalization()(x)
-        x = x + layers.MultiHeadAttention(4, 32)(normed, normed)
+        x = x + layers.MultiHeadAttention(n_heads, width // n_heads)(normed, normed)
         normed = layers.LayerNormalization()(x)
-        x = x + layers.Dense(128)(layers.Dense(512, activation="gelu")(normed))
+        x = x + layers.Dense(width)(layers.Dense(4 * width, activation="gelu")(normed))
     outputs = layers.Dense(10)(layers.GlobalAveragePooling1D()(layers.LayerNormalization()(x)))
-    tokens = np.random.default_rng(0).integers(0, 1000, (16, 64)).astype(np.int32)
-    return keras.Model(inputs, outputs), tokens, _labels(16, 10)
+    tokens = np.random.default_rng(0).integers(0, 1000, (batch, n_tokens)).astype(np.int32)
+    return keras.Model(inputs, outputs), tokens, _labels(batch, 10)
 
 
 def tiny() -> tuple[Any, Any, Any]:
@@ -89,6 +99,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "100 layers": lambda: deep(100),
     "1000 layers": lambda: deep(1000),
     "wide": wide,
+    "large": large,
 }
 
 
