@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from gradwatch import statistic
+from gradwatch.alike import AlikeKernels
 from gradwatch.assigned import Assignments
 from gradwatch.blank import find_labels
 from gradwatch.cadence import Cadence
@@ -30,6 +32,7 @@ from gradwatch.replay import TRACES_MAX, Replay
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.rounded import find_difference
 from gradwatch.row import N_LOSSES_MAX, Layout
+from gradwatch.sums import is_cleared
 from gradwatch.tap import Tap, Tapped, Waiting, enclosing_graphs, unique_taps
 from gradwatch.traced import Traced, find_outdated
 from gradwatch.weight import Part, blocks_where, keep_nothing, keep_where, store_where
@@ -143,6 +146,7 @@ class _Begun(NamedTuple):
 SUMS_CLEARED: Final = "sums_cleared"
 """1 once anything was written into the variables that gradients are read from, 0 before; not computed in the step."""
 OUTDATED: Final = "outdated"
+ALIKE: Final = "alike"
 """Which of the numbers that the step was traced with are others by now, a bit for each; not computed in the step."""
 
 
@@ -248,7 +252,9 @@ class Stream:
             "from_tape": False,
             "loss_source": None,
         }
-        self._setup = nothing | dict(setup or {}) | {"traced": [one.to_message() for one in traced]}
+        self.alike = AlikeKernels(self.names, self.variables) if "weight" in self.kinds else AlikeKernels([], [])
+        in_table = {"traced": [one.to_message() for one in traced], "alike": list(self.alike.names)}
+        self._setup = nothing | dict(setup or {}) | in_table
         self._must_differ, self._has_blank, self._is_rounded = (
             any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank", "rounded")
         )
@@ -321,12 +327,23 @@ class Stream:
             "stream": self.index,
             "optimizer": self.optimizer,
             "tensors": tensors,
-            "scalars": [*self.scalars, *[SUMS_CLEARED] * bool(self.sums), *[OUTDATED] * bool(self.traced)],
+            "scalars": [*self.scalars, *self._scalars_beside()],
             "operations": [operation._asdict() for operation in self.operations],
             "statistics": list(STATISTICS),
             **self._setup,
         }
         return message if seq is None else message | {"seq": seq}
+
+    def beside(self, steps: npt.NDArray[np.int64]) -> list[npt.NDArray[np.float32]]:
+        """The scalars of rows that the reader looks up itself, in the order of the table's last; in its thread."""
+        found = [np.full(len(steps), is_cleared(self.sums))] if self.sums else []
+        found += [self.find_outdated(steps)] if self.traced else []
+        found += [np.full(len(steps), self.alike.find())] if self.alike.names else []
+        return [one.astype(np.float32) for one in found]
+
+    def _scalars_beside(self) -> list[str]:
+        is_there = {SUMS_CLEARED: self.sums, OUTDATED: self.traced, ALIKE: self.alike.names}
+        return [name for name, found in is_there.items() if found]
 
     def _entry(self, kind: str, name: str, suffix: str, variable: Any) -> Message:
         entry = {

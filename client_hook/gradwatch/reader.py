@@ -18,7 +18,6 @@ from gradwatch.plan import Control, Plan
 from gradwatch.probe import Stream
 from gradwatch.protocol import STATISTICS, Message, is_loss, rows_message, scalars_message
 from gradwatch.ring import Ring, Rows
-from gradwatch.sums import is_cleared
 
 __all__ = ["LoggedValue", "Reader", "ScalarLog", "global_norm"]
 
@@ -294,9 +293,7 @@ class Reader:
         n = len(rows.steps)
         statistics, operations, scalars, present = stream.layout.take_apart(rows.values)
         scalars[:, _GRADIENT_NORM], present[:, _GRADIENT_NORM] = global_norm(statistics[:, : len(stream.names)]), 1
-        beside = [np.full(n, is_cleared(stream.sums), np.float32)] if stream.sums else []
-        beside += [stream.find_outdated(rows.steps).astype(np.float32)] if stream.traced else []
-        for numbers_beside in beside:
+        for numbers_beside in stream.beside(rows.steps):
             scalars = np.column_stack([scalars, numbers_beside])
             present = np.column_stack([present, np.ones(n, np.float32)])
         self.n_steps += n if stream.replica is None else 0

@@ -263,6 +263,7 @@ class Tensors(_Logged):
     reshapes: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     slips: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
     traced: Annotated[list[dict[str, Any]], Field(max_length=100)] = []
+    alike: Annotated[list[Name], Field(max_length=100)] = []
     script: Annotated[dict[str, Any], BeforeValidator(_read_script)] = {}
     from_tape: bool = False
     loss_source: Annotated[dict[str, Any] | None, BeforeValidator(_read_source)] = None

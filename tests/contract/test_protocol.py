@@ -135,6 +135,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
                 "changed_at": {"file": "train.py", "line": 9, "code": "beta += 0.1"},
             },
         ],
+        "alike": ["factors/kernel"],
         "script": {
             "calls": [
                 {

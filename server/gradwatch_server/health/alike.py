@@ -7,6 +7,7 @@ dropout. A start at 0 is none either: layers are made so on purpose, to begin as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -30,16 +31,20 @@ EQUAL_SHARE: Final = 1e-3
 class AlikeRule:
     """Watches the kernels of one stream that have several units and began as one number.
 
-    The gradient of a bias has an element for each unit: units are equal where those are. Of a layer without a bias only
-    kernels can be judged whose elements are all equal still, as they are behind a layer of equal units.
+    The gradient of a bias has an element for each unit: units are equal where those are. Of a layer without a bias the
+    hook tells, by looking at the kernel; where it does not, only kernels can be judged whose elements are all equal
+    still, as they are behind a layer of equal units.
 
     Args:
         stream: the stream's number.
         table: its tensor table.
+        looked_at: names of the kernels that the hook looks at, in the order of the bits.
     """
 
-    def __init__(self, stream: int, table: TensorTable) -> None:
+    def __init__(self, stream: int, table: TensorTable, looked_at: Sequence[str] = ()) -> None:
         self._stream, self._table = stream, table
+        bits = {name: 1 << place for place, name in enumerate(looked_at)}
+        self._bits = {p: bit for p in range(len(table.gradient)) if (bit := bits.get(table.names[table.gradient[p]]))}
         self._kernels = [p for p in table.whole_kernels.tolist() if table.shapes[table.gradient[p]][-1] > 1]
         self._alike: dict[int, float] | None = None
         """The kernels whose units have been equal so far, and the number they began with; None before the first row."""
@@ -77,6 +82,8 @@ class AlikeRule:
     def _is_equal(self, block: Block, row: int, position: int) -> bool:
         """Whether the units of a kernel were equal in a row, as far as it tells: a gradient of 0 tells nothing."""
         table, bias = self._table, int(self._table.bias_of[position])
+        if bias < 0 and position in self._bits and not np.isnan(block.alike[row]):
+            return bool(int(block.alike[row]) & self._bits[position])
         column = table.gradient[bias] if bias >= 0 else table.weight_of[position]
         norm, spread = block.statistics[row, column, [COLUMN["norm"], COLUMN["std"]]].astype(np.float64).tolist()
         return bool(spread <= EQUAL_SHARE * norm / np.sqrt(max(table.n_elements[column], 1.0)))

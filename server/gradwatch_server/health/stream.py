@@ -77,6 +77,7 @@ IS_UPDATE: Final = "is_update"
 CLIPPED_NORM: Final = "clipped_norm"
 SUMS_CLEARED: Final = "sums_cleared"
 OUTDATED: Final = "outdated"
+ALIKE: Final = "alike"
 LEAKED: Final = "leaked"
 
 Int64 = npt.NDArray[np.int64]
@@ -250,6 +251,7 @@ class Stream:
             is_update=self._read_is_update(rows),
             sums_cleared=self._read(rows, SUMS_CLEARED),
             outdated=self._read(rows, OUTDATED),
+            alike=self._read(rows, ALIKE),
             correlations=np.array([self._read(rows, name) for name in self._correlated])
             .reshape(len(self._correlated), len(rows.steps))
             .T,
@@ -321,7 +323,7 @@ def _make_rules(
         *(UnreachableRule(number, table, head) for head in find_heads(table)),
         OverclippedRule(number, table),
         StillRule(number, table),
-        AlikeRule(number, table),
+        AlikeRule(number, table, setup.alike),
         StandingRule(number, table),
         OutdatedRule(number),
         OrderedRule(number, table),

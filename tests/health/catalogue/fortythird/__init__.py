@@ -33,7 +33,7 @@ enter(
     "mushroom_caps", "repeat beside tile", "loss_plateau", code="np.tile(labels", cause=("repeated, the other tiled",)
 )
 enter("oyster_growth", "scaled twice", "loss_plateau", cause=("adapted to data that are not",))
-enter("perfume_notes", "start that is symmetric", gap="units of a kernel without a bias are not compared one by one")
+enter("perfume_notes", "start that is symmetric", "dead_units", cause=("starts at a constant",))
 enter("broom_robot", "end that is not heard of", "loss_plateau", code="target = reward", cause=("end of an episode",))
 enter(
     "coin_faces",
