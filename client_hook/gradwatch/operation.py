@@ -452,16 +452,17 @@ _UNARY: Final = frozenset(
 def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12) -> bool:
     """Whether a column ``[n, 1, ...]`` is one as it comes from a layer, from the data or out of a wider table.
 
-    What is picked from each row of a table, as the score of an action, is one. Not where it was made one in the step
-    by a `Reshape`, or by a sum that keeps its axis, as in distances of all.
+    What is picked from each row of a table, as the score of an action, is one, by its place or by a sum over ones and
+    zeros. Not where it was made one in the step by a `Reshape`, or by another sum that keeps its axis, as in distances
+    of all.
     """
     op = column.op
     if layer_of(op.name, layer_paths) or op.type in ("Placeholder", "Split", "SplitV"):
         return True
     if op.type == "StridedSlice":
         return bool(op.get_attr("new_axis_mask") == 0)
-    if op.type == "GatherV2":
-        return bool(op.get_attr("batch_dims") > 0)
+    if op.type in ("GatherV2", "Sum"):
+        return op.get_attr("batch_dims") > 0 if op.type == "GatherV2" else _is_pick(op)
     if op.type == "MatMul":  # by a kernel: what a layer gives of a model that is not watched, as a target network
         return bool(op.inputs[1].op.type == "ReadVariableOp")
     if op.type not in _UNARY | _ELEMENTWISE or not depth:
@@ -469,6 +470,18 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
     columns = [one for one in op.inputs if one.shape.rank == column.shape.rank]
     # An axis that is added to fit a column asks for no pairs: `prediction - y[:, None]`.
     return any(_is_plain_column(one, layer_paths, depth - 1) for one in columns)
+
+
+def _is_pick(op: Any) -> bool:
+    """Whether a sum is one of a table times a one in each row."""
+    product = op.inputs[0].op
+    return product.type == "Mul" and any(_before_casts(one).op.type == "OneHot" for one in product.inputs)
+
+
+def _before_casts(tensor: Tensor) -> Tensor:
+    while tensor.op.type in ("Cast", "Identity"):
+        tensor = tensor.op.inputs[0]
+    return tensor
 
 
 def _is_weighed_sum(op: Any, vector: Tensor, column: Tensor) -> bool:

@@ -90,3 +90,40 @@ def test_a_table_of_ones_is_a_scale_for_each_class() -> None:
 
 def test_a_model_that_learns_all_the_same_needs_no_more_units() -> None:
     assert not alike([0]).set_loss(np.geomspace(2.3, 1e-3, N)).feed().findings()
+
+
+# Kernels that are copies of one another
+
+
+def twins(which: list[int], *, until: int = N, is_trained: bool = True) -> Run:
+    """Kernels of one shape with the same numbers until a step, and with others from then on."""
+    run = Run(dense(4), n_steps=N).set_loss(2.3)
+    columns = run.columns("weight", [2 * layer for layer in which])
+    grown = ADDED if is_trained else np.zeros(N)
+    for place, column in enumerate(columns.tolist()):
+        put(run, column, mean=0.01, std=0.1)
+        apart = 0.01 * place * (np.arange(N) >= until)
+        run.statistics[:, column, COLUMN["min"]] = -0.3 - grown - apart
+        run.statistics[:, column, COLUMN["max"]] = 0.3 + grown
+    return run
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("every", [1, 4])
+def test_kernels_that_begin_and_stay_the_same(batch: int, every: int) -> None:
+    (found,) = twins([0, 1, 3]).thin(every).feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.first_step, found.layer) == ("dead_units", "warning", 0, "dense_0")
+    assert found.title.startswith("dense_0/kernel, dense_1/kernel and 1 more are copies of one another")
+    assert found.evidence["tensors"] == ["dense_0/kernel", "dense_1/kernel", "dense_3/kernel"]
+    assert found.hypotheses[0].cause.startswith("One seed makes the initial numbers of several kernels")
+
+
+def test_kernels_that_come_apart_are_kernels_of_their_own() -> None:
+    assert not twins([0, 1], until=1).feed().findings()
+    (ended,) = twins([0, 1], until=150).feed().findings()
+    assert "were copies of one another until step 150" in ended.title
+
+
+def test_kernels_that_nobody_moves_are_no_copies_to_speak_of() -> None:
+    found = twins([0, 1], is_trained=False).feed().findings()
+    assert not [one for one in found if "copies of one another" in one.title]

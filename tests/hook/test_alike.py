@@ -89,3 +89,43 @@ def test_units_that_differ_once_are_looked_at_no_more():
     assert found.find() == 2
     second.assign([[3.0, 3.0], [4.0, 4.0]])  # rows tell inputs apart, not units
     assert found.find() == 2
+
+
+class Mixture(keras.layers.Layer):
+    """Linear experts, and a choice among them that begins even."""
+
+    def __init__(self, seeds):
+        super().__init__(name="mixture")
+        self.experts = [
+            self.add_weight(
+                shape=(6, 2), initializer=keras.initializers.GlorotUniform(seed=seed), name=f"expert_{place}"
+            )
+            for place, seed in enumerate(seeds)
+        ]
+        self.choice = self.add_weight(shape=(6, len(seeds)), initializer="zeros", name="choice")
+
+    def call(self, x):
+        share = tf.nn.softmax(tf.matmul(x, self.choice))
+        return tf.einsum("nk,nko->no", share, tf.stack([tf.matmul(x, one) for one in self.experts], axis=1))
+
+
+@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+def test_experts_that_one_seed_made(watch, read, options):
+    model, begun = train(Mixture([0, 0, 0]), watch, options, n_steps=150, targets=2)
+    first, second, _ = (one.numpy() for one in model.layers[0].experts)
+    assert (first == second).all()
+    (told,) = diagnose(read(begun)).findings()
+    assert told.title.startswith("mixture/expert_0, mixture/expert_1 and 1 more are copies of one another")
+    assert told.kind == "dead_units"
+
+
+def test_experts_with_seeds_of_their_own(watch, read):
+    _, begun = train(Mixture([0, 1, 2]), watch, WAYS["graph"], n_steps=150, targets=2)
+    assert not [one for one in diagnose(read(begun)).findings() if "copies" in one.title]
+
+
+def test_layers_in_a_row_that_one_seed_made(watch, read):
+    start = {"kernel_initializer": keras.initializers.GlorotUniform(seed=0)}
+    body = keras.Sequential([keras.layers.Dense(6, activation="tanh", **start) for _ in range(3)])
+    _, begun = train(body, watch, WAYS["graph"], n_steps=150, targets=6)
+    assert not [one for one in diagnose(read(begun)).findings() if "copies" in one.title]

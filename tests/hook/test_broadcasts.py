@@ -40,6 +40,12 @@ def of_one_hot(y, predicted):
     return -tf.reduce_mean(chosen * tf.stop_gradient(y - 1))  # line of the choice
 
 
+def of_value(y, predicted):
+    values = tf.concat([predicted, -predicted], 1)
+    chosen = tf.reduce_sum(values * tf.one_hot(tf.cast(y > 0, tf.int32), 2), axis=1, keepdims=True)
+    return tf.reduce_mean(tf.square(0.9 * y - chosen))  # line of the value
+
+
 def of_squeezed(y, predicted):
     return tf.reduce_mean(tf.square(tf.squeeze(predicted, 1) - y))
 
@@ -125,6 +131,7 @@ WRONG = {
     of_product: "line of the product",
     of_picked: "line of the action",
     of_one_hot: "line of the choice",
+    of_value: "line of the value",
 }
 RIGHT = [of_squeezed, of_columns, of_pairs, of_levels]
 

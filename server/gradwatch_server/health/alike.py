@@ -1,8 +1,11 @@
-"""The rule for units that are all the same: a kernel that starts at one number, and whose units never come apart.
+"""The rules for what is worth one alone: units of a kernel, or kernels, that begin equal and never come apart.
 
 Units that begin equal and get equal gradients stay equal, so that a layer of any width is worth one unit. A constant
 start alone is none: what stands before or behind may tell the units apart, as random targets of a last layer do, or
 dropout. A start at 0 is none either: layers are made so on purpose, to begin as nothing.
+
+Kernels begin equal where one seed makes several of them. Those that follow one another come apart with the first step;
+experts that are mixed, or heads of one task, do not. Their statistics are the same to the last digits, row by row.
 """
 
 from __future__ import annotations
@@ -11,19 +14,22 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import Alike, Phase
+from gradwatch_server.health.episode import Alike, Phase, Twins
 from gradwatch_server.health.still import CONFIRM_ROWS, CONFIRM_STEPS
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["AlikeRule"]
+__all__ = ["AlikeRule", "TwinsRule"]
 
 ROUNDING: Final = 1e-5
 """Of a mean: standard deviations below it are what float32 makes of equal numbers."""
 SPREAD_SLACK: Final = 1e-3
 """A row holds weights after their update. Of a constant start their spread is the update's own, to this share; a random
 start adds to it, unless the update is twenty times as wide."""
+TWINS_STEPS: Final = 50
+"""Steps after which copies are told: sooner than what becomes of them, a choice among equals that gets no gradient."""
 EQUAL_SHARE: Final = 1e-3
 """Of the root mean square: the standard deviation over units whose gradients are equal up to the order of sums."""
 
@@ -106,5 +112,82 @@ class AlikeRule:
                 known_step=step,
                 table=self._table,
                 positions=alike,
+            )
+            self.episodes.append(self._current)
+
+
+class TwinsRule:
+    """Watches the kernels of one stream that have the same shape and began with the same random numbers.
+
+    Args:
+        stream: the stream's number.
+        table: its tensor table.
+    """
+
+    def __init__(self, stream: int, table: TensorTable) -> None:
+        self._stream, self._table = stream, table
+        kernels = [p for p in table.whole_kernels.tolist() if table.weight_of[p] >= 0]
+        groups = [[p for p in kernels if self._shape(p) == shape] for shape in {self._shape(p) for p in kernels}]
+        self._groups = [group for group in groups if len(group) > 1]
+        """Kernels that may be copies of one another, group by group."""
+        self._first: dict[int, npt.NDArray[np.float32]] = {}
+        self._first_step = -1
+        self._n_rows = 0
+        self._current: Twins | None = None
+        self.episodes: list[Twins] = []
+
+    def feed(self, block: Block) -> None:
+        """Takes rows; those in which the weights were not looked at say nothing."""
+        if not self._groups:
+            return
+        columns = self._table.weight_of[[p for group in self._groups for p in group]]
+        for row in np.flatnonzero(np.isfinite(block.statistics[:, columns, COLUMN["std"]]).all(axis=1)).tolist():
+            self._groups = [group for one in self._groups for group in self._apart(block, row, one)]
+            self._step(int(block.steps[row]), block, row)
+            if not self._groups:
+                return
+
+    def _shape(self, position: int) -> tuple[int | None, ...]:
+        return tuple(self._table.shapes[self._table.gradient[position]])
+
+    def _read(self, block: Block, row: int, position: int) -> npt.NDArray[np.float32]:
+        return block.statistics[row, self._table.weight_of[position], [COLUMN["min"], COLUMN["max"], COLUMN["std"]]]
+
+    def _apart(self, block: Block, row: int, group: list[int]) -> list[list[int]]:
+        """Those of a group that are copies of one another in a row."""
+        same: dict[tuple[float, float], list[int]] = {}
+        for position in group:
+            low, high, spread = self._read(block, row, position).tolist()
+            if spread > 0:
+                same.setdefault((low, high), []).append(position)
+        return [found for found in same.values() if len(found) > 1]
+
+    def _step(self, step: int, block: Block, row: int) -> None:
+        self._n_rows += 1
+        if not self._groups:
+            if self._current is not None:
+                self._current.closed_step = step
+            return
+        group = max(self._groups, key=len)
+        if self._n_rows == 1:
+            self._first_step = step
+            self._first = {p: self._read(block, row, p) for one in self._groups for p in one}
+        if self._current is not None:
+            self._current.last_step, self._current.n_rows = step, self._n_rows
+        elif (
+            self._n_rows >= CONFIRM_ROWS
+            and step - self._first_step >= TWINS_STEPS
+            and (self._read(block, row, group[0]) != self._first[group[0]]).any()  # it is trained
+        ):
+            self._current = Twins(
+                stream=self._stream,
+                phase=Phase.WEIGHT,
+                first_step=self._first_step,
+                last_step=step,
+                n_rows=self._n_rows,
+                known_step=step,
+                table=self._table,
+                positions=tuple(group),
+                n_groups=len(self._groups),
             )
             self.episodes.append(self._current)

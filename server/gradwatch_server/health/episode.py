@@ -65,6 +65,7 @@ __all__ = [
     "Stuck",
     "Summed",
     "Trend",
+    "Twins",
     "Undone",
     "Unheard",
     "Unreachable",
@@ -1412,6 +1413,19 @@ class Alike(Episode):
     """
 
     positions: dict[int, float] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Twins(Episode):
+    """Kernels that began as copies of one another, and have been copies since.
+
+    Attributes:
+        positions: gradient positions of those of one group, in the order of the table.
+        n_groups: how many such groups there are; all but the one with the most kernels are left out of ``positions``.
+    """
+
+    positions: tuple[int, ...] = ()
+    n_groups: int = 1
 
 
 @dataclass(eq=False)

@@ -55,6 +55,7 @@ from gradwatch_server.health.episode import (
     Stuck,
     Summed,
     Trend,
+    Twins,
     Undone,
     Unheard,
     Unreachable,
@@ -121,7 +122,7 @@ _CAUSES_OF_GUESSING: Final = (
     Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped, Undone, Summed,
     Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike, Vanishing,
     Overclipped, Starved, Still, Runaway, Relapse, Plateau, Squashed, Stuck, Forgetting, Misset, Decayed,
-    Outdated,
+    Outdated, Posterior, Twins,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -137,13 +138,14 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Posterior: (Flat, Faint, Collapsed, Zero, Missing, Untaught, Misshaped, Still, Rate, Mismatch, Summed),
     Vanishing: (Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
     Fade: (Squashed, Stuck, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade),
-    Zero: (Flat, Cut, Faint, Fade, Unheard, Unreachable, Summed),
+    Zero: (Flat, Cut, Faint, Fade, Unheard, Unreachable, Summed, Twins),
     Mismatch: (Misshaped, Zero),
     SharedTarget: (Misshaped,),
     Decayed: (Still,),
     Ordered: (Forgetting, *COMES_OF_ORDER),
     Unheard: (Flat, Cut, Zero, Mismatch),
-    Alike: (Flat, Zero),
+    Alike: (Flat, Zero, Twins),
+    Twins: (Flat,),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
     Still: (Padded, Emptied, Misshaped, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Runaway: (Misset, Misshaped, Rate, Flat, Mismatch, Runaway, Summed),
@@ -151,7 +153,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Plateau: (
         Remade, Rate, Steep, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Unreachable, Flat, Cut, Faint,
         Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Dropped, Mismatch,
-        Unheard, SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed, Outdated,
+        Unheard, SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed, Outdated, Twins,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
@@ -186,9 +188,9 @@ _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
     Misset, Outdated, Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped,
-    Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Cut, Stuck, Faint, Zero, Mismatch, Unheard,
-    Forgetting, Collapsed, Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway, Relapse,
-    Plateau, Unskilled, Unrelated, Behind, Lagging, ByHeart, Leaked, Ordered, Trend,
+    Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Twins, Cut, Stuck, Faint, Zero, Mismatch, Unheard,
+    Forgetting, Collapsed, Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway,
+    Relapse, Plateau, Unskilled, Unrelated, Behind, Lagging, ByHeart, Leaked, Ordered, Trend,
 )  # fmt: skip
 
 

@@ -69,6 +69,11 @@ class Setup(NamedTuple):
         return cls(**{name: message[name] for name in cls._fields if name in message})
 
     @property
+    def loops(self) -> frozenset[str]:
+        """Paths of the layers that are loops over time."""
+        return frozenset(str(slip["layer"]) for slip in self.slips if "end_of" in slip and slip.get("layer"))
+
+    @property
     def opposed(self) -> frozenset[str]:
         """Paths of the layers of an adversary, whose gradient is turned round before it goes on to the others."""
         return frozenset(path for slip in self.slips for path in slip.get("opposes", ()))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch.protocol import find_correlated, is_loss
-from gradwatch_server.health.alike import AlikeRule
+from gradwatch_server.health.alike import AlikeRule, TwinsRule
 from gradwatch_server.health.allied import Scores
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.book import LEARNING_RATE
@@ -137,7 +137,7 @@ class Stream:
         self.last_step: int = earlier.last_step if earlier is not None else -1
         self._loss_scale: float = earlier._loss_scale if earlier is not None else np.nan
         self.learning_rate = LearningRateRule(number, table)
-        self.start: Start = earlier.start if earlier is not None else Start()
+        self.start: Start = earlier.start if earlier is not None else Start(loops=setup.loops)
         self.targets = TargetSpread(table)
         self.order = TargetOrder(table)
         self.constants = ConstantInputs(table)
@@ -324,6 +324,7 @@ def _make_rules(
         OverclippedRule(number, table),
         StillRule(number, table),
         AlikeRule(number, table, setup.alike),
+        TwinsRule(number, table),
         StandingRule(number, table),
         OutdatedRule(number),
         OrderedRule(number, table),

@@ -50,6 +50,7 @@ from gradwatch_server.health.episode import (
     Stuck,
     Summed,
     Trend,
+    Twins,
     Undone,
     Unheard,
     Unreachable,
@@ -115,6 +116,7 @@ from gradwatch_server.health.verdict.stall import (
     tell_shared_target,
     tell_standing,
     tell_still,
+    tell_twins,
     tell_undone,
     tell_untaught,
 )
@@ -303,6 +305,7 @@ _TELLERS: Final[Mapping[type[Episode], Callable[[Any, Scene], Finding]]] = {
     Decayed: tell_decayed,
     Misset: tell_misset,
     Alike: tell_alike,
+    Twins: tell_twins,
     Trend: tell_forecast,
 }
 

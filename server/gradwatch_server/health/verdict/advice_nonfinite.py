@@ -198,9 +198,10 @@ def advise_beyond(beyond: Beyond) -> list[Hypothesis]:
                 f"The state grows along the recurrence of {beyond.layer}, to {size}",
                 0.92,
                 "A recurrent layer passes its state from one time step to the next. If each step makes it a little "
-                "larger and nothing limits it (relu instead of tanh, a recurrent kernel that starts too large), it "
-                "becomes astronomical after a hundred steps.",
-                "Use tanh in the recurrence, or LSTM or GRU, and an orthogonal initializer for the recurrent kernel.",
+                "larger and nothing limits it (relu instead of tanh, a recurrent kernel that starts too large, in a "
+                "cell that adds to its state too long a time step), it becomes astronomical after a hundred steps.",
+                "Use tanh in the recurrence, or LSTM or GRU, and an orthogonal initializer for the recurrent kernel. "
+                "In a cell of your own that takes h + dt * f(h), let the dt of all steps add up to about 1.",
                 RECURRENCE_CODE,
                 DEFAULT_RECURRENCE,
             )
@@ -247,13 +248,15 @@ def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool, is_partial: 
             RESTORE_CODE,
         ),
     ]
-    return [*_overflowing_square(scene), *found, *from_rate(scene)]
+    exploded = _overflowing_square(scene)
+    far = advise_beyond(scene.start.far) if exploded and scene.start.far is not None else []
+    return [*(far or exploded), *found, *from_rate(scene)]
 
 
 def _overflowing_square(scene: Scene) -> list[Hypothesis]:
     """A gradient that is finite, and too large for the optimizer's sum of its squares."""
     norm = scene.testimony.known.read(GRADIENT_NORM)
-    largest = max(norm.initial or 0.0, norm.recent or 0.0)
+    largest = max(norm.initial or 0.0, norm.recent or 0.0, norm.highest or 0.0)
     if not largest > SQUARE_MAX:
         return []
     return [

@@ -1034,6 +1034,25 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
     ]
 
 
+TWINS_CODE: Final = """\
+# A seed of its own for each, or none and keras.utils.set_random_seed(0) at the top of the script:
+starts = [tf.keras.initializers.GlorotUniform(seed=place) for place in range(n_experts)]"""
+
+
+def advise_twins(names: list[str]) -> list[Hypothesis]:
+    """Causes of kernels that are copies of one another."""
+    return [
+        Hypothesis(
+            "One seed makes the initial numbers of several kernels, so nothing makes them differ",
+            0.9,
+            f"{list_names(names)} began with the same random numbers, stand side by side, and get the same gradient: "
+            f"all {len(names)} are worth one, and what chooses among them has nothing to choose.",
+            "Give each initializer a seed of its own, or no seed.",
+            TWINS_CODE,
+        )
+    ]
+
+
 SMALL_RATIO: Final = 0.01 * USUAL_RATIO
 """SageMaker Debugger warns below 1e-8; at a hundredth of what is usual a thousand steps do what ten should."""
 SLOW_RATIO: Final = 0.1 * USUAL_RATIO

@@ -57,6 +57,7 @@ from gradwatch_server.health.episode import (
     Stuck,
     Summed,
     Trend,
+    Twins,
     Undone,
     Unheard,
     Unreachable,
@@ -524,6 +525,7 @@ def kind_of(episode: Episode) -> str:
         Decayed: "loss_plateau",
         Misset: "loss_plateau",
         Alike: "dead_units",
+        Twins: "dead_units",
         Collapsed: "dead_units",
     }
     if isinstance(episode, Trend):
@@ -611,6 +613,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Outdated: "numbers of the first trace",
     Leaked: "targets among the inputs",
     Alike: "units",
+    Twins: "kernels that are copies",
     Collapsed: "outputs that are alike",
     Trend: "trend",
 }
@@ -626,7 +629,7 @@ def _n_first(episode: Episode) -> int:
 def _n_all(episode: Episode) -> int:
     if isinstance(episode, NonFinite):
         return 1 if episode.phase is Phase.LOSS else int((episode.first_steps >= 0).sum())
-    if isinstance(episode, (Missing, Zero, Alike, Starved, Stuck)):
+    if isinstance(episode, (Missing, Zero, Alike, Twins, Starved, Stuck)):
         return len(episode.positions)
     if isinstance(episode, (Flat, Collapsed, Squashed)):
         return len(episode.columns)

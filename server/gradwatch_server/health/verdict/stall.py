@@ -15,6 +15,7 @@ from gradwatch_server.health.episode import (
     SharedTarget,
     Standing,
     Still,
+    Twins,
     Undone,
     Untaught,
 )
@@ -37,6 +38,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_slow,
     advise_standing,
     advise_still,
+    advise_twins,
     advise_undone,
     advise_untaught,
     advise_zero_output,
@@ -557,4 +559,31 @@ def tell_alike(lead: Alike, scene: Scene) -> Finding:
             n_layers=len(names),
         ),
         hypotheses=advise_alike(names[0], n_units, value),
+    )
+
+
+def tell_twins(lead: Twins, scene: Scene) -> Finding:
+    """The finding of kernels that are copies of one another."""
+    table = table_of(lead)
+    names = [table.name_gradient(position) for position in lead.positions]
+    title = f"{list_names(names)} are copies of one another: they started with the same numbers"
+    if lead.closed_step is not None:
+        title = f"{list_names(names)} were copies of one another until {say_step(lead.closed_step)}"
+    more = say_count(lead.n_groups - 1, "more group")
+    return tell(
+        lead,
+        scene,
+        title=title,
+        layer=table.layer_of_gradient(lead.positions[0]),
+        tensor=names[0],
+        evidence=scene.evidence(
+            f"The smallest and the largest number of {list_names(names)} have been the same in each of the "
+            f"{lead.n_rows:,} rows checked since {say_step(lead.first_step)}, and they have changed since. What starts "
+            "equal and gets the same gradient stays equal"
+            + (f". The same is true of {more} of kernels." if lead.n_groups > 1 else "."),
+            tensors=names[:NAMES_LIMIT],
+            n_tensors=len(names),
+            n_groups=lead.n_groups,
+        ),
+        hypotheses=advise_twins(names),
     )
