@@ -45,6 +45,27 @@ def test_a_rate_that_is_no_schedule_s_is_set_by_a_callback_or_the_script() -> No
     assert 'mode="max"' in found.hypotheses[0].code
 
 
+EPOCHS = STEPS // 50
+
+
+@pytest.mark.parametrize("loss", [1.9, 0.02])
+def test_a_share_of_the_first_rate_that_multiplies_the_present_one(loss: float) -> None:
+    (found,) = trained(2e-3 * np.exp(-0.4 * EPOCHS * (EPOCHS + 1) / 2), loss=loss, learning_rate=2e-3)
+    assert found.first_step == 5 * 50
+    assert "multiplied again by what should be its share of the first" in found.hypotheses[0].cause
+    assert "first_rate * math.exp" in found.hypotheses[0].code
+
+
+def test_a_rate_that_is_cut_at_every_step() -> None:
+    (found,) = trained(1e-2 * 0.85 ** STEPS.astype(np.float64), learning_rate=1e-2)
+    assert "cut at every step, not once in an epoch" in found.hypotheses[0].cause
+
+
+def test_the_same_factor_each_time_is_no_share_of_the_first() -> None:
+    (found,) = trained(1e-2 * 0.3**EPOCHS, learning_rate=1e-2)
+    assert found.hypotheses[0].cause.startswith("What sets the learning rate between steps has taken it away")
+
+
 @pytest.mark.parametrize(
     "rate",
     [

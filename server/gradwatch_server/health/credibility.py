@@ -80,6 +80,9 @@ CLOSE: Final = 0.8
 """A correlation of outputs and targets from which on they are predicted well."""
 GONE_RATE: Final = 1e-5
 """Of the highest rate: steps that are lost in float32's rounding of the weights, or soon will be."""
+NO_RATE: Final = 1e-9
+"""Of the highest rate: one that is lower, and not 0, is in no schedule. A rate that is multiplied, epoch by epoch, by
+what should be its share of the first one falls past it."""
 SPENT_STEPS: Final = 300
 SPENT_FACTOR: Final = 4
 """Times the steps that moved anything: so many at a rate of 0 are a schedule that ended too early."""
@@ -200,6 +203,8 @@ def _is_undone_credible(episode: Undone, testimony: Testimony) -> bool:
 def _is_decayed_credible(episode: Decayed, testimony: Testimony) -> bool:
     # No schedule is meant to leave most steps without any effect: whoever has not learned all by then has lost them.
     is_gone = episode.rate < GONE_RATE * episode.highest
+    if 0 < episode.rate < NO_RATE * episode.highest:
+        return True
     return _is_still_to_learn(testimony, LEARNED_SHARE if is_gone else SPARE_SHARE)
 
 

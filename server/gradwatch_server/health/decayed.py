@@ -7,6 +7,8 @@ many steps were taken at a hundredth of the highest rate as before, while the lo
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -22,6 +24,9 @@ LOW_FACTOR: Final = 2
 """Times the steps before it, at the least."""
 LOW_STEPS: Final = 200
 LOW_ROWS: Final = 20
+CUTS: Final = 5
+"""Changes of the rate, each of which took a larger part than the one before, to call them compounded."""
+CUT_SLACK: Final = 1e-3
 
 
 class DecayedRule:
@@ -36,6 +41,10 @@ class DecayedRule:
         self._first_step = self._high_step = -1
         self._highest = 0.0
         self._n_low = 0
+        self._rate = float("nan")
+        self._n_cuts = 0
+        self._cuts: deque[float] = deque(maxlen=CUTS)
+        """What the newest changes left of the rate."""
         self.episodes: list[Decayed] = []
 
     def feed(self, block: Block) -> None:
@@ -47,6 +56,10 @@ class DecayedRule:
     def _step(self, step: int, rate: float) -> None:
         self._first_step = step if self._first_step < 0 else self._first_step
         self._highest = max(self._highest, rate)
+        if rate < self._rate:
+            self._n_cuts += 1
+            self._cuts.append(rate / self._rate)
+        self._rate = rate
         known = self.episodes[-1] if self.episodes and self.episodes[-1].is_open else None
         if rate >= LOW_SHARE * self._highest:
             self._high_step, self._n_low = step, 0
@@ -72,5 +85,11 @@ class DecayedRule:
                     known_step=step,
                     highest=self._highest,
                     rate=rate,
+                    every=(step - self._first_step) / max(self._n_cuts, 1),
+                    is_compounded=self._is_compounded(),
                 )
             )
+
+    def _is_compounded(self) -> bool:
+        is_falling = all(later < (1 - CUT_SLACK) * earlier for earlier, later in pairwise(self._cuts))
+        return len(self._cuts) == CUTS and is_falling

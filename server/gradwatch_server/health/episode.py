@@ -998,10 +998,14 @@ class Decayed(Episode):
     Attributes:
         highest: the highest rate by then.
         rate: the newest.
+        every: steps from one change of the rate to the next, on the mean of those seen.
+        is_compounded: whether each of the newest changes took a larger part than the one before.
     """
 
     highest: float = float("nan")
     rate: float = float("nan")
+    every: float = float("nan")
+    is_compounded: bool = False
 
 
 @dataclass(eq=False)

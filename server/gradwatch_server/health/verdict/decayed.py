@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
 from gradwatch_server.health.decayed import LOW_SHARE
 from gradwatch_server.health.episode import Decayed
-from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_gone_rate
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
 __all__ = ["tell_decayed"]
+
+EVERY_MAX: Final = 2.0
+"""Steps from one change of the rate to the next: at every step."""
+COMPOUNDED_CODE: Final = """\
+# A LearningRateScheduler hands over the rate as it is now: from the epoch alone nothing is multiplied twice
+first_rate = 1e-3
+schedule = tf.keras.callbacks.LearningRateScheduler(lambda epoch, rate: first_rate * math.exp(-0.15 * epoch))"""
+EACH_STEP_CODE: Final = """\
+for epoch in range(n_epochs):
+    for x, y in batches:
+        train_step(x, y)
+    optimizer.learning_rate.assign(0.85 * optimizer.learning_rate)     # once in an epoch: not in the inner loop"""
 
 
 def tell_decayed(lead: Decayed, scene: Scene) -> Finding:
@@ -31,6 +46,42 @@ def tell_decayed(lead: Decayed, scene: Scene) -> Finding:
             highest=lead.highest,
             rate=lead.rate,
         ),
-        hypotheses=[advise_gone_rate(scene, lead.first_step, None, lead.highest, lead.rate)],
+        hypotheses=_advise(lead, scene),
         subject="learning rate",
     )
+
+
+def _advise(lead: Decayed, scene: Scene) -> list[Hypothesis]:
+    """Why it came down, as far as its changes tell; only a rate that no schedule sets is changed by the script."""
+    usual = advise_gone_rate(scene, lead.first_step, None, lead.highest, lead.rate)
+    if scene.setup.number("learning_rate") is None:
+        return [usual]
+    fall = f"from {say_number(lead.highest)} down to {say_number(lead.rate)}"
+    if lead.is_compounded:
+        return [
+            Hypothesis(
+                f"The learning rate is multiplied again by what should be its share of the first one: {fall}",
+                0.95,
+                "Each change took a larger part of it than the one before. A factor that already counts all epochs so "
+                "far, such as `exp(-0.15 * epoch)`, is laid on the rate as it is now, which has had the earlier "
+                "factors: they multiply.",
+                "Compute the rate from the first one and the epoch, or multiply the present one by the same factor "
+                "each time.",
+                COMPOUNDED_CODE,
+            ),
+            replace(usual, confidence=0.3),
+        ]
+    if lead.every < EVERY_MAX:
+        return [
+            Hypothesis(
+                f"The learning rate is cut at every step, not once in an epoch: {fall}",
+                0.95,
+                f"It fell at nearly every one of the first steps, and was below {LOW_SHARE:.0%} of its highest after "
+                f"{say_count(lead.first_step, 'step')}. A factor that is meant for epochs takes everything within "
+                "the first.",
+                "Move the change out of the loop over batches, to the end of an epoch.",
+                EACH_STEP_CODE,
+            ),
+            replace(usual, confidence=0.3),
+        ]
+    return [usual]
