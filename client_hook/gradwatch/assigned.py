@@ -1,7 +1,8 @@
 """What anybody but the optimizer makes of trained weights between two steps. Owns a sample of them, as it was last.
 
 A copy in the wrong direction, an average that is left in the model, a checkpoint that is loaded in the loop: how much
-is then left of what the optimizer did since the last time, and which line of the user's did it.
+is then left of what the optimizer did since the last time, and which line of the user's did it. Of an assignment that
+stands in the step's own graph only the line is known.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gradwatch.origin import source_here
+from gradwatch.origin import source_here, source_of
 
 __all__ = ["Assignments"]
 
@@ -46,6 +47,7 @@ class Assignments:
         self._before: dict[int, Sample] = {}
         self._after: dict[int, Sample] = {}
         self._step, self._n_times = -1, 0
+        self._is_traced = False
         self._source: dict[str, Any] | None = None
         self._found: list[dict[str, Any]] = []
 
@@ -62,6 +64,15 @@ class Assignments:
                 self._n_times += 1
             self._before.setdefault(key, now)
         return partial(self._leave, key)
+
+    def note_traced(self, variable: tf.Variable, op: Any) -> None:
+        """A variable is assigned in a graph; the first line that assigns one of the stream's is told."""
+        if variable.handle._id not in self._variables or self._is_traced:
+            return
+        source = source_of(op)
+        with self._lock, tf.init_scope():
+            self._is_traced = True
+            self._found.append({"step": max(self._read_step(), 0), "left": None, "source": source})
 
     def take(self, last_step: int) -> list[dict[str, Any]]:
         """What was found since the last call, of steps before this one: as in the protocol's ``assigned``."""

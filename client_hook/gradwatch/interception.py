@@ -54,6 +54,9 @@ class Observer(Protocol):
     def note_targets(self, y: Any, y_pred: Any, sample_weight: Any) -> None:
         """A loss is about to be computed from these, outside Keras' own training too."""
 
+    def note_traced_assign(self, variable: tf.Variable, op: Any) -> None:
+        """Somebody assigns a variable in a graph, by an operation."""
+
     def enter_layer(self, layer: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A layer is about to be called, with these arguments; what is returned goes to `leave_layer`."""
 
@@ -243,11 +246,16 @@ def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args:
 def _around_assign(
     note: Callable[[tf.Variable], None], original: Any, variable: tf.Variable, *args: Any, **kwargs: Any
 ) -> Any:
-    """In place of a variable's ``assign`` and its kin: watches see what is not an optimizer's, nor in a graph."""
+    """In place of a variable's ``assign`` and its kin: watches see what is not an optimizer's."""
     with contextlib.suppress(Exception):  # the boundary: the hook must not harm training
         note(variable)
-    if getattr(_recording, "is_inside", False) or not tf.executing_eagerly():
+    if getattr(_recording, "is_inside", False):
         return original(variable, *args, **kwargs)
+    if not tf.executing_eagerly():
+        result = original(variable, *args, **kwargs)
+        for active in _active:
+            active.note_traced_assign(variable, getattr(result, "op", result))
+        return result
     entered = [active.enter_assign(variable) for active in _active]
     result = original(variable, *args, **kwargs)
     for leave in entered:

@@ -477,6 +477,15 @@ class Watch:
             return None
         return partial(self._leave_assign, leaving) if leaving else None
 
+    def note_traced_assign(self, variable: tf.Variable, op: Any) -> None:
+        """Somebody assigns a variable in a graph, by an operation."""
+        try:
+            for stream in self._streams:
+                if stream.assignments is not None:
+                    stream.assignments.note_traced(variable, op)
+        except Exception as error:  # likewise
+            self._fail("looking at a weight that is assigned in a graph", error)
+
     def _leave_assign(self, leaving: Sequence[Callable[[], None]]) -> None:
         try:
             for leave in leaving:

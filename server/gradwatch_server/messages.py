@@ -208,7 +208,7 @@ class Assigned(_Message):
     """What somebody else than the optimizer made of weights after a step."""
 
     step: Annotated[int, Field(ge=0, le=MAX_STEP)]
-    left: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    left: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     source: SourceLine | None = None
 
 

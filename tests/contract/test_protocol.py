@@ -177,7 +177,8 @@ MESSAGES: dict[str, dict[str, Any]] = {
                     "code": "model.set_weights(average)",
                     "excerpt": None,
                 },
-            }
+            },
+            {"step": 1, "left": None, "source": None},
         ],
     ),
     "scalars": scalars_message(

@@ -11,7 +11,7 @@ from keras import layers
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from gradwatch.assigned import SAMPLE, TIMES_MAX
-from tests.hook.diagnosis import find_line
+from tests.hook.diagnosis import diagnose, find_line
 
 X = np.random.default_rng(0).normal(size=(64, 4)).astype("float32")
 Y = np.random.default_rng(1).normal(size=(64, 1)).astype("float32")
@@ -158,3 +158,42 @@ def test_the_variable_behind_that_of_keras(watch, read, back):
     found = assigned_in(read(watched))
     assert [one["step"] for one in found] == [0, 1]
     assert all(one["left"] < 1e-5 for one in found)
+
+
+# In the step's own graph
+
+
+def decayed(watch, shrink, *, is_jit=False):
+    model, optimizer = build(), keras.optimizers.Adam(1e-3)
+    watched = watch(model, optimizer)
+
+    @tf.function(jit_compile=is_jit)
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x) - y))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+        for one in model.trainable_variables:
+            one.assign(shrink(one))  # shrunk
+
+    for _ in range(60):
+        step(X, Y)
+    return model, watched
+
+
+@pytest.mark.parametrize("is_jit", [False, True], ids=["graph", "jit"])
+def test_a_decay_that_is_not_multiplied_by_the_rate(watch, read, is_jit):
+    _, watched = decayed(watch, lambda one: one * 0.95, is_jit=is_jit)
+    recording = read(watched)
+    (found,) = assigned_in(recording)
+    line = find_line("shrunk", sys.modules[__name__])
+    assert (found["left"], found["source"]["line"]) == (None, line)
+    (told,) = [one for one in diagnose(recording).findings() if "takes" in one.title]
+    assert told.evidence["share"] == pytest.approx(0.05, abs=0.01)
+    assert told.source["line"] == line
+
+
+def test_a_decay_that_is_multiplied_by_the_rate(watch, read):
+    _, watched = decayed(watch, lambda one: one * (1 - 1e-3 * 0.004))
+    recording = read(watched)
+    assert [one["left"] for one in assigned_in(recording)] == [None]
+    assert not [one for one in diagnose(recording).findings() if "takes" in one.title]

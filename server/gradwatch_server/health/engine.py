@@ -218,7 +218,7 @@ class Engine:
         if not fresh.all():
             rows = rows.take(fresh)
         for one in assigned:
-            state.undone.note_assigned(one)
+            (state.shrunk if one["left"] is None else state.undone).note_assigned(one)
         for origin in origins:
             state.add_origin(origin)
             self._is_stale = bool(self._questions)

@@ -56,6 +56,7 @@ __all__ = [
     "Remade",
     "Runaway",
     "SharedTarget",
+    "Shrunk",
     "SlipKind",
     "Squashed",
     "Standing",
@@ -1417,6 +1418,25 @@ class Alike(Episode):
     """
 
     positions: dict[int, float] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Shrunk(Episode):
+    """Weights that something besides the optimizer has made smaller at every step, by more than it moved them.
+
+    Attributes:
+        positions: gradient positions of the kernels.
+        share: of the first one's norm, taken at each step; the median.
+        ratio: update norm / weight norm of it, at the last of these steps.
+        norms: its norm at the first of them, and at the last.
+        source: the user's line that assigns weights in the step's graph; None where none is known.
+    """
+
+    positions: tuple[int, ...] = ()
+    share: float = float("nan")
+    ratio: float = float("nan")
+    norms: tuple[float, float] = (float("nan"), float("nan"))
+    source: Mapping[str, Any] | None = None
 
 
 @dataclass(eq=False)

@@ -49,6 +49,7 @@ from gradwatch_server.health.posterior import PosteriorRule
 from gradwatch_server.health.remade import Course
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.shared_target import SharedTargetRule
+from gradwatch_server.health.shrunk import ShrunkRule
 from gradwatch_server.health.skill import SkillRule
 from gradwatch_server.health.squashed import SquashedRule
 from gradwatch_server.health.stale import Stale
@@ -153,6 +154,7 @@ class Stream:
         copies = UntaughtRule(number, table, setup, is_of_copies=True)
         self.copies = [copies, UntaughtRule(number, table, setup, is_of_copies=True, beside=copies)]
         self.undone = UndoneRule(number, table)
+        self.shrunk = ShrunkRule(number, table)
         self.misset = MissetRule(number, setup)
         self.lagging = LaggingRule(number, table)
         of_setup = (
@@ -168,7 +170,7 @@ class Stream:
             UnheardRule(number, table, setup),
             *(() if setup.from_tape else (SummedRule(number, table),)),
         )
-        known = (self.undone, self.skill, self.correlation, self.shared_target, *of_setup)
+        known = (self.undone, self.shrunk, self.skill, self.correlation, self.shared_target, *of_setup)
         self.rules = _make_rules(number, table, operations, self.operation_rule, known, setup=setup)
         self._outliers = Outliers(table)
         self._archive = earlier.episodes() if earlier is not None else []

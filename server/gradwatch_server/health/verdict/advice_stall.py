@@ -1034,6 +1034,28 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
     ]
 
 
+SHRINKING_CODE: Final = """\
+# Times the learning rate, as AdamW takes it; 0.004 is its default
+kernel.assign(kernel * (1.0 - optimizer.learning_rate * 0.004))
+# or, without a line of your own:
+optimizer = tf.keras.optimizers.AdamW(1e-3, weight_decay=0.004)"""
+
+
+def advise_shrinking(share: str, place: str) -> list[Hypothesis]:
+    """Causes of weights that are made smaller at every step."""
+    return [
+        Hypothesis(
+            f"A weight decay of the script's own is far too strong{place}",
+            0.9,
+            f"Taking {share} off at every step leaves nothing of a weight that the optimizer does not renew within a "
+            "few dozen steps. Usual decays take a hundred to a thousand times less: their factor is multiplied by the "
+            "learning rate before it is taken off.",
+            "Multiply the decay by the learning rate, or leave it to the optimizer.",
+            SHRINKING_CODE,
+        )
+    ]
+
+
 TWINS_CODE: Final = """\
 # A seed of its own for each, or none and keras.utils.set_random_seed(0) at the top of the script:
 starts = [tf.keras.initializers.GlorotUniform(seed=place) for place in range(n_experts)]"""

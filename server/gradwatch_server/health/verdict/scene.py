@@ -49,6 +49,7 @@ from gradwatch_server.health.episode import (
     Remade,
     Runaway,
     SharedTarget,
+    Shrunk,
     Squashed,
     Standing,
     Starved,
@@ -501,6 +502,7 @@ def kind_of(episode: Episode) -> str:
         Plateau: "loss_plateau",
         Still: "loss_plateau",
         Undone: "loss_plateau",
+        Shrunk: "loss_plateau",
         Dropped: "dead_units",
         SharedTarget: "loss_plateau",
         Unheard: "zero_gradient",
@@ -589,6 +591,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Summed: "sums of gradients",
     Still: "weights that stand still",
     Undone: "weights that are put back",
+    Shrunk: "weights that are made smaller",
     Dropped: "units",
     SharedTarget: "targets",
     Unheard: "samples without a gradient",
@@ -629,7 +632,7 @@ def _n_first(episode: Episode) -> int:
 def _n_all(episode: Episode) -> int:
     if isinstance(episode, NonFinite):
         return 1 if episode.phase is Phase.LOSS else int((episode.first_steps >= 0).sum())
-    if isinstance(episode, (Missing, Zero, Alike, Twins, Starved, Stuck)):
+    if isinstance(episode, (Missing, Zero, Alike, Shrunk, Twins, Starved, Stuck)):
         return len(episode.positions)
     if isinstance(episode, (Flat, Collapsed, Squashed)):
         return len(episode.columns)

@@ -13,6 +13,7 @@ from gradwatch_server.health.episode import (
     Lagging,
     Plateau,
     SharedTarget,
+    Shrunk,
     Standing,
     Still,
     Twins,
@@ -35,6 +36,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_mean,
     advise_plateau,
     advise_shared_target,
+    advise_shrinking,
     advise_slow,
     advise_standing,
     advise_still,
@@ -334,6 +336,32 @@ def tell_undone(lead: Undone, scene: Scene) -> Finding:
         evidence=evidence,
         hypotheses=advise_undone(often, place),
         subject="weights put back",
+    )
+
+
+def tell_shrunk(lead: Shrunk, scene: Scene) -> Finding:
+    """The finding of weights that are made smaller at every step, beside the optimizer."""
+    table, place, (first, last) = table_of(lead), say_line(lead.source), lead.norms
+    names = [table.name_gradient(position) for position in lead.positions]
+    share = f"{say_number(100 * lead.share)}%"
+    return tell(
+        lead,
+        scene,
+        title=f"Something besides the optimizer takes {share} off the weights at every step{place}",
+        layer=table.layer_of_gradient(lead.positions[0]),
+        tensor=names[0],
+        source=None if lead.source is None else dict(lead.source),
+        evidence=scene.evidence(
+            f"The norm of {list_names(names)} fell by {share} a step from {say_step(lead.first_step)} on: that of "
+            f"{names[0]} from {say_number(first)} to {say_number(last)} in {say_count(lead.n_rows, 'step')}. The "
+            f"optimizer moved it by {say_number(100 * lead.ratio)}% at the last of them, which cannot make it so much "
+            "smaller.",
+            share=lead.share,
+            ratio=lead.ratio,
+            tensors=names[:NAMES_LIMIT],
+        ),
+        hypotheses=advise_shrinking(share, place),
+        subject="weights that are made smaller",
     )
 
 
