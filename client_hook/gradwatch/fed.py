@@ -36,6 +36,14 @@ LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 BETWEEN: Final = frozenset({"area", "bicubic", "bilinear", "gaussian", "lanczos3", "lanczos5", "mitchellcubic"})
 """How `tf.image.resize` makes new numbers of those around; "bilinear" where nothing is said."""
 NOTHING: Final = "bilinear"
+KEEPING: Final = frozenset(
+    {"array", "asarray", "constant", "convert_to_tensor", "expand_dims", "flatten", "ravel", "reshape", "squeeze"}
+)
+"""Calls that leave an array its numbers."""
+SHARES_MAX: Final = 4096
+"""Of an array, how many numbers are looked at."""
+MOST: Final = 0.5
+WHOLE: Final = frozenset({"int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
 INTEGERS: Final = frozenset({"int8", "int16", "int32", "int64"})
 FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
 TURNING: Final = frozenset(
@@ -62,15 +70,18 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         rounded to integers then; ``buffer``: the integer type of an array that was made like another one, and is fed as
         floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
         it the same axes in another order; ``wraps``: the unsigned type of two arrays of which the difference is taken;
-        ``copies`` (``tile``): the copies of one of two arrays of a pair are made by ``tile``, of the other by
-        ``repeat``; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put into another
-        order alone;
+        ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
+        end: which of ``repeat`` and ``tile`` the line has; ``floored``: the type of whole numbers to which an array of
+        fractions between 0 and 1 is cast; ``filtered`` (True): of data sets of as many elements each that are put
+        together by ``zip`` some are filtered, the others not; ``moved``: the name of one of two arrays that are fed as
+        pairs, whose rows were put into another order alone;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples.
     """
-    finders = (_restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _copied)
-    found = (next((one for file in files for one in find(file)), None) for find in finders)
+    finders = (_restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _copied, _floored, _filtered)
+    with tf.init_scope():  # a step may be under way, or being traced
+        found = [next((one for file in files for one in find(file)), None) for find in finders]
     return [one for one in (*found, _shuffled(models)) if one is not None]
 
 
@@ -462,9 +473,76 @@ def _copied(file: str) -> Iterator[dict[str, Any]]:
         made = {to.id: value for to, value in assigned if isinstance(to, ast.Name)}
         for pair in (one for one in inner if isinstance(one, ast.Tuple) and len(one.elts) == 2):
             copies = [made.get(one.id, one) if isinstance(one, ast.Name) else one for one in pair.elts]
-            tiled = next((one for one in copies if isinstance(one, ast.Call) and last_name(one) == "tile"), None)
-            if tiled is not None and any(isinstance(one, ast.Call) and last_name(one) == "repeat" for one in copies):
-                yield _slip(file, tiled.lineno, copies="tile")
+            calls = {last_name(one): one for one in copies if isinstance(one, ast.Call)}
+            if "repeat" in calls and "tile" in calls:
+                yield _slip(file, calls["tile"].lineno, copies="tile")
+            elif "repeat" in calls and any(map(_is_end_to_end, calls.values())):
+                yield _slip(file, calls["repeat"].lineno, copies="repeat")
+
+
+def _is_end_to_end(call: ast.Call) -> bool:
+    """Whether a call lays an array and what is made of it alone, such as its mirror images, one behind the other."""
+    if last_name(call) not in ("concat", "concatenate", "vstack") or not call.args:
+        return False
+    parts = call.args[0].elts if isinstance(call.args[0], (ast.List, ast.Tuple)) else []
+    names = [{one.id for one in _names_in(part)} - PACKAGES for part in parts]
+    return len(parts) > 1 and isinstance(parts[0], ast.Name) and all(one == {parts[0].id} for one in names)
+
+
+def _floored(file: str) -> Iterator[dict[str, Any]]:
+    running, calls = list(_running(file)), _Calls.of(file)
+    for node in nodes_of(file):
+        name, dtype = _cast_to_whole(node) or ("", "")
+        for frame in running if name else ():
+            if _is_of_shares(_array(calls.find(name, node, frame))):
+                yield _slip(file, node.lineno, floored=dtype)  # type: ignore[attr-defined]
+
+
+def _cast_to_whole(node: ast.AST) -> tuple[str, str] | None:
+    """The name of an array that a call casts, reshaped or not, and the type of whole numbers that it is cast to."""
+    if not isinstance(node, ast.Call) or last_name(node) not in ("astype", "cast"):
+        return None
+    is_method = last_name(node) == "astype"
+    dtype = _type_named(next(iter(node.args[0 if is_method else 1 :]), _keyword(node, "dtype")))
+    of = node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
+    while isinstance(of, ast.Call) and last_name(of) in KEEPING:
+        is_function = isinstance(of.func, ast.Attribute) and getattr(of.func.value, "id", "") in PACKAGES
+        of = next(iter(of.args), None) if is_function else getattr(of.func, "value", None)
+    name = None if of is None else _whole(of)
+    return None if name is None or dtype not in WHOLE else (name, dtype)
+
+
+def _type_named(node: ast.expr | None) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _is_of_shares(array: Any) -> bool:
+    """Whether an array holds numbers from 0 to 1, most of which are neither."""
+    dtype = getattr(array, "dtype", None)
+    if dtype is None or not np.issubdtype(getattr(dtype, "as_numpy_dtype", dtype), np.floating) or not np.size(array):
+        return False
+    values = np.ravel(array)[:: max(1, np.size(array) // SHARES_MAX)]
+    is_between = (values > 0) & (values < 1)
+    return bool(((values >= 0) & (values <= 1)).all() and is_between.mean() > MOST)
+
+
+def _filtered(file: str) -> Iterator[dict[str, Any]]:
+    lines = [node for node in nodes_of(file) if isinstance(node, ast.Call) and _is_method(node, "filter")]
+    held = (value for frame in frames() for value in frame.f_locals.values() if isinstance(value, tf.data.Dataset))
+    if len(lines) == 1 and any(map(_is_partly_filtered, held)):
+        func: Any = lines[0].func
+        yield _slip(file, func.end_lineno, filtered=True)
+
+
+def _is_partly_filtered(data: Any) -> bool:
+    """Whether a data set is made of others, as long as one another and in their order, some of which are filtered."""
+    chains = [_chain(one) for one in tf.nest.flatten(getattr(_chain(data)[-1], "_datasets", ()))]
+    kinds = [{type(one).__name__.strip("_") for one in chain} for chain in chains]
+    sizes = {int(chain[-1].cardinality()) for chain in chains}
+    is_aligned = len(sizes) == 1 and min(sizes) > 0 and not any("ShuffleDataset" in kind for kind in kinds)
+    return is_aligned and len({"FilterDataset" in kind for kind in kinds}) > 1
 
 
 def _moved(node: ast.AST) -> str | None:

@@ -232,6 +232,9 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"stateful": True, "layer": "lstm"}, "lstm keeps its state from batch to batch, but `fit` shuffles"),
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
         (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps around: -1 becomes 255"),
+        (DATA | {"copies": "tile"}, "Inputs and targets no longer belong together: one is repeated, the other tiled"),
+        (DATA | {"copies": "repeat"}, "Inputs and targets no longer belong together: one is repeated, the other laid"),
+        (DATA | {"filtered": True}, "Inputs and targets no longer belong together: one data set is filtered before"),
         (DATA | {"drops": 1.25, "layer": "table"}, "A dropout scales the ids that `table` looks up by 1.25"),
     ],
 )
@@ -242,6 +245,23 @@ def test_what_is_lost_on_the_way_in_is_told_whatever_the_loss(slip: dict[str, An
     assert found.hypotheses[0].confidence >= 0.9
     if "before" in slip:
         assert "np.transpose(signals, (0, 2, 1))" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(
+    ("ends", "zeros", "is_told"),
+    [((0, 1), 0.97, True), ((0, 0), 1.0, True), ((0, 1), 0.3, False), ((0.1, 0.9), 0.0, False), ((0, 9), 0.6, False)],
+)
+def test_shares_are_cut_where_what_enters_is_zero_for_the_most_part(
+    ends: tuple[float, float], zeros: float, is_told: bool
+) -> None:
+    line = dict(SOURCE, code='return np.asarray(share).astype("int32")')
+    run = run_of(FALLING, slips=[DATA | {"source": line, "floored": "int32"}], inputs=[("input", 5), ("target", 1)])
+    target = run.columns("input")[1]
+    run.statistics[:, target, [COLUMN["min"], COLUMN["max"]]] = ends
+    run.statistics[:, target, COLUMN["n_zero"]] = zeros * run.statistics[:, target, COLUMN["n_elements"]]
+    told = [one for one in run.feed().findings() if "are cut to whole numbers" in one.title]
+    assert len(told) == is_told
+    assert all('+ return np.asarray(share).astype("float32")' in one.hypotheses[0].code for one in told)
 
 
 @pytest.mark.parametrize(("low", "high", "is_told"), [(0, 1, True), (-1, 1, False), (0, 3, False)])

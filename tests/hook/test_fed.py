@@ -403,3 +403,103 @@ SLICES = "model.fit(tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(
 def test_one_of_two_arrays_that_is_shuffled_alone(find: Any, line: str, moved: str | None, fit: str) -> None:
     found = find(PARTED.format(line=line.replace("; ", "\n"), fit=fit))
     assert [one["moved"] for one in found] == ([] if moved is None else [moved])
+
+
+END_TO_END = """
+def more(images, labels):
+    both = {both}
+    return both, {labels}
+
+
+images, labels = more(x, y)
+train_step(images, labels)
+"""
+
+
+@pytest.mark.parametrize(
+    ("both", "labels", "is_told"),
+    [
+        ("np.concatenate([images, images[:, ::-1]])", "np.repeat(labels, 2, axis=0)", True),
+        ("tf.concat([images, tf.reverse(images, [1])], 0)", "labels.repeat(2, 0)", True),
+        ("np.concatenate([images, images[:, ::-1]])", "np.tile(labels, (2, 1))", False),
+        ("np.concatenate([images, images[:, ::-1]])", "np.concatenate([labels, labels])", False),
+        ("np.concatenate([images, x])", "np.repeat(labels, 2, axis=0)", False),
+        ("np.repeat(images, 2, axis=0)", "np.repeat(labels, 2, axis=0)", False),
+    ],
+)
+def test_copies_that_are_laid_end_to_end(find: Any, both: str, labels: str, is_told: bool) -> None:
+    found = [one for one in find(END_TO_END.format(both=both, labels=labels)) if "copies" in one]
+    assert len(found) == is_told
+    assert all((one["copies"], "repeat(" in one["source"]["code"]) == ("repeat", True) for one in found)
+
+
+FLOORED = """
+share = {share}
+
+
+def target(share):
+    return {cast}
+
+
+train_step(x, target(share))
+"""
+DRAWN = "np.random.default_rng(0).random(500)"
+
+
+@pytest.mark.parametrize(
+    ("share", "cast", "dtype"),
+    [
+        (DRAWN, "np.asarray(share).reshape(-1, 1).astype('int32')", "int32"),
+        (DRAWN, "share.astype(int)", "int"),
+        (DRAWN, "tf.cast(share, tf.int64)", "int64"),
+        (DRAWN, "tf.cast(tf.constant(share), dtype='uint8')", "uint8"),
+        (f"tf.constant({DRAWN}, tf.float32)", "tf.cast(share, tf.int32)", "int32"),
+        (DRAWN, "share.astype('float32')", None),
+        (DRAWN, "(share > 0.5).astype('int32')", None),
+        (DRAWN, "(10 * share).astype('int32')", None),
+        (DRAWN, "np.round(share).astype('int32')", None),
+        (f"np.round({DRAWN})", "share.astype('int32')", None),
+        (f"5 * {DRAWN}", "share.astype('int32')", None),
+        (f"(255 * {DRAWN}).astype('uint8')", "share.astype('int32')", None),
+    ],
+)
+def test_shares_that_are_cut_to_whole_numbers(find: Any, share: str, cast: str, dtype: str | None) -> None:
+    found = [one for one in find(FLOORED.format(share=share, cast=cast)) if "floored" in one]
+    assert [one["floored"] for one in found] == ([] if dtype is None else [dtype])
+
+
+FILTERED = """
+inputs = tf.data.Dataset.from_tensor_slices(x){inputs}
+targets = tf.data.Dataset.from_tensor_slices(y{rows}){targets}
+pairs = tf.data.Dataset.zip((inputs, targets)){pairs}.batch(20)
+
+
+@tf.function
+def step(x, y):
+    train_step(x, y)
+    return x
+
+
+for x, y in pairs.take(1):
+    step(x, y)
+"""
+ASK = ".filter(lambda *one: tf.reduce_all(one[0] < 3))"
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_told"),
+    [
+        ({"inputs": ASK}, True),
+        ({"targets": ASK, "pairs": ".shuffle(100)"}, True),
+        ({"inputs": f".map(lambda one: 2 * one){ASK}"}, True),
+        ({"pairs": ASK}, False),
+        ({"inputs": ASK, "targets": ".shuffle(100)"}, False),
+        ({"inputs": ASK, "rows": "[:250]"}, False),
+        ({}, False),
+    ],
+)
+def test_pairs_of_which_one_part_is_filtered(find: Any, parts: dict[str, str], is_told: bool) -> None:
+    text = FILTERED.format(**(dict.fromkeys(("inputs", "targets", "pairs", "rows"), "") | parts))
+    found = [one for one in find(text) if "filtered" in one]
+    assert len(found) == is_told
+    assert all(".filter(" in one["source"]["code"] for one in found)

@@ -1176,6 +1176,10 @@ class SlipKind(Enum):
     """Cosines are taken with the wrong sign."""
     EMPTYING = auto()
     """A dropout drops nearly all."""
+    FLOORED = auto()
+    """Fractions are cut off of numbers that are nothing else."""
+    FILTERED = auto()
+    """Of data sets whose elements belong together one is filtered alone."""
     COPIED = auto()
     """Of the arrays of pairs one is repeated, the other tiled."""
     UNNORMALISED = auto()
@@ -1258,6 +1262,8 @@ _BY_FIELD: Final = {
     "moved": SlipKind.PARTED,
     "normalises": SlipKind.UNNORMALISED,
     "copies": SlipKind.COPIED,
+    "floored": SlipKind.FLOORED,
+    "filtered": SlipKind.FILTERED,
     "cached": SlipKind.CACHED,
     "negated": SlipKind.NEGATED,
     "rate": SlipKind.EMPTYING,

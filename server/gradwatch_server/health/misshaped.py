@@ -67,6 +67,8 @@ def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
     return [{"type": AUGMENT, "name": AUGMENT, "layer": call["layer"], "source": source_of(call), "n": call["n"]}]
 
 
+FLOORED_SHARE: Final = 0.5
+"""Zeros among what was cut to whole numbers."""
 NORMALISED_MAX: Final = 5.0
 """The root mean square of what is normalised is 1, over all of the data; so far off is no batch of them."""
 
@@ -150,6 +152,8 @@ class MisshapedRule:
         """Whether an edge had a node of the first graph, or began where no first graph would end."""
         self._targets = table.entering("target")
         self._labels = (math.inf, -math.inf)
+        self._is_floored = False
+        """Whether what is fed, or is to be learned, has nothing but 0 and 1, and 0 for the most part."""
         self._n_targets = self._n_zero = self._n_rounded = 0
         self._calls = _find_calls(table)
         self._table = table
@@ -173,6 +177,8 @@ class MisshapedRule:
         if any(what is SlipKind.HINGE for what, _ in self._waiting):
             self._look_at_labels(block)
         self._n_rounded += int((block.leaked == ROUNDED_PLACE).sum())
+        if any(what is SlipKind.FLOORED for what, _ in self._waiting):
+            self._look_at_whole(block)
         self._look_at_waves(block)
         self._look_at_normalised(block)
         self._look_at_calls(block)
@@ -244,17 +250,16 @@ class MisshapedRule:
 
     def _is_borne_out(self, what: SlipKind) -> bool:
         """Whether the rows show a slip that the graph alone does not tell."""
-        if what is SlipKind.UNNORMALISED:
-            return NORMALISED_MAX < self._root_mean_square < math.inf
-        if what is SlipKind.UNSHIFTED:
-            return (self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted) or self._is_offset
-        if what is SlipKind.RELATIVE:
-            return self._n_zero >= ZEROS_SHARE * self._n_targets > 0
-        if what is SlipKind.HINGE:
-            return self._labels == (0.0, 1.0)
-        if what is SlipKind.ROUNDED:
-            return self._n_rounded >= ROUNDED_ROWS
-        return what is not SlipKind.WAVES or self._spread >= SPREAD_MIN
+        shown = {
+            SlipKind.UNNORMALISED: NORMALISED_MAX < self._root_mean_square < math.inf,
+            SlipKind.UNSHIFTED: (self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted) or self._is_offset,
+            SlipKind.RELATIVE: self._n_zero >= ZEROS_SHARE * self._n_targets > 0,
+            SlipKind.HINGE: self._labels == (0.0, 1.0),
+            SlipKind.ROUNDED: self._n_rounded >= ROUNDED_ROWS,
+            SlipKind.FLOORED: self._is_floored,
+            SlipKind.WAVES: self._spread >= SPREAD_MIN,
+        }
+        return shown.get(what, True)
 
     def _measured(self, what: SlipKind) -> dict[str, Any]:
         """What `Misshaped` has of such a slip that the rows tell."""
@@ -273,6 +278,13 @@ class MisshapedRule:
             counts = block.statistics[:, self._targets[0], [COLUMN["n_elements"], COLUMN["n_zero"]]].astype(np.float64)
             n_targets, n_zero = counts[np.isfinite(counts).all(axis=1)].sum(axis=0).tolist()
             self._n_targets, self._n_zero = self._n_targets + int(n_targets), self._n_zero + int(n_zero)
+
+    def _look_at_whole(self, block: Block) -> None:
+        """Whether anything that enters the step is 0, mostly, and else 1."""
+        fed = [*self._table.entering("input"), *self._table.entering("index"), *self._targets]
+        names = ("min", "max", "n_zero", "n_elements")
+        low, high, n_zero, size = (block.statistics[:, fed, COLUMN[name]].astype(np.float64) for name in names)
+        self._is_floored |= bool(((low == 0) & (high <= 1) & (n_zero > FLOORED_SHARE * size)).any())
 
     @property
     def _is_offset(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -43,6 +44,11 @@ vectors = tf.keras.layers.Embedding(n_ids, width)(ids)                          
 vectors = tf.keras.layers.Dropout(rate, noise_shape=(None, n_times, 1))(vectors)    # drops whole words"""
 FOREIGN_CODE: Final = """\
 negatives = rng.integers(0, n_items, size=batch)      # n_items: the rows of the items' table"""
+FLOORED_CODE: Final = """\
+y = shares.astype("float32")                  # not "int32": 0.7 would become 0
+labels = (shares > 0.5).astype("int32")       # where classes are meant"""
+FILTERED_CODE: Final = """\
+rows = tf.data.Dataset.zip((inputs, targets)).filter(lambda x, y: tf.reduce_all(tf.math.is_finite(x)))"""
 COPIED_CODE: Final = """\
 images, labels = np.repeat(images, n, axis=0), np.repeat(labels, n, axis=0)"""
 CACHED_CODE: Final = """\
@@ -265,18 +271,53 @@ def _say_unnormalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
-def _say_copied(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+def _say_floored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, dtype = say_line(lead.slip["source"]), lead.slip["floored"]
+    return (
+        f"Numbers between 0 and 1 are cut to whole numbers: they become 0{place}",
+        f"Most of what the line casts to {dtype} is neither 0 nor 1, and what enters the step is 0 for the most part.",
+        Hypothesis(
+            f"A cast to {dtype} cuts off the fractions of shares, probabilities or scaled pixels{place}",
+            0.95,
+            "A cast to whole numbers does not round: all below 1 becomes 0, whatever it was.",
+            "Keep them as float32; for classes compare with a threshold, or round.",
+            _changed(lead, _with_float(_line_of(lead), dtype)) or FLOORED_CODE,
+        ),
+    )
+
+
+def _with_float(line: str, dtype: str) -> str | None:
+    return None if dtype == "int" else re.sub(rf"\b{dtype}\b", "float32", line)
+
+
+def _say_filtered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip["source"])
     return (
-        f"Inputs and targets no longer belong together: one is repeated, the other tiled{place}",
-        "Of a, b, `repeat` makes a, a, b, b, and `tile` makes a, b, a, b.",
+        f"Inputs and targets no longer belong together: one data set is filtered before `zip`, the other not{place}",
+        "Both are as long and in the same order; what the filter leaves out moves all behind it by one.",
         Hypothesis(
-            f"Of two arrays that belong together one is repeated, the other tiled{place}",
+            f"Of data sets that belong together one is filtered alone{place}",
+            0.95,
+            "From the first element on that is left out each input gets the target of another sample.",
+            "Put them together first, and filter the pairs.",
+            FILTERED_CODE,
+        ),
+    )
+
+
+def _say_copied(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name = say_line(lead.slip["source"]), lead.slip["copies"]
+    wanted, how = ("repeat", "tiled") if name == "tile" else ("tile", "laid end to end")
+    return (
+        f"Inputs and targets no longer belong together: one is repeated, the other {how}{place}",
+        "Of a, b, `repeat` makes a, a, b, b, and `tile` makes a, b, a, b, as whoever lays copies end to end does.",
+        Hypothesis(
+            f"Of two arrays that belong together one is repeated, the other {how}{place}",
             0.95,
             "But for the first and the last, each copy of a sample gets the target of another one. The loss may still "
             "fall, while the model learns the pairs by heart.",
             "Copy both in the same way.",
-            _changed(lead, with_function(_line_of(lead), "tile", "repeat")) or COPIED_CODE,
+            _changed(lead, with_function(_line_of(lead), name, wanted)) or COPIED_CODE,
         ),
     )
 
@@ -398,6 +439,8 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.UNNORMALISED: _say_unnormalised,
     SlipKind.CACHED: _say_cached,
     SlipKind.COPIED: _say_copied,
+    SlipKind.FLOORED: _say_floored,
+    SlipKind.FILTERED: _say_filtered,
     SlipKind.IDS: _say_ids,
     SlipKind.FOREIGN: _say_foreign,
     SlipKind.ANGLES: _say_angles,
