@@ -340,7 +340,7 @@ def test_kernels_whose_gradient_is_nothing_but_themselves(noise: float, is_told:
     for place in (2, 4):
         weight, gradient = (int(sick.columns(kind, [place])[0]) for kind in ("weight", "gradient"))
         numbers = {"std": 0.06, "mean": 0.004, "min": -0.31, "max": 0.18, "norm": 3.9}
-        for name, value in numbers.items():
+        for name, value in ((name, value * (1 + place / 100)) for name, value in numbers.items()):
             sick.statistics[:, weight, COLUMN[name]] = value * share
             sick.statistics[:, gradient, COLUMN[name]] = 0.2 * value * share * np.exp(noise * random.standard_normal(n))
     found = [one for one in sick.feed(batch=batch).findings() if "kernel" in one.title]

@@ -242,7 +242,8 @@ def _is_driving(episode: Episode) -> bool:
     """Whether a quiet trouble drives the weights anywhere, from the first step on."""
     if isinstance(episode, Mismatch):  # no scores can be right for two labels of a sample: they grow without an end
         return episode.kind in (MismatchKind.MANY_LABELS, MismatchKind.NO_LABEL)
-    return isinstance(episode, Misshaped) and episode.what in _DRIVING
+    # No more do those that a sigmoid cannot give, where a cross-entropy is to make it.
+    return isinstance(episode, Unreachable) or (isinstance(episode, Misshaped) and episode.what in _DRIVING)
 
 
 def _without_twins(quiet: list[Episode]) -> list[Episode]:

@@ -133,8 +133,26 @@ x = tf.concat([x, tf.fill([tf.shape(x)[0], 1], spread)], axis=1)"""
 BEST_CODE: Final = 'best = tf.keras.callbacks.ModelCheckpoint("best.keras", monitor="loss", save_best_only=True)'
 
 
-def advise_unreachable(lead: Unreachable, layer: str) -> list[Hypothesis]:
+SIGNS_CODE: Final = """\
+y = (y + 1) / 2        # -1 and 1 become 0 and 1, in the training and wherever it is evaluated
+# or, for the labels as they are: tf.keras.losses.Hinge(), and a last layer without an activation"""
+
+
+def advise_unreachable(lead: Unreachable, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of targets that the last layer cannot give."""
+    loss = scene.testimony.known.read_loss()
+    if min(loss.initial or 0.0, loss.recent or 0.0, scene.testimony.onset.read_loss().recent or 0.0) < 0:
+        return [
+            Hypothesis(
+                f"A cross-entropy is given labels from {say_number(lead.smallest)} to {say_number(lead.largest)}: they "
+                "must be 0 and 1",
+                0.95,
+                "For a label of 0 or 1 it is never below 0, and lowest where the output is the label. For one outside "
+                "it falls without an end, and the weights grow after it.",
+                "Give it labels of 0 and 1, or take a loss for labels of -1 and 1.",
+                SIGNS_CODE,
+            )
+        ]
     if lead.is_of_data:
         return [
             Hypothesis(

@@ -9,7 +9,7 @@ from typing import Final
 from gradwatch_server.health.credibility import FALLEN_SHARE
 from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.exploding import HARM_FACTOR
-from gradwatch_server.health.finding import CRITICAL, Finding, Hypothesis
+from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.advice_growth import (
     FAR_INPUT,
@@ -45,7 +45,7 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
     tensor = table.name_gradient(lead.position) if table is not None and has_place else None
     factor = lead.largest / lead.usual if lead.usual > 0 else float("nan")
     title = f"Gradient norm grew {say_number(factor)}-fold from {say_step(lead.first_step)} on{_say_end(scene)}"
-    is_harmful = lead.weight_factor >= HARM_FACTOR and not scene.incident.has_nonfinite
+    is_harmful = lead.weight_factor >= HARM_FACTOR and scene.has_harm
     if is_harmful:
         title += f", and left the weights {say_number(lead.weight_factor)} times as large"
     summary = (
@@ -79,7 +79,7 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
     return tell(
         lead,
         scene,
-        severity=CRITICAL if is_harmful else scene.severity,
+        severity=scene.severity,
         title=title,
         layer=layer,
         tensor=tensor,

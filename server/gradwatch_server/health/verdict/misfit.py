@@ -106,7 +106,7 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
             target_min=lead.smallest,
             target_max=lead.largest,
         ),
-        hypotheses=advise_unreachable(lead, layer),
+        hypotheses=advise_unreachable(lead, layer, scene),
     )
 
 

@@ -68,6 +68,7 @@ from gradwatch_server.health.episode import (
     Vanishing,
     Zero,
 )
+from gradwatch_server.health.exploding import HARM_FACTOR
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.input_column import InputColumns, InputRecord
@@ -317,10 +318,16 @@ class Scene:
 
     @property
     def severity(self) -> str:
-        """Critical while numbers are broken, and where weights broke; a passed accident is a warning."""
+        """Critical while numbers are broken, where weights broke or grew too far; a passed accident is a warning."""
         members = [m for m in self.incident.members if isinstance(m, NonFinite) and not m.is_witness]
-        weights = any(m.phase is Phase.WEIGHT for m in members)
+        weights = any(m.phase is Phase.WEIGHT for m in members) or self.has_harm
         return CRITICAL if weights or any(m.is_open for m in members) else WARNING
+
+    @property
+    def has_harm(self) -> bool:
+        """Whether a growth of the gradient left the weights so much larger that what was learned is lost."""
+        grown = (m for m in self.incident.members if isinstance(m, Growth) and m.weight_factor >= HARM_FACTOR)
+        return not self.incident.has_nonfinite and any(grown)
 
     @property
     def has_recovered(self) -> bool:
