@@ -338,7 +338,8 @@ def test_kernels_whose_gradient_is_nothing_but_themselves(noise: float, is_told:
     share = np.maximum(np.exp(-np.arange(n) / 60.0), 0.05)
     random = np.random.default_rng(4)
     for place in (2, 4):
-        weight, gradient = (int(sick.columns(kind, [place])[0]) for kind in ("weight", "gradient"))
+        weight, gradient, update = (int(sick.columns(kind, [place])[0]) for kind in ("weight", "gradient", "update"))
+        sick.statistics[:, update, COLUMN["norm"]] = 0.02 * 3.9 * share
         numbers = {"std": 0.06, "mean": 0.004, "min": -0.31, "max": 0.18, "norm": 3.9}
         for name, value in ((name, value * (1 + place / 100)) for name, value in numbers.items()):
             sick.statistics[:, weight, COLUMN[name]] = value * share

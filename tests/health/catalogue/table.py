@@ -15,7 +15,7 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from tests.health.catalogue.fortythird import BROKEN, HEALTHY
+from tests.health.catalogue.fortyfourth import BROKEN, HEALTHY
 from tests.health.catalogue.play import Played, is_found, names_culprit, play
 
 BLIND = "written blind"
