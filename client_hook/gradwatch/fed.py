@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import keras
@@ -204,11 +204,16 @@ def _chain(data: Any) -> list[Any]:
 
 
 def _cached(file: str) -> Iterator[dict[str, Any]]:
-    lines = [node for node in nodes_of(file) if isinstance(node, ast.Call) and _is_method(node, "cache")]
+    return _by_method(file, "cache", _keeps_draws, cached=True)
+
+
+def _by_method(file: str, name: str, is_so: Callable[[Any], bool], **known: Any) -> Iterator[dict[str, Any]]:
+    """The line that calls a data set's method, the only one that does, where any data set that is held is so."""
+    lines = [node for node in nodes_of(file) if isinstance(node, ast.Call) and _is_method(node, name)]
     held = (value for frame in frames() for value in frame.f_locals.values() if isinstance(value, tf.data.Dataset))
-    if len(lines) == 1 and any(map(_keeps_draws, held)):
+    if len(lines) == 1 and any(map(is_so, held)):
         func: Any = lines[0].func
-        yield _slip(file, func.end_lineno, cached=True)
+        yield _slip(file, func.end_lineno, **known)
 
 
 def _is_method(call: ast.Call, name: str) -> bool:
@@ -529,11 +534,7 @@ def _is_of_shares(array: Any) -> bool:
 
 
 def _filtered(file: str) -> Iterator[dict[str, Any]]:
-    lines = [node for node in nodes_of(file) if isinstance(node, ast.Call) and _is_method(node, "filter")]
-    held = (value for frame in frames() for value in frame.f_locals.values() if isinstance(value, tf.data.Dataset))
-    if len(lines) == 1 and any(map(_is_partly_filtered, held)):
-        func: Any = lines[0].func
-        yield _slip(file, func.end_lineno, filtered=True)
+    return _by_method(file, "filter", _is_partly_filtered, filtered=True)
 
 
 def _is_partly_filtered(data: Any) -> bool:

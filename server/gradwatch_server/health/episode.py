@@ -1432,7 +1432,7 @@ class Shrunk(Episode):
 
     Attributes:
         positions: gradient positions of the kernels.
-        share: of the first one's norm, taken at each step; the median.
+        share: of the first one's norm, taken at each step; the geometric mean.
         ratio: update norm / weight norm of it, at the last of these steps.
         norms: its norm at the first of them, and at the last.
         source: the user's line that assigns weights in the step's graph; None where none is known.

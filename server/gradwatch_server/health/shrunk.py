@@ -38,12 +38,12 @@ class ShrunkRule:
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._weight, self._update = table.weights_and_updates()
         self._stream, self._table = stream, table
-        self._last_step = -1
-        self._norm = np.full(len(self._weight), np.nan)
-        self._first_norm = self._norm
-        self._first_step = -1
-        self._n_rows = np.zeros(len(self._weight), np.int64)
-        self._shares: list[list[float]] = [[] for _ in self._weight]
+        n = len(self._weight)
+        self._last_step, self._norm = -1, np.full(n, np.nan)
+        self._n_rows = np.zeros(n, np.int64)
+        """In how many rows in a run each kernel has lost more than the optimizer moved it."""
+        self._before, self._first_steps = np.full(n, np.nan), np.full(n, -1)
+        """Each kernel's norm before these rows, and the step it had then."""
         self._source: Mapping[str, Any] | None = None
         self.episodes: list[Shrunk] = []
 
@@ -60,42 +60,44 @@ class ShrunkRule:
         norm, update = (
             block.statistics[:, columns, COLUMN["norm"]].astype(np.float64) for columns in (self._weight, self._update)
         )
-        for row in np.flatnonzero(np.isfinite(norm + update).all(axis=1)).tolist():
-            self._take(int(block.steps[row]), norm[row], update[row])
-            if self.episodes:
-                return
-
-    def _take(self, step: int, norm: Float, update: Float) -> None:
-        is_next, before = step == self._last_step + 1, self._norm
-        self._last_step, self._norm = step, norm
-        if not is_next or not (before > 0).all():
+        rows = np.flatnonzero(np.isfinite(norm + update).all(axis=1))
+        if not len(rows):
+            return
+        steps, norm, update = block.steps[rows], norm[rows], update[rows]
+        before = np.concatenate([self._norm[None], norm[:-1]])
+        is_next = np.diff(steps, prepend=self._last_step) == 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            is_less = (1 - (norm + update) / before >= SHARE_MIN) & is_next[:, None]
+        self._last_step, self._norm = int(steps[-1]), norm[-1]
+        if not is_less.any():
             self._n_rows[:] = 0
             return
-        is_less = 1 - (norm + update) / before >= SHARE_MIN
-        if (self._n_rows == 0).all():
-            self._first_step, self._first_norm = step - 1, before
-        self._n_rows = np.where(is_less, self._n_rows + 1, 0)
-        for place in range(len(norm)):
-            self._shares[place] = [*self._shares[place], 1 - norm[place] / before[place]] if is_less[place] else []
-        if self._n_rows.max() >= CONFIRM_ROWS:
-            self._tell(step, update)
+        for row in range(len(rows)):
+            is_first = is_less[row] & (self._n_rows == 0)
+            self._before = np.where(is_first, before[row], self._before)
+            self._first_steps = np.where(is_first, steps[row] - 1, self._first_steps)
+            self._n_rows = np.where(is_less[row], self._n_rows + 1, 0)
+            if self._n_rows.max() >= CONFIRM_ROWS:
+                self._tell(int(steps[row]), norm[row], update[row])
+                return
 
-    def _tell(self, step: int, update: Float) -> None:
+    def _tell(self, step: int, norm: Float, update: Float) -> None:
         places = np.flatnonzero(self._n_rows >= CONFIRM_ROWS).tolist()
         place = places[0]
+        n_rows, first = int(self._n_rows[place]), float(self._before[place])
         self.episodes.append(
             Shrunk(
                 stream=self._stream,
                 phase=Phase.WEIGHT,
-                first_step=self._first_step,
+                first_step=int(self._first_steps[place]),
                 last_step=step,
-                n_rows=int(self._n_rows[place]),
+                n_rows=n_rows,
                 known_step=step,
                 table=self._table,
                 positions=tuple(self._table.whole_kernels[places].tolist()),
-                share=float(np.median(self._shares[place])),
-                ratio=float(update[place] / self._norm[place]),
-                norms=(float(self._first_norm[place]), float(self._norm[place])),
+                share=1 - float(norm[place] / first) ** (1 / n_rows),
+                ratio=float(update[place] / norm[place]),
+                norms=(first, float(norm[place])),
                 source=self._source,
             )
         )
