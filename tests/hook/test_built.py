@@ -76,3 +76,33 @@ def test_a_recurrence_of_a_function_without_an_end(watch, read, layer, function)
     found = [one for one in recording.tables[recording.stream]["slips"] if "unbounded" in one]
     expected = [] if function is None else [("memory", function)]
     assert [(one["layer"].rpartition("/")[2], one["unbounded"]) for one in found] == expected
+
+
+class Flow(keras.layers.Layer):
+    """A cell that adds a step of some length to its state; no kernel has the shape of a state by itself."""
+
+    def __init__(self, dt):
+        super().__init__()
+        self.state_size, self.dt = 16, dt
+        self.inner, self.outer = dense(32, "inner", activation="relu"), dense(16, "outer")
+
+    def build(self, shape):
+        self.inner.build((None, shape[-1] + self.state_size))
+        self.outer.build((None, 32))
+
+    def call(self, x, states):
+        state = states[0] + self.dt * self.outer(self.inner(keras.ops.concatenate([x, states[0]], -1)))
+        return state, [state]
+
+
+@pytest.mark.parametrize("options", [{"jit_compile": False}, {"jit_compile": True}], ids=["graph", "jit"])
+@pytest.mark.parametrize(("dt", "is_told"), [(3.0, True), (1 / 40, False)])
+def test_a_state_that_grows_in_a_cell_of_ones_own(watch, read, dt, is_told, options):
+    keras.utils.set_random_seed(0)
+    x = np.random.default_rng(0).normal(size=(480, 40, 3)).astype("float32")
+    model = keras.Sequential([keras.Input((40, 3)), keras.layers.RNN(Flow(dt), name="flow"), dense(1, "out")])
+    model.compile(keras.optimizers.Adam(1e-3), "mse", **options)
+    begun = watch(model, capture=("gradient", "weight", "update", "activation", "input", "operation"))
+    model.fit(x, x[:, :, 0].sum(1, keepdims=True) / 6, batch_size=8, epochs=4, verbose=0)
+    causes = [one.hypotheses[0].cause for one in diagnose(read(begun)).findings() if one.hypotheses]
+    assert any("grows along the recurrence of" in one and "flow" in one for one in causes) == is_told

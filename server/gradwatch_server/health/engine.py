@@ -159,7 +159,7 @@ class Engine:
             setup: how the training is set up beside them.
         """
         self._setups[stream] = setup
-        table, ops = TensorTable.from_message(tensors), Operation.table(operations)
+        table, ops = TensorTable.from_message(tensors, loops=setup.loops), Operation.table(operations)
         known = self._streams.get(stream)
         now = table.names, table.kinds, ops
         if known is not None and (known.table.names, known.table.kinds, known.operations) == now:

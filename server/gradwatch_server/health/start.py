@@ -94,7 +94,6 @@ class Start:
         recurrent: of the kernels that take a recurrent layer's own units the name of the one with the largest numbers,
             and by how much these multiply a state: their root mean square times the root of the units; None for none.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
-        loops: layers that the graph of the step shows to be loops over time.
     """
 
     largest_input: float = float("nan")
@@ -116,7 +115,6 @@ class Start:
     pooling: str | None = None
     recurrent: tuple[str, float] | None = None
     has_lone_norm: bool = False
-    loops: frozenset[str] = frozenset()
     _n_looked: int = 0
 
     def feed(self, block: Block) -> None:
@@ -161,28 +159,13 @@ class Start:
             self._compare(block, row, table)
             self.has_lone_norm = _has_lone_norm(block, row, table)
             self.levelled = _find_levelled(block, row, table)
-            self.beyond = self._find_beyond(block, row, table, SQUARE_MAX)
+            self.beyond = _find_beyond(block, row, table, SQUARE_MAX)
             self.prepared = table.layer_of(table.prepared[-1]) if table.prepared else ""
             self.pooling = table.find_pooling()
-            self.far = self._find_far(block, row, table)
+            self.far = _find_far(block, row, table, self.largest_input)
         found = self._find_mute(block, row, table)
         self.mute = found if self._n_looked == 0 or found == self.mute else None
         self._n_looked += 1
-
-    def _find_beyond(self, block: Block, row: int, table: TensorTable, limit: float) -> Beyond | None:
-        """The first layer whose output has an element beyond a limit."""
-        ends = np.abs(block.statistics[row, table.activation][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
-        for place in np.flatnonzero((ends > limit).any(axis=1))[:1].tolist():
-            layer = table.layer_of(int(table.activation[place]))
-            return Beyond(layer, float(ends[place].max()), layer in self.loops or table.is_recurrent(layer))
-        return None
-
-    def _find_far(self, block: Block, row: int, table: TensorTable) -> Beyond | None:
-        if not math.isfinite(self.largest_input):
-            return None
-        found = self._find_beyond(block, row, table, FAR_FACTOR * max(self.largest_input, 1.0))
-        is_its_own = found is not None and found.is_recurrent  # of others what they were given may be to blame
-        return found if is_its_own else None
 
     def _find_mute(self, block: Block, row: int, table: TensorTable) -> Mute | None:
         """Finds the first layer that lets nothing of the sample through, where all that come after tell none apart."""
@@ -231,6 +214,22 @@ def _find_levelled(block: Block, row: int, table: TensorTable) -> tuple[str, str
     for place in np.flatnonzero(is_so)[:1].tolist():
         return table.layer_of(int(columns[place + 1])), table.layer_of(int(columns[place]))
     return None
+
+
+def _find_beyond(block: Block, row: int, table: TensorTable, limit: float) -> Beyond | None:
+    """The first layer whose output has an element beyond a limit."""
+    ends = np.abs(block.statistics[row, table.activation][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
+    for place in np.flatnonzero((ends > limit).any(axis=1))[:1].tolist():
+        layer = table.layer_of(int(table.activation[place]))
+        return Beyond(layer, float(ends[place].max()), table.is_recurrent(layer))
+    return None
+
+
+def _find_far(block: Block, row: int, table: TensorTable, largest: float) -> Beyond | None:
+    if not math.isfinite(largest):
+        return None
+    found = _find_beyond(block, row, table, FAR_FACTOR * max(largest, 1.0))
+    return found if found is not None and found.is_recurrent else None  # of others what they were given may be to blame
 
 
 def _has_lone_norm(block: Block, row: int, table: TensorTable) -> bool:

@@ -138,7 +138,7 @@ class Stream:
         self.last_step: int = earlier.last_step if earlier is not None else -1
         self._loss_scale: float = earlier._loss_scale if earlier is not None else np.nan
         self.learning_rate = LearningRateRule(number, table)
-        self.start: Start = earlier.start if earlier is not None else Start(loops=setup.loops)
+        self.start: Start = earlier.start if earlier is not None else Start()
         self.targets = TargetSpread(table)
         self.order = TargetOrder(table)
         self.constants = ConstantInputs(table)

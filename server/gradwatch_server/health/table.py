@@ -53,6 +53,7 @@ class TensorTable:
         left: those of them that are given to no optimizer.
         copied: columns of weights of another model, which was a copy of what is trained when both were made.
         momenta: ``[n_tensors]`` of a running mean or variance the share that each batch leaves of it, else NaN.
+        loops: paths of the layers that the graph of the step shows to be loops over time.
     """
 
     names: tuple[str, ...]
@@ -80,9 +81,10 @@ class TensorTable:
     left: Index
     copied: Index
     momenta: npt.NDArray[np.float64]
+    loops: frozenset[str] = frozenset()
 
     @classmethod
-    def from_message(cls, tensors: Sequence[Mapping[str, Any]]) -> TensorTable:
+    def from_message(cls, tensors: Sequence[Mapping[str, Any]], *, loops: frozenset[str] = frozenset()) -> TensorTable:
         """Builds the table from the field ``tensors`` of a ``tensors`` message (docs/contract.md)."""
         names = tuple(str(tensor["tensor"]) for tensor in tensors)
         kinds = tuple(str(tensor["kind"]) for tensor in tensors)
@@ -117,6 +119,7 @@ class TensorTable:
             left=np.array([column for column, tensor in enumerate(tensors) if tensor.get("left")], np.int64),
             copied=np.array([column for column, tensor in enumerate(tensors) if tensor.get("copied")], np.int64),
             momenta=np.array([float(tensor.get("momentum") or np.nan) for tensor in tensors], np.float64),
+            loops=loops,
         )
 
     @property
@@ -179,14 +182,17 @@ class TensorTable:
         outputs = [column for column in self.activation.tolist() if self.layer_of(column) == layer]
         own = [p for p in self.kernels.tolist() if f"{self.layer_of_gradient(p)}/".startswith(f"{layer}/")]
         is_last = any(len(self.shapes[column]) == 2 for column in outputs)
-        return is_last and self.count_gates(np.array(own, np.int64)) > 0
+        return is_last and (layer in self.loops or self.count_gates(np.array(own, np.int64)) > 0)
 
     def count_gates(self, positions: Index) -> int:
         """How many gates the first recurrent layer among gradient positions has, its state included; 0 for none.
 
-        It has a second kernel that takes its own units: n columns from n rows for each gate.
+        It has a second kernel that takes its own units: n columns from n rows for each gate. A cell of another kind
+        counts as one of none, where its layer is known to be a loop.
         """
-        return next((n_gates for _, n_gates in self._find_recurrent(positions)), 0)
+        layers = {f"{self.layer_of_gradient(position)}/" for position in positions.tolist()}
+        is_loop = any(layer.startswith(f"{loop}/") for loop in self.loops for layer in layers)
+        return next((n_gates for _, n_gates in self._find_recurrent(positions)), 1 if is_loop else 0)
 
     @property
     def recurrent(self) -> list[int]:

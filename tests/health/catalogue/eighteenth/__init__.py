@@ -52,12 +52,7 @@ enter("page_encoder", "learning rate too high", "dead_units", cause=("learning r
 enter("parcels", "data in order", "loss_plateau", cause=("come in order",))
 enter("phonecode", "left out of the optimizer", "missing_gradient", cause=("never trained",))
 enter("physics_membrane", "loss without a bottom", "exploding_gradient", "dead_units", cause=("no lower bound",))
-enter(
-    "rec_factors",
-    "all weights equal",
-    "dead_units",
-    gap="whether the columns of a table are equal is not measured, and rows that differ hide it",
-)
+enter("rec_factors", "all weights equal", "dead_units", cause=("starts at a constant",))
 enter(
     "rec_sessions",
     "learning rate that falls to 0",

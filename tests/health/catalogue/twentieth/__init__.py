@@ -28,20 +28,13 @@ enter("terrain", "log(0)", "nonfinite_loss", operations=("Log",), code="tf.math.
 
 enter("actions", "wrong output for the targets", "loss_plateau", cause=("A softmax where a sigmoid is meant",))
 enter("approach", "left out of the optimizer", "missing_gradient", cause=("never",))
-enter(
-    "basket",
-    "weights that start equal",
-    "dead_units",
-    cause=("equal",),
-    gap="whether the columns of a table are equal is not measured, and rows that differ hide it",
-)
+enter("basket", "weights that start equal", "dead_units", cause=("starts at a constant",))
 enter("ber", "settings of the optimizer", "loss_plateau", cause=("epsilon",))
 enter(
     "calls",
     "vanishing over a sequence",
     "loss_plateau",
     cause=("early in a sequence",),
-    gap="a cell of the user's own has no shape by which its gates are known",
 )
 enter(
     "cooccur",
