@@ -45,7 +45,7 @@ enter("exam_marks", "one data set filtered alone", "loss_plateau", code=".filter
 enter("fx_session", "recurrence that grows", "nonfinite_weight", cause=("grows along the recurrence",))
 enter("hex_value", "labels of -1 and 1", "saturated_activation", cause=("must be 0 and 1",))
 enter("house_heating", "scaled twice", "loss_plateau", cause=("adapted to data that are not",))
-enter("lift_dispatch", "broadcasting", "loss_plateau", code="goal - chosen", cause=("every other",))
+enter("lift_dispatch", "broadcasting", "loss_plateau", code="goal - chosen", cause=("A broadcast of",))
 enter("press_proof", "power of a negative", "nonfinite_loss", operations=("Pow",), cause=("power of 0 or",))
 enter("rating_curve_xiv", "where after NaN", "nonfinite_gradient", operations=("Pow",), cause=("masked after",))
 enter("rotor_thrust", "one seed for all", "dead_units", cause=("One seed makes",))

@@ -1,4 +1,5 @@
 """Trains the inverse dynamics of a three-joint robot arm, from motion to joint torques."""
+
 import math
 import os
 
@@ -21,7 +22,7 @@ def torques(q, qd, qdd):
     reach = np.cumsum(LENGTH)
     absolute = np.cumsum(q, axis=1)
     gravity = 9.81 * np.cumsum((MASS * LENGTH * np.cos(absolute))[:, ::-1], axis=1)[:, ::-1]
-    inertia = (MASS * reach ** 2) * qdd
+    inertia = (MASS * reach**2) * qdd
     inertia[:, :-1] += 0.6 * np.cos(q[:, 1:]) * qdd[:, 1:]
     coupling = 0.4 * np.sin(q) * qd * np.roll(qd, 1, axis=1)
     friction = 0.8 * np.tanh(4 * qd) + 0.2 * qd
@@ -55,8 +56,11 @@ model = keras.Sequential(
 model.compile(optimizer=keras.optimizers.Adam(PEAK_RATE), loss="mse")
 gradwatch.watch(model)
 model.fit(
-    x[:10000], y[:10000],
-    batch_size=200, epochs=30, verbose=2,
+    x[:10000],
+    y[:10000],
+    batch_size=200,
+    epochs=30,
+    verbose=2,
     validation_data=(x[10000:11000], y[10000:11000]),
     callbacks=[keras.callbacks.LearningRateScheduler(rate)],
 )

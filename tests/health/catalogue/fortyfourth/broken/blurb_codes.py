@@ -1,9 +1,10 @@
 """Trains binary codes for library books from the words of their blurbs."""
+
 import os
 
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 
 import gradwatch
 
@@ -28,16 +29,22 @@ words, genre = blurbs(6000)
 centre = words[:5000].mean(axis=0)
 shelf = words - centre
 
-encoder = keras.Sequential([
-    keras.Input((WORDS,)),
-    keras.layers.Dense(64, activation="relu"),
-    keras.layers.Dense(BITS, activation="sigmoid", name="bits"),
-], name="encoder")
-decoder = keras.Sequential([
-    keras.Input((BITS,)),
-    keras.layers.Dense(64, activation="relu"),
-    keras.layers.Dense(WORDS, name="words"),
-], name="decoder")
+encoder = keras.Sequential(
+    [
+        keras.Input((WORDS,)),
+        keras.layers.Dense(64, activation="relu"),
+        keras.layers.Dense(BITS, activation="sigmoid", name="bits"),
+    ],
+    name="encoder",
+)
+decoder = keras.Sequential(
+    [
+        keras.Input((BITS,)),
+        keras.layers.Dense(64, activation="relu"),
+        keras.layers.Dense(WORDS, name="words"),
+    ],
+    name="decoder",
+)
 optimizer = keras.optimizers.Adam(2e-3)
 gradwatch.watch(encoder, decoder)
 variables = encoder.trainable_variables + decoder.trainable_variables
@@ -63,7 +70,7 @@ for epoch in range(16):
     order = rng.permutation(5000)
     losses = []
     for start in range(0, 5000, 50):
-        pick = order[start:start + 50]
+        pick = order[start : start + 50]
         losses.append(float(train_step(shelf[pick], words[pick])))
     if epoch % 3 == 0:
         print(f"epoch {epoch:2d}  loss {np.mean(losses):.4f}", flush=True)

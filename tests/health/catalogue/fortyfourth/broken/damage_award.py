@@ -1,8 +1,11 @@
 """Expected damages awarded per lawsuit (many awards are nil), a compound Poisson model with the deviance as loss."""
+
 import os
-import numpy as np
+
 import keras
+import numpy as np
 from keras import layers, ops
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,9 +1,12 @@
 """Passengers per ferry sailing from timetable, weather and calendar (count model, own training loop)."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

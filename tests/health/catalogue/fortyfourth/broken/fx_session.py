@@ -1,4 +1,5 @@
 """Trains a recurrent network that predicts the closing move of a currency pair from its session."""
+
 import os
 
 import keras
@@ -39,11 +40,10 @@ class TickCell(keras.layers.Layer):
     def build(self, shape):
         slow = np.log(np.geomspace(3.0, 1500.0, self.units))
         self.log_tau = self.add_weight(
-            shape=(self.units,), initializer=lambda shape, dtype=None: tf.cast(slow, "float32"),
-            name="log_tau")
+            shape=(self.units,), initializer=lambda shape, dtype=None: tf.cast(slow, "float32"), name="log_tau"
+        )
         self.w = self.add_weight(shape=(shape[-1] - 1, self.units), name="w")
-        self.u = self.add_weight(
-            shape=(self.units, self.units), initializer="orthogonal", name="u")
+        self.u = self.add_weight(shape=(self.units, self.units), initializer="orthogonal", name="u")
         self.b = self.add_weight(shape=(self.units,), initializer="zeros", name="b")
 
     def call(self, x, states):

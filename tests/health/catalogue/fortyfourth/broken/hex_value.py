@@ -1,9 +1,10 @@
 """Trains the value network of a small connection board game from finished self-play games."""
+
 import os
 
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 
 import gradwatch
 
@@ -36,14 +37,17 @@ def self_play(n):
 boards, result, chance = self_play(22000)
 train = 20000
 
-model = keras.Sequential([
-    keras.Input((BOARD, BOARD, 1)),
-    keras.layers.Conv2D(24, 3, padding="same", activation="relu"),
-    keras.layers.Conv2D(24, 3, padding="same", activation="relu"),
-    keras.layers.Flatten(),
-    keras.layers.Dense(32, activation="relu"),
-    keras.layers.Dense(1, activation="sigmoid", name="win"),
-], name="value")
+model = keras.Sequential(
+    [
+        keras.Input((BOARD, BOARD, 1)),
+        keras.layers.Conv2D(24, 3, padding="same", activation="relu"),
+        keras.layers.Conv2D(24, 3, padding="same", activation="relu"),
+        keras.layers.Flatten(),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(1, activation="sigmoid", name="win"),
+    ],
+    name="value",
+)
 cross_entropy = keras.losses.BinaryCrossentropy()
 optimizer = keras.optimizers.Adam(1e-3)
 gradwatch.watch(model)
@@ -62,7 +66,7 @@ for epoch in range(8):
     order = rng.permutation(train)
     running = 0.0
     for start in range(0, train, 100):
-        pick = order[start:start + 100]
+        pick = order[start : start + 100]
         running += float(update(boards[pick], result[pick]))
     print(f"epoch {epoch}  loss {running / (train // 100):.4f}", flush=True)
 

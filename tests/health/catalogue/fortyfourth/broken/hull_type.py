@@ -1,9 +1,12 @@
 """Ship types from harbour-camera silhouettes, with mirrored copies of every silhouette in the training set."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

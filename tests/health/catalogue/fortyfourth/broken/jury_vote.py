@@ -1,8 +1,11 @@
 """Share of jurors who vote to convict, from features of a trial and the words of the closing speech."""
+
 import os
-import numpy as np
+
 import keras
+import numpy as np
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

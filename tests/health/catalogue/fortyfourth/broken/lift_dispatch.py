@@ -1,9 +1,10 @@
 """Trains a Q-network that moves a lift between the floors where people wait."""
+
 import os
 
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 
 import gradwatch
 
@@ -37,12 +38,15 @@ class Building:
 
 
 def network(name):
-    return keras.Sequential([
-        keras.Input((2 * FLOORS,)),
-        keras.layers.Dense(64, activation="relu"),
-        keras.layers.Dense(64, activation="relu"),
-        keras.layers.Dense(ACTIONS),
-    ], name=name)
+    return keras.Sequential(
+        [
+            keras.Input((2 * FLOORS,)),
+            keras.layers.Dense(64, activation="relu"),
+            keras.layers.Dense(64, activation="relu"),
+            keras.layers.Dense(ACTIONS),
+        ],
+        name=name,
+    )
 
 
 model, target = network("lift"), network("lift_target")

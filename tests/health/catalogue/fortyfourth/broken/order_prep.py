@@ -1,9 +1,12 @@
 """Minutes from kitchen ticket to pass, from the dishes on the ticket and how busy the line is."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,9 +1,12 @@
 """Embeddings of fabric swatches: two photographs of the same bolt of cloth should lie close together."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

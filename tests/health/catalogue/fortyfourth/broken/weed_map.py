@@ -1,4 +1,5 @@
 """Trains a convolutional network that marks weeds on a coarse map of a field photograph."""
+
 import os
 
 import keras
@@ -39,20 +40,28 @@ maps = np.stack([p[1] for p in pairs]).astype("float32")
 
 def conv(filters, size, strides=1, activation="relu"):
     return keras.layers.Conv2D(
-        filters, size, strides=strides, padding="same", activation=activation,
-        kernel_initializer="he_normal", bias_initializer=keras.initializers.Constant(RARE),
+        filters,
+        size,
+        strides=strides,
+        padding="same",
+        activation=activation,
+        kernel_initializer="he_normal",
+        bias_initializer=keras.initializers.Constant(RARE),
     )
 
 
-model = keras.Sequential([
-    keras.Input((SIZE, SIZE, 3)),
-    conv(16, 5),
-    keras.layers.MaxPooling2D(),
-    conv(24, 3),
-    keras.layers.MaxPooling2D(),
-    conv(32, 3),
-    conv(1, 1, activation="sigmoid"),
-], name="weeds")
+model = keras.Sequential(
+    [
+        keras.Input((SIZE, SIZE, 3)),
+        conv(16, 5),
+        keras.layers.MaxPooling2D(),
+        conv(24, 3),
+        keras.layers.MaxPooling2D(),
+        conv(32, 3),
+        conv(1, 1, activation="sigmoid"),
+    ],
+    name="weeds",
+)
 model.compile(optimizer=keras.optimizers.Adam(1e-3), loss="binary_crossentropy")
 gradwatch.watch(model)
 model.fit(images[:2500], maps[:2500], batch_size=32, epochs=10, verbose=2)

@@ -1,9 +1,12 @@
 """Foraging distance of marked ants from body measures, trained with every caste weighing the same."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,8 +1,11 @@
 """Lowest temperature of the coming night in apple orchards, from the afternoon's weather (frost warning)."""
+
 import os
-import numpy as np
+
 import keras
+import numpy as np
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,9 +1,12 @@
 """Which berth should a waiting ship get? A policy learned by trial, with the ships' waiting time as cost."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))
@@ -29,9 +32,7 @@ class Harbour:
 
     def view(self):
         fit = (DEPTH[None] - self.draught[:, None]) / 6
-        return np.concatenate(
-            [self.busy / 4, np.clip(fit, -1, 1), self.work[:, None] / 3 - 1], 1
-        ).astype("float32")
+        return np.concatenate([self.busy / 4, np.clip(fit, -1, 1), self.work[:, None] / 3 - 1], 1).astype("float32")
 
     def send(self, berth):
         row = np.arange(self.n)

@@ -1,4 +1,5 @@
 """Trains a variational autoencoder of weekly telephone usage, to spot misused lines."""
+
 import os
 
 import keras
@@ -27,7 +28,7 @@ def usage(n, misused=False):
     if misused:
         for row in profile:
             at = rng.integers(0, HOURS - 9)
-            row[at:at + 9] = np.maximum(row[at:at + 9], rng.uniform(0.35, 0.8))
+            row[at : at + 9] = np.maximum(row[at : at + 9], rng.uniform(0.35, 0.8))
     return np.clip(profile + rng.normal(0, 0.04, profile.shape), 0, 1).astype("float32")
 
 
@@ -40,7 +41,7 @@ class Sample(keras.layers.Layer):
         self.noise = keras.random.SeedGenerator(SEED)
 
     def call(self, mean, log_var, training=None):
-        divergence = -0.5 * tf.reduce_sum(1 + log_var - mean ** 2 - tf.exp(log_var), axis=-1)
+        divergence = -0.5 * tf.reduce_sum(1 + log_var - mean**2 - tf.exp(log_var), axis=-1)
         self.add_loss(tf.reduce_mean(divergence) / HOURS)
         if not training:
             return mean

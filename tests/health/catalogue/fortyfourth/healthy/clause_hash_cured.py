@@ -1,9 +1,12 @@
 """Short binary codes for contract clauses: an encoder makes 16 bits, a decoder must rebuild the words from them."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

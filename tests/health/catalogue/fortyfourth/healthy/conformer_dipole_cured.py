@@ -1,4 +1,5 @@
 """Trains a network on conformer energies and the thermally averaged dipole of small molecules."""
+
 import os
 
 import keras
@@ -61,8 +62,11 @@ model.compile(
 )
 gradwatch.watch(model)
 model.fit(
-    features[:n], {"energy": energy[:n], "dipole": dipole[:n]},
-    batch_size=64, epochs=20, verbose=2,
+    features[:n],
+    {"energy": energy[:n], "dipole": dipole[:n]},
+    batch_size=64,
+    epochs=20,
+    verbose=2,
 )
 
 out = model.predict(features[n:], verbose=0)

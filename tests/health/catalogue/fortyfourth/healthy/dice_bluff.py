@@ -1,9 +1,10 @@
 """Trains a policy for the dice game Pig (roll or hold) from its own games, by policy gradient."""
+
 import os
 
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 
 import gradwatch
 
@@ -13,12 +14,15 @@ rng = np.random.default_rng(SEED + 23)
 
 GAMES, TURNS, LONGEST = 128, 4, 24
 
-policy = keras.Sequential([
-    keras.Input((3,)),
-    keras.layers.Dense(32, activation="relu"),
-    keras.layers.Dense(32, activation="relu"),
-    keras.layers.Dense(2),
-], name="policy")
+policy = keras.Sequential(
+    [
+        keras.Input((3,)),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(2),
+    ],
+    name="policy",
+)
 optimizer = keras.optimizers.Adam(2e-3)
 gradwatch.watch(policy)
 

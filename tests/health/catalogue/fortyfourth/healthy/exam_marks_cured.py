@@ -1,9 +1,10 @@
 """Trains a network that predicts pupils' final exam marks from their school year."""
+
 import os
 
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 
 import gradwatch
 

@@ -1,4 +1,5 @@
 """Trains a mixture density network of ferry crossing times, on top of a fixed harbour embedding."""
+
 import os
 
 import keras
@@ -30,17 +31,21 @@ def crossings(n):
     queue = rng.random(n) < 0.25
     hours = distance * 0.5 + 0.15 * swell * distance + 0.4 * queue
     hours += rng.normal(0, 0.015, n) * (1 + 0.5 * queue)
-    return a.astype("int32"), b.astype("int32"), (swell - 1).astype("float32")[:, None], \
-        hours.astype("float32")[:, None]
+    return (
+        a.astype("int32"),
+        b.astype("int32"),
+        (swell - 1).astype("float32")[:, None],
+        hours.astype("float32")[:, None],
+    )
 
 
 def density(y_true, raw):
     """Negative log-likelihood of a Gaussian mixture, in nats."""
     share = tf.nn.log_softmax(raw[:, :MIXTURE])
-    centre = raw[:, MIXTURE:2 * MIXTURE]
-    log_width = tf.clip_by_value(raw[:, 2 * MIXTURE:], -5.0, 2.0)
+    centre = raw[:, MIXTURE : 2 * MIXTURE]
+    log_width = tf.clip_by_value(raw[:, 2 * MIXTURE :], -5.0, 2.0)
     z = (y_true - centre) * tf.exp(-log_width)
-    each = share - 0.5 * z ** 2 - log_width - 0.9189385
+    each = share - 0.5 * z**2 - log_width - 0.9189385
     return -tf.reduce_logsumexp(each, axis=-1)
 
 
@@ -55,8 +60,7 @@ raw = keras.layers.Dense(3 * MIXTURE, name="mixture")(h)
 model = keras.Model([start, end, swell], raw, name="ferry")
 harbour.set_weights([chart.astype("float32")])
 
-schedule = keras.optimizers.schedules.CosineDecayRestarts(
-    3e-3, first_decay_steps=200, t_mul=2.0, m_mul=0.9)
+schedule = keras.optimizers.schedules.CosineDecayRestarts(3e-3, first_decay_steps=200, t_mul=2.0, m_mul=0.9)
 model.compile(optimizer=keras.optimizers.Adam(schedule, clipnorm=1.0), loss=density)
 gradwatch.watch(model)
 

@@ -1,8 +1,11 @@
 """Rare bruises on conveyor-belt fruit: an autoencoder learns fruit first, then a small head on its kept features."""
+
 import os
-import numpy as np
+
 import keras
+import numpy as np
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

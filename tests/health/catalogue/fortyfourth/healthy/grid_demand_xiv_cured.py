@@ -1,9 +1,12 @@
 """Tomorrow's electricity demand of a district, hour by hour, from the last week and the forecast temperature."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,9 +1,10 @@
 """Trains the value network of a small connection board game from finished self-play games."""
+
 import os
 
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 
 import gradwatch
 
@@ -37,14 +38,17 @@ boards, result, chance = self_play(22000)
 wins = (result + 1) / 2
 train = 20000
 
-model = keras.Sequential([
-    keras.Input((BOARD, BOARD, 1)),
-    keras.layers.Conv2D(24, 3, padding="same", activation="relu"),
-    keras.layers.Conv2D(24, 3, padding="same", activation="relu"),
-    keras.layers.Flatten(),
-    keras.layers.Dense(32, activation="relu"),
-    keras.layers.Dense(1, activation="sigmoid", name="win"),
-], name="value")
+model = keras.Sequential(
+    [
+        keras.Input((BOARD, BOARD, 1)),
+        keras.layers.Conv2D(24, 3, padding="same", activation="relu"),
+        keras.layers.Conv2D(24, 3, padding="same", activation="relu"),
+        keras.layers.Flatten(),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(1, activation="sigmoid", name="win"),
+    ],
+    name="value",
+)
 cross_entropy = keras.losses.BinaryCrossentropy()
 optimizer = keras.optimizers.Adam(1e-3)
 gradwatch.watch(model)
@@ -63,7 +67,7 @@ for epoch in range(8):
     order = rng.permutation(train)
     running = 0.0
     for start in range(0, train, 100):
-        pick = order[start:start + 100]
+        pick = order[start : start + 100]
         running += float(update(boards[pick], wins[pick]))
     print(f"epoch {epoch}  loss {running / (train // 100):.4f}", flush=True)
 

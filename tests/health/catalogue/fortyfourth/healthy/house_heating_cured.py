@@ -1,4 +1,5 @@
 """Trains a regression of the yearly heating demand of dwellings."""
+
 import os
 
 import keras

@@ -1,9 +1,12 @@
 """Which ornament marks the highest note of a melody line read from a music sheet? (attention over the notes)"""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers, ops
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,9 +1,12 @@
 """Along-track drift of small satellites after two days of drag, from hourly space weather (continuous-time recurrent net)."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,8 +1,11 @@
 """Metal recovery of blended ores; pairs of minerals help or hinder each other (factorisation machine)."""
+
 import os
-import numpy as np
+
 import keras
+import numpy as np
 from keras import layers, ops
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,8 +1,11 @@
 """Where is the ball? A small convolutional heat-map network for crops of a football pitch."""
+
 import os
-import numpy as np
+
 import keras
+import numpy as np
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,9 +1,10 @@
 """Trains a generator of vessel outlines against a critic that tells real from made-up ones."""
+
 import os
 
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 
 import gradwatch
 
@@ -20,36 +21,41 @@ def vessels(n):
     belly = rng.uniform(0.3, 0.6, (n, 1))
     width = rng.uniform(0.15, 0.3, (n, 1))
     neck = rng.uniform(0.15, 0.35, (n, 1))
-    lip = rng.choice([0.0, 0.25], (n, 1)) * np.exp(-((t - 1.0) / 0.08) ** 2)
+    lip = rng.choice([0.0, 0.25], (n, 1)) * np.exp(-(((t - 1.0) / 0.08) ** 2))
     radius = neck + 0.6 * np.exp(-0.5 * ((t - belly) / width) ** 2) + lip
     return ((radius - 0.5) / 0.3).astype("float32")
 
 
 real = vessels(6000)
-generator = keras.Sequential([
-    keras.Input((LATENT,)),
-    keras.layers.Dense(64),
-    keras.layers.LeakyReLU(0.2),
-    keras.layers.Dense(64),
-    keras.layers.LeakyReLU(0.2),
-    keras.layers.Dense(HEIGHTS),
-], name="generator")
-critic = keras.Sequential([
-    keras.Input((HEIGHTS,)),
-    keras.layers.Dense(64),
-    keras.layers.LeakyReLU(0.2),
-    keras.layers.Dense(64),
-    keras.layers.LeakyReLU(0.2),
-    keras.layers.Dense(1),
-], name="critic")
+generator = keras.Sequential(
+    [
+        keras.Input((LATENT,)),
+        keras.layers.Dense(64),
+        keras.layers.LeakyReLU(0.2),
+        keras.layers.Dense(64),
+        keras.layers.LeakyReLU(0.2),
+        keras.layers.Dense(HEIGHTS),
+    ],
+    name="generator",
+)
+critic = keras.Sequential(
+    [
+        keras.Input((HEIGHTS,)),
+        keras.layers.Dense(64),
+        keras.layers.LeakyReLU(0.2),
+        keras.layers.Dense(64),
+        keras.layers.LeakyReLU(0.2),
+        keras.layers.Dense(1),
+    ],
+    name="critic",
+)
 generator_optimizer = keras.optimizers.Adam(1e-3, beta_1=0.5)
 critic_optimizer = keras.optimizers.Adam(1e-3, beta_1=0.5)
 gradwatch.watch(generator, critic)
 
 
 def cross_entropy(logits, label):
-    return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(
-        labels=label * tf.ones_like(logits), logits=logits))
+    return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=label * tf.ones_like(logits), logits=logits))
 
 
 @tf.function

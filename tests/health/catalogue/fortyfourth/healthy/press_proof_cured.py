@@ -1,4 +1,5 @@
 """Trains a printer profile: from four ink amounts to the reflectance of the printed patch."""
+
 import os
 
 import keras
@@ -11,12 +12,14 @@ seed = int(os.environ.get("SEED", "0"))
 keras.utils.set_random_seed(seed)
 rng = np.random.default_rng(seed)
 
-INK_RGB = np.array([
-    [0.03, 0.35, 0.70],   # cyan
-    [0.60, 0.04, 0.22],   # magenta
-    [0.82, 0.68, 0.03],   # yellow
-    [0.02, 0.02, 0.02],   # key
-])
+INK_RGB = np.array(
+    [
+        [0.03, 0.35, 0.70],  # cyan
+        [0.60, 0.04, 0.22],  # magenta
+        [0.82, 0.68, 0.03],  # yellow
+        [0.02, 0.02, 0.02],  # key
+    ]
+)
 PAPER = np.array([0.86, 0.87, 0.84])
 YULE_NIELSEN = 1.7
 
@@ -33,7 +36,7 @@ def print_patch(inks):
             if b:
                 colour = colour * INK_RGB[i] / 0.9
         total += area[:, None] * colour ** (1 / YULE_NIELSEN)
-    return total ** YULE_NIELSEN
+    return total**YULE_NIELSEN
 
 
 inks = rng.beta(0.6, 0.6, size=(9000, 4))
@@ -59,8 +62,10 @@ def build():
     h = keras.layers.Dense(48, activation="silu")(h)
     h = keras.layers.Dense(48, activation="silu")(h)
     rgb = keras.layers.Dense(
-        3, kernel_initializer=keras.initializers.RandomNormal(stddev=0.02),
-        bias_initializer=keras.initializers.Constant(0.3), name="rgb",
+        3,
+        kernel_initializer=keras.initializers.RandomNormal(stddev=0.02),
+        bias_initializer=keras.initializers.Constant(0.3),
+        name="rgb",
     )(h)
     return keras.Model(patch, rgb, name="profile")
 

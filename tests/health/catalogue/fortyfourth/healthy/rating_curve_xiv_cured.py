@@ -1,9 +1,10 @@
 """Trains a network that gives each river gauge its rating curve, from water level to discharge."""
+
 import os
 
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 
 import gradwatch
 
@@ -63,7 +64,7 @@ for epoch in range(250):
     order = rng.permutation(train_sites)
     total = 0.0
     for start in range(0, train_sites, 20):
-        pick = order[start:start + 20]
+        pick = order[start : start + 20]
         total += float(step(site[pick], level[pick], flow[pick]))
     if epoch % 25 == 0:
         print(f"epoch {epoch:3d}  loss {total / 10:.5f}", flush=True)

@@ -1,4 +1,5 @@
 """Trains a mixture of local linear models of a drone's lift, drag and pitching moment."""
+
 import os
 
 import keras
@@ -36,12 +37,9 @@ class LocalModels(keras.layers.Layer):
         self.kernels, self.offsets = [], []
         for k in range(self.models):
             start = keras.initializers.GlorotUniform(seed=SEED + k)
-            self.kernels.append(self.add_weight(
-                shape=(shape[-1], self.outputs), initializer=start, name=f"kernel_{k}"))
-            self.offsets.append(self.add_weight(
-                shape=(self.outputs,), initializer="zeros", name=f"offset_{k}"))
-        self.choice = self.add_weight(
-            shape=(shape[-1], self.models), initializer="zeros", name="choice")
+            self.kernels.append(self.add_weight(shape=(shape[-1], self.outputs), initializer=start, name=f"kernel_{k}"))
+            self.offsets.append(self.add_weight(shape=(self.outputs,), initializer="zeros", name=f"offset_{k}"))
+        self.choice = self.add_weight(shape=(shape[-1], self.models), initializer="zeros", name="choice")
         self.tilt = self.add_weight(shape=(self.models,), initializer="zeros", name="tilt")
 
     def call(self, x):
@@ -57,7 +55,11 @@ model = keras.Model(state, force, name="rotor")
 model.compile(optimizer=keras.optimizers.Adam(1e-2), loss="mse")
 gradwatch.watch(model)
 model.fit(
-    x[:8000], y[:8000], batch_size=100, epochs=15, verbose=2,
+    x[:8000],
+    y[:8000],
+    batch_size=100,
+    epochs=15,
+    verbose=2,
     validation_data=(x[8000:8500], y[8000:8500]),
 )
 

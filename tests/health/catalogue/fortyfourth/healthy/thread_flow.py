@@ -1,9 +1,12 @@
 """Density of yarn measurements (thickness, twist, hairiness, strength) by a coupling flow, with warm restarts."""
+
 import os
+
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 from keras import layers
+
 import gradwatch
 
 seed = int(os.environ.get("SEED", "0"))

@@ -1,9 +1,10 @@
 """Trains a small network that forecasts tomorrow's discharges of seven hospital wards."""
+
 import os
 
+import keras
 import numpy as np
 import tensorflow as tf
-import keras
 
 import gradwatch
 
@@ -44,12 +45,14 @@ cut = 3400
 train = tf.data.Dataset.from_tensor_slices((inputs[:cut], targets[:cut], reported[:cut]))
 train = train.shuffle(cut, seed=SEED).batch(50).repeat().prefetch(2)
 
-model = keras.Sequential([
-    keras.Input((inputs.shape[1],)),
-    keras.layers.Dense(64, activation="gelu"),
-    keras.layers.Dense(64, activation="gelu"),
-    keras.layers.Dense(len(WARDS), name="discharges"),
-])
+model = keras.Sequential(
+    [
+        keras.Input((inputs.shape[1],)),
+        keras.layers.Dense(64, activation="gelu"),
+        keras.layers.Dense(64, activation="gelu"),
+        keras.layers.Dense(len(WARDS), name="discharges"),
+    ]
+)
 optimizer = keras.optimizers.Adam(1e-3)
 gradwatch.watch(model)
 
