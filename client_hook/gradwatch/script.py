@@ -35,12 +35,19 @@ LAYERS_MAX: Final = 500
 LINES_MAX: Final = 12
 """Lines of a call; a longer one holds others, as a list of layers does."""
 WINDOWS: Final = "timeseries_dataset_from_array"
+N_OF_SCHEDULE: Final = 2
+"""Arguments of a schedule function that is handed the rate as it is, after the epoch."""
 _UNKNOWN: Final = object()
 
 
 class _Call(NamedTuple):
     file: str
     node: ast.Call
+
+
+class _Line(NamedTuple):
+    file: str
+    node: ast.expr
 
 
 class _Made(NamedTuple):
@@ -86,6 +93,7 @@ def find_script(
         _describe("windows", _only([call for call in beside if last_name(call.node) == WINDOWS])),
         _describe("clone", next(_bare_clones(near), None)),
         _describe("monitor", next(_misdirected(beside), None)),
+        _describe("compounded", next(_compounded(beside), None)),
         *(_describe("layer", made.call, layer=made.path, n=made.n) for made in layers),
         *(_describe("variable", _only(_held_as(files, name)), layer=name) for name in untracked),
     ]
@@ -173,6 +181,42 @@ def _misdirected(calls: Sequence[_Call]) -> Iterator[_Call]:
         is_named = any(one.arg == "mode" for one in made.call.node.keywords)
         if is_named and mode in ("min", "max") and (_LARGE if mode == "min" else _SMALL).search(name):
             yield made.call
+
+
+def _compounded(calls: Sequence[_Call]) -> Iterator[_Line]:
+    """What a schedule function gives, where that is the rate as it is times, or over, something of the epoch."""
+    for call in calls:
+        if last_name(call.node) != "LearningRateScheduler" or not call.node.args:
+            continue
+        given = call.node.args[0]
+        functions = [node for node in nodes_of(call.file) if isinstance(node, ast.FunctionDef)]
+        named = [one for one in functions if isinstance(given, ast.Name) and one.name == given.id]
+        function = given if isinstance(given, ast.Lambda) else next(iter(named), None)
+        if function is None or len(function.args.args) != N_OF_SCHEDULE:
+            continue
+        epoch, rate = (one.arg for one in function.args.args)
+        returned = [one.value for one in ast.walk(function) if isinstance(one, ast.Return)]
+        for value in [function.body] if isinstance(function, ast.Lambda) else returned:
+            factors = list(_factors(value))
+            is_rate = any(isinstance(one, ast.Name) and one.id == rate for one in factors)
+            if value is not None and is_rate and any(_counts(one, epoch) for one in factors):
+                yield _Line(call.file, value)
+
+
+def _factors(node: ast.expr | None) -> Iterator[ast.expr | None]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        yield from _factors(node.left)
+        yield from _factors(node.right)
+    else:
+        yield node
+
+
+def _counts(node: ast.AST | None, name: str) -> bool:
+    """Whether an expression is larger or smaller by a name, and does not only ask for it."""
+    if node is None or isinstance(node, ast.Compare):
+        return False
+    inner = ast.iter_child_nodes(node)
+    return (isinstance(node, ast.Name) and node.id == name) or any(_counts(one, name) for one in inner)
 
 
 def _find_fit(calls: Sequence[_Call]) -> _Call | None:
@@ -354,7 +398,7 @@ def _initializer_of(word: str) -> str | None:
         return None
 
 
-def _describe(role: str, call: _Call | None, *, layer: str | None = None, n: int = 1) -> Message | None:
+def _describe(role: str, call: _Call | _Line | None, *, layer: str | None = None, n: int = 1) -> Message | None:
     """A call as the protocol has it, with the lines that it stands in; None where it is too long to be shown."""
     if call is None:
         return None
@@ -375,7 +419,7 @@ def _describe(role: str, call: _Call | None, *, layer: str | None = None, n: int
     }
 
 
-def _begin(call: _Call) -> int:
+def _begin(call: _Call | _Line) -> int:
     """The line where the innermost statement begins that a call is a part of."""
     line = call.node.lineno
     statements = (one for one in nodes_of(call.file) if isinstance(one, ast.stmt))

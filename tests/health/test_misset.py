@@ -149,3 +149,15 @@ def test_an_average_that_fits(run: Run) -> None:
     engine = run.feed()
     engine.finish()
     assert not engine.findings()
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_schedule_that_multiplies_the_present_rate(is_gone: bool) -> None:
+    run = Run(dense(2), n_steps=600, settings={"class": "Adam", "learning_rate": 1e-3}).set_loss(1.9)
+    run.scalars[:, 1] = 1e-3 * np.exp(-0.1 * (np.arange(600) // 20) ** 2 * is_gone)
+    run.script = {"calls": [call("compounded", "    return «lr * 0.9 ** epoch»")], "imports": {}}
+    (found,) = run.feed().findings()
+    assert (found.kind, found.severity) == ("loss_plateau", "warning")
+    assert found.title.startswith("The learning rate is multiplied anew by a factor that counts from the first epoch")
+    assert found.source is not None
+    assert "multiplied again by what should be its share of the first one" in found.hypotheses[0].cause

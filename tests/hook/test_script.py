@@ -327,3 +327,27 @@ def test_a_callback_whose_mode_goes_against_what_it_monitors(find, call, is_told
 def test_a_clone_that_is_given_no_weights(find, after, is_told):
     script = find(SCRIPT + f"\nif not model:\n    copy = keras.models.clone_model(model)\n    {after}\n")
     assert called(script, "clone") == ("keras.models.clone_model(model)" if is_told else None)
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ("lambda epoch, lr: lr * 0.9**epoch", "lr * 0.9**epoch"),
+        ("lambda e, rate: math.exp(-0.1 * e) * rate", "math.exp(-0.1 * e) * rate"),
+        ("lambda epoch, lr: lr / (1 + 0.1 * epoch)", "lr / (1 + 0.1 * epoch)"),
+        ("schedule", "rate * 0.5 ** (epoch // 10)"),
+        ("lambda epoch, lr: lr * 0.9", None),
+        ("lambda epoch, lr: 1e-3 * 0.9**epoch", None),
+        ("lambda epoch: 1e-3 * 0.9**epoch", None),
+        ("lambda epoch, lr: lr * 0.5 if epoch % 10 == 0 else lr", None),
+        ("lambda epoch, lr: lr * (0.5 if epoch % 10 == 9 else 1.0)", None),
+        ("lambda epoch, lr: first * 0.9**epoch", None),
+        ("known", None),
+    ],
+)
+def test_a_schedule_that_multiplies_the_present_rate_by_a_share_of_the_first(find, function, told):
+    text = (
+        "\ndef schedule(epoch, rate):\n    if epoch < 5:\n        return rate\n    return rate * 0.5 ** (epoch // 10)\n"
+    )
+    made = f"if not model:\n    slower = keras.callbacks.LearningRateScheduler({function}, verbose=1)\n"
+    assert called(find(SCRIPT + text + made), "compounded") == told

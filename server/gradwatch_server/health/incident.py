@@ -142,7 +142,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Zero: (Flat, Cut, Faint, Fade, Unheard, Unreachable, Summed, Twins),
     Mismatch: (Misshaped, Zero),
     SharedTarget: (Misshaped,),
-    Decayed: (Still,),
+    Decayed: (Still, Misset),
     Ordered: (Forgetting, *COMES_OF_ORDER),
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero, Twins),

@@ -52,7 +52,8 @@ class MissetRule:
         self._stream = stream
         self._setup = setup
         self._last_step = -1
-        self._is_so = find_swapped_betas(setup) is not None or setup.find_call("monitor") is not None
+        lines = [setup.find_call("monitor"), setup.find_call("compounded")]
+        self._is_so = find_swapped_betas(setup) is not None or any(one is not None for one in lines)
         self._is_averaged = find_first_share(setup, 1) is not None
         self._n_rows = 0
         self._first_step = -1

@@ -12,7 +12,7 @@ from gradwatch_server.health.verdict.advice_stall import advise_gone_rate
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
-__all__ = ["tell_decayed"]
+__all__ = ["advise_compounded", "tell_decayed"]
 
 EVERY_MAX: Final = 2.0
 """Steps from one change of the rate to the next: at every step."""
@@ -51,6 +51,19 @@ def tell_decayed(lead: Decayed, scene: Scene) -> Finding:
     )
 
 
+def advise_compounded() -> Hypothesis:
+    """A rate that is multiplied, each time, by what counts from the first."""
+    return Hypothesis(
+        "The learning rate is multiplied again by what should be its share of the first one",
+        0.95,
+        "Each change takes a larger part of it than the one before. A factor that already counts all epochs so far, "
+        "such as `exp(-0.15 * epoch)`, is laid on the rate as it is now, which has had the earlier factors: they "
+        "multiply.",
+        "Compute the rate from the first one and the epoch, or multiply the present one by the same factor each time.",
+        COMPOUNDED_CODE,
+    )
+
+
 def _advise(lead: Decayed, scene: Scene) -> list[Hypothesis]:
     """Why it came down, as far as its changes tell; only a rate that no schedule sets is changed by the script."""
     usual = advise_gone_rate(scene, lead.first_step, None, lead.highest, lead.rate)
@@ -59,16 +72,7 @@ def _advise(lead: Decayed, scene: Scene) -> list[Hypothesis]:
     fall = f"from {say_number(lead.highest)} down to {say_number(lead.rate)}"
     if lead.is_compounded:
         return [
-            Hypothesis(
-                f"The learning rate is multiplied again by what should be its share of the first one: {fall}",
-                0.95,
-                "Each change took a larger part of it than the one before. A factor that already counts all epochs so "
-                "far, such as `exp(-0.15 * epoch)`, is laid on the rate as it is now, which has had the earlier "
-                "factors: they multiply.",
-                "Compute the rate from the first one and the epoch, or multiply the present one by the same factor "
-                "each time.",
-                COMPOUNDED_CODE,
-            ),
+            replace(advise_compounded(), cause=f"{advise_compounded().cause}: {fall}"),
             replace(usual, confidence=0.3),
         ]
     if lead.every < EVERY_MAX:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from gradwatch_server.health.book import UPDATE_RATIO
@@ -14,6 +15,7 @@ from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.setup import source_of
 from gradwatch_server.health.verdict.advice_settings import advise_betas, fitting_momentum
+from gradwatch_server.health.verdict.decayed import advise_compounded
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.own_line import parse_call
 from gradwatch_server.health.verdict.scene import Scene, tell
@@ -147,6 +149,23 @@ def _tell_monitor(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Findin
     )
 
 
+def _tell_compounded(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Finding:
+    """A schedule that lays a factor of the epoch on the rate as it is."""
+    place, cause = say_line(call), advise_compounded()
+    return tell(
+        lead,
+        scene,
+        title=f"The learning rate is multiplied anew by a factor that counts from the first epoch{place}",
+        source=source_of(call),
+        evidence=scene.evidence(
+            "`LearningRateScheduler` hands over the epoch and the rate as it is now. The line multiplies that rate by "
+            "something of the epoch, once more in each."
+        ),
+        hypotheses=[replace(cause, cause=f"{cause.cause}{place}")],
+        subject="settings",
+    )
+
+
 def tell_misset(lead: Misset, scene: Scene) -> Finding:
     """The finding of settings that undo one another, or the training."""
     first, second = find_swapped_betas(scene.setup) or (math.nan, math.nan)
@@ -157,6 +176,8 @@ def tell_misset(lead: Misset, scene: Scene) -> Finding:
         return _tell_average(lead, scene, name)
     if math.isnan(first) and (call := scene.setup.find_call("monitor")) is not None:
         return _tell_monitor(lead, scene, call)
+    if math.isnan(first) and (call := scene.setup.find_call("compounded")) is not None:
+        return _tell_compounded(lead, scene, call)
     return tell(
         lead,
         scene,
