@@ -184,3 +184,15 @@ def test_what_two_streams_know_of_one_output_is_told_once() -> None:
     other = replace(twins[1], first_step=5)
     assert [incident.lead for incident in assemble(twins)] == twins[:1]
     assert len(assemble([twins[0], other])) == 2
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "cause", "code"),
+    [(-1.0, 1.0, "labels from -1 to 1: they must be 0 and 1", "(y + 1) / 2"), (0.0, 90.0, "from 0 to 1", "y / 100")],
+)
+def test_a_cross_entropy_that_falls_without_an_end(low: float, high: float, cause: str, code: str) -> None:
+    run = regression("sigmoid", low, high, (high - low) / 3).set_loss(0.5 - np.arange(N) ** 2.0)
+    (found,) = run.scale("gradient", 1e4, start=N // 2).feed().findings()
+    assert found.kind == "saturated_activation"
+    assert cause in found.hypotheses[0].cause
+    assert code in found.hypotheses[0].code

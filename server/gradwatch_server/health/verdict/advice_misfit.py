@@ -133,6 +133,9 @@ x = tf.concat([x, tf.fill([tf.shape(x)[0], 1], spread)], axis=1)"""
 BEST_CODE: Final = 'best = tf.keras.callbacks.ModelCheckpoint("best.keras", monitor="loss", save_best_only=True)'
 
 
+SHARES_CODE: Final = """\
+y = y / 100            # percent become shares, in the training and wherever it is evaluated
+# counts: tf.keras.losses.Poisson(), and a last layer with activation="exponential\""""
 SIGNS_CODE: Final = """\
 y = (y + 1) / 2        # -1 and 1 become 0 and 1, in the training and wherever it is evaluated
 # or, for the labels as they are: tf.keras.losses.Hinge(), and a last layer without an activation"""
@@ -145,12 +148,14 @@ def advise_unreachable(lead: Unreachable, layer: str, scene: Scene) -> list[Hypo
         return [
             Hypothesis(
                 f"A cross-entropy is given labels from {say_number(lead.smallest)} to {say_number(lead.largest)}: they "
-                "must be 0 and 1",
+                f"must be {'0 and 1' if lead.smallest < 0 else 'from 0 to 1'}",
                 0.95,
-                "For a label of 0 or 1 it is never below 0, and lowest where the output is the label. For one outside "
-                "it falls without an end, and the weights grow after it.",
-                "Give it labels of 0 and 1, or take a loss for labels of -1 and 1.",
-                SIGNS_CODE,
+                "For a label from 0 to 1 it is never below 0, and lowest where the output is the label. For one "
+                "outside it falls without an end, and the weights grow after it.",
+                "Give it labels of 0 and 1, or take a loss for labels of -1 and 1."
+                if lead.smallest < 0
+                else "Give it shares from 0 to 1, not percent or counts; for counts take a loss for counts.",
+                SIGNS_CODE if lead.smallest < 0 else SHARES_CODE,
             )
         ]
     if lead.is_of_data:
