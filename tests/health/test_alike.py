@@ -95,8 +95,8 @@ def test_a_model_that_learns_all_the_same_needs_no_more_units() -> None:
 # Kernels that are copies of one another
 
 
-def twins(which: list[int], *, until: int = N, is_trained: bool = True) -> Run:
-    """Kernels of one shape with the same numbers until a step, and with others from then on."""
+def twins(which: list[int], *, until: int = N, is_trained: bool = True, is_apart: bool = False) -> Run:
+    """Kernels of one shape with the same numbers until a step, and others from then on; or with other gradients."""
     run = Run(dense(4), n_steps=N).set_loss(2.3)
     columns = run.columns("weight", [2 * layer for layer in which])
     grown = ADDED if is_trained else np.zeros(N)
@@ -105,6 +105,8 @@ def twins(which: list[int], *, until: int = N, is_trained: bool = True) -> Run:
         apart = 0.01 * place * (np.arange(N) >= until)
         run.statistics[:, column, COLUMN["min"]] = -0.3 - grown - apart
         run.statistics[:, column, COLUMN["max"]] = 0.3 + grown
+        gradient = int(run.columns("gradient", [2 * which[place]])[0])
+        run.statistics[:, gradient, [COLUMN["min"], COLUMN["max"]]] = -0.02 - 0.01 * place * is_apart, 0.03
     return run
 
 
@@ -122,6 +124,10 @@ def test_kernels_that_come_apart_are_kernels_of_their_own() -> None:
     assert not twins([0, 1], until=1).feed().findings()
     (ended,) = twins([0, 1], until=150).feed().findings()
     assert "were copies of one another until step 150" in ended.title
+
+
+def test_kernels_that_are_given_gradients_of_their_own() -> None:
+    assert not twins([0, 1], is_apart=True).feed().findings()
 
 
 def test_kernels_that_nobody_moves_are_no_copies_to_speak_of() -> None:

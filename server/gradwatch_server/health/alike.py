@@ -154,12 +154,13 @@ class TwinsRule:
         return block.statistics[row, self._table.weight_of[position], [COLUMN["min"], COLUMN["max"], COLUMN["std"]]]
 
     def _apart(self, block: Block, row: int, group: list[int]) -> list[list[int]]:
-        """Those of a group that are copies of one another in a row."""
-        same: dict[tuple[float, float], list[int]] = {}
+        """Those of a group that are copies of one another in a row, and were given the same gradient."""
+        same: dict[tuple[float, ...], list[int]] = {}
         for position in group:
             low, high, spread = self._read(block, row, position).tolist()
+            gradient = block.statistics[row, self._table.gradient[position], [COLUMN["min"], COLUMN["max"]]]
             if spread > 0:
-                same.setdefault((low, high), []).append(position)
+                same.setdefault((low, high, *gradient.tolist()), []).append(position)
         return [found for found in same.values() if len(found) > 1]
 
     def _step(self, step: int, block: Block, row: int) -> None:
