@@ -892,7 +892,7 @@ class Watch:
             trained = [[tuple(variable.shape) for variable in one.variables] for one in models]
             for one in self._models if models else ():
                 if one not in models and [tuple(variable.shape) for variable in one.variables] not in trained:
-                    found |= left_as_made([one], given, read)
+                    found |= left_as_made([one], given, read, are_whole=True)
             return found
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for what no optimizer is given", error)

@@ -169,7 +169,9 @@ def frozen_as_made(models: Sequence[Any]) -> dict[str, Any]:
     return _as_made((layer, _own(layer)) for layer in frozen)
 
 
-def left_as_made(models: Sequence[Any], given: Sequence[Any], read: Set[int]) -> dict[str, Any]:
+def left_as_made(
+    models: Sequence[Any], given: Sequence[Any], read: Set[int], *, are_whole: bool = False
+) -> dict[str, Any]:
     """The same of layers that could be trained, and of which no optimizer is given anything, Keras' or their own.
 
     Args:
@@ -177,6 +179,7 @@ def left_as_made(models: Sequence[Any], given: Sequence[Any], read: Set[int]) ->
         given: what optimizers are given.
         read: the handles of the variables that a step reads. What it does not read may have its turn later, and so may
             a copy of what is trained (in a model of its own, with the same layers).
+        are_whole: whether none of them is a copy, as their layers together have other shapes.
     """
     ids = set(map(id, given))
     shapes = {(_parent(str(one.path)), tuple(one.shape)) for one in given if hasattr(one, "path")}
@@ -190,7 +193,8 @@ def left_as_made(models: Sequence[Any], given: Sequence[Any], read: Set[int]) ->
         if id(variable) not in ids:
             unknown.setdefault(name.rpartition("/")[0], {})[name] = variable
     left += [(None, own) for own in unknown.values()]
-    return _as_made((layer, own) for layer, own in left if is_read(own.values(), read) and not _is_copy(own, shapes))
+    own_turn = [(layer, own) for layer, own in left if is_read(own.values(), read)]
+    return _as_made((layer, own) for layer, own in own_turn if are_whole or not _is_copy(own, shapes))
 
 
 def copies_as_made(trained: Sequence[Any], kept: Mapping[str, Any], others: Sequence[Any]) -> dict[str, Any]:
@@ -278,8 +282,8 @@ def _as_made(layers: Iterable[tuple[Any, Mapping[str, Any]]]) -> dict[str, Any]:
         if not is_made:
             return {}
         found |= biases | tables
-    largest = sorted(found, key=lambda path: -math.prod(found[path].shape))[:UNTAUGHT_MAX]
-    return {path: found[path] for path in largest}
+    largest = set(sorted(found, key=lambda path: -math.prod(found[path].shape))[:UNTAUGHT_MAX])
+    return {path: variable for path, variable in found.items() if path in largest}
 
 
 def _tables_in(layer: Any, own: Mapping[str, Any]) -> dict[str, Any]:

@@ -243,8 +243,9 @@ def test_what_is_left_out_is_told_of_although_something_is_learned(watch, read, 
 def test_a_whole_model_that_no_optimizer_is_given_is_told_of(watch, read, is_given):
     """A list of variables that was read before the model was built; or it has an optimizer of its own, later."""
     keras.backend.clear_session()
-    encoder = keras.Sequential([keras.Input((6,)), keras.layers.Dense(16, activation="relu")], name="encoder")
-    decoder = keras.Sequential([keras.Input((16,)), keras.layers.Dense(6)], name="decoder")
+    own = [keras.layers.Dense(16, activation="relu", name=name) for name in ("first", "second")]
+    encoder = keras.Sequential([keras.Input((6,)), *own], name="encoder")
+    decoder = keras.Sequential([keras.Input((16,)), keras.layers.Dense(16), keras.layers.Dense(6)], name="decoder")
     optimizers = [keras.optimizers.SGD(1e-4), keras.optimizers.SGD(1e-4)]
     watched = watch(encoder, decoder)
 
@@ -261,8 +262,9 @@ def test_a_whole_model_that_no_optimizer_is_given_is_told_of(watch, read, is_giv
         watched.log(loss=step(tf.constant(X[:64, :, 0])))
     found = [one for one in diagnose(read(watched)).findings() if one.kind == "missing_gradient"]
     assert [one.title for one in found] == [
-        "encoder/dense/bias is never trained: no optimizer is given it" for _ in range(not is_given)
+        "encoder/first and encoder/second are never trained: no optimizer is given them" for _ in range(not is_given)
     ]
+    assert [one.hypotheses[0].cause for one in found] == ["Some layers are never trained" for _ in found]
 
 
 def test_what_another_optimizer_is_given_is_not_told_of(watch, read):

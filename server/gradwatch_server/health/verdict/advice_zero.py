@@ -234,14 +234,16 @@ hard = tf.{name}(z)
 z = z + tf.stop_gradient(hard - z)"""
 
 
-def advise_untrained(names: Sequence[str], confidence: float = 0.7) -> list[Hypothesis]:
-    """Variables that could be trained, and that no optimizer is given, as the cause where nothing is learned."""
+def advise_untrained(
+    names: Sequence[str], confidence: float = 0.7, *, noun: str = "trainable variable"
+) -> list[Hypothesis]:
+    """What could be trained, and no optimizer is given, as the cause where nothing is learned."""
     if not names:
         return []
-    n, are = say_count(len(names), "trainable variable"), "is" if len(names) == 1 else "are"
+    n, are = say_count(len(names), noun), "is" if len(names) == 1 else "are"
     return [
         Hypothesis(
-            "Some variables are never trained",
+            f"Some {'layers' if noun == 'layer' else 'variables'} are never trained",
             confidence,
             f"{n} of the model {are} given to no optimizer: {list_names(list(names))}. They keep their initial values, "
             "and the rest of the model has to work with those. They are not frozen on purpose: `trainable = False` is "

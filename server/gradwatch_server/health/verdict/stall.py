@@ -451,7 +451,7 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
     are, were = ("is", "was") if len(lead.layers) == 1 else ("are", "were")
     title = f"{names} {are} frozen as made: no training has ever moved a bias there"
     if lead.is_left:
-        left = _find_left(lead, scene.setup.untrained) or lead.variables
+        left = _find_left(lead, scene.setup.untrained) or lead.layers
         names = list_names(list(left))
         verb, them = ("is", "it") if len(left) == 1 else ("are", "them")
         title = f"{names} {verb} never trained: no optimizer is given {them}"
@@ -547,10 +547,11 @@ def _advise_left(lead: Untaught, scene: Scene) -> list[Hypothesis]:
     own = set(lead.variables)
     untracked = [name for name in scene.setup.untracked if name in own]
     known = {*scene.setup.untrained, *scene.setup.untracked}
-    # Of a model of which no optimizer is given anything, only what is looked at is known by name.
-    others = [] if own & known or not lead.is_left else list(lead.variables)
-    untrained = _find_left(lead, scene.setup.untrained) or others
-    return [*advise_untracked(untracked, 0.95), *advise_untrained(untrained, 0.9)]
+    # Of a model of which no optimizer is given anything, only layers are known.
+    layers = [] if own & known or not lead.is_left else list(lead.layers)
+    untrained = _find_left(lead, scene.setup.untrained)
+    told = advise_untrained(untrained, 0.9) or advise_untrained(layers, 0.9, noun="layer")
+    return [*advise_untracked(untracked, 0.95), *told]
 
 
 def _find_left(lead: Untaught, names: Sequence[str]) -> list[str]:
