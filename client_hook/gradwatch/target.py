@@ -184,7 +184,7 @@ def left_as_made(
     ids = set(map(id, given))
     shapes = {(_parent(str(one.path)), tuple(one.shape)) for one in given if hasattr(one, "path")}
     left: list[tuple[Any, dict[str, Any]]] = []
-    for layer in _layers(models):
+    for layer in reversed(list(_layers(models))):  # which begin with the last
         own = [] if list(layer._layers) or not layer.trainable else layer.trainable_weights
         if own and not ids.intersection(map(id, own)):
             left.append((layer, _own(layer)))
