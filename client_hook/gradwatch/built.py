@@ -24,7 +24,8 @@ def find_built(models: Iterable[Any]) -> list[dict[str, Any]]:
         Type (``Normalization`` of a layer whose ``axis`` is None, so that all numbers of an input have one mean and one
         deviation there, or ``While``), name and layer (its Keras path) of each, without a source line; of the latter
         the function's name, as ``unbounded``. And any other ``Normalization``, with ``normalises``: ``as made`` where
-        its mean is 0 and its variance 1 throughout, else ``adapted``; it is no slip unless its output is not scaled.
+        its mean is 0 and its variance 1 throughout, ``given`` where it was made with numbers, else ``adapted``; it is
+        no slip unless its output is not scaled.
     """
     found = []
     for part in walk(models):
@@ -34,12 +35,17 @@ def find_built(models: Iterable[Any]) -> list[dict[str, Any]]:
         if type(part).__name__ == "Normalization" and getattr(part, "axis", None) in ((), []):
             found.append({"type": "Normalization", **place})
         elif type(part).__name__ == "Normalization" and not getattr(part, "invert", False):
-            found.append(
-                {"type": "Normalization", **place, "normalises": "as made" if _is_as_made(part) else "adapted"}
-            )
+            found.append({"type": "Normalization", **place, "normalises": _origin_of(part)})
         elif isinstance(part, RECURRENT) and function in UNBOUNDED:
             found.append({"type": "While", **place, "unbounded": function})
     return found
+
+
+def _origin_of(layer: Any) -> str:
+    """Where the mean and the variance of a normalisation come from."""
+    if getattr(layer, "input_mean", None) is not None:
+        return "given"
+    return "as made" if _is_as_made(layer) else "adapted"
 
 
 def _is_as_made(layer: Any) -> bool:

@@ -40,11 +40,12 @@ def scaled(x):
         (lambda x: scaled(100 * x + 50), "What"),
         (scaled, ""),
         (lambda x: keras.layers.Normalization(mean=x.mean(0), variance=x.var(0), name="scale"), ""),
+        (lambda x: keras.layers.Normalization(mean=x.mean(0), variance=x.std(0), name="scale"), "are not those"),
     ],
-    ids=["never adapted", "adapted to others", "adapted", "given"],
+    ids=["never adapted", "adapted to others", "adapted", "given", "given deviations"],
 )
 def test_what_a_normalisation_does_not_scale(watch, read, layer, title, options):
-    x = np.random.default_rng(0).normal(size=(512, 3)).astype("float32") * [1, 40, 3] + [0, 900, 0]
+    x = np.random.default_rng(0).normal(size=(512, 3)).astype("float32") * [1, 200, 3] + [0, 900, 0]
     model = keras.Sequential([keras.Input((3,)), layer(x / 30 if title == "What" else x), dense(1, "out")])
     model.compile(keras.optimizers.SGD(1e-9), "mse", **options)
     begun = watch(model, capture=("gradient", "activation"))
@@ -52,8 +53,8 @@ def test_what_a_normalisation_does_not_scale(watch, read, layer, title, options)
     told = [one for one in diagnose(read(begun)).findings() if "scale`" in one.title]
     assert [title in one.title for one in told] == [True] * bool(title)
     for one in told:
-        what = "adapt(...)` is missing" if "nothing" in title else "adapted to data that are not those"
-        assert what in one.hypotheses[0].cause
+        whats = {"What": "adapted to data that are not those", "are not those": "standard deviation as its variance"}
+        assert whats.get(title, "adapt(...)` is missing") in one.hypotheses[0].cause
 
 
 @pytest.mark.parametrize(

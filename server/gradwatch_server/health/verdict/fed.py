@@ -44,6 +44,8 @@ vectors = tf.keras.layers.Embedding(n_ids, width)(ids)                          
 vectors = tf.keras.layers.Dropout(rate, noise_shape=(None, n_times, 1))(vectors)    # drops whole words"""
 FOREIGN_CODE: Final = """\
 negatives = rng.integers(0, n_items, size=batch)      # n_items: the rows of the items' table"""
+GIVEN_CODE: Final = """\
+scale = keras.layers.Normalization(mean=x.mean(axis=0), variance=x.var(axis=0))      # var, not std"""
 FLOORED_CODE: Final = """\
 y = shares.astype("float32")                  # not "int32": 0.7 would become 0
 labels = (shares > 0.5).astype("int32")       # where classes are meant"""
@@ -257,6 +259,20 @@ def _say_unnormalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     seen = f"The root mean square of what `{layer}` gives was {size} or more in every row. Normalised data have 1."
     if is_as_made(lead.slip):
         return f"`{layer}` normalises nothing: it was never adapted", seen, advise_adapt(layer)
+    if lead.slip["normalises"] == "given":
+        return (
+            f"What `{layer}` gives is not normalised: its mean and variance are not those of its input",
+            seen,
+            Hypothesis(
+                f"`{layer}` was given a standard deviation as its variance, or numbers of other data",
+                0.9,
+                "It subtracts the mean and divides by the root of the variance. With a standard deviation there, each "
+                "column is divided by too little, or too much, and keeps most of its scale.",
+                "Give it the variance, which is the square of the standard deviation, of exactly what enters it; or "
+                "let it look with `adapt`.",
+                GIVEN_CODE,
+            ),
+        )
     return (
         f"What `{layer}` gives is not normalised: it was adapted to other data",
         seen,
