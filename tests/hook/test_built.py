@@ -45,7 +45,7 @@ def scaled(x):
     ids=["never adapted", "adapted to others", "adapted", "given", "given deviations"],
 )
 def test_what_a_normalisation_does_not_scale(watch, read, layer, title, options):
-    x = np.random.default_rng(0).normal(size=(512, 3)).astype("float32") * [1, 200, 3] + [0, 900, 0]
+    x = np.random.default_rng(0).normal(size=(512, 3)).astype("float32") * [1, 5000, 3] + [0, 900, 0]
     model = keras.Sequential([keras.Input((3,)), layer(x / 30 if title == "What" else x), dense(1, "out")])
     model.compile(keras.optimizers.SGD(1e-9), "mse", **options)
     begun = watch(model, capture=("gradient", "activation"))
