@@ -11,7 +11,7 @@ import functools
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import keras
@@ -36,6 +36,8 @@ LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 BETWEEN: Final = frozenset({"area", "bicubic", "bilinear", "gaussian", "lanczos3", "lanczos5", "mitchellcubic"})
 """How `tf.image.resize` makes new numbers of those around; "bilinear" where nothing is said."""
 NOTHING: Final = "bilinear"
+LAYING: Final = frozenset({"concat", "concatenate", "vstack"})
+COPYING: Final = frozenset({"repeat", "tile"}) | LAYING
 KEEPING: Final = frozenset(
     {"array", "asarray", "constant", "convert_to_tensor", "expand_dims", "flatten", "ravel", "reshape", "squeeze"}
 )
@@ -73,13 +75,17 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
         end: which of ``repeat`` and ``tile`` the line has; ``floored``: the type of whole numbers to which an array of
         fractions between 0 and 1 is cast; ``filtered`` (True): of data sets of as many elements each that are put
-        together by ``zip`` some are filtered, the others not; ``moved``: the name of one of two arrays that are fed as
+        together by ``zip`` some are filtered, the others not; ``trimmed``: the name of an array that is cut to the
+        length of another one, of which rows were picked; ``moved``: the name of one of two arrays that are fed as
         pairs, whose rows were put into another order alone;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples.
     """
-    finders = (_restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _copied, _floored, _filtered)
+    finders = (
+        *(_restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _copied, _floored, _filtered),
+        _trimmed,
+    )
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
     return [one for one in (*found, _shuffled(models)) if one is not None]
@@ -477,21 +483,30 @@ def _copied(file: str) -> Iterator[dict[str, Any]]:
         assigned = [(to, one.value) for one in inner if isinstance(one, ast.Assign) for to in one.targets]
         made = {to.id: value for to, value in assigned if isinstance(to, ast.Name)}
         for pair in (one for one in inner if isinstance(one, ast.Tuple) and len(one.elts) == 2):
-            copies = [made.get(one.id, one) if isinstance(one, ast.Name) else one for one in pair.elts]
+            copies = [_made_of(one, made) for one in pair.elts]
             calls = {last_name(one): one for one in copies if isinstance(one, ast.Call)}
             if "repeat" in calls and "tile" in calls:
                 yield _slip(file, calls["tile"].lineno, copies="tile")
-            elif "repeat" in calls and any(map(_is_end_to_end, calls.values())):
+            elif "repeat" in calls and any(_is_end_to_end(one, made) for one in calls.values()):
                 yield _slip(file, calls["repeat"].lineno, copies="repeat")
 
 
-def _is_end_to_end(call: ast.Call) -> bool:
-    """Whether a call lays an array and what is made of it alone, such as its mirror images, one behind the other."""
-    if last_name(call) not in ("concat", "concatenate", "vstack") or not call.args:
+def _made_of(node: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr:
+    """The call that makes what an expression is of, so far as it is of one alone."""
+    if any(isinstance(one, ast.Call) and last_name(one) in COPYING for one in ast.walk(node)):
+        return node
+    calls = [made[one.id] for one in _names_in(node) if isinstance(made.get(one.id), ast.Call)]
+    return calls[0] if len(calls) == 1 else node
+
+
+def _is_end_to_end(call: ast.Call, made: Mapping[str, ast.expr]) -> bool:
+    """Whether a call lays an array and what is made of it, such as its mirror images, one behind the other."""
+    if last_name(call) not in LAYING or not call.args:
         return False
     parts = call.args[0].elts if isinstance(call.args[0], (ast.List, ast.Tuple)) else []
-    names = [{one.id for one in _names_in(part)} - PACKAGES for part in parts]
-    return len(parts) > 1 and isinstance(parts[0], ast.Name) and all(one == {parts[0].id} for one in names)
+    first = parts[0].id if parts and isinstance(parts[0], ast.Name) else None
+    others = [made.get(one.id, one) if isinstance(one, ast.Name) else one for one in parts[1:]]
+    return bool(others) and all(any(name.id == first for name in _names_in(one)) for one in others)
 
 
 def _floored(file: str) -> Iterator[dict[str, Any]]:
@@ -544,6 +559,29 @@ def _is_partly_filtered(data: Any) -> bool:
     sizes = {int(chain[-1].cardinality()) for chain in chains}
     is_aligned = len(sizes) == 1 and min(sizes) > 0 and not any("ShuffleDataset" in kind for kind in kinds)
     return is_aligned and len({"FilterDataset" in kind for kind in kinds}) > 1
+
+
+def _trimmed(file: str) -> Iterator[dict[str, Any]]:
+    nodes = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript)]
+    picked: dict[str, int] = {}
+    for node in sorted(nodes, key=lambda one: one.lineno):
+        value: Any = node.value
+        name = value.value.id if isinstance(value.value, ast.Name) else None
+        if name is None or [one.id for one in node.targets if isinstance(one, ast.Name)] != [name]:
+            continue
+        if isinstance(value.slice, (ast.Name, ast.UnaryOp)) and not _is_number(value.slice, file):
+            picked[name] = node.lineno
+        elif isinstance(value.slice, ast.Slice) and value.slice.lower is None:
+            end = value.slice.upper
+            of = _whole(end.args[0]) if isinstance(end, ast.Call) and last_name(end) == "len" and end.args else None
+            if of in picked and name not in picked:
+                yield _slip(file, node.lineno, trimmed=name, picked=of)
+
+
+def _is_number(node: ast.expr, file: str) -> bool:
+    """Whether the running code holds a single number by a name."""
+    frames_of = _running(file) if isinstance(node, ast.Name) else iter(())
+    return any(isinstance(_held(node.id, frame), (int, np.integer)) for frame in frames_of)  # type: ignore[attr-defined]
 
 
 def _moved(node: ast.AST) -> str | None:

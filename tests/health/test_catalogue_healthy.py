@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.fortyfourth import HEALTHY
+from tests.health.catalogue.fortyfifth import HEALTHY
 from tests.health.catalogue.play import play
 
 LONG = {

@@ -407,8 +407,10 @@ def test_one_of_two_arrays_that_is_shuffled_alone(find: Any, line: str, moved: s
 
 END_TO_END = """
 def more(images, labels):
+    noisy = images + np.random.default_rng(0).normal(size=images.shape)
+    other = x + 1
     both = {both}
-    return both, {labels}
+    return both / 2 - 1, {labels}
 
 
 images, labels = more(x, y)
@@ -421,6 +423,9 @@ train_step(images, labels)
     [
         ("np.concatenate([images, images[:, ::-1]])", "np.repeat(labels, 2, axis=0)", True),
         ("tf.concat([images, tf.reverse(images, [1])], 0)", "labels.repeat(2, 0)", True),
+        ("np.concatenate([images, images * 1.1]); both = (both - 1) / 2", "np.repeat(labels, 2, axis=0)", False),
+        ("np.concatenate([images, noisy, images / 2])", "np.repeat(labels, 3, axis=0)", True),
+        ("np.concatenate([images, other])", "np.repeat(labels, 2, axis=0)", False),
         ("np.concatenate([images, images[:, ::-1]])", "np.tile(labels, (2, 1))", False),
         ("np.concatenate([images, images[:, ::-1]])", "np.concatenate([labels, labels])", False),
         ("np.concatenate([images, x])", "np.repeat(labels, 2, axis=0)", False),
@@ -503,3 +508,33 @@ def test_pairs_of_which_one_part_is_filtered(find: Any, parts: dict[str, str], i
     found = [one for one in find(text) if "filtered" in one]
     assert len(found) == is_told
     assert all(".filter(" in one["source"]["code"] for one in found)
+
+
+TRIMMED = """
+def tables(x, y, n):
+    good = x[:, 0] > -1
+    {lines}
+    return x, y
+
+
+train_step(*tables(x, y, 100))
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_told"),
+    [
+        ("x = x[good]; y = y[:len(x)]", True),
+        ("x = x[~good]; y = y[: len(x)]", True),
+        ("x = x[np.flatnonzero(good)]; y = y[good]", False),
+        ("x = x[good]; y = y[good]; y = y[:len(x)]", False),
+        ("x = x[:n]; y = y[:len(x)]", False),
+        ("x = x[10:]; y = y[:len(x)]", False),
+        ("y = y[:len(x)]; x = x[good]", False),
+    ],
+)
+def test_an_array_that_is_cut_to_the_length_of_one_of_picked_rows(find: Any, lines: str, is_told: bool) -> None:
+    found = [one for one in find(TRIMMED.format(lines=lines.replace("; ", "\n    "))) if "trimmed" in one]
+    assert [(one["trimmed"], one["picked"], one["source"]["code"]) for one in found] == (
+        [("y", "x", lines.partition("; ")[2])] if is_told else []
+    )

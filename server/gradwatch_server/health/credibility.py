@@ -228,7 +228,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.WRAPPED, SlipKind.IDS, SlipKind.FOREIGN, SlipKind.PARTED, SlipKind.MARGINALS),
         *(SlipKind.UNPENALISED, SlipKind.TILED, SlipKind.STRANGERS),
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),
-        *(SlipKind.FLOORED, SlipKind.FILTERED),
+        *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )

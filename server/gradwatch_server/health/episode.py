@@ -1178,6 +1178,8 @@ class SlipKind(Enum):
     """A dropout drops nearly all."""
     FLOORED = auto()
     """Fractions are cut off of numbers that are nothing else."""
+    TRIMMED = auto()
+    """An array is cut to the length of another one, of which rows were picked."""
     FILTERED = auto()
     """Of data sets whose elements belong together one is filtered alone."""
     COPIED = auto()
@@ -1264,6 +1266,7 @@ _BY_FIELD: Final = {
     "copies": SlipKind.COPIED,
     "floored": SlipKind.FLOORED,
     "filtered": SlipKind.FILTERED,
+    "trimmed": SlipKind.TRIMMED,
     "cached": SlipKind.CACHED,
     "negated": SlipKind.NEGATED,
     "rate": SlipKind.EMPTYING,

@@ -49,6 +49,8 @@ scale = keras.layers.Normalization(mean=x.mean(axis=0), variance=x.var(axis=0)) 
 FLOORED_CODE: Final = """\
 y = shares.astype("float32")                  # not "int32": 0.7 would become 0
 labels = (shares > 0.5).astype("int32")       # where classes are meant"""
+TRIMMED_CODE: Final = """\
+{other}, {name} = {other}[good], {name}[good]        # the same mask for both, before anything is cut"""
 FILTERED_CODE: Final = """\
 rows = tf.data.Dataset.zip((inputs, targets)).filter(lambda x, y: tf.reduce_all(tf.math.is_finite(x)))"""
 COPIED_CODE: Final = """\
@@ -321,6 +323,22 @@ def _say_filtered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_trimmed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name, other = say_line(lead.slip["source"]), lead.slip["trimmed"], lead.slip.get("picked", "x")
+    return (
+        f"`{name}` is cut to the length of `{other}`, of which rows were left out: they belong together no more{place}",
+        f"Rows of `{other}` are picked by a mask or by their numbers; of `{name}` as many are kept, from the first on.",
+        Hypothesis(
+            f"Rows are left out of `{other}` alone{place}",
+            0.95,
+            f"From the first one on that is left out each row of `{other}` gets what belongs to another. To cut "
+            f"`{name}` to the same length hides that.",
+            f"Pick the same rows of `{name}`.",
+            TRIMMED_CODE.format(name=name, other=other),
+        ),
+    )
+
+
 def _say_copied(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name = say_line(lead.slip["source"]), lead.slip["copies"]
     wanted, how = ("repeat", "tiled") if name == "tile" else ("tile", "laid end to end")
@@ -457,6 +475,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.COPIED: _say_copied,
     SlipKind.FLOORED: _say_floored,
     SlipKind.FILTERED: _say_filtered,
+    SlipKind.TRIMMED: _say_trimmed,
     SlipKind.IDS: _say_ids,
     SlipKind.FOREIGN: _say_foreign,
     SlipKind.ANGLES: _say_angles,
