@@ -768,3 +768,11 @@ def test_a_gradient_whose_square_overflows_in_the_optimizer(factor: float, is_ex
     found = lead(sick.break_("gradient", start=2).break_loss(2).feed())
     assert (found.kind, found.first_step) == ("nonfinite_weight", 1)
     assert ("its square overflows" in found.hypotheses[0].cause) == is_exploded
+
+
+@pytest.mark.parametrize(("level", "is_told"), [(2.0, True), (0.7, False)])
+def test_a_softmax_whose_temperature_is_lowered_becomes_a_choice(level: float, is_told: bool) -> None:
+    division = forward("RealDiv", "patch/RealDiv", code="choice = tf.exp(score / heat)", layer="patch", line=12)
+    cut = run(operations=[division], seed=3).cut("backprop", [2], np.clip((STEPS - 100) / 100, 0, 0.6))
+    cut.set_loss(np.maximum(2.3 - STEPS / 50, level)).break_operation(0, start=50, n=0, margin=1e-9, amplification=1e9)
+    assert ("zero_gradient" in {one.kind for one in cut.feed().findings()}) == is_told

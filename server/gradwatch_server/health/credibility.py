@@ -124,6 +124,7 @@ def _has_work_left(_: Episode, testimony: Testimony) -> bool:
     return not _has_learned(loss.initial, loss.recent)
 
 
+DIVISIONS: Final = frozenset({"Div", "RealDiv"})
 HELD_PART: Final = 0.1
 """Of what elements held by a bound on the wrong side would add to the loss: masks and weights may take the rest."""
 
@@ -135,6 +136,9 @@ def _is_cut_credible(episode: Cut, testimony: Testimony) -> bool:
         of_each = -math.log(operation.floor or 1.0)
         if loss < HELD_PART * episode.share * of_each:
             return False
+    if operation is not None and operation.function in DIVISIONS and not episode.is_first_row:
+        # A softmax over a temperature that is lowered step by step becomes a choice, and has no slope then.
+        return _is_still_to_learn(testimony, SPARE_SHARE)
     return _has_work_left(episode, testimony)
 
 
