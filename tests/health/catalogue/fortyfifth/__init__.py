@@ -21,7 +21,7 @@ enter("coffee_cup", "deviation as variance", "loss_plateau", cause=("standard de
 enter("crate_price", "overflow of cosh", "nonfinite_loss", operations=("Cosh",), cause=("exponential that overflows",))
 enter("gallery_visit", "0 / 0", "nonfinite_activation", operations=("RealDiv",), code="minutes / total")
 enter("glaze_spectra", "variables left out", "missing_gradient", cause=("never trained",))
-enter("harbour_surge", "rows left out of one", "loss_plateau", code="y = y[:len(x)]", cause=("left out of `x`",))
+enter("harbour_surge", "rows left out of one", "loss_plateau", code="y = y[", cause=("left out of `x`",))
 enter("oasis_finder", "bias that kills relu", "dead_units", cause=("bias holds every unit",))
 enter("plastic_belt", "labels of a hinge", "loss_plateau", cause=("must be -1 and 1",))
 enter("seedling_survival", "log(0)", "nonfinite_loss", operations=("Log",), code="tf.math.log(t)", cause=("exactly 0",))
