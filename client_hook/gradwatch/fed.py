@@ -76,8 +76,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         end: which of ``repeat`` and ``tile`` the line has; ``floored``: the type of whole numbers to which an array of
         fractions between 0 and 1 is cast; ``filtered`` (True): of data sets of as many elements each that are put
         together by ``zip`` some are filtered, the others not; ``trimmed``: the name of an array that is cut to the
-        length of another one, of which rows were picked; ``moved``: the name of one of two arrays that are fed as
-        pairs, whose rows were put into another order alone;
+        length of another one, of which rows were ``picked``, and ``by`` what; ``moved``: the name of one of two arrays
+        that are fed as pairs, whose rows were put into another order alone;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples.
@@ -563,19 +563,19 @@ def _is_partly_filtered(data: Any) -> bool:
 
 def _trimmed(file: str) -> Iterator[dict[str, Any]]:
     nodes = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript)]
-    picked: dict[str, int] = {}
+    picked: dict[str, str] = {}
     for node in sorted(nodes, key=lambda one: one.lineno):
         value: Any = node.value
         name = value.value.id if isinstance(value.value, ast.Name) else None
         if name is None or [one.id for one in node.targets if isinstance(one, ast.Name)] != [name]:
             continue
         if isinstance(value.slice, (ast.Name, ast.UnaryOp)) and not _is_number(value.slice, file):
-            picked[name] = node.lineno
+            picked[name] = ast.unparse(value.slice)
         elif isinstance(value.slice, ast.Slice) and value.slice.lower is None:
             end = value.slice.upper
             of = _whole(end.args[0]) if isinstance(end, ast.Call) and last_name(end) == "len" and end.args else None
             if of in picked and name not in picked:
-                yield _slip(file, node.lineno, trimmed=name, picked=of)
+                yield _slip(file, node.lineno, trimmed=name, picked=of, by=picked[of])
 
 
 def _is_number(node: ast.expr, file: str) -> bool:

@@ -161,3 +161,4 @@ def test_a_schedule_that_multiplies_the_present_rate(is_gone: bool) -> None:
     assert found.title.startswith("The learning rate is multiplied anew by a factor that counts from the first epoch")
     assert found.source is not None
     assert "multiplied again by what should be its share of the first one" in found.hypotheses[0].cause
+    assert "- return lr * 0.9 ** epoch\n+ return 0.001 * 0.9 ** epoch" in found.hypotheses[0].code

@@ -538,3 +538,4 @@ def test_an_array_that_is_cut_to_the_length_of_one_of_picked_rows(find: Any, lin
     assert [(one["trimmed"], one["picked"], one["source"]["code"]) for one in found] == (
         [("y", "x", lines.partition("; ")[2])] if is_told else []
     )
+    assert all(one["by"] in ("good", "~good") for one in found)

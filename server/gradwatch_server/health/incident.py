@@ -154,7 +154,8 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Plateau: (
         Remade, Rate, Steep, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Unreachable, Flat, Cut, Faint,
         Missing, Alike, Vanishing, Fade, Zero, Still, Overclipped, Relapse, Collapsed, Undone, Shrunk, Dropped,
-        Mismatch,        Unheard, SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed, Outdated, Twins,
+        Mismatch, Unheard, SharedTarget, Summed, Squashed, Stuck, Forgetting, Misset, Decayed, Outdated, Twins,
+        Posterior,
     ),
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),

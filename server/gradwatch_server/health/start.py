@@ -59,11 +59,13 @@ class Beyond(NamedTuple):
         layer: the layer.
         largest: the largest |value| that it gave.
         is_recurrent: whether it is the last state of a recurrent layer.
+        is_own: whether that has a cell of the user's own.
     """
 
     layer: str
     largest: float
     is_recurrent: bool
+    is_own: bool = False
 
 
 @dataclass
@@ -221,7 +223,7 @@ def _find_beyond(block: Block, row: int, table: TensorTable, limit: float) -> Be
     ends = np.abs(block.statistics[row, table.activation][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64))
     for place in np.flatnonzero((ends > limit).any(axis=1))[:1].tolist():
         layer = table.layer_of(int(table.activation[place]))
-        return Beyond(layer, float(ends[place].max()), table.is_recurrent(layer))
+        return Beyond(layer, float(ends[place].max()), table.is_recurrent(layer), is_own=table.has_own_cell(layer))
     return None
 
 

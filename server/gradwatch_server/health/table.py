@@ -184,6 +184,11 @@ class TensorTable:
         is_last = any(len(self.shapes[column]) == 2 for column in outputs)
         return is_last and (layer in self.loops or self.count_gates(np.array(own, np.int64)) > 0)
 
+    def has_own_cell(self, layer: str) -> bool:
+        """Whether a layer is a loop over time of which no kernel has the shape of a known cell's."""
+        own = [p for p in self.kernels.tolist() if f"{self.layer_of_gradient(p)}/".startswith(f"{layer}/")]
+        return layer in self.loops and next(self._find_recurrent(np.array(own, np.int64)), None) is None
+
     def count_gates(self, positions: Index) -> int:
         """How many gates the first recurrent layer among gradient positions has, its state included; 0 for none.
 

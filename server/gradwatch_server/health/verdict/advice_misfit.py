@@ -12,6 +12,7 @@ from gradwatch_server.health.episode import (
     Collapsed,
     Dropped,
     Faint,
+    Growth,
     Overclipped,
     Padded,
     Runaway,
@@ -73,6 +74,7 @@ __all__ = [
     "advise_summed",
     "advise_unheard",
     "advise_unreachable",
+    "is_of_cross_entropy",
 ]
 
 SHRUNK: Final = 0.1
@@ -141,17 +143,23 @@ y = (y + 1) / 2        # -1 and 1 become 0 and 1, in the training and wherever i
 # or, for the labels as they are: tf.keras.losses.Hinge(), and a last layer without an activation"""
 
 
+def is_of_cross_entropy(lead: Unreachable, scene: Scene) -> bool:
+    """Whether probabilities are asked for, and a loss that no error can give, below 0, has run away."""
+    loss, others = scene.testimony.known.read_loss(), scene.incident.followers
+    is_below = min(loss.initial or 0.0, loss.recent or 0.0, scene.testimony.onset.read_loss().recent or 0.0) < 0
+    return (lead.low, lead.high) == (0, 1) and is_below and any(isinstance(one, (Growth, Runaway)) for one in others)
+
+
 def advise_unreachable(lead: Unreachable, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of targets that the last layer cannot give."""
-    loss = scene.testimony.known.read_loss()
-    if min(loss.initial or 0.0, loss.recent or 0.0, scene.testimony.onset.read_loss().recent or 0.0) < 0:
+    if is_of_cross_entropy(lead, scene):
         return [
             Hypothesis(
                 f"A cross-entropy is given labels from {say_number(lead.smallest)} to {say_number(lead.largest)}: they "
                 f"must be {'0 and 1' if lead.smallest < 0 else 'from 0 to 1'}",
                 0.95,
-                "For a label from 0 to 1 it is never below 0, and lowest where the output is the label. For one "
-                "outside it falls without an end, and the weights grow after it.",
+                "With a label from 0 to 1 it is never below 0, and lowest where the output is the label. With a label "
+                "outside, it goes below 0 and keeps falling, and the weights keep growing.",
                 "Give it labels of 0 and 1, or take a loss for labels of -1 and 1."
                 if lead.smallest < 0
                 else "Give it shares from 0 to 1, not percent or counts; for counts take a loss for counts.",

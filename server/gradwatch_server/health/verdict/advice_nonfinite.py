@@ -189,19 +189,35 @@ def _broken_update(lead: NonFinite, *, is_given: bool, is_partial: bool, is_know
     )
 
 
+STEP_CODE: Final = """\
+dt = 1.0 / n_steps                       # of the sequence
+state = state + dt * change"""
+
+
 def advise_beyond(beyond: Beyond) -> list[Hypothesis]:
     """Causes of a first loss that is infinite of outputs that are finite, and too large for their square."""
     size = say_number(beyond.largest)
+    if beyond.is_recurrent and beyond.is_own:
+        return [
+            Hypothesis(
+                f"The state grows along the recurrence of {beyond.layer}, to {size}",
+                0.92,
+                "The cell passes its state from one time step to the next. Each makes it larger, and nothing limits "
+                "it: in h + dt * f(h) a dt that is too long, or a kernel that stretches.",
+                "Shorten dt, so that dt times the number of time steps is about 1. Or bound the state (tanh, a gate), "
+                "and start the kernels smaller.",
+                STEP_CODE,
+            )
+        ]
     if beyond.is_recurrent:
         return [
             Hypothesis(
                 f"The state grows along the recurrence of {beyond.layer}, to {size}",
                 0.92,
                 "A recurrent layer passes its state from one time step to the next. If each step makes it a little "
-                "larger and nothing limits it (relu instead of tanh, a recurrent kernel that starts too large, in a "
-                "cell that adds to its state too long a time step), it becomes astronomical after a hundred steps.",
-                "Use tanh in the recurrence, or LSTM or GRU, and an orthogonal initializer for the recurrent kernel. "
-                "In a cell of your own that takes h + dt * f(h), let the dt of all steps add up to about 1.",
+                "larger and nothing limits it (relu instead of tanh, a recurrent kernel that starts too large), it "
+                "becomes astronomical after a hundred steps.",
+                "Use tanh in the recurrence, or LSTM or GRU, and an orthogonal initializer for the recurrent kernel.",
                 RECURRENCE_CODE,
                 DEFAULT_RECURRENCE,
             )

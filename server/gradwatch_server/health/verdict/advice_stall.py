@@ -1016,7 +1016,8 @@ model.compile(optimizer=tf.keras.optimizers.Adam(schedule), loss=loss)"""
 ALIKE_CODE: Final = """\
 # Random initial weights make units differ; a seed makes them the same in every run:
 start = tf.keras.initializers.HeNormal(seed=0)
-layer = tf.keras.layers.Dense(256, activation="relu", kernel_initializer=start)"""
+layer = tf.keras.layers.Dense(256, activation="relu", kernel_initializer=start)
+# in a layer of your own: self.add_weight(shape=shape, initializer=tf.keras.initializers.RandomNormal(stddev=0.1))"""
 
 
 def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
@@ -1035,10 +1036,8 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
 
 
 SHRINKING_CODE: Final = """\
-# Times the learning rate, as AdamW takes it; 0.004 is its default
-kernel.assign(kernel * (1.0 - optimizer.learning_rate * 0.004))
-# or, without a line of your own:
-optimizer = tf.keras.optimizers.AdamW(1e-3, weight_decay=0.004)"""
+kernel.assign(kernel * (1.0 - optimizer.learning_rate * decay))     # decay: what is taken off now
+# or, without a line of your own, of all weights: tf.keras.optimizers.AdamW(1e-3, weight_decay=decay)"""
 
 
 def advise_shrinking(share: str, place: str) -> list[Hypothesis]:
@@ -1047,9 +1046,8 @@ def advise_shrinking(share: str, place: str) -> list[Hypothesis]:
         Hypothesis(
             f"A weight decay of the script's own is far too strong{place}",
             0.9,
-            f"Taking {share} off at every step leaves nothing of a weight that the optimizer does not renew within a "
-            "few dozen steps. Usual decays take a hundred to a thousand times less: their factor is multiplied by the "
-            "learning rate before it is taken off.",
+            f"Taking {share} off at every step wipes out a weight unless the optimizer keeps renewing it. A usual "
+            "decay is multiplied by the learning rate first, which makes it a hundred to a thousand times weaker.",
             "Multiply the decay by the learning rate, or leave it to the optimizer.",
             SHRINKING_CODE,
         )
@@ -1058,7 +1056,7 @@ def advise_shrinking(share: str, place: str) -> list[Hypothesis]:
 
 TWINS_CODE: Final = """\
 # A seed of its own for each, or none and keras.utils.set_random_seed(0) at the top of the script:
-starts = [tf.keras.initializers.GlorotUniform(seed=place) for place in range(n_experts)]"""
+starts = [tf.keras.initializers.GlorotUniform(seed=k) for k in range(n_experts)]"""
 
 
 def advise_twins(names: list[str]) -> list[Hypothesis]:
@@ -1067,8 +1065,8 @@ def advise_twins(names: list[str]) -> list[Hypothesis]:
         Hypothesis(
             "One seed makes the initial numbers of several kernels, so nothing makes them differ",
             0.9,
-            f"{list_names(names)} began with the same random numbers, stand side by side, and get the same gradient: "
-            f"all {len(names)} are worth one, and what chooses among them has nothing to choose.",
+            f"The {len(names)} kernels began with the same random numbers, are used in parallel, and get the same "
+            f"gradient: together they are worth one, and a gate among them cannot prefer any.",
             "Give each initializer a seed of its own, or no seed.",
             TWINS_CODE,
         )

@@ -41,8 +41,8 @@ def tell_decayed(lead: Decayed, scene: Scene) -> Finding:
         title=title,
         evidence=scene.evidence(
             f"It was {say_number(lead.highest)} at its highest, and {say_number(lead.rate)} at "
-            f"{say_step(lead.known_step)}, after {say_count(lead.first_step, 'step')} with more and "
-            f"{lead.known_step - lead.first_step + 1:,} with less than {share} of it.{level}",
+            f"{say_step(lead.last_step)}: {say_count(lead.first_step, 'step')} were taken with more than {share} of "
+            f"it, and {lead.last_step - lead.first_step + 1:,} with less.{level}",
             highest=lead.highest,
             rate=lead.rate,
         ),
@@ -59,7 +59,8 @@ def advise_compounded() -> Hypothesis:
         "Each change takes a larger part of it than the one before. A factor that already counts all epochs so far, "
         "such as `exp(-0.15 * epoch)`, is laid on the rate as it is now, which has had the earlier factors: they "
         "multiply.",
-        "Compute the rate from the first one and the epoch, or multiply the present one by the same factor each time.",
+        "Compute the rate from the first one and the epoch. Or multiply the present one by a number that does not "
+        "depend on the epoch.",
         COMPOUNDED_CODE,
     )
 
@@ -80,7 +81,7 @@ def _advise(lead: Decayed, scene: Scene) -> list[Hypothesis]:
             Hypothesis(
                 f"The learning rate is cut at every step, not once in an epoch: {fall}",
                 0.95,
-                f"It fell at nearly every one of the first steps, and was below {LOW_SHARE:.0%} of its highest after "
+                f"It fell from step to step, and was below {LOW_SHARE:.0%} of its highest after "
                 f"{say_count(lead.first_step, 'step')}. A factor that is meant for epochs takes everything within "
                 "the first.",
                 "Move the change out of the loop over batches, to the end of an epoch.",

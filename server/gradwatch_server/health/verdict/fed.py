@@ -52,7 +52,7 @@ labels = (shares > 0.5).astype("int32")       # where classes are meant"""
 TRIMMED_CODE: Final = """\
 {other}, {name} = {other}[good], {name}[good]        # the same mask for both, before anything is cut"""
 FILTERED_CODE: Final = """\
-rows = tf.data.Dataset.zip((inputs, targets)).filter(lambda x, y: tf.reduce_all(tf.math.is_finite(x)))"""
+rows = tf.data.Dataset.zip((inputs, targets)).filter(lambda one, target: is_good(one))     # your predicate"""
 COPIED_CODE: Final = """\
 images, labels = np.repeat(images, n, axis=0), np.repeat(labels, n, axis=0)"""
 CACHED_CODE: Final = """\
@@ -258,20 +258,19 @@ def _say_ids(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_unnormalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, size = str(lead.slip["layer"]), say_number(lead.root_mean_square)
-    seen = f"The root mean square of what `{layer}` gives was {size} or more in every row. Normalised data have 1."
+    seen = f"The root mean square of what `{layer}` gives was {size} or more at every checked step; normalised data: 1."
     if is_as_made(lead.slip):
         return f"`{layer}` normalises nothing: it was never adapted", seen, advise_adapt(layer)
     if lead.slip["normalises"] == "given":
         return (
-            f"What `{layer}` gives is not normalised: its mean and variance are not those of its input",
+            f"What `{layer}` gives is not normalised: the variance that it was given is not that of its input",
             seen,
             Hypothesis(
                 f"`{layer}` was given a standard deviation as its variance, or numbers of other data",
                 0.9,
                 "It subtracts the mean and divides by the root of the variance. With a standard deviation there, each "
                 "column is divided by too little, or too much, and keeps most of its scale.",
-                "Give it the variance, which is the square of the standard deviation, of exactly what enters it; or "
-                "let it look with `adapt`.",
+                "Give it the variance of its own input, the square of the standard deviation, or call `adapt`.",
                 GIVEN_CODE,
             ),
         )
@@ -293,9 +292,9 @@ def _say_floored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, dtype = say_line(lead.slip["source"]), lead.slip["floored"]
     return (
         f"Numbers between 0 and 1 are cut to whole numbers: they become 0{place}",
-        f"Most of what the line casts to {dtype} is neither 0 nor 1, and what enters the step is 0 for the most part.",
+        f"Most of what the line casts to {dtype} is neither 0 nor 1, and what the model is trained on is mostly 0.",
         Hypothesis(
-            f"A cast to {dtype} cuts off the fractions of shares, probabilities or scaled pixels{place}",
+            f"A cast to {dtype} cuts off the fractions{place}",
             0.95,
             "A cast to whole numbers does not round: all below 1 becomes 0, whatever it was.",
             "Keep them as float32; for classes compare with a threshold, or round.",
@@ -312,12 +311,12 @@ def _say_filtered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip["source"])
     return (
         f"Inputs and targets no longer belong together: one data set is filtered before `zip`, the other not{place}",
-        "Both are as long and in the same order; what the filter leaves out moves all behind it by one.",
+        "Both were equally long and in the same order; each element that the filter drops moves all behind it by one.",
         Hypothesis(
             f"Of data sets that belong together one is filtered alone{place}",
             0.95,
-            "From the first element on that is left out each input gets the target of another sample.",
-            "Put them together first, and filter the pairs.",
+            "From the first dropped element on, each input gets the target of another sample.",
+            "Put them together first, and filter the pairs: give the predicate its own part of a pair.",
             FILTERED_CODE,
         ),
     )
@@ -326,15 +325,16 @@ def _say_filtered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_trimmed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name, other = say_line(lead.slip["source"]), lead.slip["trimmed"], lead.slip.get("picked", "x")
     return (
-        f"`{name}` is cut to the length of `{other}`, of which rows were left out: they belong together no more{place}",
-        f"Rows of `{other}` are picked by a mask or by their numbers; of `{name}` as many are kept, from the first on.",
+        f"Rows are dropped from `{other}`, but `{name}` is only shortened to fit: they no longer match{place}",
+        f"Rows of `{other}` are picked by a mask or an index; of `{name}` as many are kept, from the first on.",
         Hypothesis(
             f"Rows are left out of `{other}` alone{place}",
             0.95,
-            f"From the first one on that is left out each row of `{other}` gets what belongs to another. To cut "
-            f"`{name}` to the same length hides that.",
+            f"From the first dropped row on, each row of `{other}` gets what belongs to another. To cut `{name}` to "
+            "the same length hides that.",
             f"Pick the same rows of `{name}`.",
-            TRIMMED_CODE.format(name=name, other=other),
+            _changed(lead, f"{name} = {name}[{lead.slip['by']}]" if lead.slip.get("by") else None)
+            or TRIMMED_CODE.format(name=name, other=other),
         ),
     )
 
@@ -344,12 +344,12 @@ def _say_copied(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     wanted, how = ("repeat", "tiled") if name == "tile" else ("tile", "laid end to end")
     return (
         f"Inputs and targets no longer belong together: one is repeated, the other {how}{place}",
-        "Of a, b, `repeat` makes a, a, b, b, and `tile` makes a, b, a, b, as whoever lays copies end to end does.",
+        "Of a, b, `repeat` makes a, a, b, b; `tile`, or `concatenate` of copies, makes a, b, a, b.",
         Hypothesis(
             f"Of two arrays that belong together one is repeated, the other {how}{place}",
             0.95,
-            "But for the first and the last, each copy of a sample gets the target of another one. The loss may still "
-            "fall, while the model learns the pairs by heart.",
+            "Almost every copy of a sample gets the target of another one. The loss may still fall, while the model "
+            "learns the pairs by heart.",
             "Copy both in the same way.",
             _changed(lead, with_function(_line_of(lead), name, wanted)) or COPIED_CODE,
         ),

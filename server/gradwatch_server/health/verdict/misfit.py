@@ -51,6 +51,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_summed,
     advise_unheard,
     advise_unreachable,
+    is_of_cross_entropy,
 )
 from gradwatch_server.health.verdict.operation import name_operation, say_line, say_source
 from gradwatch_server.health.verdict.order import advise_order
@@ -89,12 +90,16 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
     targets = "the data are" if lead.is_of_data else "its targets are" if lead.is_one_of_several else "the targets are"
     ends = f"{layer} ends" if lead.is_of_data or lead.is_one_of_several else "The last layer ends"
     they = "data that it is to be like" if lead.is_of_data else "targets"
-    but = "" if lead.is_of_data or lead.is_one_of_several else ", and the loss has not fallen far"
+    is_entropy = is_of_cross_entropy(lead, scene)
+    is_alone = lead.is_of_data or lead.is_one_of_several or is_entropy
+    but = "" if is_alone else ", and the loss has not fallen far"
+    title = f"Layer {layer} can only give {reach}, and {targets}"
+    if is_entropy:
+        title = f"A cross-entropy gets labels beyond 0 and 1: {layer} gives {reach}, and {targets}"
     return tell(
         lead,
         scene,
-        title=f"Layer {layer} can only give {reach}, and {targets} {say_number(lead.smallest)} to "
-        f"{say_number(lead.largest)}",
+        title=f"{title} {say_number(lead.smallest)} to {say_number(lead.largest)}",
         layer=layer,
         tensor=table.names[lead.column],
         evidence=scene.evidence(

@@ -18,6 +18,7 @@ from gradwatch_server.health.verdict.advice_settings import advise_betas, fittin
 from gradwatch_server.health.verdict.decayed import advise_compounded
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.own_line import parse_call
+from gradwatch_server.health.verdict.rewrite import say_change
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
@@ -149,6 +150,24 @@ def _tell_monitor(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Findin
     )
 
 
+def _from_first(call: Mapping[str, Any], scene: Scene) -> str | None:
+    """The line with the rate that the optimizer was made with in place of the present one; None where that is open."""
+    rate, line = scene.setup.number("learning_rate"), call["lines"][0]
+    if rate is None or len(call["lines"]) > 1:
+        return None
+    text = line[call["start"] : call["end"]]
+    names = [one for one in _factors(ast.parse(text, mode="eval").body) if isinstance(one, ast.Name)]
+    if len(names) != 1:
+        return None
+    start = call["start"] + names[0].col_offset
+    return say_change(line.strip(), f"{line[:start]}{rate:g}{line[start + len(names[0].id) :]}".strip())
+
+
+def _factors(node: ast.expr) -> list[ast.expr]:
+    is_product = isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))
+    return [*_factors(node.left), *_factors(node.right)] if is_product else [node]  # type: ignore[attr-defined]
+
+
 def _tell_compounded(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Finding:
     """A schedule that lays a factor of the epoch on the rate as it is."""
     place, cause = say_line(call), advise_compounded()
@@ -159,9 +178,9 @@ def _tell_compounded(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Fin
         source=source_of(call),
         evidence=scene.evidence(
             "`LearningRateScheduler` hands over the epoch and the rate as it is now. The line multiplies that rate by "
-            "something of the epoch, once more in each."
+            "a factor that depends on the epoch, again in every epoch."
         ),
-        hypotheses=[replace(cause, cause=f"{cause.cause}{place}")],
+        hypotheses=[replace(cause, cause=f"{cause.cause}{place}", code=_from_first(call, scene) or cause.code)],
         subject="settings",
     )
 

@@ -343,7 +343,7 @@ def tell_shrunk(lead: Shrunk, scene: Scene) -> Finding:
     """The finding of weights that are made smaller at every step, beside the optimizer."""
     table, place, (first, last) = table_of(lead), say_line(lead.source), lead.norms
     names = [table.name_gradient(position) for position in lead.positions]
-    share = f"{say_number(100 * lead.share)}%"
+    share = f"about {100 * lead.share:.2g}%"
     return tell(
         lead,
         scene,
@@ -354,8 +354,7 @@ def tell_shrunk(lead: Shrunk, scene: Scene) -> Finding:
         evidence=scene.evidence(
             f"The norm of {list_names(names)} fell by {share} a step from {say_step(lead.first_step)} on: that of "
             f"{names[0]} from {say_number(first)} to {say_number(last)} in {say_count(lead.n_rows, 'step')}. The "
-            f"optimizer moved it by {say_number(100 * lead.ratio)}% at the last of them, which cannot make it so much "
-            "smaller.",
+            f"optimizer moved it by {100 * lead.ratio:.2g}% at the last of them: too little to explain the fall.",
             share=lead.share,
             ratio=lead.ratio,
             tensors=names[:NAMES_LIMIT],
@@ -606,9 +605,8 @@ def tell_twins(lead: Twins, scene: Scene) -> Finding:
         layer=table.layer_of_gradient(lead.positions[0]),
         tensor=names[0],
         evidence=scene.evidence(
-            f"The smallest and the largest number of {list_names(names)} have been the same in each of the "
-            f"{lead.n_rows:,} rows checked since {say_step(lead.first_step)}, and they have changed since. What starts "
-            "equal and gets the same gradient stays equal"
+            f"At each of the {lead.n_rows:,} steps checked since {say_step(lead.first_step)} the {len(names)} kernels "
+            "had the same smallest and largest number, and were given the same gradient, while they were trained"
             + (f". The same is true of {more} of kernels." if lead.n_groups > 1 else "."),
             tensors=names[:NAMES_LIMIT],
             n_tensors=len(names),

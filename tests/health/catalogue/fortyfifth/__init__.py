@@ -50,6 +50,6 @@ enter("policy_cost", "power of a negative", "nonfinite_loss", operations=("Pow",
 enter("pollen_viability", "percent", "saturated_activation", cause=("must be from 0 to 1",))
 enter("road_trace", "atan2(0, 0)", "singular_gradient", code="tf.atan2", cause=("exactly zero",))
 enter("sensor_dust", "bias that kills relu", "dead_units", cause=("bias holds every unit",))
-enter("shell_outline", "KL term too heavy", "dead_units", cause=("stronger than the rest",))
+enter("shell_outline", "KL term too heavy", "dead_units", "loss_plateau", cause=("penalty",))
 
 enter_healthy(HERE / "healthy")
