@@ -125,8 +125,11 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
     subject, shrunk = f"The output of {layer}{others}", say_number(ratio)
     summary = (
         f"The standard deviation of the output of {layer} was about {say_number(lead.before)} in the first steps, "
-        f"and {say_number(lead.after)} at {say_step(lead.known_step)}. Next to nothing of the input gets past it"
+        f"and {say_number(lead.after)} at {say_step(lead.known_step)}"
     )
+    is_too_large = scene.start.grown > GROWN_VARIANCE  # then it is no loss that it shrank
+    if not is_too_large:
+        summary += ". Next to nothing of the input gets past it"
     if lead.is_of_weights:
         subject, shrunk = f"The kernel of {layer}{others}", say_number(lead.weight_factor)
         summary = (
@@ -134,8 +137,10 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
             "to nothing of the input gets past it"
         )
     title = f"{subject} has shrunk to {shrunk} of what it was since {say_step(lead.first_step)}"
-    if scene.start.grown > GROWN_VARIANCE:  # then it is no loss that it shrank
-        title = f"{subject} began far too large: it is down to {shrunk} of that since {say_step(lead.first_step)}"
+    if is_too_large:
+        title = (
+            f"{subject} began far too large, and shrinks: {shrunk} of that is left since {say_step(lead.first_step)}"
+        )
     if lead.closed_step is not None:
         title = f"{subject} was down to {shrunk} of what it was until {say_step(lead.closed_step)}"
     return tell(
