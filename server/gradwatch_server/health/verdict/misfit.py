@@ -138,9 +138,7 @@ def tell_faint(lead: Faint, scene: Scene) -> Finding:
         )
     title = f"{subject} has shrunk to {shrunk} of what it was since {say_step(lead.first_step)}"
     if is_too_large:
-        title = (
-            f"{subject} began far too large, and shrinks: {shrunk} of that is left since {say_step(lead.first_step)}"
-        )
+        title = f"{subject} began far too large, and shrank to {shrunk} of that by {say_step(lead.first_step)}"
     if lead.closed_step is not None:
         title = f"{subject} was down to {shrunk} of what it was until {say_step(lead.closed_step)}"
     return tell(
