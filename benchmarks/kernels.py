@@ -5,7 +5,11 @@
 Each instruction of the optimized program that is neither bookkeeping nor within a fusion is a kernel, or a call of a
 library. A conditional launches one of its branches: *light* counts the cheaper one of each (a step in which full
 statistics are not due), *full* the dearer. Compiled for the CPU where there is no GPU: there XLA fuses by other rules,
-so the counts tell the order of size. No copy to the host and no wait is among them in either case.
+so the counts tell the order of size.
+
+Each conditional that a light step comes to is a *wait* on a GPU: XLA's program for GPUs copies the predicate to the
+host and blocks until the stream is done (`ConditionalThunk::ExecuteOnStream` in openxla/xla). The last column counts
+other instructions that move data to the host or wait for it.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ KEEPING: Final = frozenset(
 SHARES_MAX: Final = 4096
 """Of an array, how many numbers are looked at."""
 MOST: Final = 0.5
-WHOLE: Final = frozenset({"int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
 INTEGERS: Final = frozenset({"int8", "int16", "int32", "int64"})
+WHOLE: Final = INTEGERS | {"int", "uint8", "uint16", "uint32", "uint64"}
 FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
 TURNING: Final = frozenset(
     {"einsum", "matrix_transpose", "moveaxis", "permute_dims", "rollaxis", "swapaxes", "transpose"}
@@ -83,9 +83,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         samples.
     """
     finders = (
-        *(_restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _copied, _floored, _filtered),
-        _trimmed,
-    )
+        _restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _copied, _floored, _filtered, _trimmed,
+    )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
     return [one for one in (*found, _shuffled(models)) if one is not None]
@@ -186,18 +185,17 @@ def _seen_of(data: Any, n_batches: int) -> tuple[int, int] | None:
     if not isinstance(data, tf.data.Dataset):
         return None
     n_batch, n_buffer, n_rows = n_batches, 0, 0
-    with tf.init_scope():
-        chain = _chain(data)
-        for part in chain:
-            sizes = [getattr(part, name, None) for name in ("_batch_size", "_buffer_size")]
-            n_of_batch, n_of_buffer = (0 if one is None else int(one) for one in sizes)
-            if "Batch" in type(part).__name__ and n_of_batch > 0:
-                n_batch *= n_of_batch
-                n_buffer *= n_of_batch  # of a shuffle after this: it was counted in batches
-            if "Shuffle" in type(part).__name__:
-                n_buffer = max(n_buffer, n_of_buffer)
-        if getattr(chain[-1], "_input_dataset", None) is None:
-            n_rows = int(chain[-1].cardinality())
+    chain = _chain(data)
+    for part in chain:
+        sizes = [getattr(part, name, None) for name in ("_batch_size", "_buffer_size")]
+        n_of_batch, n_of_buffer = (0 if one is None else int(one) for one in sizes)
+        if "Batch" in type(part).__name__ and n_of_batch > 0:
+            n_batch *= n_of_batch
+            n_buffer *= n_of_batch  # of a shuffle after this: it was counted in batches
+        if "Shuffle" in type(part).__name__:
+            n_buffer = max(n_buffer, n_of_buffer)
+    if getattr(chain[-1], "_input_dataset", None) is None:
+        n_rows = int(chain[-1].cardinality())
     return (n_buffer + n_batch, n_rows) if n_rows > 0 else None
 
 
@@ -283,8 +281,12 @@ def _keyword(node: ast.Call, name: str) -> ast.expr | None:
 def _asks(node: ast.Call, types: frozenset[str], functions: Sequence[str]) -> bool:
     """Whether a function is called with one of these types."""
     given = [*node.args, *(one.value for one in node.keywords if one.arg == "dtype")]
-    names = {str(one.value) if isinstance(one, ast.Constant) else last_name(one) for one in given}
-    return last_name(node) in functions and bool(names & types)
+    return last_name(node) in functions and not types.isdisjoint(map(_named, given))
+
+
+def _named(node: ast.expr) -> str:
+    """The last name of an expression, or what a constant holds: ``int32`` of ``np.int32`` and of ``"int32"``."""
+    return str(node.value) if isinstance(node, ast.Constant) else last_name(node)
 
 
 def _coarse(file: str) -> Iterator[dict[str, Any]]:
@@ -339,10 +341,14 @@ def _is_other_order(before: Sequence[int], after: Sequence[int]) -> bool:
     return axes[0] != axes[1] and sorted(axes[0]) == sorted(axes[1])
 
 
+def _is_of_package(call: ast.Call) -> bool:
+    """Whether a call is one of a package's functions, and no method of an array."""
+    return isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") in PACKAGES
+
+
 def _asked_shape(call: ast.Call, size: int, frame: Any) -> list[int] | None:
     """The shape that a reshape asks for of an array of so many elements; None where a length is not known."""
-    is_function = isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") in PACKAGES
-    given = call.args[1:] if is_function else call.args
+    given = call.args[1:] if _is_of_package(call) else call.args
     if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
         given = given[0].elts
     lengths = [_length(one, frame) for one in given]
@@ -523,19 +529,13 @@ def _cast_to_whole(node: ast.AST) -> tuple[str, str] | None:
     if not isinstance(node, ast.Call) or last_name(node) not in ("astype", "cast"):
         return None
     is_method = last_name(node) == "astype"
-    dtype = _type_named(next(iter(node.args[0 if is_method else 1 :]), _keyword(node, "dtype")))
+    asked = next(iter(node.args[0 if is_method else 1 :]), _keyword(node, "dtype"))
+    dtype = "" if asked is None else _named(asked)
     of = node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
     while isinstance(of, ast.Call) and last_name(of) in KEEPING:
-        is_function = isinstance(of.func, ast.Attribute) and getattr(of.func.value, "id", "") in PACKAGES
-        of = next(iter(of.args), None) if is_function else getattr(of.func, "value", None)
+        of = next(iter(of.args), None) if _is_of_package(of) else getattr(of.func, "value", None)
     name = None if of is None else _whole(of)
     return None if name is None or dtype not in WHOLE else (name, dtype)
-
-
-def _type_named(node: ast.expr | None) -> str:
-    if isinstance(node, ast.Constant):
-        return str(node.value)
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _is_of_shares(array: Any) -> bool:

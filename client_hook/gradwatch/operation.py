@@ -56,7 +56,7 @@ from gradwatch.undetached import find_cancelled, find_undetached, find_unpassed
 from gradwatch.unordered import find_unordered
 from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
-from gradwatch.walk import GIVEN, SHAPES, behind, goes_into, reads_variable
+from gradwatch.walk import GIVEN, SHAPES, behind, goes_into, passed, reads_variable
 from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
 from gradwatch.xla import is_under_xla, math_for
@@ -459,12 +459,8 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
     op = column.op
     if layer_of(op.name, layer_paths) or op.type in ("Placeholder", "Split", "SplitV"):
         return True
-    if op.type == "StridedSlice":
-        return bool(op.get_attr("new_axis_mask") == 0)
-    if op.type in ("GatherV2", "Sum"):
-        return op.get_attr("batch_dims") > 0 if op.type == "GatherV2" else _is_pick(op)
-    if op.type == "MatMul":  # by a kernel: what a layer gives of a model that is not watched, as a target network
-        return bool(op.inputs[1].op.type == "ReadVariableOp")
+    if op.type in _MAKING_COLUMNS:
+        return bool(_MAKING_COLUMNS[op.type](op))
     if op.type not in _UNARY | _ELEMENTWISE or not depth:
         return False
     columns = [one for one in op.inputs if one.shape.rank == column.shape.rank]
@@ -475,13 +471,17 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
 def _is_pick(op: Any) -> bool:
     """Whether a sum is one of a table times a one in each row."""
     product = op.inputs[0].op
-    return product.type == "Mul" and any(_before_casts(one).op.type == "OneHot" for one in product.inputs)
+    made = (passed(one, {"Cast", "Identity"}) for one in product.inputs)
+    return product.type == "Mul" and any(one.type == "OneHot" for one in made)
 
 
-def _before_casts(tensor: Tensor) -> Tensor:
-    while tensor.op.type in ("Cast", "Identity"):
-        tensor = tensor.op.inputs[0]
-    return tensor
+_MAKING_COLUMNS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "GatherV2": lambda op: op.get_attr("batch_dims") > 0,
+    "MatMul": lambda op: op.inputs[1].op.type == "ReadVariableOp",  # a kernel's: of a model that is not watched
+    "StridedSlice": lambda op: op.get_attr("new_axis_mask") == 0,
+    "Sum": _is_pick,
+}
+"""Whether what makes a column of a wider table makes a plain one."""
 
 
 def _is_weighed_sum(op: Any, vector: Tensor, column: Tensor) -> bool:

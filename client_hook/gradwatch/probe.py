@@ -146,8 +146,9 @@ class _Begun(NamedTuple):
 SUMS_CLEARED: Final = "sums_cleared"
 """1 once anything was written into the variables that gradients are read from, 0 before; not computed in the step."""
 OUTDATED: Final = "outdated"
-ALIKE: Final = "alike"
 """Which of the numbers that the step was traced with are others by now, a bit for each; not computed in the step."""
+ALIKE: Final = "alike"
+"""Of which kernels that began as one number all units are equal still, a bit for each; not computed in the step."""
 
 
 class Stream:
@@ -253,8 +254,8 @@ class Stream:
             "loss_source": None,
         }
         self.alike = AlikeKernels(self.names, self.variables) if "weight" in self.kinds else AlikeKernels([], [])
-        in_table = {"traced": [one.to_message() for one in traced], "alike": list(self.alike.names)}
-        self._setup = nothing | dict(setup or {}) | in_table
+        beside = {"traced": [one.to_message() for one in traced], "alike": list(self.alike.names)}
+        self._setup = nothing | dict(setup or {}) | beside
         self._must_differ, self._has_blank, self._is_rounded = (
             any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank", "rounded")
         )
@@ -271,8 +272,8 @@ class Stream:
         self._correlated = tuple(correlated)
         self.scalars = (*self.SCALARS, *(name_correlation(name) for name in correlated))
         self.traced = tuple(traced)
-        self._traced_at = -1
-        self._was_outdated = 0
+        self._traced_at, self._was_outdated = -1, 0
+        self._beside = self._find_looks()
         self._marks: dict[str, Message] = {path: {"momentum": share} for path, share in (momenta or {}).items()}
         self._marks |= {path: {"frozen": True} for path in untaught or {}}
         self._marks |= {path: {"frozen": True, "left": True} for path in left or {}}
@@ -327,23 +328,25 @@ class Stream:
             "stream": self.index,
             "optimizer": self.optimizer,
             "tensors": tensors,
-            "scalars": [*self.scalars, *self._scalars_beside()],
+            "scalars": [*self.scalars, *self._beside],
             "operations": [operation._asdict() for operation in self.operations],
             "statistics": list(STATISTICS),
             **self._setup,
         }
         return message if seq is None else message | {"seq": seq}
 
+    def _find_looks(self) -> dict[str, Callable[[npt.NDArray[np.int64]], Any]]:
+        """What the reader looks up itself for steps, by the scalar's name."""
+        looks: dict[str, tuple[Any, Callable[[npt.NDArray[np.int64]], Any]]] = {
+            SUMS_CLEARED: (self.sums, lambda _: is_cleared(self.sums)),
+            OUTDATED: (self.traced, self.find_outdated),
+            ALIKE: (self.alike.names, lambda _: self.alike.find()),
+        }
+        return {name: look for name, (wanted, look) in looks.items() if wanted}
+
     def beside(self, steps: npt.NDArray[np.int64]) -> list[npt.NDArray[np.float32]]:
         """The scalars of rows that the reader looks up itself, in the order of the table's last; in its thread."""
-        found = [np.full(len(steps), is_cleared(self.sums))] if self.sums else []
-        found += [self.find_outdated(steps)] if self.traced else []
-        found += [np.full(len(steps), self.alike.find())] if self.alike.names else []
-        return [one.astype(np.float32) for one in found]
-
-    def _scalars_beside(self) -> list[str]:
-        is_there = {SUMS_CLEARED: self.sums, OUTDATED: self.traced, ALIKE: self.alike.names}
-        return [name for name, found in is_there.items() if found]
+        return [np.full(len(steps), look(steps), np.float32) for look in self._beside.values()]
 
     def _entry(self, kind: str, name: str, suffix: str, variable: Any) -> Message:
         entry = {

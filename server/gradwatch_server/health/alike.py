@@ -126,9 +126,10 @@ class TwinsRule:
 
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
-        kernels = [p for p in table.whole_kernels.tolist() if table.weight_of[p] >= 0]
-        groups = [[p for p in kernels if self._shape(p) == shape] for shape in {self._shape(p) for p in kernels}]
-        self._groups = [group for group in groups if len(group) > 1]
+        by_shape: dict[tuple[int, ...], list[int]] = {}
+        for position in table.whole_kernels.tolist():
+            by_shape.setdefault(table.shapes[table.gradient[position]], []).append(position)
+        self._groups = [group for group in by_shape.values() if len(group) > 1]
         """Kernels that may be copies of one another, group by group."""
         self._first: dict[int, npt.NDArray[np.float32]] = {}
         self._first_step = -1
@@ -146,9 +147,6 @@ class TwinsRule:
             self._step(int(block.steps[row]), block, row)
             if not self._groups:
                 return
-
-    def _shape(self, position: int) -> tuple[int | None, ...]:
-        return tuple(self._table.shapes[self._table.gradient[position]])
 
     def _read(self, block: Block, row: int, position: int) -> npt.NDArray[np.float32]:
         return block.statistics[row, self._table.weight_of[position], [COLUMN["min"], COLUMN["max"], COLUMN["std"]]]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -250,16 +250,19 @@ class MisshapedRule:
 
     def _is_borne_out(self, what: SlipKind) -> bool:
         """Whether the rows show a slip that the graph alone does not tell."""
-        shown = {
-            SlipKind.UNNORMALISED: NORMALISED_MAX < self._root_mean_square < math.inf,
-            SlipKind.UNSHIFTED: (self._n_graph_rows >= GRAPH_ROWS and not self._is_shifted) or self._is_offset,
-            SlipKind.RELATIVE: self._n_zero >= ZEROS_SHARE * self._n_targets > 0,
-            SlipKind.HINGE: self._labels == (0.0, 1.0),
-            SlipKind.ROUNDED: self._n_rounded >= ROUNDED_ROWS,
-            SlipKind.FLOORED: self._is_floored,
-            SlipKind.WAVES: self._spread >= SPREAD_MIN,
-        }
-        return shown.get(what, True)
+        is_shown = self._SHOWN.get(what)
+        return is_shown is None or is_shown(self)
+
+    _SHOWN: ClassVar[Mapping[SlipKind, Callable[[MisshapedRule], bool]]] = {
+        SlipKind.UNNORMALISED: lambda rule: NORMALISED_MAX < rule._root_mean_square < math.inf,
+        SlipKind.UNSHIFTED: lambda rule: (rule._n_graph_rows >= GRAPH_ROWS and not rule._is_shifted) or rule._is_offset,
+        SlipKind.RELATIVE: lambda rule: rule._n_zero >= ZEROS_SHARE * rule._n_targets > 0,
+        SlipKind.HINGE: lambda rule: rule._labels == (0.0, 1.0),
+        SlipKind.ROUNDED: lambda rule: rule._n_rounded >= ROUNDED_ROWS,
+        SlipKind.FLOORED: lambda rule: rule._is_floored,
+        SlipKind.WAVES: lambda rule: rule._spread >= SPREAD_MIN,
+    }
+    """What the rows must show of a slip; of any other, nothing."""
 
     def _measured(self, what: SlipKind) -> dict[str, Any]:
         """What `Misshaped` has of such a slip that the rows tell."""

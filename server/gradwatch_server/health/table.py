@@ -180,14 +180,16 @@ class TensorTable:
     def is_recurrent(self, layer: str) -> bool:
         """Whether a layer gives one state for each sample and has a kernel that takes its own units."""
         outputs = [column for column in self.activation.tolist() if self.layer_of(column) == layer]
-        own = [p for p in self.kernels.tolist() if f"{self.layer_of_gradient(p)}/".startswith(f"{layer}/")]
         is_last = any(len(self.shapes[column]) == 2 for column in outputs)
-        return is_last and (layer in self.loops or self.count_gates(np.array(own, np.int64)) > 0)
+        return is_last and (layer in self.loops or self.count_gates(self._kernels_within(layer)) > 0)
 
     def has_own_cell(self, layer: str) -> bool:
         """Whether a layer is a loop over time of which no kernel has the shape of a known cell's."""
+        return layer in self.loops and next(self._find_recurrent(self._kernels_within(layer)), None) is None
+
+    def _kernels_within(self, layer: str) -> Index:
         own = [p for p in self.kernels.tolist() if f"{self.layer_of_gradient(p)}/".startswith(f"{layer}/")]
-        return layer in self.loops and next(self._find_recurrent(np.array(own, np.int64)), None) is None
+        return np.array(own, np.int64)
 
     def count_gates(self, positions: Index) -> int:
         """How many gates the first recurrent layer among gradient positions has, its state included; 0 for none.

@@ -61,7 +61,7 @@ from gradwatch_server.health.episode import (
     Vanishing,
     Zero,
 )
-from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
+from gradwatch_server.health.finding import WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb, advise_small_start, advise_unknown_words
@@ -157,8 +157,6 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
     finding = _with_elsewhere(_with_sign(teller(lead, scene), scene), scene)
     finding = _without_idle_causes(with_constant(with_order(_with_loss(finding, scene), lead, facts), lead, facts))
-    if scene.severity == CRITICAL:  # whatever led there
-        finding = replace(finding, severity=CRITICAL)
     return in_own_words(finding, scene.setup)
 
 

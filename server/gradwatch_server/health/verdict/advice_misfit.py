@@ -150,9 +150,9 @@ def is_of_cross_entropy(lead: Unreachable, scene: Scene) -> bool:
     return (lead.low, lead.high) == (0, 1) and is_below and any(isinstance(one, (Growth, Runaway)) for one in others)
 
 
-def advise_unreachable(lead: Unreachable, layer: str, scene: Scene) -> list[Hypothesis]:
-    """Causes of targets that the last layer cannot give."""
-    if is_of_cross_entropy(lead, scene):
+def advise_unreachable(lead: Unreachable, layer: str, *, is_entropy: bool) -> list[Hypothesis]:
+    """Causes of targets that the last layer cannot give, which a cross-entropy may be given."""
+    if is_entropy:
         return [
             Hypothesis(
                 f"A cross-entropy is given labels from {say_number(lead.smallest)} to {say_number(lead.largest)}: they "

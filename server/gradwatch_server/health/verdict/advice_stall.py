@@ -1066,7 +1066,7 @@ def advise_twins(names: list[str]) -> list[Hypothesis]:
             "One seed makes the initial numbers of several kernels, so nothing makes them differ",
             0.9,
             f"The {len(names)} kernels began with the same random numbers, are used in parallel, and get the same "
-            f"gradient: together they are worth one, and a gate among them cannot prefer any.",
+            "gradient: together they are worth one, and a gate among them cannot prefer any.",
             "Give each initializer a seed of its own, or no seed.",
             TWINS_CODE,
         )

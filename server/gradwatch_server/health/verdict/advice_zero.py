@@ -243,7 +243,7 @@ def advise_untrained(
     n, are = say_count(len(names), noun), "is" if len(names) == 1 else "are"
     return [
         Hypothesis(
-            f"Some {'layers' if noun == 'layer' else 'variables'} are never trained",
+            f"Some {noun.rpartition(' ')[2]}s are never trained",
             confidence,
             f"{n} of the model {are} given to no optimizer: {list_names(list(names))}. They keep their initial values, "
             "and the rest of the model has to work with those. They are not frozen on purpose: `trainable = False` is "

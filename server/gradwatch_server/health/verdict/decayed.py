@@ -51,17 +51,17 @@ def tell_decayed(lead: Decayed, scene: Scene) -> Finding:
     )
 
 
-def advise_compounded() -> Hypothesis:
-    """A rate that is multiplied, each time, by what counts from the first."""
+def advise_compounded(detail: str, code: str | None = None) -> Hypothesis:
+    """A rate that is multiplied, each time, by what counts from the first: where, or how far; their line, if known."""
     return Hypothesis(
-        "The learning rate is multiplied again by what should be its share of the first one",
+        f"The learning rate is multiplied again by what should be its share of the first one{detail}",
         0.95,
         "Each change takes a larger part of it than the one before. A factor that already counts all epochs so far, "
         "such as `exp(-0.15 * epoch)`, is laid on the rate as it is now, which has had the earlier factors: they "
         "multiply.",
         "Compute the rate from the first one and the epoch. Or multiply the present one by a number that does not "
         "depend on the epoch.",
-        COMPOUNDED_CODE,
+        code or COMPOUNDED_CODE,
     )
 
 
@@ -72,10 +72,7 @@ def _advise(lead: Decayed, scene: Scene) -> list[Hypothesis]:
         return [usual]
     fall = f"from {say_number(lead.highest)} down to {say_number(lead.rate)}"
     if lead.is_compounded:
-        return [
-            replace(advise_compounded(), cause=f"{advise_compounded().cause}: {fall}"),
-            replace(usual, confidence=0.3),
-        ]
+        return [advise_compounded(f": {fall}"), replace(usual, confidence=0.3)]
     if lead.every < EVERY_MAX:
         return [
             Hypothesis(

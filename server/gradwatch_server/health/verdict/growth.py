@@ -79,7 +79,6 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
     return tell(
         lead,
         scene,
-        severity=scene.severity,
         title=title,
         layer=layer,
         tensor=tensor,
@@ -109,7 +108,6 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
     return tell(
         lead,
         scene,
-        severity=scene.severity,
         title=title,
         evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
         hypotheses=_advise_first(lead, scene) if lead.n_first else (advise_rate(scene, 0.8),),

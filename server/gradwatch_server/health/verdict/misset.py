@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from gradwatch_server.health.book import UPDATE_RATIO
@@ -18,7 +17,7 @@ from gradwatch_server.health.verdict.advice_settings import advise_betas, fittin
 from gradwatch_server.health.verdict.decayed import advise_compounded
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.own_line import parse_call
-from gradwatch_server.health.verdict.rewrite import say_change
+from gradwatch_server.health.verdict.rewrite import say_change, with_factor
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
@@ -155,22 +154,14 @@ def _from_first(call: Mapping[str, Any], scene: Scene) -> str | None:
     rate, line = scene.setup.number("learning_rate"), call["lines"][0]
     if rate is None or len(call["lines"]) > 1:
         return None
-    text = line[call["start"] : call["end"]]
-    names = [one for one in _factors(ast.parse(text, mode="eval").body) if isinstance(one, ast.Name)]
-    if len(names) != 1:
-        return None
-    start = call["start"] + names[0].col_offset
-    return say_change(line.strip(), f"{line[:start]}{rate:g}{line[start + len(names[0].id) :]}".strip())
-
-
-def _factors(node: ast.expr) -> list[ast.expr]:
-    is_product = isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))
-    return [*_factors(node.left), *_factors(node.right)] if is_product else [node]  # type: ignore[attr-defined]
+    before, text, after = line[: call["start"]], line[call["start"] : call["end"]], line[call["end"] :]
+    product = with_factor(text, f"{rate:g}")
+    return None if product is None else say_change(line, f"{before}{product}{after}".strip())
 
 
 def _tell_compounded(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Finding:
     """A schedule that lays a factor of the epoch on the rate as it is."""
-    place, cause = say_line(call), advise_compounded()
+    place = say_line(call)
     return tell(
         lead,
         scene,
@@ -180,7 +171,7 @@ def _tell_compounded(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Fin
             "`LearningRateScheduler` hands over the epoch and the rate as it is now. The line multiplies that rate by "
             "a factor that depends on the epoch, again in every epoch."
         ),
-        hypotheses=[replace(cause, cause=f"{cause.cause}{place}", code=_from_first(call, scene) or cause.code)],
+        hypotheses=[advise_compounded(place, _from_first(call, scene))],
         subject="settings",
     )
 

@@ -16,6 +16,7 @@ __all__ = [
     "guard_where",
     "rewrite_line",
     "say_change",
+    "with_factor",
     "with_keyword",
     "within_half",
 ]
@@ -110,6 +111,21 @@ def with_added_loss(code: str, function: str) -> str | None:
         return f"{text.of(node.left)} + {text.of(node.right)}" if _name(node.right) == function else None
 
     return _replace(code, add)
+
+
+def with_factor(code: str, number: str) -> str | None:
+    """A product or quotient with a number in place of the one name among its factors; None where it is no such."""
+    tree = _parse(code)
+    body = None if tree is None else tree.body[0]
+    factors = _factors(body.value) if isinstance(body, ast.Expr) else []
+    names = [one for one in factors if isinstance(one, ast.Name)]
+    return Text(code).splice(names[0], number) if len(names) == 1 else None
+
+
+def _factors(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        return [*_factors(node.left), *_factors(node.right)]
+    return [node]
 
 
 def as_transpose(code: str, axes: tuple[int, ...]) -> str | None:

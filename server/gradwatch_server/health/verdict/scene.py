@@ -466,10 +466,13 @@ def tell(
     source: dict[str, Any] | None = None,
     subject: str | None = None,
 ) -> Finding:
-    """The finding of an incident, of its leading episode's kind and steps; the rest as in `Finding`."""
+    """The finding of an incident, of its leading episode's kind and steps; the rest as in `Finding`.
+
+    It is as grave as what it led to.
+    """
     return Finding(
         kind=kind_of(lead),
-        severity=severity,
+        severity=CRITICAL if CRITICAL in (severity, scene.severity) else WARNING,
         first_step=lead.first_step,
         last_step=scene.incident.last_step,
         title=title,
