@@ -81,7 +81,7 @@ class ColumnLog:
                 return batch.block(step, squares, self._cadence.is_due(step))
 
             self._run_eagerly[key] = tf.function(measure, reduce_retracing=True, autograph=False)
-        with statistic.apart():
+        with statistic.apart(), self._cadence.eagerly():
             block = self._run_eagerly[key]([entry.values for entry in known])
         return [Tapped(keys_of(entry.tap for entry in known), block)]
 

@@ -49,7 +49,7 @@ class Treatment(NamedTuple):
         clipnorm: the largest norm of each gradient, float32; None: not limited.
         global_clipnorm: the largest norm of all gradients together.
         clipvalue: the largest magnitude of an element.
-        n_micro_steps: ``apply`` calls that it takes for one update, int64; None: every one is.
+        n_micro_steps: ``apply`` calls that it takes for one update; None: every one is.
         is_update: whether this one is the last of them, a bool scalar.
         accumulators: where they are added up, one `tf.Variable` a gradient; empty where nothing is asked of them.
     """
@@ -59,7 +59,7 @@ class Treatment(NamedTuple):
     clipnorm: Tensor | None = None
     global_clipnorm: Tensor | None = None
     clipvalue: Tensor | None = None
-    n_micro_steps: Tensor | None = None
+    n_micro_steps: int | None = None
     is_update: Tensor | None = None
     accumulators: tuple[Any, ...] = ()
 
@@ -98,7 +98,7 @@ def read_treatment(optimizer: Any, variables: Sequence[Any]) -> Treatment:
         _number(scale),
         dynamic_scale is not None,
         **known,
-        n_micro_steps=tf.constant(n_micro_steps, tf.int64),
+        n_micro_steps=int(n_micro_steps or 1),
         is_update=(tf.cast(tf.convert_to_tensor(iteration), tf.int64) + 1) % n_micro_steps == 0,
         accumulators=_find_accumulators(inner, variables) if known else (),
     )

@@ -35,7 +35,7 @@ from gradwatch.row import N_LOSSES_MAX, Layout
 from gradwatch.sums import is_cleared
 from gradwatch.tap import Tap, Tapped, Waiting, enclosing_graphs, unique_taps
 from gradwatch.traced import Traced, find_outdated
-from gradwatch.weight import Part, blocks_where, keep_nothing, keep_where, store_where
+from gradwatch.weight import STORED, Part, blocks_where, keep_nothing, keep_where, store_where, wait_for
 from gradwatch.xla import cond, is_under_xla, math_here
 
 if TYPE_CHECKING:
@@ -399,7 +399,8 @@ class Stream:
         with statistic.apart():
             if tf.executing_eagerly():
                 rows = self._tap_block([one for one in beside.tapped if isinstance(one, Tapped)])
-                found = self._before_eagerly(list(gradients), scalars, Beside(rows=rows, compared=beside.compared))
+                with self._cadence.eagerly():
+                    found = self._before_eagerly(list(gradients), scalars, Beside(rows=rows, compared=beside.compared))
             else:
                 found = self._before(list(gradients), scalars, beside)
         return found
@@ -433,8 +434,9 @@ class Stream:
         measured, is_finite, is_weight_due, are_wanted, *kept = statistic.where(
             is_wanted, lambda: self._look_closely(begun), lambda: self._pass_by(begun)
         )
-        if is_under_xla():  # whose branches must be alike: they are kept outside of this one
-            self._store(are_wanted, None if beside.repeat is None else kept.pop())
+        if is_under_xla():
+            wait_for(kept.pop(), self._kept.variables if self._kept else [])
+        is_weight_due = self._cadence.where_told(is_weight_due, treatment.n_micro_steps or 1)
         seen = self._seen(begun)
         clipped = measure_clipping(
             treatment, gradients, lambda: self._norms(measured, seen), is_finite=is_finite, is_due=is_weight_due
@@ -456,8 +458,9 @@ class Stream:
             rows = self._tap_block(tapped + [self._measured(one, is_full) for one in beside.tapped])
         operations = self._operation_block(gradients, scalars.loss, is_full)
         is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
+        is_weight_due = self._cadence.where_told(is_weight_due, scalars.treatment.n_micro_steps or 1)
         are_wanted = self._wanted(is_weight_due, is_free)
-        kept = [_or_false(is_kept)] if is_under_xla() else self._keep(are_wanted)
+        kept = [self._store(are_wanted, is_kept)] if is_under_xla() else self._keep(are_wanted)
         compared = self._compare(beside.compared, is_full & self._cadence.is_on("input"))
         measured = _end_to_end(unscale(block, scalars.treatment.scale), rows, operations, compared)
         return [measured, is_finite, is_weight_due, are_wanted, *kept]
@@ -466,7 +469,7 @@ class Stream:
         """The same where nothing is: constants alone, for what was seen at a glance says the rest."""
         block = _missing(len(self.variables))
         block[list(begun.dense)] = statistic.NOTHING
-        kept = [tf.constant(False)] if is_under_xla() else self._keep_nothing()
+        kept = [tf.constant(STORED)] if is_under_xla() else self._keep_nothing()
         are_wanted = tf.zeros([len(self._part_kinds)], tf.bool)
         measured = self._alone(block, begun.beside.rows)
         return [measured, tf.constant(True), tf.constant(False), are_wanted, *kept]
@@ -537,7 +540,7 @@ class Stream:
         """Weights change at the last of several micro-steps only: what was due at any of them is taken there."""
         if treatment.is_update is None:
             return is_full
-        return treatment.is_update & (is_full | self._cadence.is_due(step, within=treatment.n_micro_steps))
+        return treatment.is_update & (is_full | self._cadence.is_due(step, within=treatment.n_micro_steps or 1))
 
     def _measured(self, one: Tapped | Waiting, is_due: Tensor) -> Tapped:
         """The rows of layers' tensors, those that wait measured where they are due."""
@@ -624,7 +627,8 @@ class Stream:
         """For each of `_parts` whether it is wanted, and what keeps the weights as they are."""
         are_wanted = self._wanted(is_due)
         if is_under_xla():
-            self._store(are_wanted)
+            stored = self._store(are_wanted)
+            wait_for(stored, self._kept.variables if self._kept else [])
             return are_wanted, []
         return are_wanted, self._keep(are_wanted)
 
@@ -643,15 +647,17 @@ class Stream:
     def _keep_nothing(self) -> list[Tensor]:
         return keep_nothing(self.variables) if "update" in self._part_kinds else []
 
-    def _store(self, are_wanted: Tensor, is_kept: Tensor | None = None) -> None:
-        """Keeps the weights as they are, under XLA: for the statistics of updates, and where a bad step keeps them."""
+    def _store(self, are_wanted: Tensor, is_kept: Tensor | None = None) -> Tensor:
+        """Keeps the weights as they are, under XLA: for the statistics of updates, and where a bad step keeps them.
+
+        Gives what `wait_for` needs.
+        """
+        reasons = [] if is_kept is None else [is_kept]
         if "update" in self._part_kinds:
-            is_due = _or_false(is_kept) | are_wanted[self._part_kinds.index("update")]
-        elif is_kept is not None:
-            is_due = is_kept
-        else:
-            return
-        store_where(is_due, self.kept.variables, self.kept.copies)
+            reasons.append(are_wanted[self._part_kinds.index("update")])
+        if not reasons:
+            return tf.constant(STORED)
+        return store_where(reasons[0] | reasons[-1], self.kept.variables, self.kept.copies)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:
@@ -698,10 +704,6 @@ def _some(gradients: Sequence[Any]) -> list[Tensor]:
     """One of the gradients that are there: the last, which arrives first."""
     found = [gradient for gradient in gradients if gradient is not None][-1:]
     return [getattr(gradient, "values", gradient) for gradient in found]
-
-
-def _or_false(flag: Tensor | None) -> Tensor:
-    return tf.constant(False) if flag is None else flag
 
 
 def _missing(n: int) -> Any:

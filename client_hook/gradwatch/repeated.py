@@ -37,12 +37,13 @@ def find_repeated(
         Type (``Call``), name of the last operation of the first call, layer, ``n`` calls that give the same, and no
         source, for each such layer.
     """
-    groups = [[one for one in op.inputs if one.dtype.is_floating] for op in forward if op.type in JOINING]
+    joining = [op for op in forward if op.type in JOINING]
+    groups = [(layer_of(op.name, layer_paths), [one for one in op.inputs if one.dtype.is_floating]) for op in joining]
     found: dict[str, dict[str, Any]] = {}
-    for group in (outputs, *groups):
+    for within, group in (("", outputs), *groups):
         for place, first in enumerate(group[:JOINED_MAX]):
             layer = layer_of(first.op.name, layer_paths)
-            if not layer or layer in found:
+            if layer in ("", within) or layer in found:  # what a layer joins itself are no calls of it
                 continue
             others = [one for one in group[place + 1 : JOINED_MAX] if one is not first]
             n_calls = 1 + sum(is_same(first, one) and _has_variable(first) for one in others)

@@ -21,7 +21,7 @@ from gradwatch.shared import SharedFunction
 from gradwatch.statistic import NOTHING, SMALL_TENSOR_LIMIT, shared_block
 from gradwatch.xla import cond, is_under_xla
 
-__all__ = ["Part", "blocks_where", "create_copies", "keep_nothing", "keep_where", "store_where"]
+__all__ = ["STORED", "Part", "blocks_where", "create_copies", "keep_nothing", "keep_where", "store_where", "wait_for"]
 
 Tensor = Any  # tensorflow ships no types
 
@@ -53,24 +53,34 @@ def create_copies(variables: Sequence[Any]) -> list[Any]:
     return create_untraced(lambda: [create(variable) for variable in variables])  # type: ignore[no-any-return]
 
 
-def store_where(is_due: Tensor, variables: Sequence[Any], copies: Sequence[Any]) -> None:
+STORED: Final = -0.0
+"""What `store_where` gives: added to any number it leaves that as it is."""
+
+
+def store_where(is_due: Tensor, variables: Sequence[Any], copies: Sequence[Any]) -> Tensor:
     """Writes the values of variables as they are now into others where they are due; under XLA.
 
-    XLA updates a variable in place only if it knows that its old value has been read before, and else copies it in
-    every step. So what is written to the variables afterwards is made to need a number that the branch gives: it is -0,
-    which added to any number leaves it as it is.
+    Returns:
+        `STORED` once they are, for `wait_for`, which is to be called before anything is written to the variables.
     """
-    nothing = tf.constant(-0.0)
 
     def store() -> Tensor:
         for variable, copy in zip(variables, copies, strict=True):
             copy.assign(variable.read_value())
-        return nothing
+        return tf.constant(STORED)
 
-    after = cond(is_due, store, lambda: nothing)
+    return cond(is_due, store, lambda: tf.constant(STORED))
+
+
+def wait_for(stored: Tensor, variables: Sequence[Any]) -> None:
+    """Lets variables be written to after their values were stored.
+
+    XLA updates a variable in place only if it knows that its old value has been read before, and else copies it in
+    every step. So what is written to the variables afterwards is made to need the number that `store_where` gave.
+    """
     for variable in variables:
         if not variable.dtype.is_complex:
-            variable.assign(variable.read_value() + tf.cast(after, variable.dtype))
+            variable.assign(variable.read_value() + tf.cast(stored, variable.dtype))
 
 
 def keep_where(is_due: Tensor, variables: Sequence[Any]) -> list[Tensor]:

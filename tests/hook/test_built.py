@@ -40,7 +40,10 @@ def scaled(x):
         (lambda x: scaled(100 * x + 50), "What"),
         (scaled, ""),
         (lambda x: keras.layers.Normalization(mean=x.mean(0), variance=x.var(0), name="scale"), ""),
-        (lambda x: keras.layers.Normalization(mean=x.mean(0), variance=x.std(0), name="scale"), "are not those"),
+        (
+            lambda x: keras.layers.Normalization(mean=x.mean(0), variance=x.std(0), name="scale"),
+            "the variance that it was given is not",
+        ),
     ],
     ids=["never adapted", "adapted to others", "adapted", "given", "given deviations"],
 )
@@ -53,7 +56,10 @@ def test_what_a_normalisation_does_not_scale(watch, read, layer, title, options)
     told = [one for one in diagnose(read(begun)).findings() if "scale`" in one.title]
     assert [title in one.title for one in told] == [True] * bool(title)
     for one in told:
-        whats = {"What": "adapted to data that are not those", "are not those": "standard deviation as its variance"}
+        whats = {
+            "What": "adapted to data that are not those",
+            "the variance that it was given is not": "standard deviation as its variance",
+        }
         assert whats.get(title, "adapt(...)` is missing") in one.hypotheses[0].cause
 
 

@@ -56,6 +56,13 @@ def test_heads_of_their_own(watch: Any, read: Any) -> None:
     assert found_in(read(fit(watch, joined([layers.Dense(1) for _ in range(3)]), Y, 1))) == []
 
 
+def test_what_a_layer_joins_itself(watch: Any, read: Any) -> None:
+    """The matrix of a translation is joined of numbers that are drawn, and of equal ones."""
+    moved = [keras.Input((6,)), layers.Reshape((2, 3, 1)), layers.RandomTranslation(0.1, 0.1, name="shift")]
+    model = keras.Sequential([*moved, layers.Flatten(), layers.Dense(3)])
+    assert found_in(read(fit(watch, model, Y, 1))) == []
+
+
 class Siamese(keras.Model):
     """One encoder for two inputs, and for one input that dropout makes two of; what is repeated as such is no layer."""
 

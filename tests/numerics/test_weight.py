@@ -39,7 +39,7 @@ def step(given, updates, *, is_due, is_taken, jit_compile):
     def run(is_due, is_taken):
         n = len(given)
         if jit_compile:
-            weight.store_where(is_taken, given, copies)
+            weight.wait_for(weight.store_where(is_taken, given, copies), given)
             of_updates = weight.Part(0, n, first_copy=n)
         else:
             of_updates = weight.Part(0, n, weight.keep_where(is_taken, given))

@@ -10,7 +10,7 @@ import tensorflow as tf
 import gradwatch
 from gradwatch.shared import SharedFunction
 from gradwatch.statistic import full_block, where
-from gradwatch.weight import create_copies, store_where
+from gradwatch.weight import create_copies, store_where, wait_for
 from gradwatch.xla import cond
 
 LARGE = 100_000
@@ -66,7 +66,7 @@ def test_variables_are_updated_in_place_though_their_old_values_are_wanted_at_ti
 
     @tf.function(jit_compile=True)
     def step(is_due):
-        store_where(is_due, [variable], copies)
+        wait_for(store_where(is_due, [variable], copies), [variable])
         variable.assign_sub(0.1 * tf.ones([LARGE]))
         return cond(is_due, lambda: tf.reduce_sum(variable - copies[0]), nothing)
 
@@ -80,7 +80,7 @@ def test_what_orders_the_update_changes_no_bit(dtype):
     edges = tf.cast([0.0, -0.0, 1.0, -1.0, 1e-30, 6e-5, np.inf, -np.inf], dtype)
     variable = tf.Variable(edges)
     copies = create_copies([variable])
-    step = tf.function(lambda is_due: store_where(is_due, [variable], copies), jit_compile=True)
+    step = tf.function(lambda is_due: wait_for(store_where(is_due, [variable], copies), [variable]), jit_compile=True)
     for is_due in (False, True):
         step(tf.constant(is_due))
         assert variable.numpy().tobytes() == edges.numpy().tobytes()
