@@ -99,7 +99,7 @@ def _has_variable(tensor: Tensor) -> bool:
         op = pending.pop()
         if op.type == "ReadVariableOp":
             return True
-        if id(op) not in seen:
+        if id(op) not in seen and op.type != "Shape":  # of what is made like another nothing but its size comes from it
             seen.add(id(op))
             pending.extend(one.op for one in op.inputs)
     return False
