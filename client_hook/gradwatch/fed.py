@@ -563,9 +563,12 @@ def _is_partly_filtered(data: Any) -> bool:
 
 def _trimmed(file: str) -> Iterator[dict[str, Any]]:
     nodes = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript)]
-    picked: dict[str, str] = {}
+    functions = [node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)]
+    picked_in: dict[int, dict[str, str]] = {}
     for node in sorted(nodes, key=lambda one: one.lineno):
         value: Any = node.value
+        within = max((one.lineno for one in functions if _is_within(one, node.lineno)), default=0)
+        picked = picked_in.setdefault(within, {})  # a name is another one's in another function
         name = value.value.id if isinstance(value.value, ast.Name) else None
         if name is None or [one.id for one in node.targets if isinstance(one, ast.Name)] != [name]:
             continue

@@ -531,6 +531,7 @@ train_step(*tables(x, y, 100))
         ("x = x[:n]; y = y[:len(x)]", False),
         ("x = x[10:]; y = y[:len(x)]", False),
         ("y = y[:len(x)]; x = x[good]", False),
+        ("def pick(x):;     x = x[good];     return x;; y = y[:len(x)]", False),
     ],
 )
 def test_an_array_that_is_cut_to_the_length_of_one_of_picked_rows(find: Any, lines: str, is_told: bool) -> None:

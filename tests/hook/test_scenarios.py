@@ -263,3 +263,9 @@ def test_cured(play, name, variant):
     told = [(finding.severity, finding.kind, finding.first_step, finding.title) for finding in played.findings]
     assert played.kinds("critical") == [], told
     assert played.kinds("warning") == [], told
+
+
+def test_the_healthy_one(play):
+    """Some hundred steps of it: what is told of a step's graph is told by then."""
+    played = play("healthy", False, {"EPOCHS": 8})
+    assert [finding.title for finding in played.findings] == []

@@ -84,7 +84,8 @@ def test_a_part_that_is_not_wanted_is_nan_among_the_others(jit_compile):
 
 def test_a_variable_is_not_copied_where_it_is_not_due():
     """TensorFlow copies a value that is held across its assignment: the buffer must stay where it is."""
-    variable = tf.Variable(np.zeros(4 * SMALL_TENSOR_LIMIT, np.float32))
+    with tf.device("CPU:0"):  # on a GPU it has no address that can be asked for
+        variable = tf.Variable(np.zeros(4 * SMALL_TENSOR_LIMIT, np.float32))
     places = []
 
     @tf.function
@@ -94,7 +95,8 @@ def test_a_variable_is_not_copied_where_it_is_not_due():
         return weight.blocks_where(is_due, [variable], [weight.Part(0, 1, kept)], is_due[None])
 
     for is_due in (False, False, True):
-        run(tf.constant(is_due))
+        with tf.device("CPU:0"):
+            run(tf.constant(is_due))
         places.append(variable.read_value()._numpy().__array_interface__["data"][0])
     assert places[0] == places[1]
     assert places[1] != places[2]
