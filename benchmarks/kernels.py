@@ -3,13 +3,14 @@
     python -m benchmarks.kernels [--models mlp tiny]
 
 Each instruction of the optimized program that is neither bookkeeping nor within a fusion is a kernel, or a call of a
-library. A conditional launches one of its branches: *light* counts the cheaper one of each (a step in which full
-statistics are not due), *full* the dearer. Compiled for the CPU where there is no GPU: there XLA fuses by other rules,
-so the counts tell the order of size.
+library. A conditional launches one of its branches: *light* counts the cheaper one of each in the program of a step in
+which full statistics are not due, *full* the dearer in that of one in which they are. Compiled for the CPU where there
+is no GPU, but as for one, where the host tells the step which it is: there XLA fuses by other rules, so the counts tell
+the order of size.
 
-Each conditional that a light step comes to is a *wait* on a GPU: XLA's program for GPUs copies the predicate to the
-host and blocks until the stream is done (`ConditionalThunk::ExecuteOnStream` in openxla/xla). The last column counts
-other instructions that move data to the host or wait for it.
+Each conditional that a light step comes to, and each loop of the hook's, is a *wait* on a GPU: XLA's program for GPUs
+copies the predicate to the host and blocks until the stream is done (`ExecuteOnStream` of `ConditionalThunk` and of
+`WhileThunk` in openxla/xla). The last column counts other instructions that move data to the host or wait for it.
 """
 
 from __future__ import annotations
@@ -17,13 +18,17 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import subprocess
+import sys
 import tempfile
+from pathlib import Path
 from typing import NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from benchmarks.models import MODELS
 from benchmarks.overhead import Variant
+from gradwatch import cadence
 
 VARIANTS = ("plain", "gradients", "every step", "default")
 BOOKKEEPING = {
@@ -43,7 +48,7 @@ class Count(NamedTuple):
     Attributes:
         light: kernels with the cheaper branch of each conditional.
         full: kernels with the dearer one.
-        n_waits: conditionals that a light step comes to.
+        n_waits: conditionals, and loops of the hook's, that a light step comes to.
     """
 
     light: int = 0
@@ -82,6 +87,9 @@ class Program:
                 branches = [self.count(one) for one in names]
                 light = min(branches)
                 found += Count(light.light, max(one.full for one in branches), light.n_waits + 1)
+            elif opcode == "while" and "gradwatch" in line:  # entered where something is due or bad
+                called = [self.count(one) for one in _CALLED.findall(line)]
+                found += Count(0, sum(one.full for one in called), 1)
             elif opcode in {"call", "while"}:
                 for one in _CALLED.findall(line):
                     found += self.count(one)
@@ -95,23 +103,46 @@ class Program:
         return sum(_OPCODE.match(line)[1] in HOST for lines in self.lines.values() for line in lines)  # type: ignore[index]
 
 
+def compile_programs(model: str, name: str) -> list[Program]:
+    """The programs of a variant's step: full statistics are due in the first, not in the second; of the plain one."""
+    with tempfile.TemporaryDirectory() as directory:
+        flags = f"--xla_dump_to={directory}/programs --xla_dump_hlo_as_text"
+        environment = os.environ | {"XLA_FLAGS": flags, "GRADWATCH_DIR": directory}
+        command = [sys.executable, "-m", "benchmarks.kernels", "--step", model, name]
+        subprocess.run(command, env=environment, check=True, stderr=subprocess.DEVNULL)
+        found = sorted(Path(directory, "programs").glob("*inference_step_*after_optimizations.txt"))
+        return [Program(path.read_text(encoding="utf-8")) for path in found]
+
+
+def take_steps(model: str, name: str) -> None:
+    """Takes two steps of a variant as on a GPU."""
+    setattr(cadence, "has_gpu", lambda: True)  # noqa: B010 as if there were one
+    variant = Variant(name, MODELS[model], url="http://127.0.0.1:9", jit=True)
+    if variant.watch is not None:
+        variant.watch._cadence.set_period(100)
+    variant.step()
+    if variant.watch is not None:
+        variant.watch.close()
+
+
 def main() -> None:
     """Compiles each model in each variant and counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=["tiny", "mlp", "cnn"])
+    parser.add_argument("--step", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.step:
+        take_steps(*options.step)
+        return
     print("| model | variant | kernels, light step | full step | waits, light step | other instructions to the host |")
     print("|---|---|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as directory:
-        os.environ["GRADWATCH_DIR"] = directory
-        for model in options.models:
-            for name in VARIANTS:
-                variant = Variant(name, MODELS[model], url="http://127.0.0.1:9", jit=True)
-                program = Program(variant.function.experimental_get_compiler_ir(*variant.inputs)(stage="optimized_hlo"))
-                light, full, n_waits = program.count()
-                print(f"| {model} | {name} | {light:,} | {full:,} | {n_waits} | {program.n_host} |", flush=True)
-                if variant.watch is not None:
-                    variant.watch.close()
+    for model in options.models:
+        for name in VARIANTS:
+            programs = compile_programs(model, name)
+            counts = [program.count() for program in programs]
+            light, full = min(counts), max(counts, key=lambda one: one.full)
+            n_host = max(program.n_host for program in programs)
+            print(f"| {model} | {name} | {light.light:,} | {full.full:,} | {light.n_waits} | {n_host} |", flush=True)
 
 
 if __name__ == "__main__":

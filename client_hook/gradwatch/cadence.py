@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from gradwatch.call import called_around, told_at_call
+from gradwatch.call import find_called, graphs_around, told_at_call
 from gradwatch.memo import GraphMemo
 from gradwatch.protocol import KINDS
 from gradwatch.ring import create_untraced
@@ -91,10 +91,11 @@ class Cadence:
         """Whether it is due, and for each kind whether it is on, as the host tells; None where it does not."""
         if not has_gpu() or tf.executing_eagerly() or getattr(self._eagerly, "is_on", False):
             return None
-        around = called_around(tf.compat.v1.get_default_graph())
-        if not around:
+        around = graphs_around()
+        # One that is told already, if any is: also from within a loop of the hook's own.
+        called = next((one for one in around if one in self._turns), None) or find_called(around)
+        if called is None:
             return None
-        called = next((one for one in around if one in self._turns), around[0])  # one that is told already, if any is
         if within > 1:
             self._told()  # counts the calls, so it is asked first
         turn = self._turns.setdefault(called, _Turn())

@@ -7,7 +7,7 @@ calls is known before: no wait, and under XLA a program of its own for each valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -20,31 +20,37 @@ from tensorflow.python.ops.control_flow_v2_func_graphs import (
 
 from gradwatch.xla import is_under_xla
 
-__all__ = ["called_around", "told_at_call"]
+__all__ = ["find_called", "graphs_around", "told_at_call"]
 
 Tensor = Any  # tensorflow ships no types
 
 
-def called_around(graph: Any) -> list[Any]:
-    """The functions around a graph being traced, itself too, from the inside out, that are called once in a step.
-
-    None of them where the host cannot tell: within a loop, whose steps are one call, and on several replicas.
-    """
+def graphs_around() -> list[Any]:
+    """The functions that are being traced, with branches and loops, from the inside out."""
     found: list[Any] = []
-    while isinstance(graph, FuncGraph) and not tf.distribute.has_strategy():
-        if isinstance(graph, WhileBodyFuncGraph | WhileCondFuncGraph):
-            return []
-        if not isinstance(graph, CondBranchFuncGraph):
-            found.append(graph)
+    graph = tf.compat.v1.get_default_graph()
+    while isinstance(graph, FuncGraph):
+        found.append(graph)
         graph = graph.outer_graph
     return found
+
+
+def find_called(graphs: Sequence[Any]) -> Any | None:
+    """The innermost of `graphs_around` that is a function which is called at each step.
+
+    None where the host cannot tell: within a loop, whose steps are one call, and on several replicas.
+    """
+    is_loop = any(isinstance(one, WhileBodyFuncGraph | WhileCondFuncGraph) for one in graphs)
+    if is_loop or tf.distribute.has_strategy():
+        return None
+    return next((one for one in graphs if not isinstance(one, CondBranchFuncGraph)), None)
 
 
 def told_at_call(called: Any, key: Hashable, tell: Callable[[], Tensor], n: int) -> list[Tensor]:
     """What ``tell`` gives at each call, one by one, in the graph of the function that is called.
 
     Args:
-        called: one of those that `called_around` gave.
+        called: as `find_called` gave it.
         key: what is asked: of several with one key the first is called.
         tell: gives a bool tensor ``[n]``, on the host; called eagerly once at each call.
         n: how many it tells.

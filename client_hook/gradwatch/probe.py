@@ -36,7 +36,7 @@ from gradwatch.sums import is_cleared
 from gradwatch.tap import Tap, Tapped, Waiting, enclosing_graphs, unique_taps
 from gradwatch.traced import Traced, find_outdated
 from gradwatch.weight import STORED, Part, blocks_where, keep_nothing, keep_where, store_where, wait_for
-from gradwatch.xla import cond, is_under_xla, math_here
+from gradwatch.xla import cond, is_under_xla, math_here, once
 
 if TYPE_CHECKING:
     from gradwatch.columns import Batch
@@ -431,7 +431,8 @@ class Stream:
         is_wanted = begun.is_due | glance.is_bad()
         if treatment.is_update is not None:
             is_wanted |= self._is_weight_due(step, begun.is_due, treatment)
-        measured, is_finite, is_weight_due, are_wanted, *kept = statistic.where(
+        where = once if is_under_xla() else statistic.where
+        measured, is_finite, is_weight_due, are_wanted, *kept = where(
             is_wanted, lambda: self._look_closely(begun), lambda: self._pass_by(begun)
         )
         if is_under_xla():

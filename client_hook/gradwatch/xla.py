@@ -14,7 +14,7 @@ try:
 except ImportError:  # no public API: without it some branches run that are not due
     optimization_barrier = None
 
-__all__ = ["cond", "held_back", "is_under_xla", "math_for", "math_here"]
+__all__ = ["cond", "held_back", "is_under_xla", "math_for", "math_here", "once"]
 
 Tensor = Any  # tensorflow ships no types
 
@@ -68,6 +68,21 @@ def cond(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> A
     if not is_under_xla():
         return tf.cond(is_due, dear, cheap)
     return tf.cond(is_due, lambda: held_back(dear()), cheap)
+
+
+def once(is_due: Tensor, dear: Callable[[], Any], cheap: Callable[[], Any]) -> Any:
+    """`cond` for a branch that writes to variables, under XLA: lists of tensors of the same types.
+
+    What one branch of a condition writes the other copies, on a GPU by a launch for each variable in every step. A loop
+    that is not entered copies nothing.
+    """
+    n = tf.cast(is_due, tf.int32)
+
+    def body(i: Tensor, *_: Tensor) -> list[Tensor]:  # not known to be the same at each turn: that would be taken out
+        return [i + 1, *cond(i < n, dear, cheap)]
+
+    found: list[Tensor] = tf.while_loop(lambda i, *_: i < n, body, [tf.constant(0), *cheap()])
+    return found[1:]
 
 
 def held_back(values: Any) -> Any:
