@@ -61,8 +61,8 @@ def told_at_call(called: Any, key: Hashable, tell: Callable[[], Tensor], n: int)
             with tf.device("CPU:0"):
                 return tf.unstack(values)  # type: ignore[no-any-return]
         # What a shape is made of XLA must know to compile anything: so the values are constants.
-        nothing = tf.reduce_sum(tf.fill(tf.cast(values, tf.int32), 0.0))
-        return tf.unstack(values & (nothing == 0))  # type: ignore[no-any-return]
+        with tf.control_dependencies([tf.fill(tf.cast(values, tf.int32), 0.0)]):
+            return tf.unstack(tf.identity(values))  # type: ignore[no-any-return]
 
 
 def _captured(graph: Any, key: Hashable, tell: Callable[[], Tensor], spec: Any) -> Tensor:

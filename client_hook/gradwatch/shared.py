@@ -76,12 +76,13 @@ class SharedFunction:
         constant = _constants(
             trace, *((one.tobytes(), one.dtype.name, one.shape) for one in map(np.asarray, otherwise))
         )
-        found: list[Tensor] = (tf.raw_ops.If if variables else tf.raw_ops.StatelessIf)(
-            cond=is_due,
+        found: list[Tensor] = _either(
+            is_due,
+            trace,
+            constant,
+            is_pure=not variables,
             input=[*tensors, *(variable.handle for variable in variables)],
             Tout=[output.dtype for output in trace.outputs],
-            then_branch=_added(trace),
-            else_branch=_added(constant),
             output_shapes=[_common(*pair) for pair in zip(trace.outputs, constant.outputs, strict=True)],
         )
         op = found[0].op
@@ -138,6 +139,15 @@ def _read(handle: Tensor, shape: Sequence[int | None], dtype: Any) -> Tensor:
     value = tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype)
     value.set_shape(shape)
     return value
+
+
+def _either(is_due: Tensor, trace: Any, constant: Any, *, is_pure: bool, **options: Any) -> Any:
+    """The op that calls one of two traces."""
+    if is_under_xla() and has_gpu():  # where it is told (`gradwatch.call`): of numbered branches XLA compiles that one
+        case = tf.raw_ops.StatelessCase if is_pure else tf.raw_ops.Case
+        return case(branch_index=tf.cast(is_due, tf.int32), branches=[_added(constant), _added(trace)], **options)
+    choose = tf.raw_ops.StatelessIf if is_pure else tf.raw_ops.If
+    return choose(cond=is_due, then_branch=_added(trace), else_branch=_added(constant), **options)
 
 
 def _call(trace: Any, inputs: Sequence[Tensor]) -> list[Tensor]:

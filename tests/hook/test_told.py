@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gradwatch import cadence
+from gradwatch import cadence, shared
 from gradwatch.call import find_called, graphs_around
-from gradwatch.shared import has_gpu
 from tests.hook.test_replay import origins_of
 from tests.hook.training import LOSS, batches, data, dense, sequential
 from tests.numerics.reference import NAMES
@@ -21,8 +20,9 @@ MIN = NAMES.index("min")
 
 @pytest.fixture(autouse=True)
 def told(monkeypatch):
-    """As if there were a GPU: only what asks for the sake of the cadence believes it."""
-    monkeypatch.setattr(cadence, "has_gpu", lambda: True)
+    """As if there were a GPU, for what asks for the sake of the cadence."""
+    for module in (cadence, shared):
+        monkeypatch.setattr(module, "has_gpu", lambda: True)
 
 
 def full_steps(recording, kind="gradient", stream=None):
@@ -61,7 +61,8 @@ def loop(model, **options):
 def test_rows_are_those_of_a_step_that_finds_out_by_itself(watch, read, monkeypatch, train, options):
     found = []
     for is_told in (True, False):
-        monkeypatch.setattr(cadence, "has_gpu", lambda is_told=is_told: is_told)
+        for module in (cadence, shared):
+            monkeypatch.setattr(module, "has_gpu", lambda is_told=is_told: is_told)
         model = sequential()
         begun = watch(model, every=5)
         train(model, **options)
@@ -79,9 +80,9 @@ def test_rows_are_those_of_a_step_that_finds_out_by_itself(watch, read, monkeypa
 
 COMPILED = """
 import keras, numpy as np, gradwatch
-from gradwatch import cadence
+from gradwatch import cadence, shared
 
-cadence.has_gpu = lambda: {is_told}
+cadence.has_gpu = shared.has_gpu = lambda: {is_told}
 layers = [keras.layers.Dense(256) for _ in range(4)]
 model = keras.Sequential([keras.Input((5,)), *layers, keras.layers.Dense(3)])
 model.compile("adam", "mse", jit_compile=True)
@@ -244,4 +245,3 @@ def test_eagerly_all_parts_of_a_step_go_by_its_number(watch, read):
 def test_a_graph_without_a_function_is_told_nothing():
     with tf.Graph().as_default():
         assert find_called(graphs_around()) is None
-    assert not has_gpu()
