@@ -7,6 +7,7 @@ They can be set from any thread while the training runs; a graph traced long ago
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
 from collections.abc import Collection, Iterator
@@ -14,11 +15,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from gradwatch.call import find_called, graphs_around, told_at_call
+from gradwatch.call import find_called, told_at_call
 from gradwatch.memo import GraphMemo
 from gradwatch.protocol import KINDS
 from gradwatch.ring import create_untraced
 from gradwatch.shared import has_gpu
+from gradwatch.tap import enclosing_graphs
 
 __all__ = ["Cadence"]
 
@@ -91,7 +93,7 @@ class Cadence:
         """Whether it is due, and for each kind whether it is on, as the host tells; None where it does not."""
         if not has_gpu() or tf.executing_eagerly() or getattr(self._eagerly, "is_on", False):
             return None
-        around = graphs_around()
+        around = enclosing_graphs()
         # One that is told already, if any is: also from within a loop of the hook's own.
         called = next((one for one in around if one in self._turns), None) or find_called(around)
         if called is None:
@@ -116,14 +118,10 @@ class _Turn:
         self.n_calls = 0
 
 
-_constants: dict[tuple[bool, ...], Tensor] = {}
-
-
+@functools.cache
 def _on_host(values: tuple[bool, ...]) -> Tensor:
-    if values not in _constants:
-        with tf.device("CPU:0"):
-            _constants[values] = tf.constant(values)
-    return _constants[values]
+    with tf.device("CPU:0"):
+        return tf.constant(values)
 
 
 def _variable(name: str, value: Any, dtype: Any = None) -> Any:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework.func_graph import FuncGraph
 from tensorflow.python.ops.control_flow_v2_func_graphs import (
     CondBranchFuncGraph,
     WhileBodyFuncGraph,
@@ -20,23 +19,13 @@ from tensorflow.python.ops.control_flow_v2_func_graphs import (
 
 from gradwatch.xla import is_under_xla
 
-__all__ = ["find_called", "graphs_around", "told_at_call"]
+__all__ = ["find_called", "told_at_call"]
 
 Tensor = Any  # tensorflow ships no types
 
 
-def graphs_around() -> list[Any]:
-    """The functions that are being traced, with branches and loops, from the inside out."""
-    found: list[Any] = []
-    graph = tf.compat.v1.get_default_graph()
-    while isinstance(graph, FuncGraph):
-        found.append(graph)
-        graph = graph.outer_graph
-    return found
-
-
 def find_called(graphs: Sequence[Any]) -> Any | None:
-    """The innermost of `graphs_around` that is a function which is called at each step.
+    """The innermost of `tap.enclosing_graphs` that is a function which is called at each step.
 
     None where the host cannot tell: within a loop, whose steps are one call, and on several replicas.
     """

@@ -49,8 +49,8 @@ class Treatment(NamedTuple):
         clipnorm: the largest norm of each gradient, float32; None: not limited.
         global_clipnorm: the largest norm of all gradients together.
         clipvalue: the largest magnitude of an element.
-        n_micro_steps: ``apply`` calls that it takes for one update; None: every one is.
-        is_update: whether this one is the last of them, a bool scalar.
+        n_micro_steps: ``apply`` calls that it takes for one update.
+        is_update: whether this one is the last of them, a bool scalar; None: every one is.
         accumulators: where they are added up, one `tf.Variable` a gradient; empty where nothing is asked of them.
     """
 
@@ -59,7 +59,7 @@ class Treatment(NamedTuple):
     clipnorm: Tensor | None = None
     global_clipnorm: Tensor | None = None
     clipvalue: Tensor | None = None
-    n_micro_steps: int | None = None
+    n_micro_steps: int = 1
     is_update: Tensor | None = None
     accumulators: tuple[Any, ...] = ()
 

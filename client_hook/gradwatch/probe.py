@@ -436,8 +436,9 @@ class Stream:
             is_wanted, lambda: self._look_closely(begun), lambda: self._pass_by(begun)
         )
         if is_under_xla():
-            wait_for(kept.pop(), self._kept.variables if self._kept else [])
-        is_weight_due = self._cadence.where_told(is_weight_due, treatment.n_micro_steps or 1)
+            self._wait_for(kept.pop())
+        # Once more: what a loop gives is no constant to XLA.
+        is_weight_due = self._cadence.where_told(is_weight_due, treatment.n_micro_steps)
         seen = self._seen(begun)
         clipped = measure_clipping(
             treatment, gradients, lambda: self._norms(measured, seen), is_finite=is_finite, is_due=is_weight_due
@@ -459,7 +460,6 @@ class Stream:
             rows = self._tap_block(tapped + [self._measured(one, is_full) for one in beside.tapped])
         operations = self._operation_block(gradients, scalars.loss, is_full)
         is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
-        is_weight_due = self._cadence.where_told(is_weight_due, scalars.treatment.n_micro_steps or 1)
         are_wanted = self._wanted(is_weight_due, is_free)
         kept = [self._store(are_wanted, is_kept)] if is_under_xla() else self._keep(are_wanted)
         compared = self._compare(beside.compared, is_full & self._cadence.is_on("input"))
@@ -539,9 +539,10 @@ class Stream:
 
     def _is_weight_due(self, step: Tensor, is_full: Tensor, treatment: Treatment) -> Tensor:
         """Weights change at the last of several micro-steps only: what was due at any of them is taken there."""
-        if treatment.is_update is None:
-            return is_full
-        return treatment.is_update & (is_full | self._cadence.is_due(step, within=treatment.n_micro_steps or 1))
+        n = treatment.n_micro_steps
+        if treatment.is_update is not None:
+            is_full = treatment.is_update & (is_full | self._cadence.is_due(step, within=n))
+        return self._cadence.where_told(is_full, n)
 
     def _measured(self, one: Tapped | Waiting, is_due: Tensor) -> Tapped:
         """The rows of layers' tensors, those that wait measured where they are due."""
@@ -628,8 +629,7 @@ class Stream:
         """For each of `_parts` whether it is wanted, and what keeps the weights as they are."""
         are_wanted = self._wanted(is_due)
         if is_under_xla():
-            stored = self._store(are_wanted)
-            wait_for(stored, self._kept.variables if self._kept else [])
+            self._wait_for(self._store(are_wanted))
             return are_wanted, []
         return are_wanted, self._keep(are_wanted)
 
@@ -651,7 +651,7 @@ class Stream:
     def _store(self, are_wanted: Tensor, is_kept: Tensor | None = None) -> Tensor:
         """Keeps the weights as they are, under XLA: for the statistics of updates, and where a bad step keeps them.
 
-        Gives what `wait_for` needs.
+        Gives what `_wait_for` needs.
         """
         reasons = [] if is_kept is None else [is_kept]
         if "update" in self._part_kinds:
@@ -659,6 +659,9 @@ class Stream:
         if not reasons:
             return tf.constant(STORED)
         return store_where(reasons[0] | reasons[-1], self.kept.variables, self.kept.copies)
+
+    def _wait_for(self, stored: Tensor) -> None:
+        wait_for(stored, self._kept.variables if self._kept else [])
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def _after(self, before: Before) -> None:

@@ -10,7 +10,8 @@ import pytest
 import tensorflow as tf
 
 from gradwatch import cadence, shared
-from gradwatch.call import find_called, graphs_around
+from gradwatch.call import find_called
+from gradwatch.tap import enclosing_graphs
 from tests.hook.test_replay import origins_of
 from tests.hook.training import LOSS, batches, data, dense, sequential
 from tests.numerics.reference import NAMES
@@ -18,11 +19,15 @@ from tests.numerics.reference import NAMES
 MIN = NAMES.index("min")
 
 
-@pytest.fixture(autouse=True)
-def told(monkeypatch):
-    """As if there were a GPU, for what asks for the sake of the cadence."""
+def pretend(monkeypatch, is_there):
+    """As if there were a GPU, or none, for what asks for the sake of the cadence."""
     for module in (cadence, shared):
-        monkeypatch.setattr(module, "has_gpu", lambda: True)
+        monkeypatch.setattr(module, "has_gpu", lambda: is_there)
+
+
+@pytest.fixture(autouse=True)
+def _told(monkeypatch):
+    pretend(monkeypatch, True)
 
 
 def full_steps(recording, kind="gradient", stream=None):
@@ -61,8 +66,7 @@ def loop(model, **options):
 def test_rows_are_those_of_a_step_that_finds_out_by_itself(watch, read, monkeypatch, train, options):
     found = []
     for is_told in (True, False):
-        for module in (cadence, shared):
-            monkeypatch.setattr(module, "has_gpu", lambda is_told=is_told: is_told)
+        pretend(monkeypatch, is_told)
         model = sequential()
         begun = watch(model, every=5)
         train(model, **options)
@@ -244,4 +248,4 @@ def test_eagerly_all_parts_of_a_step_go_by_its_number(watch, read):
 
 def test_a_graph_without_a_function_is_told_nothing():
     with tf.Graph().as_default():
-        assert find_called(graphs_around()) is None
+        assert find_called(enclosing_graphs()) is None
