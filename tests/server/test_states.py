@@ -44,11 +44,25 @@ def test_contact_is_lost_and_found(start_server) -> None:
 
 
 def test_a_short_break_goes_unnoticed(start_server) -> None:
-    server = start_server(lost_contact_after_s=0.5)
+    server = start_server(lost_contact_after_s=60)
     run = SyntheticRun("healthy", 2, 40)
     for _ in range(4):
         with SyntheticHook(server.url, run) as hook:
             hook.greet()
+        assert state_of(server, run) == "live"
+
+
+def test_a_break_that_ended_does_not_count_later(start_server) -> None:
+    server = start_server(lost_contact_after_s=0.5)
+    run, other = SyntheticRun("healthy", 2, 40), SyntheticRun("healthy", 2, 16)
+    with SyntheticHook(server.url, run) as hook:
+        hook.greet()
+    with SyntheticHook(server.url, run) as hook:
+        hook.greet()
+        # Another run's loss, which began later, tells that the first break's timer had its time.
+        with SyntheticHook(server.url, other) as another:
+            another.greet()
+        wait_until(lambda: state_of(server, other) == "lost_contact", 10, "contact to be lost")
         assert state_of(server, run) == "live"
 
 
