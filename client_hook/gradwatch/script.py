@@ -27,6 +27,7 @@ from gradwatch.origin import EXCERPT_WIDTH, frames, is_users
 from gradwatch.protocol import Message
 from gradwatch.syntax import last_name, nodes_of, users_files
 from gradwatch.target import walk
+from gradwatch.unapplied import find_unapplied
 
 __all__ = ["files_near", "find_script"]
 
@@ -94,6 +95,10 @@ def find_script(
         _describe("clone", next(_bare_clones(near), None)),
         _describe("monitor", next(_misdirected(beside), None)),
         _describe("compounded", next(_compounded(beside), None)),
+        *(
+            _describe("unapplied", _Line(one.file, one.node), layer=one.clipped)
+            for one in itertools.islice(find_unapplied(near), 1)
+        ),
         *(_describe("layer", made.call, layer=made.path, n=made.n) for made in layers),
         *(_describe("variable", _only(_held_as(files, name)), layer=name) for name in untracked),
     ]

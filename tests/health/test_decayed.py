@@ -56,8 +56,9 @@ def test_a_share_of_the_first_rate_that_multiplies_the_present_one(loss: float) 
     assert "first_rate * math.exp" in found.hypotheses[0].code
 
 
-def test_a_rate_that_is_cut_at_every_step() -> None:
-    (found,) = trained(1e-2 * 0.85 ** STEPS.astype(np.float64), learning_rate=1e-2)
+@pytest.mark.parametrize("floor", [0.0, 1e-7])
+def test_a_rate_that_is_cut_at_every_step(floor: float) -> None:
+    (found,) = trained(np.maximum(1e-2 * 0.85 ** STEPS.astype(np.float64), floor), learning_rate=1e-2)
     assert "cut at every step, not once in an epoch" in found.hypotheses[0].cause
 
 

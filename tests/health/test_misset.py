@@ -162,3 +162,23 @@ def test_a_schedule_that_multiplies_the_present_rate(is_gone: bool) -> None:
     assert found.source is not None
     assert "multiplied again by what should be its share of the first one" in found.hypotheses[0].cause
     assert "- return lr * 0.9 ** epoch\n+ return 0.001 * 0.9 ** epoch" in found.hypotheses[0].code
+
+
+UNAPPLIED = {
+    "calls": [call("unapplied", "    optimizer.apply_gradients(zip(«grads», variables))", layer="clipped")],
+    "imports": {},
+}
+
+
+@pytest.mark.parametrize("grow", [False, True])
+def test_clipped_gradients_that_are_not_applied(grow: bool) -> None:
+    run = Run(dense(2), n_steps=300, script=UNAPPLIED)
+    if grow:
+        run.scale("gradient", 1e4, start=200, stop=230)
+    (found,) = run.feed().findings()
+    assert (found.kind, found.first_step) == ("exploding_gradient", 0)
+    assert found.title == "The gradients are clipped, but the unclipped ones are applied (train.py:7)"
+    assert found.source is not None
+    assert found.hypotheses[0].code == (
+        "- optimizer.apply_gradients(zip(grads, variables))\n+ optimizer.apply_gradients(zip(clipped, variables))"
+    )

@@ -43,6 +43,7 @@ class DecayedRule:
         self._n_low = 0
         self._rate = float("nan")
         self._n_cuts = 0
+        self._cut_step = -1
         self._cuts: deque[float] = deque(maxlen=CUTS)
         """What the newest changes left of the rate."""
         self.episodes: list[Decayed] = []
@@ -58,6 +59,7 @@ class DecayedRule:
         self._highest = max(self._highest, rate)
         if rate < self._rate:
             self._n_cuts += 1
+            self._cut_step = step
             self._cuts.append(rate / self._rate)
         self._rate = rate
         known = self.episodes[-1] if self.episodes and self.episodes[-1].is_open else None
@@ -85,7 +87,7 @@ class DecayedRule:
                     known_step=step,
                     highest=self._highest,
                     rate=rate,
-                    every=(step - self._first_step) / max(self._n_cuts, 1),
+                    every=(self._cut_step - self._first_step) / max(self._n_cuts, 1),
                     is_compounded=self._is_compounded(),
                 )
             )

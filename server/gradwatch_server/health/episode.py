@@ -999,7 +999,7 @@ class Decayed(Episode):
     Attributes:
         highest: the highest rate by then.
         rate: the newest.
-        every: steps from one change of the rate to the next, on the mean of those seen.
+        every: steps from one cut of the rate to the next, on the mean of those seen.
         is_compounded: whether each of the newest changes took a larger part than the one before.
     """
 
@@ -1018,11 +1018,13 @@ class Misset(Episode):
         gradient: the root mean square of the kernel's gradient that has the largest.
         first_share: of the averaged weights that `fit` put in place at its end, what was the first step's weights; NaN
             where that is not the trouble.
+        is_unclipped: whether gradients are clipped in the script, and applied as they were before.
     """
 
     epsilon: float = float("nan")
     gradient: float = float("nan")
     first_share: float = float("nan")
+    is_unclipped: bool = False
 
 
 class MismatchKind(Enum):

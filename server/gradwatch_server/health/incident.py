@@ -149,6 +149,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Twins: (Flat,),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
     Still: (Padded, Emptied, Misshaped, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
+    Rate: (Misset,),
     Runaway: (Misset, Misshaped, Rate, Flat, Mismatch, Runaway, Summed),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
@@ -160,7 +161,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Unskilled: _CAUSES_OF_GUESSING,
     Unrelated: (*_CAUSES_OF_GUESSING, Unskilled),
     Behind: (*_CAUSES_OF_GUESSING, Unskilled),
-    ByHeart: (Lagging, Misshaped, Padded, Emptied, Contrary, Missing, Untaught, Remade),
+    ByHeart: (Lagging, Dropped, Misshaped, Padded, Emptied, Contrary, Missing, Untaught, Remade),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
 _SYMPTOMS: Final = (Plateau, Starved, Still, Collapsed, Alike, Relapse)
@@ -243,6 +244,8 @@ def _is_driving(episode: Episode) -> bool:
     """Whether a quiet trouble drives the weights anywhere, from the first step on."""
     if isinstance(episode, Mismatch):  # no scores can be right for two labels of a sample: they grow without an end
         return episode.kind in (MismatchKind.MANY_LABELS, MismatchKind.NO_LABEL)
+    if isinstance(episode, Misset):
+        return episode.is_unclipped
     # No more do those that a sigmoid cannot give, where a cross-entropy is to make it.
     return isinstance(episode, Unreachable) or (isinstance(episode, Misshaped) and episode.what in _DRIVING)
 
@@ -298,7 +301,7 @@ def _explains(cause: Episode, episode: Episode) -> bool:
         return False
     if _is_of_another_kind(cause, episode) or _is_the_other_way_round(cause, episode):
         return False
-    if isinstance(cause, Misshaped) and cause.what not in _SLIPS_BEHIND.get(type(episode), (cause.what,)):
+    if _is_another_slip(cause, episode):
         return False
     if isinstance(cause, _OF_THE_WHOLE) and isinstance(episode, Unrelated) and episode.correlation_of_other >= RELATED:
         return False
@@ -318,6 +321,13 @@ def _is_spoiled(cause: Episode, episode: Episode) -> bool:
     is_such = isinstance(cause, _SPOILING) and isinstance(episode, _SUFFERING)
     is_at_once = isinstance(cause, Misshaped) and cause.what in _AT_ONCE and cause.first_step == episode.first_step
     return is_such and (is_at_once or cause.first_step < episode.first_step)
+
+
+def _is_another_slip(cause: Episode, episode: Episode) -> bool:
+    """Whether a slip that might be the cause of a trouble is one that leads to others."""
+    if isinstance(cause, Misset):
+        return isinstance(episode, Rate) and not cause.is_unclipped
+    return isinstance(cause, Misshaped) and cause.what not in _SLIPS_BEHIND.get(type(episode), (cause.what,))
 
 
 def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:

@@ -52,8 +52,9 @@ class MissetRule:
         self._stream = stream
         self._setup = setup
         self._last_step = -1
-        lines = [setup.find_call("monitor"), setup.find_call("compounded")]
-        self._is_so = find_swapped_betas(setup) is not None or any(one is not None for one in lines)
+        self._is_unclipped = setup.find_call("unapplied") is not None
+        others = find_swapped_betas(setup), setup.find_call("monitor"), setup.find_call("compounded")
+        self._is_so = self._is_unclipped or any(one is not None for one in others)
         self._is_averaged = find_first_share(setup, 1) is not None
         self._n_rows = 0
         self._first_step = -1
@@ -85,5 +86,6 @@ class MissetRule:
                 n_rows=self._n_rows,
                 known_step=self._last_step,
                 first_share=first_share,
+                is_unclipped=self._is_unclipped,
             )
         )

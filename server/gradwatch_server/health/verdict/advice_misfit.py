@@ -80,6 +80,9 @@ __all__ = [
 SHRUNK: Final = 0.1
 """A norm of the weights below this part of its start: they were made small, and with them the output."""
 
+FAR_BELOW: Final = 2.0
+"""Below minus this lies no cosine or correlation either, which a loss of the other sign is to make large."""
+
 DIFFERENCES_LIMIT: Final = 5
 SETTING_LIMIT: Final = 40
 """Settings that are named, and the characters of a value: the page's comparison has them all."""
@@ -144,10 +147,11 @@ y = (y + 1) / 2        # -1 and 1 become 0 and 1, in the training and wherever i
 
 
 def is_of_cross_entropy(lead: Unreachable, scene: Scene) -> bool:
-    """Whether probabilities are asked for, and a loss that no error can give, below 0, has run away."""
+    """Whether probabilities are asked for, and a loss that no error can give, below 0, is far there or has run away."""
     loss, others = scene.testimony.known.read_loss(), scene.incident.followers
-    is_below = min(loss.initial or 0.0, loss.recent or 0.0, scene.testimony.onset.read_loss().recent or 0.0) < 0
-    return (lead.low, lead.high) == (0, 1) and is_below and any(isinstance(one, (Growth, Runaway)) for one in others)
+    lowest = min(loss.initial or 0.0, loss.recent or 0.0, scene.testimony.onset.read_loss().recent or 0.0)
+    is_far = lowest < -FAR_BELOW or (lowest < 0 and any(isinstance(one, (Growth, Runaway)) for one in others))
+    return (lead.low, lead.high) == (0, 1) and is_far
 
 
 def advise_unreachable(lead: Unreachable, layer: str, *, is_entropy: bool) -> list[Hypothesis]:

@@ -27,10 +27,12 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
+from gradwatch_server.health.verdict.operation import say_line
+from gradwatch_server.health.verdict.rewrite import say_change
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
-__all__ = ["LEFT", "advise_betas", "advise_settings", "fitting_momentum"]
+__all__ = ["LEFT", "advise_betas", "advise_settings", "advise_unapplied", "fitting_momentum"]
 
 LEARNS_NOTHING: Final[tuple[type[Episode], ...]] = (
     Behind,
@@ -85,6 +87,11 @@ optimizer = tf.keras.optimizers.SGD(0.01, momentum=0.9)           # steps of up 
 ACCUMULATION_CODE: Final = """\
 optimizer = tf.keras.optimizers.Adam(1e-3, gradient_accumulation_steps=4)   # or omit it: an update at each step"""
 
+UNAPPLIED_CODE: Final = """\
+gradients = tape.gradient(loss, variables)
+gradients, norm = tf.clip_by_global_norm(gradients, 1.0)          # what it returns; the list itself stays as it was
+optimizer.apply_gradients(zip(gradients, variables))"""
+
 ADADELTA_CODE: Final = """\
 optimizer = tf.keras.optimizers.Adadelta(1.0)                     # or Adam(1e-3)"""
 
@@ -95,8 +102,31 @@ def advise_settings(scene: Scene) -> list[Hypothesis]:
     if isinstance(lead, LEARNS_NOTHING):
         found += [*_average(scene), *_accumulation(scene), *_epsilon(scene), *_adadelta(scene)]
     if isinstance(lead, IS_THROWN):
-        found += [*advise_betas(scene), *_momentum(scene)]
+        found += [*advise_betas(scene), *_momentum(scene), *advise_unapplied(scene)]
     return found
+
+
+def advise_unapplied(scene: Scene) -> list[Hypothesis]:
+    """Gradients that are clipped in the script, and applied as they were before; none where it shows no such."""
+    call = scene.setup.find_call("unapplied")
+    if call is None:
+        return []
+    name, line = call["layer"], call["lines"][0]
+    is_short = name is not None and len(call["lines"]) == 1
+    changed = f"{line[: call['start']]}{name}{line[call['end'] :]}".strip()
+    return [
+        Hypothesis(
+            f"The gradients are clipped, but the unclipped ones are applied{say_line(call)}",
+            0.95,
+            (f"`{name}` holds the clipped gradients, and nothing reads it. " if name else "")
+            + "The functions that clip change nothing in place: they return new tensors. The optimizer gets the "
+            "gradients as they were, however large.",
+            f"Give the optimizer `{name}`."
+            if name
+            else "Assign what the clip returns, and give that to the optimizer.",
+            say_change(line, changed) if is_short else UNAPPLIED_CODE,
+        )
+    ]
 
 
 def keep_share(momentum: float, period: int) -> float:

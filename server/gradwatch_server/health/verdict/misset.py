@@ -13,7 +13,7 @@ from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.setup import source_of
-from gradwatch_server.health.verdict.advice_settings import advise_betas, fitting_momentum
+from gradwatch_server.health.verdict.advice_settings import advise_betas, advise_unapplied, fitting_momentum
 from gradwatch_server.health.verdict.decayed import advise_compounded
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.own_line import parse_call
@@ -176,6 +176,23 @@ def _tell_compounded(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Fin
     )
 
 
+def _tell_unapplied(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Finding:
+    """A clip in vain."""
+    return tell(
+        lead,
+        scene,
+        title=f"The gradients are clipped, but the unclipped ones are applied{say_line(call)}",
+        source=source_of(call),
+        evidence=scene.evidence(
+            f"The script clips the gradients and assigns the result to `{call['layer']}`, which nothing reads."
+            if call["layer"]
+            else "The script clips the gradients, and nothing reads the result."
+        ),
+        hypotheses=advise_unapplied(scene),
+        subject="settings",
+    )
+
+
 def tell_misset(lead: Misset, scene: Scene) -> Finding:
     """The finding of settings that undo one another, or the training."""
     first, second = find_swapped_betas(scene.setup) or (math.nan, math.nan)
@@ -188,6 +205,8 @@ def tell_misset(lead: Misset, scene: Scene) -> Finding:
         return _tell_monitor(lead, scene, call)
     if math.isnan(first) and (call := scene.setup.find_call("compounded")) is not None:
         return _tell_compounded(lead, scene, call)
+    if math.isnan(first) and (call := scene.setup.find_call("unapplied")) is not None:
+        return _tell_unapplied(lead, scene, call)
     return tell(
         lead,
         scene,

@@ -546,6 +546,8 @@ def kind_of(episode: Episode) -> str:
         return "dead_units" if episode.is_dead else "saturated_activation"
     if isinstance(episode, Collapsed) and episode.is_at_ends:
         return "saturated_activation"
+    if isinstance(episode, Misset) and episode.is_unclipped:
+        return "exploding_gradient"
     return kinds_by_type[type(episode)]
 
 
