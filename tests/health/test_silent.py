@@ -710,6 +710,13 @@ def test_targets_that_the_last_layer_cannot_give(function: str, low: float, high
     assert causes(found)[0].startswith(f"The activation of {found.layer} does not fit the targets")
 
 
+@pytest.mark.parametrize(("lowest", "is_entropy"), [(-400.0, True), (-0.9, False)], ids=str)
+def test_a_loss_far_below_0_beside_targets_beyond_1_is_a_cross_entropy(lowest: float, *, is_entropy: bool) -> None:
+    sick = answered("sigmoid", 0.0, 90.0).set_loss(np.linspace(0.7, lowest, N))
+    (found,) = sick.feed().findings()
+    assert causes(found)[0].startswith("A cross-entropy is given labels") == is_entropy
+
+
 @pytest.mark.parametrize(
     ("function", "low", "high"),
     [("sigmoid", 0.0, 1.0), ("tanh", -1.0, 1.0), ("relu", -0.1, 9.0), ("linear", 25.0, 346.0)],

@@ -150,7 +150,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
     Still: (Padded, Emptied, Misshaped, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Rate: (Misset,),
-    Runaway: (Misset, Misshaped, Rate, Flat, Mismatch, Runaway, Summed),
+    Runaway: (Misset, Misshaped, Rate, Flat, Mismatch, Runaway, Summed, Unreachable),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
     Plateau: (
         Remade, Rate, Steep, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Unreachable, Flat, Cut, Faint,

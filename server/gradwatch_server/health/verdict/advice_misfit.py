@@ -149,7 +149,8 @@ y = (y + 1) / 2        # -1 and 1 become 0 and 1, in the training and wherever i
 def is_of_cross_entropy(lead: Unreachable, scene: Scene) -> bool:
     """Whether probabilities are asked for, and a loss that no error can give, below 0, is far there or has run away."""
     loss, others = scene.testimony.known.read_loss(), scene.incident.followers
-    lowest = min(loss.initial or 0.0, loss.recent or 0.0, scene.testimony.onset.read_loss().recent or 0.0)
+    newest = scene.facts.newest_loss(lead.stream) or (0, 0.0)
+    lowest = min(loss.initial or 0.0, loss.recent or 0.0, scene.testimony.onset.read_loss().recent or 0.0, newest[1])
     is_far = lowest < -FAR_BELOW or (lowest < 0 and any(isinstance(one, (Growth, Runaway)) for one in others))
     return (lead.low, lead.high) == (0, 1) and is_far
 
