@@ -1,7 +1,8 @@
 """Kernels that begin as one number, and whether the units of each are copies of one another still.
 
 The gradient of a bias has an element for each unit. Of a kernel without a bias no statistic of a whole tensor tells its
-units apart, so the kernel itself is looked at, in the reader's thread, until its units differ once.
+units apart, nor those of one that serves several things, as the heads of a mixture do: of each kind its units may be
+copies. So the kernel itself is looked at, in the reader's thread, until a unit differs once from all others.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
@@ -38,8 +40,8 @@ class AlikeKernels:
         self._left = dict(enumerate(one for _, one in found[:KERNELS_MAX]))
 
     def find(self) -> int:
-        """The number whose bits tell of which, in the order of ``names``, all units have been equal so far."""
-        self._left = {place: one for place, one in self._left.items() if _are_equal(one)}
+        """The number whose bits tell of which of ``names`` each unit has been equal to another so far."""
+        self._left = {place: one for place, one in self._left.items() if _are_copies(one)}
         return sum(1 << place for place in self._left)
 
 
@@ -53,6 +55,9 @@ def _is_one_number(variable: Any) -> bool:
     return bool((value == value.flat[0]).all())
 
 
-def _are_equal(variable: Any) -> bool:
+def _are_copies(variable: Any) -> bool:
     value = variable.numpy()
-    return bool((value == value[..., :1]).all())
+    if (value == value[..., :1]).all():
+        return True
+    _, n_equal = np.unique(value.reshape(-1, value.shape[-1]), axis=1, return_counts=True)
+    return bool((n_equal > 1).all())

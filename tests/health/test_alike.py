@@ -43,7 +43,7 @@ def put(run: Run, column: int, *, mean: float | np.ndarray, std: float | np.ndar
 def test_layers_that_start_at_a_constant_and_stay_so(batch: int, every: int) -> None:
     (found,) = alike([0, 1]).thin(every).feed(batch=batch).findings()
     assert (found.kind, found.severity, found.first_step, found.layer) == ("dead_units", "warning", 0, "dense_0")
-    title = "All units of dense_0 (and of 1 more layer) are the same: its kernel started at 0.1 throughout"
+    title = "The units of dense_0 (and of 1 more layer) are copies of one another: its kernel started at 0.1 throughout"
     assert found.title == title
     assert (found.evidence["n_units"], found.evidence["layers"]) == (64, ["dense_0", "dense_1"])
     assert found.evidence["value"] == pytest.approx(0.1)
@@ -62,7 +62,7 @@ def test_units_that_come_apart_are_units_of_their_own() -> None:
             run.statistics[start:, column, COLUMN["std"]] = 0.02
     assert not healthy.feed().findings(), "dropout, or targets that differ"
     (found,) = sick.feed().findings()
-    assert found.title == "All units of dense_0 (and of 1 more layer) were the same until step 150"
+    assert found.title == "The units of dense_0 (and of 1 more layer) were copies of one another until step 150"
 
 
 def test_a_start_at_0_is_made_on_purpose() -> None:

@@ -27,6 +27,8 @@ EXCERPT = {"first": 11, "lines": ["p = softmax(x)", LOG["source"]["code"]]}
 LOG_ALONE = LOG | {"source": LOG["source"] | {"excerpt": EXCERPT}}
 LOSS_LOG = forward("Log", "Log", code="loss = -tf.reduce_mean(y * tf.math.log(tf.clip_by_value(p, 1e-8, 1.0)))", line=9)
 MUL = forward("Mul", "penalty/mul", code="loss += mask * weight", line=31)
+PROD = forward("Prod", "Prod", code="n = tf.math.log(tf.reduce_prod(left, axis=1))", line=40)
+PROD_LOG = forward("Log", "Log", code=PROD["source"]["code"], line=40)
 MATMUL = forward("MatMul", "dense_2/MatMul", layer="dense_2")
 
 
@@ -253,6 +255,19 @@ CASES = {
         81,
         words=("0 times Inf (train.py:31)",),
         cause="Zero times infinity",
+    ),
+    "product over an axis": Case(
+        broken_all(run(), 81, loss_delay=0).name_origin(PROD, 81),
+        "nonfinite_loss",
+        81,
+        words=("product that overflows (train.py:40)",),
+        cause="A product of many numbers becomes infinite",
+    ),
+    "logarithm of a product that is 0": Case(
+        broken_all(run(operations=[PROD_LOG]), 81, loss_delay=0).break_operation(0, start=81, margin=0.0, n_singular=2),
+        "nonfinite_loss",
+        81,
+        cause="A product of many numbers becomes exactly 0",
     ),
     "product of 0 and what float16 cannot hold": Case(
         broken_all(run(dtype="float16"), 81, loss_delay=0)

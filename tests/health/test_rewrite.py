@@ -12,6 +12,7 @@ from gradwatch_server.health.verdict.rewrite import (
     cast_before,
     guard_where,
     rewrite_line,
+    sum_of_logs,
     with_keyword,
     within_half,
 )
@@ -130,6 +131,20 @@ def test_a_number_that_float16_cannot_hold_is_bounded() -> None:
 )
 def test_a_reshape_becomes_a_transpose(line: str, mended: str | None) -> None:
     assert as_transpose(line, (0, 2, 1)) == mended
+
+
+@pytest.mark.parametrize(
+    ("line", "mended"),
+    [
+        ("n = tf.math.log(tf.reduce_prod(left, axis=1))", "n = tf.reduce_sum(tf.math.log(left), axis=1)"),
+        ("return -ops.log(ops.prod(p + e, -1, keepdims=True))", "return -ops.sum(ops.log(p + e), -1, keepdims=True)"),
+        ("n = tf.math.log(tf.reduce_prod(p))", "n = tf.reduce_sum(tf.math.log(p))"),
+        ("n = tf.math.log(p)", None),
+        ("n = tf.reduce_prod(p, axis=1)", None),
+    ],
+)
+def test_a_logarithm_of_a_product_becomes_a_sum(line: str, mended: str | None) -> None:
+    assert sum_of_logs(line) == mended
 
 
 def test_an_argument_is_added() -> None:

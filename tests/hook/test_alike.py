@@ -47,7 +47,7 @@ def test_units_that_never_come_apart(watch, read, options):
     assert set(recording.scalar("alike").values()) == {1.0}
     told = [one for one in diagnose(recording).findings() if one.kind == "dead_units"]
     assert [one.layer for one in told] == ["pairs"]
-    assert "the same: its kernel started at 0.1 throughout" in told[0].title
+    assert "copies of one another: its kernel started at 0.1 throughout" in told[0].title
 
 
 def test_units_that_come_apart(watch, read):

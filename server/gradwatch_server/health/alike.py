@@ -2,7 +2,8 @@
 
 Units that begin equal and get equal gradients stay equal, so that a layer of any width is worth one unit. A constant
 start alone is none: what stands before or behind may tell the units apart, as random targets of a last layer do, or
-dropout. A start at 0 is none either: layers are made so on purpose, to begin as nothing.
+dropout. A start at 0 is none either: layers are made so on purpose, to begin as nothing. It is where the hook sees that
+the units have moved, and as copies; those of a mixture do, all means alike, all spreads alike.
 
 Kernels begin equal where one seed makes several of them. Those that follow one another come apart with the first step;
 experts that are mixed, or heads of one task, do not. Their statistics are the same to the last digits, row by row.
@@ -69,7 +70,7 @@ class AlikeRule:
             if self._alike is None:
                 self._alike = self._find_constant(block, row)
                 self._first_step = int(block.steps[row])
-            self._alike = {p: value for p, value in self._alike.items() if self._is_equal(block, row, p)}
+            self._alike = {p: value for p, value in self._alike.items() if self._is_equal(block, row, p, value)}
             self._step(int(block.steps[row]), self._alike)
             if not self._alike:
                 return
@@ -81,15 +82,19 @@ class AlikeRule:
             mean, spread = block.statistics[row, weight, [COLUMN["mean"], COLUMN["std"]]].astype(np.float64).tolist()
             step, widths = block.statistics[row, update, [COLUMN["mean"], COLUMN["std"]]].astype(np.float64).tolist()
             is_constant = spread <= (1 + SPREAD_SLACK) * widths + ROUNDING * abs(mean)
-            if is_constant and abs(mean - step) > ROUNDING * max(abs(mean), abs(step), widths):
-                found[position] = float(mean - step)
+            is_at_0 = abs(mean - step) <= ROUNDING * max(abs(mean), abs(step), widths)
+            if is_constant and (not is_at_0 or position in self._bits):
+                found[position] = 0.0 if is_at_0 else float(mean - step)
         return found
 
-    def _is_equal(self, block: Block, row: int, position: int) -> bool:
-        """Whether the units of a kernel were equal in a row, as far as it tells: a gradient of 0 tells nothing."""
+    def _is_equal(self, block: Block, row: int, position: int, start: float) -> bool:
+        """Whether a kernel's units were copies in a row, as far as it tells: a gradient of 0 tells nothing."""
         table, bias = self._table, int(self._table.bias_of[position])
-        if bias < 0 and position in self._bits and not np.isnan(block.alike[row]):
-            return bool(int(block.alike[row]) & self._bits[position])
+        is_seen = position in self._bits and not np.isnan(block.alike[row])
+        if is_seen and int(block.alike[row]) & self._bits[position]:
+            return bool(block.statistics[row, table.weight_of[position], COLUMN["norm"]] > 0)
+        if (is_seen and bias < 0) or start == 0:
+            return False
         column = table.gradient[bias] if bias >= 0 else table.weight_of[position]
         norm, spread = block.statistics[row, column, [COLUMN["norm"], COLUMN["std"]]].astype(np.float64).tolist()
         return bool(spread <= EQUAL_SHARE * norm / np.sqrt(max(table.n_elements[column], 1.0)))

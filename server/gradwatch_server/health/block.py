@@ -45,8 +45,8 @@ class Block:
             then; NaN where gradients are not read from variables.
         outdated: ``[n]`` float64, the number whose bits tell which of `Setup.traced` would be others by then; NaN where
             none are known.
-        alike: ``[n]`` float64, the number whose bits tell of which of `Setup.alike` all units have been equal by then;
-            NaN where there are none.
+        alike: ``[n]`` float64, the number whose bits tell of which of `Setup.alike` each unit has been equal to
+            another by then; NaN where there are none.
         correlations: ``[n, n_targets]`` float64, how far outputs follow each of the stream's targets; NaN where that is
             not known.
         leaked: ``[n]`` float64, which column of an input is the target, as `LEAKED_PLACES` tells; NaN where that is not

@@ -148,7 +148,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Alike: (Flat, Zero, Twins),
     Twins: (Flat,),
     Starved: (Flat, Faint, Vanishing, Zero, Cut, Rate, Summed),
-    Still: (Padded, Emptied, Misshaped, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
+    Still: (Misset, Padded, Emptied, Misshaped, Flat, Faint, Cut, Missing, Vanishing, Zero, Overclipped, Collapsed),
     Rate: (Misset,),
     Runaway: (Misset, Misshaped, Rate, Flat, Mismatch, Runaway, Summed, Unreachable),
     Relapse: (Misset, Rate, Flat, Zero, Runaway, Collapsed, Undone, Summed, Relapse, Forgetting),
@@ -326,7 +326,7 @@ def _is_spoiled(cause: Episode, episode: Episode) -> bool:
 def _is_another_slip(cause: Episode, episode: Episode) -> bool:
     """Whether a slip that might be the cause of a trouble is one that leads to others."""
     if isinstance(cause, Misset):
-        return isinstance(episode, Rate) and not cause.is_unclipped
+        return cause.is_unclipped is isinstance(episode, Still) and isinstance(episode, (Rate, Still))
     return isinstance(cause, Misshaped) and cause.what not in _SLIPS_BEHIND.get(type(episode), (cause.what,))
 
 

@@ -38,8 +38,8 @@ class Setup(NamedTuple):
             ``pairs`` that are to differ.
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
-        alike: names of kernels that were one number throughout when the step was traced; of which of them the units are
-            equal still, a scalar tells.
+        alike: names of kernels that were one number throughout when the step was traced; of which of them the units
+            are copies still, a scalar tells.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.
         loss_source: the user's line that made the loss; None where it is not known, or none of theirs.
         from_tape: whether each gradient is known to be what a tape made of the very step that applies it.

@@ -8,7 +8,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.operation import Account
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.verdict.operation import MEANS, SQUARES, SUMS, is_fed_infinity, say_noun, say_place
-from gradwatch_server.health.verdict.rewrite import say_change, within_half
+from gradwatch_server.health.verdict.rewrite import say_change, sum_of_logs, within_half
 
 __all__ = ["advise_arithmetic"]
 
@@ -63,6 +63,24 @@ mean = tf.math.divide_no_nan(tf.reduce_sum(x * mask), tf.reduce_sum(mask))
 largest = tf.reduce_max(tf.concat([x, [0.0]], axis=0))"""
 
 
+PRODUCT_CODE: Final = """\
+# The logarithm of a product is the sum of the logarithms, and stays within range:
+log_product = tf.reduce_sum(tf.math.log(x), axis=-1)"""
+
+
+def advise_product(operation: Operation, end: str) -> Hypothesis:
+    """A product over an axis that leaves the range of its type; end: what it becomes."""
+    changed = sum_of_logs(operation.code)
+    return Hypothesis(
+        f"A product of many numbers becomes {end}{say_place(operation)}",
+        0.92,
+        "Each factor is of usual size, but their product grows or shrinks with every one: forty factors of 10 reach "
+        "the end of float32 at 3e38, and as many of 0.1 its end at 1e-45, where it becomes 0.",
+        "Sum the logarithms in place of multiplying: most likelihoods need the logarithm alone.",
+        PRODUCT_CODE if changed is None else say_change(operation.code, changed),
+    )
+
+
 def advise_arithmetic(account: Account, operation: Operation) -> list[Hypothesis]:
     """Causes of a product, sum or mean that gave NaN or Inf, the likeliest first."""
     place, noun = say_place(operation), say_noun(operation)
@@ -73,6 +91,8 @@ def advise_arithmetic(account: Account, operation: Operation) -> list[Hypothesis
     found.append(_overflow(operation, noun, place, is_likely=not found))
     if account.dtype != "float16" and not operation.is_gradient:
         found.append(_lowest(noun, place))
+    if operation.function == "Prod":
+        found.insert(0, advise_product(operation, "infinite"))
     if operation.function in MEANS or operation.function in {"Max", "Min"}:
         found.insert(0, _nothing(operation, place))
     return found

@@ -11,7 +11,7 @@ from gradwatch_server.health.episode import Steep
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.operation import Account
 from gradwatch_server.health.operation_table import ENTROPIES, EXPONENTIALS, Operation
-from gradwatch_server.health.verdict.advice_arithmetic import advise_arithmetic
+from gradwatch_server.health.verdict.advice_arithmetic import advise_arithmetic, advise_product
 from gradwatch_server.health.verdict.advice_growth import DEFAULT_RECURRENCE, LOOPS, RECURRENCE_CODE
 from gradwatch_server.health.verdict.operation import (
     CONTAINERS,
@@ -23,7 +23,7 @@ from gradwatch_server.health.verdict.operation import (
     say_noun,
     say_place,
 )
-from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line, say_change
+from gradwatch_server.health.verdict.rewrite import guard_where, rewrite_line, say_change, sum_of_logs
 from gradwatch_server.health.verdict.spelling import say_count, say_number
 
 __all__ = ["advise_masked_too_late", "advise_near", "advise_operation", "advise_steep"]
@@ -278,6 +278,8 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
     # Their own line, mended, would be one without a NaN at 0: that helps no divisor that is merely small.
     mended = None if remedy in (_SMALL_DIVISION, _STEEP_DIVISION) else _mend(operation, is_negative=remedy in _NEGATIVE)
     found = [Hypothesis(f"{remedy.cause}{say_place(operation)}", confidence, why, remedy.fix, mended or remedy.code)]
+    if operation.function == "Log" and exact and sum_of_logs(operation.code) is not None:
+        return [advise_product(operation, "exactly 0"), replace(found[0], confidence=confidence - 0.1)]
     is_entropy = operation.function == "Log" and bool(_PROBABILITIES.search(operation.code))
     if is_entropy and "log_softmax" not in (mended or ""):
         # A bound on the probability makes the loss finite, and its gradient 0 where it is needed most.

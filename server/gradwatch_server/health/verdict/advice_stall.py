@@ -1026,8 +1026,8 @@ def advise_alike(layer: str, n_units: int, value: float) -> list[Hypothesis]:
         Hypothesis(
             "The kernel starts at a constant, so nothing makes its units differ",
             0.9,
-            f"All {n_units:,} units of {layer} start with {say_number(value)} in every element. They compute the "
-            "same, get the same gradient and take the same steps: together they are worth one unit.",
+            f"All {n_units:,} units of {layer} start with {say_number(value)} in every element. Those that compute the "
+            "same get the same gradient and take the same steps: together they are worth one unit.",
             "Use a random initializer; a seed makes it repeatable.",
             ALIKE_CODE,
             start_as_usual(layer),

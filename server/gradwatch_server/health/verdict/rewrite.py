@@ -16,6 +16,7 @@ __all__ = [
     "guard_where",
     "rewrite_line",
     "say_change",
+    "sum_of_logs",
     "with_factor",
     "with_keyword",
     "within_half",
@@ -29,6 +30,7 @@ HALF_NUMBER: Final = "1e4"
 
 _NORMS: Final = {"norm", "euclidean_norm"}
 _SOFTMAX: Final = {"softmax"}
+_OF_MANY: Final = {"prod", "reduce_prod"}
 _PACKAGES: Final = {"np", "numpy", "tf", "ops"}
 _SQUARES: Final = {"square"}
 
@@ -126,6 +128,21 @@ def _factors(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
         return [*_factors(node.left), *_factors(node.right)]
     return [node]
+
+
+def sum_of_logs(code: str) -> str | None:
+    """A line with the sum of logarithms in place of the logarithm of a product over an axis; None where it has none."""
+
+    def add(node: ast.AST, text: Text) -> str | None:
+        product = node.args[0] if isinstance(node, ast.Call) and _name(node) == "log" and len(node.args) == 1 else None
+        if not (isinstance(product, ast.Call) and _name(product) in _OF_MANY and product.args):
+            return None
+        total = text.of(product.func).removesuffix("prod") + "sum"
+        others = ", ".join(text.of(one) for one in (*product.args[1:], *product.keywords))
+        log = f"{text.of(node.func)}({text.of(product.args[0])})" if isinstance(node, ast.Call) else ""
+        return f"{total}({log}, {others})" if others else f"{total}({log})"
+
+    return _replace(code, add)
 
 
 def as_transpose(code: str, axes: tuple[int, ...]) -> str | None:

@@ -567,9 +567,10 @@ def tell_alike(lead: Alike, scene: Scene) -> Finding:
     position, value = next(iter(lead.positions.items()))
     n_units = table.shapes[int(table.gradient[position])][-1]
     others = say_more_layers(len(names) - 1)
-    title = f"All units of {names[0]}{others} are the same: its kernel started at {say_number(value)} throughout"
+    start = f"its kernel started at {say_number(value)} throughout"
+    title = f"The units of {names[0]}{others} are copies of one another: {start}"
     if lead.closed_step is not None:
-        title = f"All units of {names[0]}{others} were the same until {say_step(lead.closed_step)}"
+        title = f"The units of {names[0]}{others} were copies of one another until {say_step(lead.closed_step)}"
     return tell(
         lead,
         scene,
@@ -577,9 +578,9 @@ def tell_alike(lead: Alike, scene: Scene) -> Finding:
         layer=names[0],
         tensor=table.name_gradient(position),
         evidence=scene.evidence(
-            f"Every element of {table.name_gradient(position)} was {say_number(value)} at the start. The gradients "
-            f"of all {n_units:,} units have been equal in every row checked since {say_step(lead.first_step)}. Units "
-            "that start equal and move equally stay equal"
+            f"Every element of {table.name_gradient(position)} was {say_number(value)} at the start. In every row "
+            f"checked since {say_step(lead.first_step)} each of its {n_units:,} units has moved as another one has. "
+            "Units that start equal and move equally stay equal"
             + (f". The same is true of {list_names(names)}." if others else "."),
             value=value,
             n_units=n_units,
