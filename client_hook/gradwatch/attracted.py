@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import Any, Final
 
+import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import GRADIENT_SCOPE, source_of
@@ -18,6 +19,7 @@ from gradwatch.walk import behind, reads_variable
 __all__ = ["find_attracted"]
 
 ADDING: Final = frozenset({"Add", "AddN", "AddV2", "Sub"})
+CHOOSING: Final = frozenset({"Select", "SelectV2"})
 DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
 AVERAGING: Final = frozenset({"Cast", "Identity", "Mean", "Neg", "Reshape", "Sum"})
 DIVIDING: Final = frozenset({"DivNoNan", "RealDiv"})
@@ -98,9 +100,22 @@ def _output_of(tensor: Tensor, moved: Set[str]) -> Any:
 
 
 def _is_of_one(op: Any) -> bool:
-    """Whether a sum is that of one tensor and a weight: a reward or the like may be added to what a network gives."""
+    """Whether a sum is that of one tensor and a weight, and a choice not one between that and what is asked for.
+
+    A reward or the like may be added to what a network gives, and targets be put in its place where there are any.
+    """
+    if op.type in CHOOSING:
+        return not any(map(_is_data, op.inputs[1:]))
     weights = [one for one in op.inputs if reads_variable(one, READING)]
     return op.type not in ADDING or len(weights) == len(op.inputs) - 1
+
+
+def _is_data(tensor: Tensor) -> bool:
+    """Whether it is made of no weights, and is more than one number."""
+    if reads_variable(tensor, None):
+        return False
+    value = tf.get_static_value(tensor)
+    return value is None or np.unique(value).size > 1
 
 
 def _names_with_gradient(graph: Any) -> set[str]:

@@ -143,6 +143,13 @@ def test_what_has_been_over_for_long_is_taken_back(n_steps: int, is_told: bool) 
     assert [found.kind for found in engine.findings()] == (["dead_units"] if is_told else [])
 
 
+@pytest.mark.parametrize(("codes", "is_told"), [(["dense_0", "dense_1"], False), (["dense_1"], True)], ids=str)
+def test_the_spread_of_a_code_may_be_the_same_for_every_sample(codes: list[str], *, is_told: bool) -> None:
+    well = run()
+    well.slips = [{"type": "AddV2", "name": "add", "layer": "", "source": None, "codes": codes}]
+    assert bool(well.draw_together([1], TOGETHER).feed().findings()) == is_told
+
+
 def test_what_was_always_alike_has_not_collapsed() -> None:
     assert not run().draw_together([0, 1, 2], 1e-3).feed().findings()
 

@@ -93,6 +93,16 @@ def of_a_value_to_come(nets: Networks, x: Any) -> Any:
     return tf.reduce_mean(tf.square(now - (Y + 0.9 * later)))
 
 
+def of_data_where_there_are_any(nets: Networks, x: Any) -> Any:
+    given = nets.encode(x)
+    return tf.reduce_mean(tf.math.squared_difference(tf.where(x[:, :4] > 0, Y, given), given))
+
+
+def between_views_where_both_are_seen(nets: Networks, x: Any) -> Any:
+    one, other = (tf.where(x[:, :4] > 0, nets.encode(x), 0.0) for _ in range(2))
+    return tf.reduce_mean(tf.square(one - other))  # between_views_where_both_are_seen
+
+
 def whitened(nets: Networks, x: Any) -> Any:
     def whiten(z: Any) -> Any:
         factor = tf.linalg.cholesky(tf.linalg.matmul(z, z, transpose_a=True) / 32.0 + 1e-3 * tf.eye(4))
@@ -114,10 +124,11 @@ TOLD = {
     both_are_moved: "negative_cosine",
     squares_between_views: "squares_between_views",
     by_a_loss_of_keras: "by_a_loss_of_keras",
+    between_views_where_both_are_seen: "between_views_where_both_are_seen",
 }
 NOT_TOLD = [
     *(one_is_stopped, contrast, spread_is_asked_for, margin, of_a_teacher, of_data, of_a_value_to_come, whitened),
-    of_derivatives,
+    *(of_derivatives, of_data_where_there_are_any),
 ]
 
 

@@ -5,11 +5,13 @@ the mean cosine distance between samples is the same thing. It knows no length: 
 direction for everything, long for some samples and short for others. Outputs may well be nearly parallel from the start
 (a mean far from 0), or become so by what they have to give (prices of about 2,000): there the part in which samples
 differ grows. Layers with few units have few directions, and are not judged. The weights of an attention may well be the
-same for every sample: that of the place before, say.
+same for every sample: that of the place before, say. So may the spread of a code, where an error costs as much of
+one as of another.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Final
 
 import numpy as np
@@ -45,11 +47,13 @@ class CollapseRule:
     Args:
         stream: the stream's number.
         table: its tensor table.
+        spreads: paths of layers that give the log-variance of a code.
     """
 
-    def __init__(self, stream: int, table: TensorTable) -> None:
+    def __init__(self, stream: int, table: TensorTable, *, spreads: Set[str] = frozenset()) -> None:
         self._stream, self._table = stream, table
-        wide = [column for column in table.activation.tolist() if _width(table.shapes[column]) >= WIDTH_MIN]
+        judged = [column for column in table.activation.tolist() if table.layers[column] not in spreads]
+        wide = [column for column in judged if _width(table.shapes[column]) >= WIDTH_MIN]
         self._columns = np.array(wide, np.int64)
         n = len(wide)
         # [n, heads, queries, keys], or [n, places, places]: over how many an attention would share out.

@@ -79,6 +79,11 @@ class Setup(NamedTuple):
         return frozenset(path for slip in self.slips for path in slip.get("opposes", ()))
 
     @property
+    def spreads(self) -> frozenset[str]:
+        """Paths of the layers that give the log-variance of a code, and nothing else of it."""
+        return frozenset(path for slip in self.slips for path in slip.get("codes", ())[1:])
+
+    @property
     def unbounded(self) -> dict[str, str]:
         """Paths of recurrent layers of which no function limits the state, with that function's name."""
         return {str(slip["layer"]): str(slip["unbounded"]) for slip in self.slips if slip.get("unbounded")}

@@ -318,7 +318,7 @@ def _make_rules(
         VanishingRule(number, table, is_mild=True),
         FadeRule(number, table),
         FaintRule(number, table),
-        CollapseRule(number, table),
+        CollapseRule(number, table, spreads=setup.spreads),
         SquashedRule(number, table, is_within=False),
         SquashedRule(number, table, is_within=True),
         StuckRule(number, table),
