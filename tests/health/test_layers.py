@@ -351,6 +351,18 @@ def test_a_product_that_overflows_all_at_once_may_hold_the_lowest_float() -> Non
     assert causes[1].startswith("The lowest float, of a maximum over nothing")
 
 
+@pytest.mark.parametrize(("maker", "is_told"), [("Relu", True), ("Softplus", False), (None, False)], ids=str)
+def test_a_relu_before_the_operation_is_why_it_gets_0(maker: str | None, *, is_told: bool) -> None:
+    log = forward("Log", "Log", code="loss = -tf.math.log(rate)", line=9)
+    operation = log | {"input": None if maker is None else {"type": maker, "constant": None}}
+    sick = broken_all(run(operations=[operation]), 81, loss_delay=0).break_operation(
+        0, start=81, margin=0.0, n_singular=2
+    )
+    found = lead(sick.feed())
+    assert ("the output of a relu: exactly 0" in found.hypotheses[0].why) == is_told
+    assert ("`softplus`" in found.hypotheses[0].fix) == is_told
+
+
 def test_chain_goes_from_the_input_to_the_weights_in_one_step() -> None:
     found = lead(masked_late().feed())
     assert [(link["what"], link["step"]) for link in found.evidence["chain"]] == [

@@ -234,6 +234,9 @@ _ELSEWHERE: Final[Mapping[str, _Remedy]] = {
 _NEGATIVE: Final = (_NEGATIVE_ROOT,)
 """Where a number below 0 came in: a little more of it would help nothing."""
 
+ZEROING: Final = frozenset({"Relu", "Relu6"})
+AT_ZERO: Final = frozenset({"Log", "Pow", "Rsqrt", "Sqrt", *DIVISIONS})
+
 INSIDE_LIMIT: Final = 3
 """Operations inside a call that are told as causes."""
 _LOGITS_CODE: Final = """\
@@ -274,10 +277,17 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
         n_singular, n_in = account.numbers["n_singular"], account.numbers["n_in"]
         verb = "was" if int(n_singular) == 1 else "were"
         why = f"{int(n_singular):,} of {say_count(n_in, 'input')} {verb} {say_exactly(operation)} at this step. {why}"
+    fix = remedy.fix
+    if exact and operation.input_type in ZEROING and operation.function in AT_ZERO:
+        why += f" What comes in is the output of a {operation.input_type.lower()}: exactly 0 for every score below 0."
+        fix += (
+            " Or end with a function that stays above 0, such as `softplus` or `exp`, in place of the relu: it passes "
+        )
+        fix += "a gradient on as well, where a relu at 0 passes none."
     confidence = CERTAIN if exact else LIKELY
     # Their own line, mended, would be one without a NaN at 0: that helps no divisor that is merely small.
     mended = None if remedy in (_SMALL_DIVISION, _STEEP_DIVISION) else _mend(operation, is_negative=remedy in _NEGATIVE)
-    found = [Hypothesis(f"{remedy.cause}{say_place(operation)}", confidence, why, remedy.fix, mended or remedy.code)]
+    found = [Hypothesis(f"{remedy.cause}{say_place(operation)}", confidence, why, fix, mended or remedy.code)]
     if operation.function == "Log" and exact and sum_of_logs(operation.code) is not None:
         return [advise_product(operation, "exactly 0"), replace(found[0], confidence=confidence - 0.1)]
     is_entropy = operation.function == "Log" and bool(_PROBABILITIES.search(operation.code))
