@@ -326,7 +326,7 @@ def _is_spoiled(cause: Episode, episode: Episode) -> bool:
 def _is_another_slip(cause: Episode, episode: Episode) -> bool:
     """Whether a slip that might be the cause of a trouble is one that leads to others."""
     if isinstance(cause, Misset):
-        return cause.is_unclipped is isinstance(episode, Still) and isinstance(episode, (Rate, Still))
+        return isinstance(episode, Still if cause.is_unclipped else Rate)
     return isinstance(cause, Misshaped) and cause.what not in _SLIPS_BEHIND.get(type(episode), (cause.what,))
 
 

@@ -52,9 +52,10 @@ class MissetRule:
         self._stream = stream
         self._setup = setup
         self._last_step = -1
-        self._is_unclipped = setup.find_call("unapplied") is not None
         others = find_swapped_betas(setup), setup.find_call("monitor"), setup.find_call("compounded")
-        self._is_so = self._is_unclipped or any(one is not None for one in others)
+        is_other = any(one is not None for one in others)
+        self._is_unclipped = not is_other and setup.find_call("unapplied") is not None
+        self._is_so = is_other or self._is_unclipped
         self._is_averaged = find_first_share(setup, 1) is not None
         self._n_rows = 0
         self._first_step = -1

@@ -205,7 +205,7 @@ def tell_misset(lead: Misset, scene: Scene) -> Finding:
         return _tell_monitor(lead, scene, call)
     if math.isnan(first) and (call := scene.setup.find_call("compounded")) is not None:
         return _tell_compounded(lead, scene, call)
-    if math.isnan(first) and (call := scene.setup.find_call("unapplied")) is not None:
+    if lead.is_unclipped and (call := scene.setup.find_call("unapplied")) is not None:
         return _tell_unapplied(lead, scene, call)
     return tell(
         lead,

@@ -134,12 +134,14 @@ def sum_of_logs(code: str) -> str | None:
     """A line with the sum of logarithms in place of the logarithm of a product over an axis; None where it has none."""
 
     def add(node: ast.AST, text: Text) -> str | None:
-        product = node.args[0] if isinstance(node, ast.Call) and _name(node) == "log" and len(node.args) == 1 else None
+        if not (isinstance(node, ast.Call) and _name(node) == "log" and len(node.args) == 1):
+            return None
+        product = node.args[0]
         if not (isinstance(product, ast.Call) and _name(product) in _OF_MANY and product.args):
             return None
         total = text.of(product.func).removesuffix("prod") + "sum"
         others = ", ".join(text.of(one) for one in (*product.args[1:], *product.keywords))
-        log = f"{text.of(node.func)}({text.of(product.args[0])})" if isinstance(node, ast.Call) else ""
+        log = f"{text.of(node.func)}({text.of(product.args[0])})"
         return f"{total}({log}, {others})" if others else f"{total}({log})"
 
     return _replace(code, add)
