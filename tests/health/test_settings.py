@@ -44,7 +44,7 @@ CASES: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
         lambda: keras.optimizers.Adam(1e-2, gradient_accumulation_steps=4),
     ),
     (
-        "epsilon, 1000, is far larger",
+        "epsilon of Adam is far above the gradients",
         lambda: keras.optimizers.Adam(1e-2, epsilon=1e3),
         lambda: keras.optimizers.Adam(1e-2, epsilon=1e-3),
     ),
