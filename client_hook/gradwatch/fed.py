@@ -73,8 +73,9 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
         it the same axes in another order; ``wraps``: the unsigned type of two arrays of which the difference is taken;
         ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
-        end: which of ``repeat`` and ``tile`` the line has; ``floored``: the type of whole numbers to which an array of
-        fractions between 0 and 1 is cast; ``filtered`` (True): of data sets of as many elements each that are put
+        end: which of ``repeat`` and ``tile`` the line has; ``unrolled`` (True): the other is laid out by a reshape that
+        merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast;
+        ``filtered`` (True): of data sets of as many elements each that are put
         together by ``zip`` some are filtered, the others not; ``trimmed``: the name of an array that is cut to the
         length of another one, of which rows were ``picked``, and ``by`` what; ``moved``: the name of one of two arrays
         that are fed as pairs, whose rows were put into another order alone;
@@ -482,6 +483,7 @@ def _parted(file: str) -> Iterator[dict[str, Any]]:
 
 
 def _copied(file: str) -> Iterator[dict[str, Any]]:
+    running, given = list(_running(file)), _Calls.of(file)
     for function in nodes_of(file):
         if not isinstance(function, (ast.FunctionDef, ast.Module)):
             continue
@@ -495,6 +497,27 @@ def _copied(file: str) -> Iterator[dict[str, Any]]:
                 yield _slip(file, calls["tile"].lineno, copies="tile")
             elif "repeat" in calls and any(_is_end_to_end(one, made) for one in calls.values()):
                 yield _slip(file, calls["repeat"].lineno, copies="repeat")
+            elif len(calls.keys() & {"repeat", "tile"}) == 1 and "reshape" in calls:
+                name = "tile" if "tile" in calls else "repeat"
+                if any(_is_across(calls["reshape"], calls[name], given, frame) for frame in running):
+                    yield _slip(file, calls[name].lineno, copies=name, unrolled=True)
+
+
+def _is_across(unrolled: ast.Call, copied: ast.Call, calls: _Calls, frame: Any) -> bool:
+    """Whether a reshape lays the samples of an array out in one order, and their targets are copied in the other.
+
+    Of ``[n, k, ...]`` a reshape makes k rows of the first of n samples, then k of the second; `tile` begins anew.
+    """
+    of = copied.args[0] if _is_of_package(copied) and copied.args else getattr(copied.func, "value", copied)
+    name, targets = _reshaped(unrolled), _whole(of)
+    if name is None or targets is None:
+        return False
+    before = np.shape(_array(calls.find(name, unrolled, frame)))
+    asked = np.shape(_array(calls.find(targets, copied, frame)))
+    after = _asked_shape(unrolled, math.prod(before), frame) if len(before) > 1 and asked else None
+    if after is None or after[0] != math.prod(before[:2]) or before[0] == before[1]:
+        return False
+    return bool(asked[0] > 1 and asked[0] == before[0 if last_name(copied) == "tile" else 1])
 
 
 def _made_of(node: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr:

@@ -234,6 +234,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps around: -1 becomes 255"),
         (DATA | {"copies": "tile"}, "Inputs and targets no longer belong together: one is repeated, the other tiled"),
         (DATA | {"copies": "repeat"}, "Inputs and targets no longer belong together: one is repeated, the other laid"),
+        (
+            DATA | {"copies": "tile", "unrolled": True},
+            "Inputs and targets no longer belong together: a reshape keeps those of a sample together, `tile` does not",
+        ),
         (DATA | {"trimmed": "y", "picked": "x"}, "Rows are dropped from `x`, but `y` is only shortened to fit"),
         (DATA | {"filtered": True}, "Inputs and targets no longer belong together: one data set is filtered before"),
         (DATA | {"drops": 1.25, "layer": "table"}, "A dropout scales the ids that `table` looks up by 1.25"),

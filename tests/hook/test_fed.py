@@ -147,6 +147,44 @@ def test_a_buffer_that_cuts_off_fractions(find: Any, made: str, fed: str, dtype:
     assert [one["buffer"] for one in found] == ([] if dtype is None else [dtype])
 
 
+UNROLLED = """
+def unroll(many, of_each):
+    rows = {rows}
+    targets = {targets}
+    return tf.data.Dataset.from_tensor_slices((rows, targets))
+
+
+many, of_each = np.zeros({shape}, "float32"), np.arange(6)
+unroll(many, of_each)
+train_step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "targets", "told"),
+    [
+        ((6, 4, 5), "many.reshape(-1, 5)", "np.tile(of_each, 4)", "tile"),
+        ((6, 4, 5), "np.reshape(many, (-1, 5))", "tf.tile(of_each, [4])", "tile"),
+        ((6, 4, 5), "many.reshape(24, 5, 1)", "np.tile(of_each, 4)", "tile"),
+        ((4, 6, 5), "many.reshape(-1, 5)", "np.repeat(of_each, 4)", "repeat"),
+        ((4, 6, 5), "many.reshape(-1, 5)", "of_each.repeat(4)", "repeat"),
+        ((6, 4, 5), "many.reshape(-1, 5)", "np.repeat(of_each, 4)", None),
+        ((4, 6, 5), "many.reshape(-1, 5)", "np.tile(of_each, 4)", None),
+        ((6, 6, 5), "many.reshape(-1, 5)", "np.tile(of_each, 6)", None),
+        ((24, 5), "many.reshape(-1, 5, 1)", "np.tile(of_each, 4)", None),
+        ((6, 4, 5), "many.reshape(6, -1)", "np.tile(of_each, 1)", None),
+        ((6, 4, 5), "many.swapaxes(0, 1).reshape(-1, 5)", "np.tile(of_each, 4)", None),
+    ],
+    ids=str,
+)
+def test_targets_copied_in_another_order_than_a_reshape_has(
+    find: Any, shape: tuple[int, ...], rows: str, targets: str, told: str | None
+) -> None:
+    found = [one for one in find(UNROLLED.format(shape=shape, rows=rows, targets=targets)) if "copies" in one]
+    assert [(one["copies"], one["unrolled"]) for one in found] == ([] if told is None else [(told, True)])
+    assert all("targets = " in one["source"]["code"] for one in found)
+
+
 COPIED = """
 def more(images, labels):
     {lines}

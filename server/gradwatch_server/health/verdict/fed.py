@@ -342,16 +342,21 @@ def _say_trimmed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_copied(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name = say_line(lead.slip["source"]), lead.slip["copies"]
     wanted, how = ("repeat", "tiled") if name == "tile" else ("tile", "laid end to end")
+    line, layout = _line_of(lead), f"one is repeated, the other {how}"
+    if lead.slip.get("unrolled"):
+        layout = f"a reshape keeps those of a sample {'together' if name == 'tile' else 'apart'}, `{name}` does not"
+    # `np.tile` takes one number for each axis, `np.repeat` one and an axis.
+    changed = None if ", (" in line else with_function(line, name, wanted)
     return (
-        f"Inputs and targets no longer belong together: one is repeated, the other {how}{place}",
+        f"Inputs and targets no longer belong together: {layout}{place}",
         "Of a, b, `repeat` makes a, a, b, b; `tile`, or `concatenate` of copies, makes a, b, a, b.",
         Hypothesis(
-            f"Of two arrays that belong together one is repeated, the other {how}{place}",
+            f"Of two arrays that belong together {layout}{place}",
             0.95,
             "Almost every copy of a sample gets the target of another one. The loss may still fall, while the model "
             "learns the pairs by heart.",
             "Copy both in the same way.",
-            _changed(lead, with_function(_line_of(lead), name, wanted)) or COPIED_CODE,
+            _changed(lead, changed) or COPIED_CODE,
         ),
     )
 

@@ -23,7 +23,7 @@ enter(
     "cellar_tasting",
     "overflow of a product",
     "nonfinite_loss",
-    operations=("Prod",),
+    "nonfinite_gradient",
     code="tf.reduce_prod(remaining, axis=1)",
     cause=("product of many numbers",),
 )
@@ -36,13 +36,6 @@ enter("shell_profile", "KL term too heavy", "dead_units", cause=("stronger than 
 enter("stitch_faults", "rate that is compounded", "loss_plateau", code="lr * 0.93", cause=("share of the first one",))
 enter("theatre_cues", "recurrence that forgets", "loss_plateau", cause=("does not reach its end",))
 enter("tremor_alarm", "0 / 0", "nonfinite_loss", operations=("RealDiv",), code="/ tf.reduce_sum(labels)")
-enter(
-    "whale_codas",
-    "repeat beside tile",
-    "loss_plateau",
-    cause=("one is repeated", "do not belong"),
-    gap="the clips are laid out by a reshape, which may be right beside a tile; the labels are learned "
-    "by heart, slowly, and there is no validation",
-)
+enter("whale_codas", "tile for repeat", "loss_plateau", code="np.tile", cause=("a reshape keeps those of a sample",))
 
 enter_healthy(HERE / "healthy")
