@@ -56,9 +56,10 @@ def test_a_share_of_the_first_rate_that_multiplies_the_present_one(loss: float) 
     assert "first_rate * math.exp" in found.hypotheses[0].code
 
 
-@pytest.mark.parametrize("floor", [0.0, 1e-7])
-def test_a_rate_that_is_cut_at_every_step(floor: float) -> None:
-    (found,) = trained(np.maximum(1e-2 * 0.85 ** STEPS.astype(np.float64), floor), learning_rate=1e-2)
+@pytest.mark.parametrize(("floor", "loss"), [(0.0, 1.9), (1e-7, 1.9), (1e-6, 0.6)])
+def test_a_rate_that_is_cut_at_every_step(floor: float, loss: float) -> None:
+    rate = np.maximum(1e-2 * 0.85 ** STEPS.astype(np.float64), floor)
+    (found,) = trained(rate, loss=loss, learning_rate=1e-2)
     assert "cut at every step, not once in an epoch" in found.hypotheses[0].cause
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gradwatch_server.health.book import GRADIENT_NORM, LEARNING_RATE, UPDATE_RATIO, Testimony
+from gradwatch_server.health.decayed import EVERY_MAX
 from gradwatch_server.health.episode import (
     Alike,
     Behind,
@@ -80,6 +81,8 @@ CLOSE: Final = 0.8
 """A correlation of outputs and targets from which on they are predicted well."""
 GONE_RATE: Final = 1e-5
 """Of the highest rate: steps that are lost in float32's rounding of the weights, or soon will be."""
+HASTY_RATE: Final = 1e-3
+"""Of the highest rate, where it was cut at every step."""
 NO_RATE: Final = 1e-9
 """Of the highest rate: one that is lower, and not 0, is in no schedule. A rate that is multiplied, epoch by epoch, by
 what should be its share of the first one falls past it."""
@@ -206,7 +209,8 @@ def _is_undone_credible(episode: Undone, testimony: Testimony) -> bool:
 
 def _is_decayed_credible(episode: Decayed, testimony: Testimony) -> bool:
     # No schedule is meant to leave most steps without any effect: whoever has not learned all by then has lost them.
-    is_gone = episode.rate < GONE_RATE * episode.highest
+    gone = HASTY_RATE if episode.every < EVERY_MAX else GONE_RATE
+    is_gone = episode.rate < gone * episode.highest
     if 0 < episode.rate < NO_RATE * episode.highest:
         return True
     return _is_still_to_learn(testimony, LEARNED_SHARE if is_gone else SPARE_SHARE)

@@ -16,7 +16,10 @@ import numpy as np
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Decayed, Phase
 
-__all__ = ["LOW_SHARE", "DecayedRule"]
+__all__ = ["EVERY_MAX", "LOW_SHARE", "DecayedRule"]
+
+EVERY_MAX: Final = 2.0
+"""Steps from one cut of the rate to the next: at every step."""
 
 LOW_SHARE: Final = 1e-2
 """Of the highest rate so far: where usual schedules end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from gradwatch_server.health.decayed import LOW_SHARE
+from gradwatch_server.health.decayed import EVERY_MAX, LOW_SHARE
 from gradwatch_server.health.episode import Decayed
 from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_gone_rate
@@ -14,8 +14,6 @@ from gradwatch_server.health.verdict.spelling import say_count, say_number, say_
 
 __all__ = ["advise_compounded", "tell_decayed"]
 
-EVERY_MAX: Final = 2.0
-"""Steps from one change of the rate to the next: at every step."""
 COMPOUNDED_CODE: Final = """\
 # A LearningRateScheduler hands over the rate as it is now: from the epoch alone nothing is multiplied twice
 first_rate = 1e-3
