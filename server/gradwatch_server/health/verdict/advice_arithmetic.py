@@ -65,7 +65,8 @@ largest = tf.reduce_max(tf.concat([x, [0.0]], axis=0))"""
 
 PRODUCT_CODE: Final = """\
 # The logarithm of a product is the sum of the logarithms, and stays within range:
-log_product = tf.reduce_sum(tf.math.log(x), axis=-1)"""
+log_product = tf.reduce_sum(tf.math.log(x), axis=-1)
+geometric_mean = tf.exp(tf.reduce_mean(tf.math.log(x), axis=-1))"""
 
 
 def advise_product(operation: Operation, end: str) -> Hypothesis:

@@ -22,10 +22,21 @@ enter("coral_bleaching", "learning rate that is too high", "lr_too_high", "dead_
 enter(
     "ferry_network", "0 / 0", "nonfinite_activation", operations=("RealDiv",), code="messages =", cause=("exactly 0",)
 )
-enter("glucose_meals", "recurrence that grows", "nonfinite_weight", cause=("gradient has exploded",))
+enter(
+    "glucose_meals",
+    "recurrence that grows",
+    "nonfinite_weight",
+    cause=("gradient has exploded", "grows along the recurrence"),
+)
 enter("glyph_codes", "variables left out", "missing_gradient", cause=("never trained",))
 enter("gravel_transport", "where after NaN", "nonfinite_gradient", operations=("Pow",), cause=("masked after",))
-enter("gut_microbes", "product that overflows", "nonfinite_gradient", operations=("Prod",), cause=("for the product",))
+enter(
+    "gut_microbes",
+    "product that overflows",
+    "nonfinite_gradient",
+    operations=("Prod",),
+    cause=("product of many numbers",),
+)
 enter("hail_claims_xiii", "power of 0", "nonfinite_loss", operations=("Pow",), code="left", cause=("power of 0 or",))
 enter("kiln_firing", "unscaled inputs", "saturated_activation", cause=("not scaled",))
 enter("museum_tags", "loss for one label", "loss_plateau", "exploding_gradient", cause=("each label is to be told",))
