@@ -98,12 +98,20 @@ RISING = GUESS + np.linspace(0.01, 0.2, 12)
     ("values", "end", "is_told"),
     [
         (RISING, 1.25, True),
+        (RISING - 0.015, 1.25, True),
         (RISING, GUESS, False),
         (RISING[:5], 1.25, False),
         (RISING - 0.02, 1.25, False),
         (GUESS + 0.01 + 0 * RISING, 1.25, False),
     ],
-    ids=["memorised slowly", "nothing learned", "too early", "below guessing once", "level"],
+    ids=[
+        "memorised slowly",
+        "classes of unequal share",
+        "nothing learned",
+        "too early",
+        "below guessing once",
+        "level",
+    ],
 )
 def test_labels_that_are_learned_by_heart_slowly(watch, read, values, end, is_told):
     """The training loss has come down by a tenth, and no validation was better than guessing."""

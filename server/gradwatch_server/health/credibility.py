@@ -65,8 +65,10 @@ BY_HEART_SHARE: Final = 0.5
 BEST_SHARE: Final = 0.97
 """Of where training began: a validation loss that was never lower knows nothing."""
 VALIDATIONS_MIN: Final = 8
-RISEN_FACTOR: Final = 1.02
+RISEN_FACTOR: Final = 1.01
 """So many validations, and the newest this many times the best: it is not going to come down."""
+FAIR_SHARE: Final = 0.995
+"""Of what guessing among equal classes gives: of a few hundred samples not all classes have as many."""
 RANKED_ROWS: Final = 100
 RANKED_SHARE: Final = 0.8
 """Of its start, what a loss of several labels is at the most by then where they are ranked."""
@@ -337,7 +339,7 @@ def _is_by_heart_credible(episode: ByHeart, testimony: Testimony) -> bool:
     if not episode.is_judged or loss.recent is None:
         return False
     if episode.is_guess and episode.n_values >= VALIDATIONS_MIN and episode.newest >= RISEN_FACTOR * episode.best:
-        return loss.recent <= BEST_SHARE * episode.start and episode.best >= episode.start
+        return loss.recent <= BEST_SHARE * episode.start and episode.best >= FAIR_SHARE * episode.start
     return loss.recent <= BY_HEART_SHARE * episode.start and episode.best >= BEST_SHARE * episode.start
 
 
