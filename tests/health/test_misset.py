@@ -34,6 +34,12 @@ def test_a_loss_that_stands_because_of_it_is_folded() -> None:
     assert "look swapped" in found.title
 
 
+def test_gradients_that_explode_because_of_it_are_folded() -> None:
+    (found,) = Run(dense(2), n_steps=300, settings=SWAPPED).scale("gradient", 1e4, start=200).feed().findings()
+    assert "look swapped" in found.title
+    assert found.evidence["flood"]
+
+
 def monitor(text: str) -> dict[str, object]:
     """A call of a callback, as the hook tells of one whose mode goes against what it monitors."""
     return {"calls": [call("monitor", f"slower = «{text}»")], "imports": {}}

@@ -1019,12 +1019,19 @@ class Misset(Episode):
         first_share: of the averaged weights that `fit` put in place at its end, what was the first step's weights; NaN
             where that is not the trouble.
         is_unclipped: whether gradients are clipped in the script, and applied as they were before.
+        is_swapped: whether the optimizer forgets a gradient's size long before its direction.
     """
 
     epsilon: float = float("nan")
     gradient: float = float("nan")
     first_share: float = float("nan")
     is_unclipped: bool = False
+    is_swapped: bool = False
+
+    @property
+    def is_driving(self) -> bool:
+        """Whether it may drive the weights anywhere."""
+        return self.is_unclipped or self.is_swapped
 
 
 class MismatchKind(Enum):

@@ -245,7 +245,7 @@ def _is_driving(episode: Episode) -> bool:
     if isinstance(episode, Mismatch):  # no scores can be right for two labels of a sample: they grow without an end
         return episode.kind in (MismatchKind.MANY_LABELS, MismatchKind.NO_LABEL)
     if isinstance(episode, Misset):
-        return episode.is_unclipped
+        return episode.is_driving
     # No more do those that a sigmoid cannot give, where a cross-entropy is to make it.
     return isinstance(episode, Unreachable) or (isinstance(episode, Misshaped) and episode.what in _DRIVING)
 
@@ -326,7 +326,7 @@ def _is_spoiled(cause: Episode, episode: Episode) -> bool:
 def _is_another_slip(cause: Episode, episode: Episode) -> bool:
     """Whether a slip that might be the cause of a trouble is one that leads to others."""
     if isinstance(cause, Misset):
-        return isinstance(episode, Still if cause.is_unclipped else Rate)
+        return isinstance(episode, Still if cause.is_driving else Rate)
     return isinstance(cause, Misshaped) and cause.what not in _SLIPS_BEHIND.get(type(episode), (cause.what,))
 
 

@@ -52,8 +52,9 @@ class MissetRule:
         self._stream = stream
         self._setup = setup
         self._last_step = -1
-        others = find_swapped_betas(setup), setup.find_call("monitor"), setup.find_call("compounded")
-        is_other = any(one is not None for one in others)
+        self._is_swapped = find_swapped_betas(setup) is not None
+        lines = [setup.find_call("monitor"), setup.find_call("compounded")]
+        is_other = self._is_swapped or any(one is not None for one in lines)
         self._is_unclipped = not is_other and setup.find_call("unapplied") is not None
         self._is_so = is_other or self._is_unclipped
         self._is_averaged = find_first_share(setup, 1) is not None
@@ -88,5 +89,6 @@ class MissetRule:
                 known_step=self._last_step,
                 first_share=first_share,
                 is_unclipped=self._is_unclipped,
+                is_swapped=self._is_swapped,
             )
         )
