@@ -19,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import frames, is_users, source_at
-from gradwatch.syntax import FILES_KEPT, last_name, nodes_of
+from gradwatch.syntax import FILES_KEPT, last_name, names_in, nodes_of
 from gradwatch.target import walk
 
 __all__ = ["find_fed"]
@@ -75,10 +75,10 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
         end: which of ``repeat`` and ``tile`` the line has; ``unrolled`` (True): the other is laid out by a reshape that
         merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast;
-        ``filtered`` (True): of data sets of as many elements each that are put
-        together by ``zip`` some are filtered, the others not; ``trimmed``: the name of an array that is cut to the
-        length of another one, of which rows were ``picked``, and ``by`` what; ``moved``: the name of one of two arrays
-        that are fed as pairs, whose rows were put into another order alone;
+        ``filtered`` (True): of data sets of as many elements each that are put together by ``zip`` some are filtered,
+        the others not; ``trimmed``: the name of an array that is cut to the length of another one, of which rows were
+        ``picked``, and ``by`` what; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put
+        into another order alone;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples.
@@ -154,17 +154,13 @@ def _is_fed(call: ast.AST, loops: Sequence[Any], line: int) -> bool:
     statements = [one for loop in loops for one in ast.walk(loop) if _is_simple(one)]
     own = [one for one in statements if any(node is call for node in ast.walk(one))]
     running = [one for one in statements if _is_within(one, line)]
-    given = {node.id for one in own if isinstance(one, ast.Assign) for to in one.targets for node in _names_in(to)}
-    used = {node.id for one in running for node in _names_in(one)}
+    given = {node.id for one in own if isinstance(one, ast.Assign) for to in one.targets for node in names_in(to)}
+    used = {node.id for one in running for node in names_in(one)}
     return bool(given & used) or any(one in running for one in own)
 
 
 def _is_simple(node: ast.AST) -> bool:
     return isinstance(node, ast.stmt) and not hasattr(node, "body")
-
-
-def _names_in(node: ast.AST) -> Iterator[ast.Name]:
-    return (one for one in ast.walk(node) if isinstance(one, ast.Name))
 
 
 def _running(file: str) -> Iterator[Any]:
@@ -303,7 +299,7 @@ def _coarse(file: str) -> Iterator[dict[str, Any]]:
         return
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     casting = [node for node in calls if _asks(node, FLOATS, ("constant", "cast", "convert_to_tensor", "astype"))]
-    fed = {one.id for node in casting for one in _names_in(node)}
+    fed = {one.id for node in casting for one in names_in(node)}
     stored = {
         one.value.id
         for one in nodes
@@ -345,6 +341,11 @@ def _is_other_order(before: Sequence[int], after: Sequence[int]) -> bool:
 def _is_of_package(call: ast.Call) -> bool:
     """Whether a call is one of a package's functions, and no method of an array."""
     return isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") in PACKAGES
+
+
+def _subject(call: ast.Call) -> ast.expr | None:
+    """What a package's function is called with first, or what a method is of; None where there is no such."""
+    return next(iter(call.args), None) if _is_of_package(call) else getattr(call.func, "value", None)
 
 
 def _asked_shape(call: ast.Call, size: int, frame: Any) -> list[int] | None:
@@ -420,9 +421,7 @@ def _reshaped(node: ast.expr) -> str | None:
     """The name of the array that a call gives another shape; None for anything else."""
     if not isinstance(node, ast.Call) or last_name(node) != "reshape" or not isinstance(node.func, ast.Attribute):
         return None
-    of = node.func.value
-    if isinstance(of, ast.Name) and of.id in PACKAGES:
-        of = node.args[0] if node.args else of
+    of = _subject(node)
     return of.id if isinstance(of, ast.Name) and of.id not in PACKAGES else None
 
 
@@ -472,7 +471,7 @@ def _parted(file: str) -> Iterator[dict[str, Any]]:
         if (name := _moved(node)) is not None:
             moved[name].append(node.lineno)  # type: ignore[attr-defined]
         elif isinstance(node, ast.Assign):
-            for one in (one for to in node.targets for one in _names_in(to) if isinstance(one.ctx, ast.Store)):
+            for one in (one for to in node.targets for one in names_in(to) if isinstance(one.ctx, ast.Store)):
                 made[one.id].append(node.lineno)
     for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) in PAIRING):
         for alone, other in _pairs_of(call):
@@ -508,8 +507,8 @@ def _is_across(unrolled: ast.Call, copied: ast.Call, calls: _Calls, frame: Any) 
 
     Of ``[n, k, ...]`` a reshape makes k rows of the first of n samples, then k of the second; `tile` begins anew.
     """
-    of = copied.args[0] if _is_of_package(copied) and copied.args else getattr(copied.func, "value", copied)
-    name, targets = _reshaped(unrolled), _whole(of)
+    of = _subject(copied)
+    name, targets = _reshaped(unrolled), None if of is None else _whole(of)
     if name is None or targets is None:
         return False
     before = np.shape(_array(calls.find(name, unrolled, frame)))
@@ -524,7 +523,7 @@ def _made_of(node: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr:
     """The call that makes what an expression is of, so far as it is of one alone."""
     if any(isinstance(one, ast.Call) and last_name(one) in COPYING for one in ast.walk(node)):
         return node
-    calls = [made[one.id] for one in _names_in(node) if isinstance(made.get(one.id), ast.Call)]
+    calls = [made[one.id] for one in names_in(node) if isinstance(made.get(one.id), ast.Call)]
     return calls[0] if len(calls) == 1 else node
 
 
@@ -535,7 +534,7 @@ def _is_end_to_end(call: ast.Call, made: Mapping[str, ast.expr]) -> bool:
     parts = call.args[0].elts if isinstance(call.args[0], (ast.List, ast.Tuple)) else []
     first = parts[0].id if parts and isinstance(parts[0], ast.Name) else None
     others = [made.get(one.id, one) if isinstance(one, ast.Name) else one for one in parts[1:]]
-    return bool(others) and all(any(name.id == first for name in _names_in(one)) for one in others)
+    return bool(others) and all(any(name.id == first for name in names_in(one)) for one in others)
 
 
 def _floored(file: str) -> Iterator[dict[str, Any]]:
@@ -556,7 +555,7 @@ def _cast_to_whole(node: ast.AST) -> tuple[str, str] | None:
     dtype = "" if asked is None else _named(asked)
     of = node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
     while isinstance(of, ast.Call) and last_name(of) in KEEPING:
-        of = next(iter(of.args), None) if _is_of_package(of) else getattr(of.func, "value", None)
+        of = _subject(of)
     name = None if of is None else _whole(of)
     return None if name is None or dtype not in WHOLE else (name, dtype)
 

@@ -6,11 +6,12 @@ import ast
 import functools
 import linecache
 import sys
+from collections.abc import Iterator
 from typing import Final
 
 from gradwatch.origin import is_users
 
-__all__ = ["FILES_KEPT", "FILES_MAX", "last_name", "nodes_of", "parse", "users_files"]
+__all__ = ["FILES_KEPT", "FILES_MAX", "last_name", "names_in", "nodes_of", "parse", "users_files"]
 
 FILES_MAX: Final = 64
 """Of the user's program that are looked through."""
@@ -44,3 +45,8 @@ def last_name(node: ast.expr) -> str:
     """``c`` of ``a.b.c`` and of ``a.b.c(...)``; empty for anything that has no name."""
     node = node.func if isinstance(node, ast.Call) else node
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def names_in(node: ast.AST) -> Iterator[ast.Name]:
+    """All names that stand in a piece of code."""
+    return (one for one in ast.walk(node) if isinstance(one, ast.Name))

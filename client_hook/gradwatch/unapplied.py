@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_of
 
 __all__ = ["Unapplied", "find_unapplied"]
 
@@ -50,12 +50,12 @@ def find_unapplied(files: Sequence[str]) -> Iterator[Unapplied]:
 
 
 def _of_scope(scope: ast.FunctionDef | ast.Module) -> Iterator[tuple[ast.expr, str | None]]:
-    own = list(_statements(scope.body))
+    own = list(_below(scope))
     given = [one for call in own for one in _applied(call)]
     if not given:
         return
     names = {one.id for one in given}
-    read = {one.id for one in ast.walk(scope) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    read = {one.id for one in names_in(scope) if isinstance(one.ctx, ast.Load)}
     for node in own:
         if isinstance(node, ast.For):
             yield from ((clip, None) for clip in _of_loop(node, names))
@@ -74,15 +74,8 @@ def _clip_in(value: ast.expr) -> ast.expr | None:
     return item if _is_clip(item) else None
 
 
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Everything in a scope, but not in those within it."""
-    for one in body:
-        if not isinstance(one, _SCOPES):
-            yield one
-            yield from _below(one)
-
-
 def _below(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything in a scope, but not in those within it."""
     for one in ast.iter_child_nodes(node):
         if not isinstance(one, _SCOPES):
             yield one
@@ -93,7 +86,7 @@ def _applied(node: ast.AST) -> list[ast.Name]:
     """The names that stand in what an optimizer is given."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in APPLYING):
         return []
-    return [one for argument in node.args for one in ast.walk(argument) if isinstance(one, ast.Name)]
+    return [one for argument in node.args for one in names_in(argument)]
 
 
 def _of_loop(loop: ast.For, given: set[str]) -> Iterator[ast.expr]:
@@ -113,7 +106,7 @@ def _is_clip(node: ast.AST) -> bool:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {one.id for one in names_in(node)}
 
 
 def _first_name(node: ast.Assign) -> str:

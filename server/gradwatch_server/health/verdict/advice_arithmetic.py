@@ -10,7 +10,7 @@ from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.verdict.operation import MEANS, SQUARES, SUMS, is_fed_infinity, say_noun, say_place
 from gradwatch_server.health.verdict.rewrite import say_change, sum_of_logs, within_half
 
-__all__ = ["advise_arithmetic"]
+__all__ = ["advise_arithmetic", "advise_product"]
 
 HALF_CODE: Final = """\
 # float16 ends at 65,504; bfloat16 reaches as far as float32, and needs no loss scaling:

@@ -280,10 +280,8 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
     fix = remedy.fix
     if exact and operation.input_type in ZEROING and operation.function in AT_ZERO:
         why += f" What comes in is the output of a {operation.input_type.lower()}: exactly 0 for every score below 0."
-        fix += (
-            " Or end with a function that stays above 0, such as `softplus` or `exp`, in place of the relu: it passes "
-        )
-        fix += "a gradient on as well, where a relu at 0 passes none."
+        fix += " Or end with a function that stays above 0, such as `softplus` or `exp`, in place of the relu: "
+        fix += "it passes a gradient on as well, where a relu at 0 passes none."
     confidence = CERTAIN if exact else LIKELY
     # Their own line, mended, would be one without a NaN at 0: that helps no divisor that is merely small.
     mended = None if remedy in (_SMALL_DIVISION, _STEEP_DIVISION) else _mend(operation, is_negative=remedy in _NEGATIVE)
