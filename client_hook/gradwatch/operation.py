@@ -545,11 +545,15 @@ _CUTS: Final = frozenset(
 CUTS_MAX: Final = 4
 
 
-def find_cuts(handles: Set[int], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+def find_cuts(
+    handles: Set[int], given: Set[int], loss: Tensor | None, layer_paths: Sequence[str]
+) -> list[dict[str, Any]]:
     """Where the way back from a loss to some variables ends, though the loss depends on them.
 
     Args:
         handles: of the variables, none of which gets a gradient.
+        given: those of the variables that the optimizer is given. One that is only reached through a sign gets a
+            gradient, which is 0.
         loss: as `find_operations` takes it.
         layer_paths: the Keras paths of the watched models' layers.
 
@@ -558,11 +562,27 @@ def find_cuts(handles: Set[int], loss: Tensor | None, layer_paths: Sequence[str]
         `CUTS_MAX` in the order in which they run.
     """
     found: list[dict[str, Any]] = []
-    for op in filter(_cuts, find_learned(handles, loss)):
+    for op in filter(_cuts, find_learned(handles | _find_flat(given, loss), loss)):
         layer, source = layer_of(op.name, layer_paths), source_of(op)
         if (layer, source) not in [(one["layer"], one["source"]) for one in found]:
             found.append({"type": op.type, "name": op.name, "layer": layer, "source": source})
     return found[:CUTS_MAX]
+
+
+def _find_flat(handles: Set[int], loss: Tensor | None) -> set[int]:
+    """Those of some variables that a loss depends on through a sign and in no other way."""
+    ops = list(_find_all([], loss).values())
+    if not any(op.type == "Sign" and not _is_gradient(op) for op in ops):
+        return set()
+    pending, seen = [] if loss is None else [loss.op], set[int]()
+    while pending:
+        op = pending.pop()
+        if id(op) not in seen and not _cuts(op):
+            seen.add(id(op))
+            pending.extend(_sources(op))
+    reads = [(find_handle(op.inputs[0]), id(op) in seen) for op in ops if op.type in _READS]
+    flat = {one for one, _ in reads} - {one for one, is_seen in reads if is_seen}
+    return {one for one in handles if one in flat}
 
 
 def find_learned(handles: Set[int], loss: Tensor | None) -> Iterator[Any]:

@@ -978,7 +978,7 @@ class Watch:
             penalised = {int(resource_of(one).handle._id): str(one.path) for one in regularised}
             return {
                 **find_slips(gradients, loss, paths, outputs, trained, penalised=penalised),
-                "cuts": find_cuts(missing, loss, paths),
+                "cuts": find_cuts(missing, trained, loss, paths),
             }
         except Exception as error:  # the boundary
             self._fail("looking for slips in the step", error)

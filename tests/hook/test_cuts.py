@@ -39,12 +39,21 @@ def straight_through(x):
     return x + tf.stop_gradient(tf.round(x) - x)
 
 
+@tf.custom_gradient
+def estimated(x):
+    return tf.sign(x), lambda upstream: upstream
+
+
+def signed(x):
+    return tf.sign(tf.tanh(x))  # signed
+
+
 def shaped(x):
     return x * tf.cast(tf.shape(x)[0], tf.float32)
 
 
 CUTS = {rounded: "Round", chosen: "ArgMax", counted: "Cast", stopped: "StopGradient", compared: "Greater"}
-PASSES = [straight_through, shaped]
+PASSES = [straight_through, shaped, tf.abs]
 
 
 def line_of(function):
@@ -58,11 +67,11 @@ def model_of(between):
     return keras.Sequential(layers)
 
 
-def fit(watch, between, **options):
+def fit(watch, between, *, epochs=10, **options):
     model = model_of(between)
     model.compile(optimizer="sgd", loss="mse", **options)
     watched = watch(model)
-    model.fit(X, Y, batch_size=16, epochs=10, verbose=0)
+    model.fit(X, Y, batch_size=16, epochs=epochs, verbose=0)
     return watched
 
 
@@ -120,3 +129,17 @@ def test_what_a_gradient_passes_is_none(watch, read, between):
 @pytest.mark.filterwarnings("ignore:Gradients do not exist")
 def test_what_the_loss_does_not_depend_on_ends_nowhere(watch, read):
     assert cuts(read(loop(watch, rounded, uses=False))) == []
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_what_only_a_sign_leads_to_gets_a_gradient_of_0(watch, read, jit_compile):
+    recording = read(fit(watch, signed, epochs=40, jit_compile=jit_compile))
+    assert cuts(recording) == [("Sign", line_of(signed))]
+    (found,) = [one for one in diagnose(recording).findings() if one.kind == "zero_gradient"]
+    assert found.hypotheses[0].cause.startswith("The way back ends at Sign (test_cuts.py:")
+    assert "slope is 0" in found.hypotheses[0].cause
+    assert (found.operation["type"], found.source["line"]) == ("Sign", line_of(signed))
+
+
+def test_a_sign_with_a_gradient_of_its_own_is_no_trouble(watch, read):
+    assert [one.kind for one in diagnose(read(fit(watch, estimated, epochs=40))).findings()] == []

@@ -18,6 +18,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_count, say_
 __all__ = [
     "CUT_CODE",
     "DEAD_CODE",
+    "FLAT",
     "FROM_LOGITS",
     "OUTPUT_CODE",
     "ZEROS_CODE",
@@ -209,16 +210,20 @@ def _advise_cut(cut: Mapping[str, Any]) -> Hypothesis:
     kind, source = str(cut["type"]), cut.get("source")
     place = say_line(source) or (f" in {cut['layer']}" if cut.get("layer") else "")
     line = f" `{source['code']}`" if source else ""
+    is_flat = kind == FLAT
     return Hypothesis(
-        f"The way back ends at {kind}{place}, an operation without a gradient",
+        f"The way back ends at {kind}{place}, an operation {'whose slope is 0' if is_flat else 'without a gradient'}",
         0.95,
-        f"The loss does depend on these variables, through {kind}{line}. TensorFlow passes no gradient through "
-        "this operation, so nothing before it on this path is trained.",
+        f"The loss does depend on these variables, through {kind}{line}. TensorFlow passes "
+        f"{'a gradient of 0' if is_flat else 'no gradient'} through this operation, so nothing before it on this path "
+        "is trained.",
         CUT_FIXES.get(kind, AROUND),
         AROUND_CODE.format(name=ROUNDINGS[kind]) if kind in ROUNDINGS else "" if kind in CUT_FIXES else CHOICE_CODE,
     )
 
 
+FLAT: Final = "Sign"
+"""An operation that passes a gradient, which is 0."""
 AROUND: Final = (
     "Keep it, with a straight-through estimator for what comes next. Or use a soft form of the operation, such as "
     "`softmax` instead of `argmax`."
@@ -311,6 +316,7 @@ def advise_zero(
     cancelled: str | None,
     scorer: str | None,
     is_cut_off: bool,
+    cut: Mapping[str, Any],
     output: tuple[float, float] | None,
     is_softmax_of_one: bool,
     factors: list[str],
@@ -330,6 +336,7 @@ def advise_zero(
         cancelled: the last layer of which nothing but rounding is left, if they are no exact zeros.
         scorer: the last of the layers that nothing depends on, where it gives one number for each item of a sample.
         is_cut_off: whether these are all kernels from the input to some layer, and those behind it learn.
+        cut: a sign through which alone the loss depends on them, or empty.
         output: the range of what the last layer gives, where no kernel has a gradient and the loss does not depend on
             that output.
         is_softmax_of_one: whether no kernel has a gradient, and the last layer puts a softmax on one number.
@@ -346,9 +353,15 @@ def advise_zero(
     single = _find_single(scene) if is_from_start else None  # what cancels out may leave rounding errors, or none
     if is_softmax_of_one or single is not None:
         return [_advise_softmax_of_one() if is_softmax_of_one or single is None else _advise_single(single, "a layer")]
-    if factors or blank or closed:
+    if cut or factors or blank or closed:
         return [
-            _advise_zeros(factors) if factors else _advise_blank(blank) if blank else _advise_closed(closed),
+            _advise_cut(cut)
+            if cut
+            else _advise_zeros(factors)
+            if factors
+            else _advise_blank(blank)
+            if blank
+            else _advise_closed(closed),
         ]
     ratio = scene.update_ratio
     is_shown = fed_zeros is not None

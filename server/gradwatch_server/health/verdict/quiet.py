@@ -8,7 +8,7 @@ from gradwatch_server.health.episode import Fade, Missing, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_fade import advise_fade, advise_vanishing
-from gradwatch_server.health.verdict.advice_zero import advise_missing, advise_zero
+from gradwatch_server.health.verdict.advice_zero import FLAT, advise_missing, advise_zero
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 from gradwatch_server.health.zero import CONFIRM_ROWS
@@ -94,7 +94,8 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
     title = f"{list_names(names)} {verb} no gradient from the loss"
     if not lead.is_open:
         title = f"{list_names(names)} got no gradient until {say_step(lead.last_step)}"
-    cut = next(iter(scene.setup.cuts), {})
+    cuts = [cut for cut in scene.setup.cuts if cut["type"] != FLAT]
+    cut = next(iter(cuts), {})
     return tell(
         lead,
         scene,
@@ -118,7 +119,7 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
         hypotheses=advise_missing(
             len(names),
             n_all,
-            scene.setup.cuts,
+            cuts,
             is_left_out=lead.is_left_out,
             is_cut_off=_is_cut_off(table, lead.positions),
         ),
@@ -133,6 +134,9 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     is_everything = len(positions) == len(table.kernels)
     is_from_start = lead.is_first_row
     dead = table.layer_of_gradient(lead.fed_zeros) if lead.fed_zeros >= 0 else None
+    is_cut_off = positions == table.kernels[: len(positions)].tolist()
+    flat = [cut for cut in scene.setup.cuts if cut["type"] == FLAT] if is_from_start and not lead.rounding else []
+    cut = flat[0] if flat and (is_everything or is_cut_off) else {}
     unread = [] if is_everything else list(dict.fromkeys(map(table.layer_of_gradient, lead.unread)))
     subject = "Every kernel's gradient" if is_everything else f"The gradient of {list_names(names)}"
     since = "from the first step on" if is_from_start else f"since {say_step(lead.first_step)}"
@@ -152,6 +156,8 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
         title=title,
         layer=table.layer_of_gradient(positions[0]),
         tensor=names[0],
+        operation={"type": cut["type"], "name": cut["name"]} if cut else None,
+        source=cut.get("source"),
         evidence=scene.evidence(
             f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was {was_zero} "
             f"{how_often}, {since}{_say_unread(unread) if dead is None else f'; {_say_dead(dead)}'}.",
@@ -173,7 +179,8 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             unread=unread,
             cancelled=table.layer_of_gradient(positions[-1]) if lead.rounding else None,
             scorer=_find_scorer(table, unread) if is_from_start else None,
-            is_cut_off=positions == table.kernels[: len(positions)].tolist(),
+            is_cut_off=is_cut_off,
+            cut=cut,
             output=lead.output if is_everything else None,
             is_softmax_of_one=is_everything and _is_softmax_of_one(table, lead.output),
             factors=_zero_factors(lead, table) if is_from_start else [],
