@@ -1340,6 +1340,8 @@ class Misshaped(Episode):
         reach: between which numbers that one varies, or the first of the others where ``is_rounded``.
         turn: of a target that jumps, by how much at the most, and the column that does.
         is_rounded: whether these hold nothing but rounding errors.
+        mean: of an input that hardly varies beside it; NaN elsewhere.
+        deviation: its standard deviation.
     """
 
     zero_share: float = float("nan")
@@ -1355,6 +1357,8 @@ class Misshaped(Episode):
     reach: tuple[float, float] = (0.0, 0.0)
     turn: tuple[int, float] | None = None
     is_rounded: bool = False
+    mean: float = float("nan")
+    deviation: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -45,6 +45,9 @@ SPREAD_MIN: Final = 2 * math.pi
 representations with periodic activation functions", 2020)."""
 WAVE_RMS: Final = math.sqrt(0.5)
 """The root mean square of a sine."""
+OFFSET_DEVIATION: Final = 0.1
+OFFSET_SHARE: Final = 0.33
+"""Of a mean: scaled columns have a mean of about 0 and a deviation of about 1, or lie between 0 and 1."""
 DOUBT_STEPS: Final = 100
 """Steps after which a loss tells whether a reshape or a mask does harm."""
 
@@ -155,6 +158,9 @@ class MisshapedRule:
         self._is_floored = False
         """Whether what is fed, or is to be learned, has nothing but 0 and 1, and 0 for the most part."""
         self._n_targets = self._n_zero = self._n_rounded = 0
+        self._inputs = table.entering("input")
+        self._means: list[float] = []
+        self._deviation = math.nan
         self._calls = _find_calls(table)
         self._table = table
         self._highest: dict[int, float] = {}
@@ -179,6 +185,8 @@ class MisshapedRule:
         self._n_rounded += int((block.leaked == ROUNDED_PLACE).sum())
         if any(what is SlipKind.FLOORED for what, _ in self._waiting):
             self._look_at_whole(block)
+        if any(what is SlipKind.UNSCALED for what, _ in self._waiting):
+            self._look_at_inputs(block)
         self._look_at_waves(block)
         self._look_at_normalised(block)
         self._look_at_calls(block)
@@ -273,6 +281,9 @@ class MisshapedRule:
             return {"zero_share": self._n_zero / self._n_targets}
         if what is SlipKind.UNNORMALISED:
             return {"root_mean_square": self._root_mean_square}
+        mean = float(np.mean(self._means)) if what is SlipKind.UNSCALED and self._means else math.nan
+        if self._deviation < min(OFFSET_DEVIATION, OFFSET_SHARE * abs(mean)):
+            return {"mean": mean, "deviation": self._deviation}
         return {"spread": self._spread} if what is SlipKind.WAVES else {}
 
     def _look_at_zeros(self, block: Block) -> None:
@@ -281,6 +292,13 @@ class MisshapedRule:
             counts = block.statistics[:, self._targets[0], [COLUMN["n_elements"], COLUMN["n_zero"]]].astype(np.float64)
             n_targets, n_zero = counts[np.isfinite(counts).all(axis=1)].sum(axis=0).tolist()
             self._n_targets, self._n_zero = self._n_targets + int(n_targets), self._n_zero + int(n_zero)
+
+    def _look_at_inputs(self, block: Block) -> None:
+        """Around what an only input varies, and how much."""
+        if len(self._inputs) == 1:
+            mean, std = block.statistics[:, self._inputs[0], [COLUMN["mean"], COLUMN["std"]]].astype(np.float64).T
+            self._means += mean[np.isfinite(mean)].tolist()
+            self._deviation = float(np.fmax.reduce(std, initial=self._deviation))
 
     def _look_at_whole(self, block: Block) -> None:
         """Whether anything that enters the step is 0, mostly, and else 1."""

@@ -32,6 +32,8 @@ FAR_FACTOR: Final = 300.0
 """Times the largest input, or 1: a state of that size has grown from step to step of the sequence."""
 MUTE_ROWS: Final = 2
 """Rows in which it must be so: what begins at 0 may leave it with the first step."""
+STEP_SHARE: Final = 0.01
+"""Of a constant, what the first step may have changed already."""
 _BOUNDED = frozenset({"softmax", "sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
 """Functions that give their own spread to whatever comes in."""
 
@@ -95,6 +97,8 @@ class Start:
         pooling: the layer that makes one vector of a vector for each place; None for none.
         recurrent: of the kernels that take a recurrent layer's own units the name of the one with the largest numbers,
             and by how much these multiply a state: their root mean square times the root of the units; None for none.
+        lifted: how many biases began at one and the same number other than 0, the layer of the first, and the number;
+            None for none.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
     """
 
@@ -116,6 +120,7 @@ class Start:
     prepared: str = ""
     pooling: str | None = None
     recurrent: tuple[str, float] | None = None
+    lifted: tuple[int, str, float] | None = None
     has_lone_norm: bool = False
     _n_looked: int = 0
 
@@ -136,6 +141,7 @@ class Start:
                 self._look(block, row, table)
         if np.isnan(self.kernel_norm):
             self.recurrent = _find_recurrent(block, table)
+            self.lifted = _find_lifted(block, table)
             _, norms = read_kernels(block)
             self.kernel_norm = float(next(iter(norms[np.isfinite(norms)]), np.nan))
 
@@ -196,6 +202,23 @@ def _find_recurrent(block: Block, table: TensorTable) -> tuple[str, float] | Non
     gains = norms / np.sqrt([table.shapes[column][-1] for column in columns])
     place = int(np.argmax(np.nan_to_num(gains)))
     return table.names[columns[place]], float(gains[place])
+
+
+def _find_lifted(block: Block, table: TensorTable) -> tuple[int, str, float] | None:
+    biases = table.bias_of[table.kernels]
+    columns = table.weight_of[biases[biases >= 0]]
+    columns = columns[columns >= 0]
+    rows = np.flatnonzero(block.is_captured[:, columns].all(axis=1))
+    if not len(columns) or not len(rows):
+        return None
+    low, high = block.statistics[rows[0], columns][:, [COLUMN["min"], COLUMN["max"]]].astype(np.float64).T
+    largest = np.maximum(np.abs(low), np.abs(high))
+    is_same = (largest > 0) & (high - low <= STEP_SHARE * largest)
+    if not is_same.any():
+        return None
+    value = float(np.median(low[is_same]))
+    same = columns[is_same & (np.abs(low - value) <= STEP_SHARE * abs(value))]
+    return len(same), table.layer_of(int(same[0])), value
 
 
 def _share_zeros(block: Block, row: int, table: TensorTable) -> float:

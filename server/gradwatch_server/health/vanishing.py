@@ -24,6 +24,10 @@ FIRST_LIMIT: Final = 1e-4
 pass only after ten layers."""
 END_SHARE: Final = 4
 """The first and the last quarter of the kernels are the two ends: one odd layer is not an end."""
+TINY: Final = math.log(1e-15)
+"""A gradient whose norm was below this may be one whose squares underflow to 0 in float32, where it is 0 later."""
+LEAST: Final = math.log(1e-19)
+"""Squares of float32 below this are 0."""
 CONFIRM_ROWS: Final = 50
 """Rows, less two for each row that does not look like it, before it is a finding."""
 MILD_RATIO_LIMIT: Final = 1e-2
@@ -55,6 +59,7 @@ class VanishingRule:
         self._kernels, self._biases = kernels, table.bias_of[kernels]
         self._first, self._last = slice(0, n), slice(len(kernels) - n, len(kernels))
         self._is_watched = len(kernels) >= KERNELS_MIN
+        self._was_tiny = np.zeros((1, len(kernels)), bool)
         sizes = np.maximum(table.n_elements[table.gradient[kernels]], 1)
         self._log_size = 0.5 * np.log(sizes)
         self._tally: Tally[Vanishing] = Tally(MILD_CONFIRM_ROWS if is_mild else CONFIRM_ROWS)
@@ -65,7 +70,7 @@ class VanishingRule:
         """Takes rows; one with a missing, zero or non-finite gradient at an end is passed over."""
         if not self._is_watched:
             return
-        log_norm = self._join(block.log_norm[:, 1:])
+        log_norm = self._join(block)
         low = self._find_low(log_norm)
         known = np.isfinite(log_norm[:, self._first]).all(axis=1) & np.isfinite(log_norm[:, self._last]).all(axis=1)
         if self._tally.count == 0 and not low.any():
@@ -73,11 +78,23 @@ class VanishingRule:
         for row in np.flatnonzero(known):
             self._step(int(block.steps[row]), bool(low[row]), log_norm[row])
 
-    def _join(self, log_norm: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def _join(self, block: Block) -> npt.NDArray[np.float64]:
         """``[n, n_kernels]`` log of the norm of kernel and bias together."""
+        log_norm = block.log_norm[:, 1:]
         bias = np.where(self._biases >= 0, log_norm[:, self._biases], np.nan)
         bias[np.isnan(bias)] = -np.inf
-        return np.asarray(0.5 * np.logaddexp(2 * log_norm[:, self._kernels], 2 * bias))
+        kernel = log_norm[:, self._kernels]
+        kernel[self._find_underflowed(kernel, block.gradient_norm[:, self._kernels] == 0)] = LEAST
+        return np.asarray(0.5 * np.logaddexp(2 * kernel, 2 * bias))
+
+    def _find_underflowed(
+        self, log_norm: npt.NDArray[np.float64], is_zero: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        """Norms that are 0 and were as good as 0 before: their squares have underflowed."""
+        is_tiny = log_norm < TINY  # where it is known
+        was_tiny = np.logical_or.accumulate(np.concatenate([self._was_tiny, is_tiny]), axis=0)
+        self._was_tiny = was_tiny[-1:]
+        return np.asarray(is_zero & was_tiny[1:])
 
     def _find_low(self, log_norm: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         per_element = log_norm - self._log_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from gradwatch_server.health.finding import Change, Hypothesis
@@ -32,6 +33,12 @@ x = tf.keras.layers.LayerNormalization()(x)
 # A long sequence in pieces: the state is kept, the gradient is not.
 for piece in tf.split(sequence, n_pieces, axis=1):
     train_step(piece)"""
+
+GATE_CODE: Final = """\
+gate = tf.keras.layers.Dense(units, activation="sigmoid", bias_initializer=tf.keras.initializers.Constant(-2.0))
+x = gate(x) * new + (1.0 - gate(x)) * x                 # new: what the layer computes; at first 88 % of x"""
+GATES_MIN: Final = 3
+"""Biases that begin at the same number."""
 
 ENDING: Final = frozenset({"sigmoid", "tanh"})
 GAME_CODE: Final = """\
@@ -85,6 +92,7 @@ def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[
             DEPTH_CODE,
         ),
     ]  # fmt: skip
+    found += _advise_gates(scene)
     if is_recurrent:
         found.append(
             Hypothesis(
@@ -103,6 +111,26 @@ def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[
             "every sample: no slope is left for a gradient to pass.",
         )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _advise_gates(scene: Scene) -> list[Hypothesis]:
+    """Biases of many layers that begin where a gate is open."""
+    n, layer, value = scene.start.lifted or (0, "", 0.0)
+    if n < GATES_MIN:
+        return []
+    share = 1 / (1 + math.exp(-value))
+    return [
+        Hypothesis(
+            f"Gates start {'open' if value > 0 else 'closed'}: the biases of {layer} and of {n - 1:,} more layers "
+            f"begin at {say_number(value)}",
+            0.8,
+            f"A sigmoid of {say_number(value)} is {share:.2f}. Where such a gate chooses between what a layer computes "
+            f"and what came in, each layer keeps {1 - share:.0%} of one and {share:.0%} of the other at first: a "
+            f"factor of {say_number(min(share, 1 - share) ** n)} over all of them. The gradient takes the same way.",
+            "Start these biases with the other sign, so that at first each layer hands on what came in.",
+            GATE_CODE,
+        )
+    ]
 
 
 def advise_fade(ratio: float, scene: Scene, *, is_game: bool) -> list[Hypothesis]:

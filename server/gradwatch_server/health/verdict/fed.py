@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Hypothesis
-from gradwatch_server.health.verdict.advice_growth import ADAPT_CODE, advise_adapt, is_as_made
+from gradwatch_server.health.verdict.advice_growth import ADAPT_CODE, SCALED_INPUTS, advise_adapt, is_as_made
 from gradwatch_server.health.verdict.advice_stall import advise_column
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import (
@@ -46,6 +46,10 @@ FOREIGN_CODE: Final = """\
 negatives = rng.integers(0, n_items, size=batch)      # n_items: the rows of the items' table"""
 GIVEN_CODE: Final = """\
 scale = keras.layers.Normalization(mean=x.mean(axis=0), variance=x.var(axis=0))      # var, not std"""
+OFFSET_CODE: Final = """\
+known = np.where(x_train == 9999, np.nan, x_train)      # 9999: your mark for a missing value
+x_train = (known - np.nanmean(known, axis=0)) / np.nanstd(known, axis=0)
+x_train = np.nan_to_num(x_train)                        # the mean in place of what is missing"""
 FLOORED_CODE: Final = """\
 y = shares.astype("float32")                  # not "int32": 0.7 would become 0
 labels = (shares > 0.5).astype("int32")       # where classes are meant"""
@@ -124,6 +128,26 @@ def _say_unscaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
                 "large.",
                 "Look at the line that makes this column. For a cyclic feature, divide by its period.",
                 ROUNDED_COLUMN_CODE,
+            ),
+        )
+    if not lead.narrow:
+        mean, deviation = say_number(lead.mean), say_number(lead.deviation)
+        return (
+            f"The input hardly varies, and {layer} gets it so: its numbers lie about {mean}, give or take {deviation}",
+            (
+                f"A layer's start supposes inputs with a standard deviation of about 1. What {layer} makes of "
+                f"{deviation} is lost beside what it makes of the mean, until its weights have grown many times."
+            ),
+            Hypothesis(
+                "The inputs are scaled by the wrong mean and spread",
+                0.85,
+                "Scaled columns have the mean 0 and the deviation 1. This happens when marks for missing values (such "
+                "as 9999 or -1) or a few outliers are among the numbers whose mean, deviation or largest value is "
+                "taken, or when a column is divided by something that belongs to another one.",
+                "Leave such values out of the statistics, and look at each scaled column: its mean, its deviation, a "
+                "histogram.",
+                OFFSET_CODE,
+                SCALED_INPUTS,
             ),
         )
     return (
