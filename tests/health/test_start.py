@@ -114,3 +114,46 @@ def test_a_pooling_over_all_places(before: list[int | None], after: list[int | N
         if tensor["tensor"] in ("dense_0", "pool"):
             tensor["shape"] = before if tensor["tensor"] == "dense_0" else after
     assert TensorTable.from_message(run.tensors).find_pooling() == pooling
+
+
+def faded() -> Run:
+    """Kernels whose gradients fade towards the input, each layer's weights captured."""
+    return Run(dense(8), n_steps=400).set_loss(2.3).scale("gradient", 1e-7, range(6))
+
+
+def vanishing(run: Run, batch: int = 64) -> list[list[str]]:
+    told = [one for one in run.feed(batch=batch).findings() if one.kind == "vanishing_gradient"]
+    return [[hypothesis.cause for hypothesis in one.hypotheses] for one in told]
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize(("size", "is_told"), [(1e-17, True), (1e-7, False)])
+def test_gradients_so_small_that_their_squares_are_0_in_most_rows_have_vanished(
+    size: float, is_told: bool, batch: int
+) -> None:
+    run = Run(dense(8), n_steps=400).set_loss(2.3).scale("gradient", size, range(6))
+    for first in range(1, 10):  # nine rows of ten hold none
+        run.statistics[first::10, run.columns("gradient", [0, 2])[0], COLUMN["norm"]] = 0.0
+    assert bool(vanishing(run, batch)) == is_told
+
+
+@pytest.mark.parametrize(
+    ("values", "first"),
+    [
+        ({1: 2.0, 3: 2.0, 5: 2.0, 7: 2.0}, "Gates start open: the biases of dense_0 and of 3 more layers begin at 2"),
+        ({1: -3.0, 3: -3.0, 5: -3.0}, "Gates start closed: the biases of dense_0 and of 2 more layers begin at -3"),
+        ({1: 2.0, 3: 2.0}, None),
+        ({1: 2.0, 3: 1.0, 5: -4.0}, None),
+    ],
+)
+def test_biases_of_many_layers_that_begin_at_the_same_number_are_a_cause(
+    values: dict[int, float], first: str | None
+) -> None:
+    run = faded()
+    for place, value in values.items():
+        column = run.columns("weight", [place])[0]
+        run.statistics[:, column, [COLUMN["min"], COLUMN["max"]]] = [value - 1e-3, value]
+    (causes,) = vanishing(run)
+    told = [one for one in causes if one.startswith("Gates start")]
+    assert told == ([first] if first else [])
+    assert causes[0] == first or first is None

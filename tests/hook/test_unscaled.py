@@ -75,3 +75,34 @@ def test_a_column_that_dwarfs_the_others(watch: Any, read: Any, is_scaled: bool)
     for one in told:
         assert one.title == f"{title}, and {model.name}/first gets them unscaled"
         assert (one.kind, one.severity) == ("loss_plateau", "warning")
+
+
+def spoilt() -> np.ndarray:
+    """Columns scaled by statistics among which a mark for a missing value was counted."""
+    marked = RANDOM.normal(size=(256, 4))
+    marked[RANDOM.uniform(size=marked.shape) < 0.03] = 9999.0
+    mean, deviation = marked.mean(axis=0), marked.std(axis=0)
+    return ((np.where(marked == 9999.0, mean, marked) - mean) / deviation).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("x", "is_told"),
+    [
+        (spoilt(), True),
+        (RANDOM.normal(size=(256, 4)).astype(np.float32), False),
+        (RANDOM.uniform(size=(256, 4)).astype(np.float32), False),
+        ((0.03 * RANDOM.normal(size=(256, 4))).astype(np.float32), False),
+    ],
+    ids=["spoilt", "scaled", "within 0 and 1", "small, about 0"],
+)
+def test_an_input_that_hardly_varies_beside_its_mean(watch: Any, read: Any, x: Any, is_told: bool) -> None:
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(8, "relu", name="first"), layers.Dense(1, "sigmoid")])
+    model.compile(keras.optimizers.Adam(1e-3), "binary_crossentropy")
+    begun = watch(model)
+    model.fit(x, LABELS, batch_size=32, epochs=20, verbose=0)
+    told = [one for one in diagnose(read(begun)).findings() if one.title.startswith("The input hardly varies")]
+    assert len(told) == is_told
+    for one in told:
+        assert "first gets it so: its numbers lie about -0.1" in one.title
+        assert one.hypotheses[0].cause == "The inputs are scaled by the wrong mean and spread"
+        assert (one.kind, one.severity) == ("loss_plateau", "warning")
