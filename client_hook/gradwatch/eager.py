@@ -26,6 +26,7 @@ from gradwatch.operation import Operation, measure
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_here
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.replay import CHAIN_MAX, STEPS_BETWEEN
+from gradwatch.sketch import Sketch, scope_of
 
 __all__ = ["Backward", "EagerReplay", "install", "listen_backward", "restore"]
 
@@ -169,6 +170,7 @@ class Lines:
         self.types: list[str] = []
         self.calls: list[_Call | None] = []
         self.is_known = False
+        self.sketch: Sketch | None = None
         op_callbacks.add_op_callback(self._note)
 
     def finish(self, records: Sequence[Record]) -> None:
@@ -199,7 +201,7 @@ class Lines:
         if where.get("graph") is not None:
             return
         try:
-            op_type, inputs, _, outputs, *_ = args
+            op_type, inputs, attributes, outputs, *_ = args
             name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
             scope = str(context.context().scope_name or "").strip("/")
             ids = frozenset(one._id for one in inputs if isinstance(one, ops.EagerTensor))
@@ -213,6 +215,15 @@ class Lines:
                 self.stop()
         except Exception:  # the boundary: without its line an operation is told too
             self.stop()
+            return
+        self._draw(name, inputs, attributes, outputs, scope_of(scope, is_backward=is_backward))
+
+    def _draw(self, *operation: Any) -> None:
+        try:
+            if self.sketch is not None:
+                self.sketch.draw(*operation)
+        except Exception:  # the boundary: what an operation gives that cannot be drawn is as if from outside
+            return
 
     def _find(self, record: Record) -> _Call | None:
         for output in record.outputs:
@@ -268,6 +279,18 @@ class EagerReplay:
             self._lines = Lines()
         elif not self._lines.is_known:
             self._lines.finish(records)
+
+    def begin_sketch(self) -> None:
+        """The first step was applied: what runs from now on is the second one."""
+        if self._lines is not None and not self._lines.is_known and self._lines.sketch is None:
+            self._lines.sketch = Sketch()
+
+    def take_sketch(self) -> Sketch | None:
+        """The graph of the step that was listened to, once it is known; then it is forgotten."""
+        if self._lines is None or not self._lines.is_known:
+            return None
+        sketch, self._lines.sketch = self._lines.sketch, None
+        return sketch
 
     def stop(self) -> None:
         """Listens no more to the training, in its thread."""

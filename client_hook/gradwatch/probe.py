@@ -7,6 +7,7 @@ one row. No op runs on the host, so a row is the same under `tf.function`, XLA, 
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -143,6 +144,8 @@ class _Begun(NamedTuple):
     glance: Glance
 
 
+COMPLETE_WITHIN_S: Final = 30.0
+"""How long a table waits for the second step of an eager loop: one that ends, or rests, after the first has none."""
 SUMS_CLEARED: Final = "sums_cleared"
 """1 once anything was written into the variables that gradients are read from, 0 before; not computed in the step."""
 OUTDATED: Final = "outdated"
@@ -183,6 +186,7 @@ class Stream:
             cuts reshapes slips from_tape loss_source`` of the protocol.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
+        is_complete: whether nothing more comes to be told of the step, by `complete`.
 
     Attributes:
         has_loss_of_tape: whether the loss is what a tape was asked to differentiate, for want of a better word.
@@ -230,8 +234,10 @@ class Stream:
         setup: Mapping[str, Any] | None = None,
         follows: Stream | None = None,
         replica: int | None = None,
+        is_complete: bool = True,
     ) -> None:
         self.index = index
+        self._waits_until = 0.0 if is_complete else time.monotonic() + COMPLETE_WITHIN_S
         self.replica = replica
         self.has_loss_of_tape = False
         self.assignments: Assignments | None = None
@@ -295,8 +301,7 @@ class Stream:
             n_compared=len(self.scalars) - self.N_FIRST_SCALARS,
         )
         self.skips_nonfinite = skips_nonfinite
-        self._clock = clock
-        self._cadence = cadence
+        self._clock, self._cadence = clock, cadence
         self._last: Any = _counter("gradwatch_last_step", -1) if follows is None else follows._last
         self.replays: deque[Replay | EagerReplay] = deque(maxlen=TRACES_MAX)
         self.ring = Ring(self.layout.width)
@@ -309,6 +314,17 @@ class Stream:
         """The weights as they were before a step, under XLA."""
         self._kept = self._kept or Kept(self.variables)
         return self._kept
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether what is told of the step is known, or has been waited for long enough."""
+        return time.monotonic() >= self._waits_until
+
+    def complete(self, found: Message) -> None:
+        """Adds what a step that runs eagerly told of itself after the first one, before the table is sent."""
+        if not self.is_complete:
+            self._setup |= found | {"slips": [*self._setup["slips"], *found.get("slips", [])]}
+            self._waits_until = 0.0
 
     def tensors_message(self, seq: int | None = None) -> Message:
         """The stream's tensor table as a ``tensors`` message of the protocol."""
@@ -410,6 +426,10 @@ class Stream:
         run = self._after_eagerly if tf.executing_eagerly() else self._after
         with statistic.apart():
             run(before)
+        if not self.is_complete:
+            for replay in self.replays:
+                if isinstance(replay, EagerReplay):
+                    replay.begin_sketch()
 
     def conditionally(self, before: Before, apply: Callable[[], Any]) -> Any:
         """Calls ``apply`` only where every gradient is finite."""

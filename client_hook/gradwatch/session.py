@@ -74,6 +74,7 @@ from gradwatch.ring import create_untraced
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
+from gradwatch.sketch import Sketch
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
 from gradwatch.sums import are_from_tape, find_sums
@@ -602,9 +603,7 @@ class Watch:
             self._layers.look_within(partial(self._find_functions, variables, loss))
             tapped_taps, tapped = self._taps.take(frozenset(map(id, _resources(variables))))
             self._layers.forget()
-            entered = Entered()
-            if self._captures_inputs:
-                entered = self._intake.take(gradients, scalars.loss, variables)
+            entered = self._take_entered(gradients, scalars, variables)
             taps = [*(entry.tap for entry in entered.entries), *tapped_taps]
             stream = self._stream(
                 optimizer,
@@ -623,7 +622,9 @@ class Watch:
             if tf.executing_eagerly():
                 rows = [*self._columns.record(stream, entered.entries), *tapped]
                 before = stream.before(gradients, told, Beside(tapped=rows, compared=entered.compared))
-                self._note_backwards(stream, taken.backwards, loss, before)
+                given = [loss, *(pair.output for pair in entered.compared.pairs)]
+                look = partial(self._look_at_sketch, taken.left_out, variables, gradients, given)
+                self._note_backwards(stream, taken.backwards, loss, before, look)
             else:
                 beside = Beside(
                     tapped=tapped,
@@ -647,6 +648,9 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("reading the training step", error)
         return result
+
+    def _take_entered(self, gradients: Sequence[Any], scalars: StepScalars, variables: Sequence[Any]) -> Entered:
+        return self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else Entered()
 
     def _is_one_too_many(self, optimizer: Any, variables: Sequence[Any]) -> bool:
         """Whether an eager loop makes a new optimizer for its steps: to follow one more costs a second."""
@@ -795,6 +799,7 @@ class Watch:
                     sums=sums,
                     traced=traced,
                     follows=followed,
+                    is_complete=not (self.captures_operations and tf.executing_eagerly()),
                 )
                 stream.assignments = Assignments(stream.variables, self._clock.read)
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
@@ -967,7 +972,8 @@ class Watch:
             loss: what they were asked of, or None.
             outputs: what is compared with targets.
         """
-        if not self.captures_operations or tf.executing_eagerly() or not (loss is None or tf.is_symbolic_tensor(loss)):
+        is_drawn = not tf.executing_eagerly() if loss is None else tf.is_symbolic_tensor(loss)
+        if not self.captures_operations or not is_drawn:
             return {}
         reached = {id(one) for one, gradient in zip(variables, gradients, strict=True) if gradient is not None}
         try:
@@ -1046,15 +1052,42 @@ class Watch:
             on_error=partial(self._fail, "computing a bad step again"),
         )
 
-    def _note_backwards(self, stream: Stream, backwards: Sequence[Backward], loss: Any, before: Before) -> None:
-        """Lets a bad step that runs eagerly tell which operation it began with."""
+    def _note_backwards(
+        self,
+        stream: Stream,
+        backwards: Sequence[Backward],
+        loss: Any,
+        before: Before,
+        look: Callable[[Sketch], dict[str, Any]],
+    ) -> None:
+        """Lets a bad step that runs eagerly tell which operation it began with, and looks at one that was drawn."""
         if not self.captures_operations or not backwards:
+            stream.complete({})
             return
         replay = next((one for one in stream.replays if isinstance(one, EagerReplay)), None)
         if replay is None:
             replay = EagerReplay(layer_paths(self._models))
             stream.replays.append(replay)
         replay.record(before.step, before.is_finite, loss, backwards)
+        sketch = replay.take_sketch()
+        if sketch is not None:
+            stream.complete(look(sketch))
+
+    def _look_at_sketch(
+        self,
+        left_out: Set[int],
+        variables: Sequence[Any],
+        gradients: Sequence[Any],
+        given: Sequence[Any],
+        sketch: Sketch,
+    ) -> dict[str, Any]:
+        """`_graph` of an eager step, where all of it was drawn; ``given``: its loss, and what is held to targets."""
+        drawn, *outputs = map(sketch.find, given)
+        if drawn is None or not sketch.is_whole:
+            return {}
+        found, *_ = self._with_left_out(variables, left_out)
+        made = [sketch.find(gradient) for gradient in gradients]
+        return {"loss_source": find_source(drawn)} | self._graph(variables, found, made, drawn, outputs)
 
     def _names(self, variables: Sequence[Any]) -> list[str]:
         names: list[str] = []

@@ -144,6 +144,8 @@ def test_gradients_so_small_that_their_squares_are_0_in_most_rows_have_vanished(
         ({1: -3.0, 3: -3.0, 5: -3.0}, "Gates start closed: the biases of dense_0 and of 2 more layers begin at -3"),
         ({1: 2.0, 3: 2.0}, None),
         ({1: 2.0, 3: 1.0, 5: -4.0}, None),
+        ({1: 2.0, 3: 1.0}, None),
+        ({1: 1.0, 3: 2.0, 5: 2.0, 7: 2.0}, "Gates start open: the biases of dense_1 and of 2 more layers begin at 2"),
     ],
 )
 def test_biases_of_many_layers_that_begin_at_the_same_number_are_a_cause(

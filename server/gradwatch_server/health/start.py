@@ -216,9 +216,9 @@ def _find_lifted(block: Block, table: TensorTable) -> tuple[int, str, float] | N
     is_same = (largest > 0) & (high - low <= STEP_SHARE * largest)
     if not is_same.any():
         return None
-    value = float(np.median(low[is_same]))
-    same = columns[is_same & (np.abs(low - value) <= STEP_SHARE * abs(value))]
-    return len(same), table.layer_of(int(same[0])), value
+    alike = is_same & (np.abs(low - low[:, None]) <= STEP_SHARE * largest[:, None])  # a row for each number
+    most = int(np.argmax(np.where(is_same, alike.sum(axis=1), 0)))
+    return int(alike[most].sum()), table.layer_of(int(columns[alike[most]][0])), float(low[most])
 
 
 def _share_zeros(block: Block, row: int, table: TensorTable) -> float:
