@@ -143,6 +143,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Mismatch: (Misshaped, Zero),
     SharedTarget: (Misshaped,),
     Decayed: (Still, Misset),
+    Undone: (Shrunk,),
     Ordered: (Forgetting, *COMES_OF_ORDER),
     Unheard: (Flat, Cut, Zero, Mismatch),
     Alike: (Flat, Zero, Twins),
@@ -191,7 +192,7 @@ _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
     Misset, Outdated, Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped,
-    Undone, Shrunk, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Twins, Cut, Stuck, Faint, Zero, Mismatch,
+    Shrunk, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Twins, Cut, Stuck, Faint, Zero, Mismatch,
     Unheard, Forgetting, Collapsed, Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway,
     Relapse, Plateau, Unskilled, Unrelated, Behind, Lagging, ByHeart, Leaked, Ordered, Trend,
 )  # fmt: skip
