@@ -409,9 +409,10 @@ def _broadcasts_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
             vector, column = _by_rank(op)
             is_plain = _is_plain_column(column, layer_paths) or _is_weighed_sum(op, vector, column)
             is_asked = _made_by(vector) is _made_by(column) or not is_plain or _is_grid(vector, column)
-            unasked = {} if is_asked or _is_averaged(op, ids) else {"unasked": True}
-            axes = vector.shape.as_list()[1:]
-            found.append({"type": op.type, "name": op.name, "source": source, "axes": axes, **unasked})
+            is_square = _is_square(op)
+            unasked = {} if (is_asked and not is_square) or _is_averaged(op, ids) else {"unasked": True}
+            shape = {"axes": [], "square": True} if is_square else {"axes": vector.shape.as_list()[1:]}
+            found.append({"type": op.type, "name": op.name, "source": source, **shape, **unasked})
     return found[:SLIPS_MAX]
 
 
@@ -607,16 +608,24 @@ def _cuts(op: Any) -> bool:
     return op.type in _CUTS or not is_number
 
 
+def _is_square(op: Any) -> bool:
+    """Whether it is given a table ``[n, n]`` and another ``[n, n, 1]``: no axis meets its own."""
+    vector, column = (one.shape.as_list() for one in _by_rank(op))
+    return len(vector) == 2 and vector[0] == vector[1] != 1 and column == [*vector, 1]
+
+
 def _crosses(op: Any) -> bool:
     """Whether an operation of two tensors, element by element, is given a column and a vector as long as it.
 
-    Their elements may have further axes, the same: ``[n, 1, 24]`` and ``[n, 24]``.
+    Their elements may have further axes, the same: ``[n, 1, 24]`` and ``[n, 24]``. Or it is a table of all pairs, and
+    one with an axis more, of length 1: ``[n, n]`` and ``[n, n, 1]``.
     """
     if op.type not in _ELEMENTWISE or any(one.shape.rank is None for one in op.inputs):
         return False
     vector, column = _by_rank(op)
     (n, *axes), of_column = vector.shape.as_list() or [1], column.shape.as_list()
-    if n == 1 or None in axes or of_column != [n, 1, *axes]:
+    is_of_columns = n != 1 and None not in axes and of_column == [n, 1, *axes]
+    if not is_of_columns and not _is_square(op):
         return False
     made_by = column.op
     while made_by.type in ("Cast", "Identity"):

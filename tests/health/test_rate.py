@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradwatch_server.health.series import Series
 from tests.health.streams import COLUMN, Run, dense
 
 N = 400
@@ -190,3 +191,39 @@ def test_dead_units_behind_kernels_of_zeros(is_zero: bool) -> None:
     found = sick.feed().findings()[0]
     assert found.kind == "dead_units"
     assert (found.hypotheses[0].cause == "The kernels start at 0") == is_zero
+
+
+@pytest.mark.parametrize(
+    ("rate", "is_named"),
+    [
+        (lambda step: 5e-3 * np.maximum(step / 100, 1.0), True),
+        (lambda step: 5e-3 * (1 + step / 100), True),
+        (lambda step: 5e-3 * np.minimum(step / 100, 1.0), False),
+        (lambda step: 5e-3 * np.maximum(step / 1000, 1.0), False),
+        (lambda step: np.where(step < 800, 5e-3 * np.maximum(step / 100, 1.0), 5e-3), False),
+        (lambda step: 5e-3 + 0.0 * step, False),
+    ],
+    ids=["from 100 on", "from the start", "warm-up", "late", "until 800", "level"],
+)
+@pytest.mark.parametrize("batch", [1, 64])
+def test_a_rate_that_keeps_rising_is_why_gradients_explode(rate: Any, is_named: bool, batch: int) -> None:
+    sick = Run(dense(4), n_steps=1000).set_loss(2.3)
+    sick.scalars[:, 1] = rate(np.arange(1000))
+    growth = np.geomspace(1.0, 1e12, 40)
+    sick.scale("gradient", growth, start=960)
+    sick.scalars[960:, 2] *= growth
+    (found,) = sick.feed(batch=batch).findings()
+    assert found.kind == "exploding_gradient"
+    causes = [one.cause for one in found.hypotheses]
+    named = [one for one in causes if one.startswith("The learning rate keeps rising: from 0.005")]
+    assert bool(named) == is_named
+    assert not is_named or causes[0] == named[0]
+
+
+def test_since_when_a_series_rises() -> None:
+    series = Series()
+    assert series.rising_since(5) is None
+    series.feed(np.arange(8), np.array([3.0, 1.0, 1.0, 1.0, 2.0, 2.0, 4.0, 3.0]))
+    assert series.rising_since(3) is None
+    assert [series.rising_since(step) for step in (4, 5, 6)] == [(3, 1.0)] * 3
+    assert series.rising_since(7) is None

@@ -952,3 +952,40 @@ def test_an_error_that_is_as_large_as_a_variance_by_chance(correlation: float, i
     """What follows the targets does not give their mean: the loss is an error of another kind."""
     findings = mean_guesser(std=3.0).correlate("target", correlation).feed().findings()
     assert any("variance of the targets" in one.title for one in findings) == is_told
+
+
+def two_labels(low: float, high: float, zeros: bool = False) -> Run:
+    """A loss that falls without end, of so small and so large targets."""
+    sick = Run(dense(4), n_steps=N, inputs=[("input", 8), ("target", 1)])
+    sick.set_loss(2.0 - np.maximum(np.arange(N) - 100.0, 0.0) * 10.0)
+    growth = 1.0 + np.maximum(np.arange(N) - 100.0, 0.0) / 5.0
+    sick.scale("gradient", growth)
+    sick.scalars[:, 2] *= growth
+    column = sick.columns("input", [1])[0]
+    n_elements = sick.statistics[0, column, COLUMN["n_elements"]]
+    sick.statistics[:, column, [COLUMN["min"], COLUMN["max"]]] = [low, high]
+    sick.statistics[:, column, COLUMN["norm"]] = np.sqrt(n_elements * (0.6 if zeros else 1.0))
+    return sick
+
+
+@pytest.mark.parametrize(
+    ("sick", "is_named"),
+    [
+        (two_labels(-1.0, 1.0), True),
+        (two_labels(-1.0, 1.0, zeros=True), False),
+        (two_labels(0.0, 1.0), False),
+        (two_labels(-0.5, 1.0), False),
+    ],
+    ids=["-1 and 1", "0 among them", "0 and 1", "others"],
+)
+def test_labels_of_both_signs_have_no_lower_bound(sick: Run, is_named: bool) -> None:
+    (found,) = [one for one in sick.feed().findings() if one.title.startswith("The loss has run away")]
+    assert (causes(found)[0] == "The labels are -1 and 1, and the cross-entropy expects 0 and 1") == is_named
+    assert any(one.startswith("The loss has no lower bound") for one in causes(found))
+
+
+def test_a_gradient_that_explodes_as_a_loss_is_followed_down_is_a_consequence() -> None:
+    sick = two_labels(0.0, 1.0).scale("gradient", np.geomspace(1.0, 1e9, N - 300), start=300)
+    sick.scalars[300:, 2] *= np.geomspace(1.0, 1e9, N - 300)
+    (found,) = sick.feed().findings()
+    assert found.title.startswith("The loss has run away")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from gradwatch_server.health.verdict.advice_stall import say_crossing
 from tests.hook.diagnosis import find_line
 
 CAPTURE = ("gradient", "operation")
@@ -44,6 +45,19 @@ def of_value(y, predicted):
     values = tf.concat([predicted, -predicted], 1)
     chosen = tf.reduce_sum(values * tf.one_hot(tf.cast(y > 0, tf.int32), 2), axis=1, keepdims=True)
     return tf.reduce_mean(tf.square(0.9 * y - chosen))  # line of the value
+
+
+def of_margins(y, predicted):
+    """All pairs of scores of shape [n, 1]: [n, n, 1]."""
+    above = tf.cast(y[:, None] > y[None, :], tf.float32)
+    margin = predicted[:, None] - predicted[None, :]
+    return tf.reduce_mean(above * tf.math.softplus(-margin))  # line of the margins
+
+
+def of_right_margins(y, predicted):
+    above = tf.cast(y[:, None] > y[None, :], tf.float32)
+    margin = predicted[:, None] - predicted[None, :]
+    return tf.reduce_mean(above[:, :, None] * tf.math.softplus(-margin))
 
 
 def of_squeezed(y, predicted):
@@ -132,8 +146,9 @@ WRONG = {
     of_picked: "line of the action",
     of_one_hot: "line of the choice",
     of_value: "line of the value",
+    of_margins: "line of the margins",
 }
-RIGHT = [of_squeezed, of_columns, of_pairs, of_levels]
+RIGHT = [of_right_margins, of_squeezed, of_columns, of_pairs, of_levels]
 
 
 class Shifted(keras.layers.Layer):
@@ -247,8 +262,14 @@ def test_what_a_layer_does_within_itself_is_left_out(watch, read):
     assert lines(read(fit(watch, of_squeezed, Shifted()))) == []
 
 
-def test_a_step_that_runs_eagerly_says_nothing(watch, read):
-    assert lines(read(fit(watch, of_error, run_eagerly=True))) == []
+def test_a_step_that_runs_eagerly_says_the_same(watch, read):
+    assert lines(read(fit(watch, of_error, run_eagerly=True))) == [find_line(WRONG[of_error], sys.modules[__name__])]
+
+
+def test_tables_of_pairs_have_words_of_their_own(watch, read):
+    (one,) = read(fit(watch, of_margins)).tables[0]["broadcasts"]
+    assert (one["square"], one["axes"], one["unasked"]) == (True, [], True)
+    assert say_crossing(one) == ("[n, n, 1]", "[n, n]", "[n, n, n]")
 
 
 def test_keras_own_losses_fit_shapes_by_themselves(watch, read):

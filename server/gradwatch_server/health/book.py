@@ -63,6 +63,11 @@ class StepQuestion:
         question = self._find(name, None)
         return question.negative_since() if question is not None else None
 
+    def rising_since(self, name: str) -> tuple[int, float] | None:
+        """Step and value from which on one scalar has risen; None if it has not, or is not there."""
+        question = self._find(name, None)
+        return question.rising_since() if question is not None else None
+
     def broken_before(self, name: str) -> int | None:
         """The last step before it at which one scalar was not finite; None for none."""
         question = self._find(name, None)

@@ -247,6 +247,8 @@ def _is_driving(episode: Episode) -> bool:
         return episode.kind in (MismatchKind.MANY_LABELS, MismatchKind.NO_LABEL)
     if isinstance(episode, Misset):
         return episode.is_driving
+    if isinstance(episode, Runaway):  # a loss without a lower bound is followed down, faster and faster
+        return episode.level < 0
     # No more do those that a sigmoid cannot give, where a cross-entropy is to make it.
     return isinstance(episode, Unreachable) or (isinstance(episode, Misshaped) and episode.what in _DRIVING)
 

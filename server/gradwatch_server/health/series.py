@@ -69,6 +69,13 @@ class Question:
         """The step of the first of the values below 0 that lead up to the step, as far as the series remembers."""
         return self._series.negative_since(self.step)
 
+    def rising_since(self) -> tuple[int, float] | None:
+        """Step and value from which on the values have risen up to the step without falling; None where they have not.
+
+        As far as the series remembers.
+        """
+        return self._series.rising_since(self.step)
+
     def broken_before(self) -> int | None:
         """The last step before it whose value is not finite, as far as the series remembers; None for none."""
         return self._series.broken_before(self.step)
@@ -129,6 +136,17 @@ class Series:
             recent=_median(self._last_finite_values(end)),
             initial=_median([v for s, v in zip(self._first_steps, self._first_values, strict=True) if s <= step]),
         )
+
+    def rising_since(self, step: int) -> tuple[int, float] | None:
+        """The last step and value before those rose that lead up to a step, none of which falls; None for none."""
+        end = int(np.searchsorted(self._steps[: self._n], step, side="right"))
+        fell = np.flatnonzero(np.diff(self._values[:end]) < 0)
+        begun = int(fell[-1]) + 1 if len(fell) else 0
+        rose = np.flatnonzero(self._values[begun:end] > self._values[begun])
+        if not len(rose):
+            return None
+        last = begun + int(rose[0]) - 1
+        return int(self._steps[last]), float(self._values[last])
 
     def negative_since(self, step: int) -> int | None:
         """The step of the first of the values below 0 that lead up to a step; None if the newest is not below 0."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.unit import largest_input, largest_target, widest_input
+from gradwatch_server.health.unit import are_signs, largest_input, largest_target, widest_input
 
 __all__ = ["SQUARE_MAX", "Beyond", "Mute", "Start", "read_kernels"]
 
@@ -79,6 +79,7 @@ class Start:
         widest_input: the input that holds it, where there are several; "" elsewhere.
         zero_share: of sequences of whole numbers, the share that were 0; NaN while not looked at, or for none.
         largest_target: the largest |value| of the targets that are no classes, NaN while not looked at, or for none.
+        are_signs: whether the targets are nothing but -1 and 1.
         ratio: the variance of one layer's output over that of the layer before, where it differs most; NaN while not
             looked at.
         layer: that layer.
@@ -106,6 +107,7 @@ class Start:
     widest_input: str = ""
     zero_share: float = float("nan")
     largest_target: float = float("nan")
+    are_signs: bool = False
     ratio: float = float("nan")
     layer: str = ""
     previous: str = ""
@@ -133,6 +135,7 @@ class Start:
                 self.largest_input = largest_input(block, int(seen[0]), table)
                 self.widest_input = widest_input(block, int(seen[0]), table)
                 self.largest_target = largest_target(block, int(seen[0]), table)
+                self.are_signs = are_signs(block, int(seen[0]), table)
                 self.n_samples = _count_samples(block, int(seen[0]), table)
                 self.zero_share = _share_zeros(block, int(seen[0]), table)
         if self._n_looked < MUTE_ROWS and len(table.activation) > 1:

@@ -16,7 +16,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Flat, Phase
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["FlatRule", "is_dying", "largest_input", "largest_target", "widest_input"]
+__all__ = ["FlatRule", "are_signs", "is_dying", "largest_input", "largest_target", "widest_input"]
 
 EARLY_ROWS: Final = 5
 """Rows whose median is a layer's own past."""
@@ -220,6 +220,15 @@ def largest_target(block: Block, row: int, table: TensorTable) -> float:
     """The largest |value| of the targets that are no whole numbers, NaN where there are none or not looked at."""
     columns = [column for column in table.entering("target") if "int" not in table.dtypes[column]]
     return _largest(_read_ends(block, row, columns))
+
+
+def are_signs(block: Block, row: int, table: TensorTable) -> bool:
+    """Whether the targets are nothing but -1 and 1."""
+    columns = table.entering("target")
+    names = ("min", "max", "norm", "n_elements")
+    low, high, norm, size = block.statistics[row, columns][:, [COLUMN[name] for name in names]].astype(np.float64).T
+    is_so = (low == -1) & (high == 1) & (np.abs(norm / np.sqrt(np.maximum(size, 1)) - 1) < 1e-4)  # no 0 among them
+    return bool(is_so.any() and is_so.all())
 
 
 def widest_input(block: Block, row: int, table: TensorTable) -> str:

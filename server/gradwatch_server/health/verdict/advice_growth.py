@@ -99,6 +99,13 @@ schedule = tf.keras.optimizers.schedules.PolynomialDecay(1e-3, decay_steps=n_ste
 # or in your own schedule, around its return value:
 return tf.maximum(rate, 0.0)"""
 
+RISING_CODE: Final = """\
+rate = base * tf.minimum(step / warmup_steps, 1.0)        # minimum: up to the base rate, and no further
+print([float(schedule(i)) for i in (0, 100, 1_000, n_steps)])"""
+RISING_STEPS: Final = 500
+RISING_FACTOR: Final = 3.0
+"""How long, and by how much, a rate rises that has no end; most warm-ups take fewer steps."""
+
 INITIAL_CODE: Final = """\
 # Variance-preserving initializers: He for relu, Glorot for tanh; orthogonal for recurrent kernels.
 tf.keras.layers.Dense(256, activation="relu", kernel_initializer="he_normal")
@@ -154,6 +161,9 @@ def advise_rate(scene: Scene, confidence: float, *, first: float | None = None) 
     """
     if is_rate_negative(scene):
         return _advise_negative_rate(scene)
+    rising = None if first is not None else _advise_rising_rate(scene)
+    if rising is not None:
+        return rising
     ratio = scene.update_ratio
     if first is not None:
         why = (
@@ -200,6 +210,26 @@ def _advise_negative_rate(scene: Scene) -> Hypothesis:
         "runs longer than it was made for.",
         "Make the schedule as long as the training, and let it end at 0 or above.",
         SCHEDULE_CODE,
+    )
+
+
+def _advise_rising_rate(scene: Scene) -> Hypothesis | None:
+    """The learning rate has been rising for longer than a warm-up takes."""
+    since, rate = scene.testimony.onset.rising_since(LEARNING_RATE), scene.learning_rate
+    if since is None or rate is None:
+        return None
+    step, before = since
+    n_steps = scene.testimony.onset.step - step
+    if n_steps < RISING_STEPS or rate < RISING_FACTOR * before:
+        return None
+    return Hypothesis(
+        f"The learning rate keeps rising: from {say_number(before)} at {say_step(step)} to {say_number(rate)}",
+        0.85,
+        f"It has risen for {n_steps:,} steps and not come down. A warm-up ends at the rate that is meant; a schedule "
+        "that takes the larger of two numbers in place of the smaller, or a factor above 1, has no end. Sooner or "
+        "later each step overshoots.",
+        "Look at what the schedule returns at the end of the training: bound it from above, and let it fall.",
+        RISING_CODE,
     )
 
 
@@ -451,9 +481,24 @@ each = tf.nn.sigmoid_cross_entropy_with_logits(labels * keep, logits)
 loss = tf.reduce_sum(keep * each) / tf.reduce_sum(keep)"""
 
 
+SIGNS_CODE: Final = """\
+labels = (labels + 1) / 2                                        # -1 and 1 become 0 and 1"""
+
+
 def advise_range(scene: Scene) -> list[Hypothesis]:
     """Labels beyond 1 as the cause of a loss that falls without end, where the model gives one number for each."""
     largest = scene.start.largest_target
+    if scene.start.are_signs:
+        return [
+            Hypothesis(
+                "The labels are -1 and 1, and the cross-entropy expects 0 and 1",
+                0.92,
+                "The cross-entropy of a label of 0 or 1 is never below 0. For a label of -1 it falls without limit as "
+                "the score falls, so the scores run away, and the other class is given up.",
+                "Map the labels to 0 and 1. A hinge loss takes -1 and 1.",
+                SIGNS_CODE,
+            )
+        ]
     if not largest > 1 or not scene.gives_one_number:
         return []
     return [

@@ -238,6 +238,9 @@ predictions = tf.squeeze(predictions, -1)                # or [n, 1] -> [n]
 tf.debugging.assert_equal(tf.shape(predictions), tf.shape(targets))"""
 
 
+SQUARE_CODE: Final = """\
+scores = tf.squeeze(scores, -1)                          # [n, 1] -> [n]: then all pairs are [n, n]
+tf.debugging.assert_rank(scores, 1)"""
 WIDE_CODE: Final = """\
 # before the subtraction, one of these two; the loss stays as it is:
 predictions = tf.squeeze(predictions, 1)                 # [n, 1, k] -> [n, k]
@@ -360,6 +363,16 @@ def advise_crossing(broadcast: Mapping[str, Any]) -> Hypothesis:
     """A column that meets a vector in the user's own code, as the cause where nothing is learned."""
     source = broadcast["source"]
     column, vector, table = say_crossing(broadcast)
+    if broadcast.get("square"):
+        return Hypothesis(
+            f"A broadcast of {column} with {vector} makes {table}{say_line(source)}",
+            0.9,
+            f"`{source['code']}` combines two tables of all pairs, one of them with an axis of length 1 more. Axes are "
+            "matched from the last one on, so the number of one pair meets those of other pairs, without an error. "
+            "The axis comes from scores of shape [n, 1], as a layer gives them.",
+            "Print both shapes there, and squeeze the scores to [n] before the pairs are made.",
+            f"# {say_source(source)}: {source['code']}\n" + SQUARE_CODE,
+        )
     return Hypothesis(
         f"A broadcast of {column} with {vector} makes {table}{say_line(source)}",
         0.9,
@@ -373,6 +386,8 @@ def advise_crossing(broadcast: Mapping[str, Any]) -> Hypothesis:
 
 def say_crossing(broadcast: Mapping[str, Any]) -> tuple[str, str, str]:
     """The shapes of a column, of the vector that it meets, and of what both make."""
+    if broadcast.get("square"):
+        return "[n, n, 1]", "[n, n]", "[n, n, n]"
     axes = "".join(f", {n}" for n in broadcast.get("axes", ()))
     return f"[n, 1{axes}]", f"[n{axes}]", f"[n, n{axes}]"
 

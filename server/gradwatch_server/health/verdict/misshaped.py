@@ -207,6 +207,15 @@ def tell_misshaped(lead: Misshaped, scene: Scene) -> Finding:
 def _say_crossing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = lead.slip["source"]
     column, vector, table = say_crossing(lead.slip)
+    if lead.slip.get("square"):
+        return (
+            f"Two tables of pairs meet with one axis too many on the way to the loss{say_line(source)}",
+            (
+                f"In the compiled step, `{source['code']}` combines a tensor of shape {column} with one of shape "
+                f"{vector}. The result has shape {table}: each pair meets other pairs."
+            ),
+            advise_crossing(lead.slip),
+        )
     return (
         f"A column and a vector make a table of all pairs on the way to the loss{say_line(source)}",
         (
