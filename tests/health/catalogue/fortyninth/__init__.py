@@ -27,7 +27,6 @@ enter(
     "noodle_tasting",
     "broadcast of all pairs",
     "loss_plateau",
-    operations=("Mul",),
     code="above * tf.math.softplus(-margin)",
     cause=("[n, n, n]",),
 )
