@@ -1082,12 +1082,16 @@ class Watch:
         sketch: Sketch,
     ) -> dict[str, Any]:
         """`_graph` of an eager step, where all of it was drawn; ``given``: its loss, and what is held to targets."""
-        drawn, *outputs = map(sketch.find, given)
-        if drawn is None or not sketch.is_whole:
+        try:
+            drawn, *outputs = map(sketch.find, given)
+            if drawn is None or not sketch.is_whole:
+                return {}
+            found, *_ = self._with_left_out(variables, left_out)
+            made = map(sketch.find, (one.values if isinstance(one, tf.IndexedSlices) else one for one in gradients))
+            return {"loss_source": find_source(drawn)} | self._graph(variables, found, list(made), drawn, outputs)
+        except Exception as error:  # the boundary: any code may have been drawn
+            self._fail("looking at an eager step", error)
             return {}
-        found, *_ = self._with_left_out(variables, left_out)
-        made = [sketch.find(gradient) for gradient in gradients]
-        return {"loss_source": find_source(drawn)} | self._graph(variables, found, made, drawn, outputs)
 
     def _names(self, variables: Sequence[Any]) -> list[str]:
         names: list[str] = []

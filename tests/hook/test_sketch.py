@@ -180,3 +180,29 @@ def test_fit_that_runs_eagerly_tells_the_same_as_a_graph(watch: Any, read: Any) 
         tables.append(told(read(begun)))
     assert tables[0]["broadcasts"]
     assert tables[0] == tables[1]
+
+
+def test_gradients_of_embeddings_are_drawn_too(watch: Any, read: Any) -> None:
+    tables = []
+    for wrap in (lambda step: step, tf.function):
+        model = keras.Sequential(
+            [keras.Input((3,), dtype="int32"), keras.layers.Embedding(9, 4), keras.layers.Dense(1)]
+        )
+        optimizer = keras.optimizers.SGD(0.1)
+        optimizer.build(model.trainable_variables)
+        begun = watch(model)
+
+        def step(ids: Any, y: Any, model: Any = model, optimizer: Any = optimizer) -> None:
+            with tf.GradientTape() as tape:
+                out = model(ids, training=True)
+                right = tf.cast(tf.argmax(out, axis=1), tf.float32)
+                loss = tf.reduce_mean(tf.square(tf.reduce_sum(out, axis=[1, 2]) - y)) + 0.0 * tf.reduce_mean(right)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+        run = wrap(step)
+        for i in range(4):
+            run(tf.reshape(tf.range(96) % (9 - i), [32, 3]), tf.constant(Y[:32]))
+        tables.append(told(read(begun)))
+    assert tables[0]["cuts"] == []
+    assert tables[0] == tables[1]
