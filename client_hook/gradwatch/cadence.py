@@ -60,6 +60,10 @@ class Cadence:
         told = self._told(within)
         return step % self._read_period() < within if told is None else told[0]
 
+    def is_due_on_host(self, step: int, kind: str) -> bool:
+        """Whether full statistics of a kind are due at a step, as far as the host knows."""
+        return step % self._period_now == 0 and self._kinds_now[KINDS.index(kind)]
+
     def is_due_around(self, step: Tensor) -> Tensor:
         """Whether they are due at a step or the next: within a step, before it is known whose ``apply`` comes."""
         told = self._told()

@@ -3,38 +3,37 @@
 An eager step leaves no graph to compute it again from. But a tape that is asked for gradients hands every operation's
 inputs, outputs and gradients to one function of TensorFlow's, in Python: these are kept until the next step (up to
 `BYTES_MAX`), and looked at only if the gradients or the loss were not finite. The user's line of each operation is
-known from the second step, whose forward pass is listened to.
+known from the first step, which is heard (see `gradwatch.heard`).
 
-Stands in place of that function while something is watched; owns the records of a step and the lines of a loop.
+Stands in place of that function while something is watched; owns the records of a step.
 """
 
 from __future__ import annotations
 
 import threading
-import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any, Final, NamedTuple
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import backprop, context, execute
-from tensorflow.python.framework import op_callbacks, op_def_registry, ops
+from tensorflow.python.framework import op_def_registry, ops
 
 from gradwatch.operation import Operation, measure
-from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_here
+from gradwatch.origin import GRADIENT_SCOPE, layer_of
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.replay import CHAIN_MAX, STEPS_BETWEEN
-from gradwatch.sketch import Sketch, scope_of
 
-__all__ = ["Backward", "EagerReplay", "install", "listen_backward", "restore"]
+if TYPE_CHECKING:
+    from gradwatch.heard import Whole
+
+__all__ = ["Backward", "Call", "EagerReplay", "Lines", "install", "is_differentiating", "listen_backward", "restore"]
 
 BYTES_MAX: Final = 32 << 20
 """Of a step's tensors that are kept to its end, at most: the loss comes first, and is hardly ever so large."""
 RECORDS_MAX: Final = 20_000
-LINES_WITHIN_S: Final = 5.0
-"""How long a bad first step waits for the second one, which tells the lines."""
 _WITHOUT_NUMBERS: Final = frozenset({tf.resource, tf.variant, tf.string})
 Tensor = Any  # tensorflow ships no types
 
@@ -134,6 +133,11 @@ def _differentiate(*args: Any) -> Any:
     return below
 
 
+def is_differentiating() -> bool:
+    """Whether what runs in this thread is a tape's."""
+    return getattr(_thread, "backward", None) is not None
+
+
 @contextmanager
 def listen_backward(*, is_heard: bool = True) -> Iterator[Backward | None]:
     """While it lasts, what this thread's tapes differentiate eagerly is kept; None in a graph, or for nobody."""
@@ -147,8 +151,8 @@ def listen_backward(*, is_heard: bool = True) -> Iterator[Backward | None]:
         _thread.backward = outer
 
 
-class _Call(NamedTuple):
-    """An operation of a forward pass that was listened to: who called it, and between which tensors."""
+class Call(NamedTuple):
+    """An operation that was heard: who called it, and between which tensors."""
 
     type: str
     inputs: frozenset[int]
@@ -158,84 +162,28 @@ class _Call(NamedTuple):
 
 
 class Lines:
-    """Where the operations of a loop's step come from, by the forward pass of one step.
+    """Where the operations of a loop's step come from, by the forward pass of one step that was heard.
 
     A step's tape differentiates the same operations in the same order as the one before, as long as the step has no
     branches of Python; where it has, an operation is known by its type and shapes, if only one line has such.
+
+    Args:
+        types: of what the tapes of that step differentiated.
+        calls: of each of these, if that was heard.
     """
 
-    def __init__(self) -> None:
-        self._by_output: dict[int, _Call] = {}
-        self._by_input: dict[tuple[str, int], list[_Call]] = defaultdict(list)
-        self.types: list[str] = []
-        self.calls: list[_Call | None] = []
-        self.is_known = False
-        self.sketch: Sketch | None = None
-        op_callbacks.add_op_callback(self._note)
+    def __init__(self, types: Sequence[str], calls: Sequence[Call | None]) -> None:
+        self._types = list(types)
+        self._calls = list(calls)
 
-    def finish(self, records: Sequence[Record]) -> None:
-        """The step's tape was asked: finds the call of each operation that it differentiated."""
-        self.stop()
-        self.types = [record.type for record in records]
-        self.calls = [self._find(record) for record in records]
-        self._by_output.clear()
-        self._by_input.clear()
-        self.is_known = True
-
-    def find(self, records: Sequence[Record], place: int) -> _Call | None:
+    def find(self, records: Sequence[Record], place: int) -> Call | None:
         """The call of one of a step's operations."""
-        if [record.type for record in records] == self.types:
-            return self.calls[place]
-        of_type = [call for kind, call in zip(self.types, self.calls, strict=True) if kind == records[place].type]
+        if [record.type for record in records] == self._types:
+            return self._calls[place]
+        of_type = [call for kind, call in zip(self._types, self._calls, strict=True) if kind == records[place].type]
         calls = [call for call in of_type if call is not None]
         lines = {(call.source or {}).get("line") for call in calls}
         return calls[0] if len(lines) == 1 and len(calls) == len(of_type) else None
-
-    def stop(self) -> None:
-        """Listens no more; only in the thread that began can it be told so."""
-        with suppress(KeyError):
-            op_callbacks.remove_op_callback(self._note)
-
-    def _note(self, *args: Any, **where: Any) -> None:
-        """Takes an operation: type, inputs, attributes, outputs; one of a graph that is made names the graph."""
-        if where.get("graph") is not None:
-            return
-        try:
-            op_type, inputs, attributes, outputs, *_ = args
-            name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
-            scope = str(context.context().scope_name or "").strip("/")
-            ids = frozenset(one._id for one in inputs if isinstance(one, ops.EagerTensor))
-            is_backward = getattr(_thread, "backward", None) is not None
-            call = _Call(name, ids, source_here(), scope, is_backward)
-            for output in outputs:
-                self._by_output[output._id] = call
-            for one in call.inputs:
-                self._by_input[name, one].append(call)
-            if len(self._by_output) > RECORDS_MAX:
-                self.stop()
-        except Exception:  # the boundary: without its line an operation is told too
-            self.stop()
-            return
-        self._draw(name, inputs, attributes, outputs, scope_of(scope, is_backward=is_backward))
-
-    def _draw(self, *operation: Any) -> None:
-        try:
-            if self.sketch is not None:
-                self.sketch.draw(*operation)
-        except Exception:  # the boundary: what an operation gives that cannot be drawn is as if from outside
-            return
-
-    def _find(self, record: Record) -> _Call | None:
-        for output in record.outputs:
-            if output is not None and output._id in self._by_output:
-                return self._by_output[output._id]
-        known = {one._id for one in record.inputs if one is not None}
-        for one in known:
-            calls = [call for call in self._by_input[record.type, one] if known <= call.inputs]
-            calls = [call for call in calls if not call.is_backward] or calls  # of a tape within a tape
-            if len(calls) == 1:
-                return calls[0]
-        return None
 
 
 class _Pending(NamedTuple):
@@ -244,7 +192,6 @@ class _Pending(NamedTuple):
     loss: Tensor | None
     records: list[Record]
     is_whole: bool
-    noted_at: float
 
 
 class EagerReplay:
@@ -261,7 +208,14 @@ class EagerReplay:
         self._bad: deque[_Pending] = deque(maxlen=1)
         self._not_before = -1
 
-    def record(self, step: Tensor, is_finite: Tensor, loss: Tensor | None, backwards: Sequence[Backward]) -> None:
+    def record(
+        self,
+        step: Tensor,
+        is_finite: Tensor,
+        loss: Tensor | None,
+        backwards: Sequence[Backward],
+        heard: Whole | None = None,
+    ) -> None:
         """Takes a step, before its weights change; nothing of it is computed or waited for here.
 
         Args:
@@ -269,33 +223,15 @@ class EagerReplay:
             is_finite: bool scalar, whether all its gradients are.
             loss: what they are of, where that is known.
             backwards: what each tape of the step differentiated.
+            heard: the step, if it was heard whole: it tells the lines of all that follow.
         """
         records = [record for backward in backwards for record in backward.records]
         is_whole = all(backward.is_whole for backward in backwards)
-        last, self._last = self._last, _Pending(step, is_finite, loss, records, is_whole, time.monotonic())
+        last, self._last = self._last, _Pending(step, is_finite, loss, records, is_whole)
         if last is not None and not self._bad and _is_bad(last):
             self._bad.append(last)
-        if self._lines is None:
-            self._lines = Lines()
-        elif not self._lines.is_known:
-            self._lines.finish(records)
-
-    def begin_sketch(self) -> None:
-        """The first step was applied: what runs from now on is the second one."""
-        if self._lines is not None and not self._lines.is_known and self._lines.sketch is None:
-            self._lines.sketch = Sketch()
-
-    def take_sketch(self) -> Sketch | None:
-        """The graph of the step that was listened to, once it is known; then it is forgotten."""
-        if self._lines is None or not self._lines.is_known:
-            return None
-        sketch, self._lines.sketch = self._lines.sketch, None
-        return sketch
-
-    def stop(self) -> None:
-        """Listens no more to the training, in its thread."""
-        if self._lines is not None:
-            self._lines.stop()
+        if self._lines is None and heard is not None:
+            self._lines = heard.find_lines(records)
 
     def read(self, *, is_last: bool = False) -> list[dict[str, Any]]:
         """The origins found since the last reading, as in the protocol's ``origins``."""
@@ -306,11 +242,7 @@ class EagerReplay:
                 self._bad.append(last)
         found = []
         while self._bad:
-            lines, one = self._lines, self._bad[0]
-            is_waiting = lines is None or not lines.is_known
-            if is_waiting and not is_last and time.monotonic() - one.noted_at < LINES_WITHIN_S:
-                break
-            self._bad.popleft()
+            one = self._bad.popleft()
             step = int(one.step)
             if step >= self._not_before:
                 self._not_before = step + STEPS_BETWEEN
@@ -343,7 +275,7 @@ class EagerReplay:
 
     def _operation(self, records: Sequence[Record], place: int, is_gradient: bool) -> Operation:
         record = records[place]
-        call = self._lines.find(records, place) if self._lines is not None and self._lines.is_known else None
+        call = None if self._lines is None else self._lines.find(records, place)
         scope = "" if call is None else call.scope
         # A graph's names are unique: the place among a step's operations makes these so.
         name = "/".join(part for part in (scope, f"{record.type}_{place}") if part)

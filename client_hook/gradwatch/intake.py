@@ -2,7 +2,8 @@
 
 Keras' own training hands them over when it computes the loss. In another loop the watched model's call tells its
 inputs, and a loss of Keras its targets; in a graph the walk back from the gradients ends at what was given to the
-function or taken off an iterator, whoever uses it. What depends on a weight has not entered, it was made here.
+function or taken off an iterator, whoever uses it; in the drawing of an eager step the walk back from the loss does.
+What depends on a weight has not entered, it was made here.
 Integers are always finite: indices and labels are measured for what they say of the batch.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -22,6 +23,9 @@ from gradwatch.leakage import Compared
 from gradwatch.origin import layer_of
 from gradwatch.tap import Tap, enclosing_graphs
 from gradwatch.undetached import is_reward
+
+if TYPE_CHECKING:
+    from gradwatch.heard import Drawn, Picked
 
 __all__ = ["Entered", "Entry", "Intake"]
 
@@ -68,10 +72,13 @@ class Entered(NamedTuple):
     Attributes:
         entries: what is measured.
         compared: what the model and its loss were given, integers too.
+        drawn: of the targets that only the drawing of an eager step told, names and tensors in it; and likewise, by the
+            same names, the outputs that are held to them.
     """
 
     entries: Sequence[Entry] = ()
     compared: Compared = Compared()
+    drawn: tuple[Mapping[str, Tensor], Mapping[str, Tensor]] = ({}, {})
 
 
 class _Note(NamedTuple):
@@ -123,11 +130,15 @@ class Intake:
             for path, leaf in leaves
         )
 
-    def note_call(self, model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """A layer is about to be called; if it is a watched model that is being trained, with what."""
+    def note_call(self, model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int | None:
+        """A layer is about to be called; if it is a watched model that is being trained, with what.
+
+        Returns:
+            The samples in it, if that is known.
+        """
         models = self._models()
         if not any(model is one for one in models) or not record.could_possibly_record():
-            return
+            return None
         named = {**{str(i): value for i, value in enumerate(args)}, **kwargs}
         given = {name: leaves for name, value in named.items() if (leaves := _leaves(value, has_integers=True))}
         found = [
@@ -137,7 +148,7 @@ class Intake:
         ]
         n_applied = self._n_applied
         prefix = f"{model.name}/" if len(models) > 1 else ""
-        variables = frozenset(id(variable) for variable in model.trainable_variables)
+        variables = frozenset(id(variable) for variable in model.trainable_variables) or None  # perhaps not made yet
         # What it was called with for another's step, before that was applied, is no part of its own.
         self._keep(lambda note: note.variables != variables or note.n_applied == n_applied)
         self._add(
@@ -145,10 +156,17 @@ class Intake:
             for path, leaf in found
             if not _depends_on_weight_eagerly(leaf)
         )
+        return next((leaf.shape[0] for _, leaf in found if isinstance(leaf, tf.Tensor) and leaf.shape.rank), None)
 
-    def note_output(self, model: Any, output: Any) -> None:
-        """A layer has given an output; if it is a watched model that is being trained, it may be held to a target."""
-        if not tf.executing_eagerly() and any(model is one for one in self._models()):
+    def note_output(self, model: Any, output: Any, *, is_drawn: bool) -> None:
+        """A layer has given an output; if it is a watched model that is being trained, it may be held to a target.
+
+        Args:
+            model: the layer.
+            output: what it gave.
+            is_drawn: whether this is a part of an eager step that is drawn.
+        """
+        if (is_drawn or not tf.executing_eagerly()) and any(model is one for one in self._models()):
             alive = [one for one in self._outputs if one() is not None]
             self._thread.outputs = [*alive, *(_hold(leaf) for _, leaf in _leaves(output))][-ENTRIES_MAX:]
 
@@ -164,13 +182,23 @@ class Intake:
                 if not _depends_on_weight_eagerly(leaf)
             )
 
-    def take(self, gradients: Sequence[Any], loss: Tensor | None, variables: Sequence[Any]) -> Entered:
+    def take(
+        self,
+        gradients: Sequence[Any],
+        loss: Tensor | None,
+        variables: Sequence[Any],
+        *,
+        drawn: Drawn | None = None,
+        picked: Picked | None = None,
+    ) -> Entered:
         """What entered the step that ends in these gradients, each tensor once.
 
         Args:
             gradients: as given to ``apply``.
             loss: the step's loss in the same graph, or None.
             variables: the variables that are applied.
+            drawn: the step, if it runs eagerly and was drawn.
+            picked: what one that was drawn before lets be known of it.
 
         Returns:
             Entries, `ENTRIES_MAX` at most and named apart: inputs, targets, sample weights; and what is compared.
@@ -184,13 +212,64 @@ class Intake:
             # A graph whose gradients are applied outside of it has noted its own tensors.
             noted = ((note.role, note.path, tensor) for note in notes if (tensor := note.tensor()) is not None)
             found = [one for one in noted if not tf.is_symbolic_tensor(_parts(one[2])[0])]
-        else:
-            roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
-            found = self._find_in_graph(notes, roots if loss is None else [*roots, loss])
+            return self._take_eagerly(found, notes, drawn, picked)
+        roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
+        found = self._find_in_graph(notes, roots if loss is None else [*roots, loss])
+        return self._enter_all(found, _known_outputs(notes))
+
+    def _take_eagerly(
+        self,
+        found: list[tuple[str, str, Tensor]],
+        notes: Sequence[_Note],
+        drawn: Drawn | None,
+        picked: Picked | None,
+    ) -> Entered:
+        """`take` of an eager step: what was handed over, and targets that nobody did."""
+        known = _known_outputs(notes)
+        in_sketch: tuple[Mapping[str, Tensor], Mapping[str, Tensor]] = ({}, {})
+        if {role for role, _, _ in found} >= {INPUT} and not any(role == TARGET for role, _, _ in found):
+            targets, outputs = (picked.targets, picked.outputs) if picked is not None else ({}, {})
+            if drawn is not None:
+                targets, outputs, in_sketch = self._find_drawn(drawn, found)
+            found += [(TARGET, name, tensor) for name, tensor in targets.items()]
+            known |= {id(targets[name]): output for name, output in outputs.items()}
+        self._thread.outputs = []
+        return self._enter_all(found, known)._replace(drawn=in_sketch)
+
+    def _find_drawn(
+        self, drawn: Drawn, found: Sequence[tuple[str, str, Tensor]]
+    ) -> tuple[Mapping[str, Tensor], Mapping[str, Tensor], tuple[Mapping[str, Tensor], Mapping[str, Tensor]]]:
+        """What came into a drawn step beside its inputs, a row for each sample; its outputs; and `Entered.drawn`."""
+        walk, sketch = _Walk(), drawn.sketch
+        entered = [leaf for role, _, leaf in found if role == INPUT]
+        inputs = [one for leaf in entered if (one := sketch.find(leaf)) is not None]
+        above, paths = walk.trace(inputs).given.keys(), self._layer_paths()
+        given = sorted(walk.trace([drawn.loss]).given.values(), key=lambda one: one.op._id)
+        places = {
+            str(i): one
+            for i, one in enumerate(one for one in given if id(one) not in above)
+            if sketch.is_batch(sketch.find_given(one))
+            and not all(layer_of(op.name, paths) for op in one.consumers())
+            and not any(_is_equal(sketch.find_given(one), leaf) for leaf in entered)
+        }
+        outputs = [(output, one) for output in self._held_outputs() if (one := sketch.find(output)) is not None]
+        held: dict[str, tuple[Tensor, Tensor]] = {}
+        for name, target in places.items():
+            fit = [pair for pair in outputs if is_comparable(target, pair[0]) and is_compared(target, pair[1])]
+            if len(fit) == 1 and not is_reward(target):
+                held[name] = fit[0]
+        targets = {name: sketch.find_given(one) for name, one in places.items()}
+        of_targets = {name: output for name, (output, _) in held.items()}
+        return targets, of_targets, (places, {name: one for name, (_, one) in held.items()})
+
+    def _held_outputs(self) -> list[Tensor]:
+        return [output for hold in self._outputs if (output := hold()) is not None]
+
+    def _enter_all(self, found: Sequence[tuple[str, str, Tensor]], known: Mapping[int, Tensor | None]) -> Entered:
         whole = [(role, leaf) for role, _, leaf in found if isinstance(leaf, tf.Tensor)]
         inputs, targets = ([leaf for one, leaf in whole if one == role] for role in (INPUT, TARGET))
         entries = _name(found)
-        return Entered(entries, Compared(inputs, targets, self._pairs(entries, notes)))
+        return Entered(entries, Compared(inputs, targets, self._pairs(entries, known)))
 
     def _add(self, notes: Iterable[_Note]) -> None:
         self._keep(lambda note: note.tensor() is not None)
@@ -203,16 +282,15 @@ class Intake:
     def _notes(self) -> list[_Note]:
         return getattr(self._thread, "notes", [])
 
-    def _pairs(self, entries: Sequence[Entry], notes: Sequence[_Note]) -> list[Pair]:
-        """The targets among some entries of which an output is known, with it."""
+    def _pairs(self, entries: Sequence[Entry], known: Mapping[int, Tensor | None]) -> list[Pair]:
+        """The targets among some entries of which an output is known, with it; ``known``: some, by the target's id."""
         graphs = enclosing_graphs()
 
         def is_here(output: Tensor | None) -> bool:
             is_ours = tf.executing_eagerly() or any(getattr(output, "graph", None) is graph for graph in graphs)
             return output is not None and is_ours
 
-        known = {id(note.tensor()): note.output() for note in notes if note.output is not None}
-        given = [] if tf.executing_eagerly() else [output for hold in self._outputs if is_here(output := hold())]
+        given = [] if tf.executing_eagerly() else [output for output in self._held_outputs() if is_here(output)]
         pairs: list[Pair] = []
         for name, values in ((one.tap.tensor, one.values) for one in entries if one.tap.tensor.startswith(TARGET)):
             told = known.get(id(values))
@@ -318,6 +396,18 @@ class _Walk:
             pairs = getattr(op.graph, "captures", ())
             self._captures[id(op.graph)] = {id(inner.op): outer for outer, inner in pairs}
         return self._captures[id(op.graph)].get(id(op))
+
+
+def _is_equal(tensor: Tensor, leaf: Any) -> bool:
+    """Whether one eager tensor is the other, as a layer may have converted it."""
+    if not isinstance(leaf, tf.Tensor) or tensor.shape != leaf.shape:
+        return False
+    return bool(np.array_equal(tensor.numpy().astype(np.float32), leaf.numpy().astype(np.float32)))
+
+
+def _known_outputs(notes: Sequence[_Note]) -> dict[int, Tensor | None]:
+    """What a model gave for targets that were handed over with it, by their ids."""
+    return {id(note.tensor()): note.output() for note in notes if note.output is not None}
 
 
 def _outputs_of(targets: Sequence[tuple[str, Any]], y_pred: Any) -> dict[str, Callable[[], Tensor | None]]:

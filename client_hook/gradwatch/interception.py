@@ -63,6 +63,9 @@ class Observer(Protocol):
     def leave_layer(self, layer: Any, entered: Any, output: Any) -> None:
         """A layer was called, and gave an output (None if it raised)."""
 
+    def enter_tape(self, tape: tf.GradientTape) -> None:
+        """A tape is about to record: a step may begin."""
+
     def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """A tape was asked for the gradients of a target with respect to some sources, and gave these, so."""
 
@@ -111,6 +114,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
             _scale_patch.install(defining_classes(cls, "scale_loss"))
         if new_models or new_optimizers:
             _gradient_patch.install({tf.GradientTape})
+            _tape_patch.install({tf.GradientTape})
             eager.install()
         if new_models:
             _call_patch.install({keras.layers.Layer})
@@ -150,6 +154,7 @@ def remove_observer(observer: Observer) -> None:
                 _loss_patch,
                 _reduce_patch,
                 _scale_patch,
+                _tape_patch,
                 _test_step_patch,
             ):
                 patch.restore()
@@ -223,6 +228,13 @@ def _around_call(original: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
         for active, token in reversed(entered):
             active.leave_layer(layer, token, output)
     return output
+
+
+def _around_enter(original: Any, tape: Any) -> Any:
+    """In place of a tape's ``__enter__``."""
+    for active in _active:
+        active.enter_tape(tape)
+    return original(tape)
 
 
 def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
@@ -352,6 +364,7 @@ _gradient_patch = MethodPatch("gradient", _around_gradient)
 _loss_patch = MethodPatch("compute_loss", _around_compute_loss)
 _loss_call_patch = MethodPatch("__call__", _around_loss_call)
 _scale_patch = MethodPatch("scale_loss", _around_scale_loss)
+_tape_patch = MethodPatch("__enter__", _around_enter)
 _test_step_patch = MethodPatch("test_step", _around_test_step)
 
 if hasattr(os, "register_at_fork"):

@@ -72,6 +72,7 @@ __all__ = [
     "find_slips",
     "measure",
     "operation_block",
+    "row_of",
 ]
 
 OPERATIONS_MAX: Final = 200
@@ -773,7 +774,7 @@ def _row(op: Any) -> Tensor:
     return _shared_row([*inputs, *outputs], len(inputs), op.type, is_under_xla())
 
 
-def _row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str, is_fused: bool) -> Tensor:
+def row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str, is_fused: bool = False) -> Tensor:
     """A row of `operation_block` from the floating inputs and, behind them, outputs."""
     inputs, outputs = tensors[:n_inputs], tensors[n_inputs:]
     nan = tf.constant(np.nan, tf.float32)
@@ -802,12 +803,12 @@ def _row_of(tensors: Sequence[Tensor], n_inputs: int, op_type: str, is_fused: bo
     return tf.stack([n_out, n_in, least, steepest, _float32(n_singular), _float32(tf.size(counted))])
 
 
-_shared_row: Final = SharedFunction(_row_of)
+_shared_row: Final = SharedFunction(row_of)
 
 
 def measure(op_type: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[str, float]:
     """The numbers of `operation_block` of one eager operation, by name, from its floating inputs and outputs."""
-    row = _row_of([*inputs, *outputs], len(inputs), op_type, is_fused=False)
+    row = row_of([*inputs, *outputs], len(inputs), op_type)
     return dict(zip(OPERATION_STATISTICS, row.numpy().tolist(), strict=True))
 
 

@@ -7,9 +7,9 @@ one row. No op runs on the host, so a row is the same under `tf.function`, XLA, 
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from gradwatch.deferred import Kept
 from gradwatch.eager import EagerReplay
 from gradwatch.glance import Glance, as_scalar
 from gradwatch.leakage import Compared, find_leaked
-from gradwatch.operation import Operation, find_operations, operation_block
+from gradwatch.operation import Operation, find_operations, operation_block, row_of
 from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message, name_correlation
 from gradwatch.replay import TRACES_MAX, Replay
@@ -41,6 +41,7 @@ from gradwatch.xla import cond, is_under_xla, math_here, once
 
 if TYPE_CHECKING:
     from gradwatch.columns import Batch
+    from gradwatch.heard import Pattern, Picked
 
 __all__ = ["Before", "Beside", "Clock", "StepScalars", "Stream", "resource_of"]
 
@@ -58,6 +59,7 @@ class Clock:
 
     def __init__(self) -> None:
         self.step = _counter("gradwatch_step", -1)
+        self._on_host = -1
 
     def read(self) -> int:
         """The newest step that has begun; from any thread."""
@@ -74,6 +76,14 @@ class Clock:
         self.step.assign(step)
         last.assign(step)
         return step
+
+    def peek_on_host(self, last: Sequence[int]) -> int:
+        """`peek` without a look at the device, as long as all steps run eagerly; ``last``: a list of one."""
+        return self._on_host + (last[0] == self._on_host)
+
+    def tick_on_host(self, last: list[int]) -> None:
+        """`tick` likewise."""
+        last[0] = self._on_host = self.peek_on_host(last)
 
 
 class StepScalars(NamedTuple):
@@ -118,6 +128,8 @@ class Beside(NamedTuple):
         tapped: rows of layers, and tensors of layers that wait to be measured.
         batch: what enters the step, if anything is known of it.
         rows: eagerly, in place of these: all rows, which are there, in the order of the table.
+        operations: eagerly, if risky operations are known: their block, likewise.
+        picked: what it is made of.
         compared: inputs, targets and outputs, of which is told how they fit one another.
         loss: what the gradients were asked of, where that is not the loss as such; None where it is, or is not known.
         repeat: called with the step and whether it is bad, a bool scalar: lets a bad step tell where it began. Under
@@ -127,6 +139,8 @@ class Beside(NamedTuple):
     tapped: Sequence[Tapped | Waiting] = ()
     batch: Batch | None = None
     rows: Tensor | None = None
+    operations: Tensor | None = None
+    picked: Picked | None = None
     compared: Compared = Compared()
     loss: Tensor | None = None
     repeat: Callable[[Tensor, Tensor], Tensor | None] | None = None
@@ -144,8 +158,6 @@ class _Begun(NamedTuple):
     glance: Glance
 
 
-COMPLETE_WITHIN_S: Final = 30.0
-"""How long a table waits for the second step of an eager loop: one that ends, or rests, after the first has none."""
 SUMS_CLEARED: Final = "sums_cleared"
 """1 once anything was written into the variables that gradients are read from, 0 before; not computed in the step."""
 OUTDATED: Final = "outdated"
@@ -186,10 +198,10 @@ class Stream:
             cuts reshapes slips from_tape loss_source`` of the protocol.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
-        is_complete: whether nothing more comes to be told of the step, by `complete`.
 
     Attributes:
         has_loss_of_tape: whether the loss is what a tape was asked to differentiate, for want of a better word.
+        pattern: what is wanted of its steps that run eagerly, if one of them was heard whole and anything is.
         scalars: the names of those in its rows. From `N_FIRST_SCALARS` on they are told where full statistics are due,
             and NaN where they are not known.
     """
@@ -206,6 +218,8 @@ class Stream:
         "leaked",
     )
     N_FIRST_SCALARS = SCALARS.index("leaked")
+    pattern: Pattern | None = None
+    _kept: Kept | None = None
 
     def __init__(
         self,
@@ -234,10 +248,8 @@ class Stream:
         setup: Mapping[str, Any] | None = None,
         follows: Stream | None = None,
         replica: int | None = None,
-        is_complete: bool = True,
     ) -> None:
         self.index = index
-        self._waits_until = 0.0 if is_complete else time.monotonic() + COMPLETE_WITHIN_S
         self.replica = replica
         self.has_loss_of_tape = False
         self.assignments: Assignments | None = None
@@ -303,10 +315,12 @@ class Stream:
         self.skips_nonfinite = skips_nonfinite
         self._clock, self._cadence = clock, cadence
         self._last: Any = _counter("gradwatch_last_step", -1) if follows is None else follows._last
+        self._last_on_host: list[int] = [-1] if follows is None else follows._last_on_host
         self.replays: deque[Replay | EagerReplay] = deque(maxlen=TRACES_MAX)
         self.ring = Ring(self.layout.width)
-        self._kept: Kept | None = None
         self._before_eagerly = tf.function(self._before, reduce_retracing=True)
+        # It is traced anew where targets are known that are not at every step: nothing that the user could mend.
+        self._before_eagerly._omit_frequent_tracing_warning = True
         self._after_eagerly = tf.function(self._after)
 
     @property
@@ -314,17 +328,6 @@ class Stream:
         """The weights as they were before a step, under XLA."""
         self._kept = self._kept or Kept(self.variables)
         return self._kept
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether what is told of the step is known, or has been waited for long enough."""
-        return time.monotonic() >= self._waits_until
-
-    def complete(self, found: Message) -> None:
-        """Adds what a step that runs eagerly told of itself after the first one, before the table is sent."""
-        if not self.is_complete:
-            self._setup |= found | {"slips": [*self._setup["slips"], *found.get("slips", [])]}
-            self._waits_until = 0.0
 
     def tensors_message(self, seq: int | None = None) -> Message:
         """The stream's tensor table as a ``tensors`` message of the protocol."""
@@ -403,6 +406,12 @@ class Stream:
         """The number of the step that `before` is going to begin."""
         return self._clock.peek(self._last)
 
+    @property
+    def is_next_due(self) -> bool:
+        """Whether full statistics of operations or of what enters are due at the step that begins, eagerly."""
+        step = self._clock.peek_on_host(self._last_on_host)
+        return any(self._cadence.is_due_on_host(step, kind) for kind in ("operation", "input"))
+
     def before(self, gradients: Sequence[Any], scalars: StepScalars, beside: Beside) -> Before:
         """The ops that must run before ``apply``.
 
@@ -414,9 +423,11 @@ class Stream:
         found: Before
         with statistic.apart():
             if tf.executing_eagerly():
+                self._clock.tick_on_host(self._last_on_host)
                 rows = self._tap_block([one for one in beside.tapped if isinstance(one, Tapped)])
+                own = Beside(rows=rows, compared=beside.compared, operations=self._picked_block(beside.picked))
                 with self._cadence.eagerly():
-                    found = self._before_eagerly(list(gradients), scalars, Beside(rows=rows, compared=beside.compared))
+                    found = self._before_eagerly(list(gradients), scalars, own)
             else:
                 found = self._before(list(gradients), scalars, beside)
         return found
@@ -426,10 +437,6 @@ class Stream:
         run = self._after_eagerly if tf.executing_eagerly() else self._after
         with statistic.apart():
             run(before)
-        if not self.is_complete:
-            for replay in self.replays:
-                if isinstance(replay, EagerReplay):
-                    replay.begin_sketch()
 
     def conditionally(self, before: Before, apply: Callable[[], Any]) -> Any:
         """Calls ``apply`` only where every gradient is finite."""
@@ -478,7 +485,9 @@ class Stream:
             batch, squares = beside.batch, glance.of_others()
             tapped = [] if batch is None else [Tapped(batch.keys, batch.block(step, squares, is_due))]
             rows = self._tap_block(tapped + [self._measured(one, is_full) for one in beside.tapped])
-        operations = self._operation_block(gradients, scalars.loss, is_full)
+        operations = beside.operations
+        if operations is None:
+            operations = self._operation_block(gradients, scalars.loss, is_full)
         is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
         are_wanted = self._wanted(is_weight_due, is_free)
         kept = [self._store(are_wanted, is_kept)] if is_under_xla() else self._keep(are_wanted)
@@ -615,6 +624,23 @@ class Stream:
             lambda: _placed(operation_block([found[slot] for slot in slots]), slots, nothing),
             lambda: tf.constant(nothing),
         )
+
+    def _picked_block(self, picked: Picked | None) -> Tensor | None:
+        """The same of a step that runs eagerly; None where it can tell of none."""
+        if self.pattern is None or not self.operations:
+            return None
+        if picked is None:
+            return tf.constant(self._no_operations())
+        return self._measure_eagerly([None if one is None else list(one) for one in picked.operations])
+
+    @cached_property
+    def _measure_eagerly(self) -> Any:
+        return tf.function(self._measure_picked, reduce_retracing=True, autograph=False)
+
+    def _measure_picked(self, picked: Sequence[Any]) -> Tensor:
+        there = [place for place, one in enumerate(picked) if one is not None]
+        rows = [row_of([*picked[i][0], *picked[i][1]], len(picked[i][0]), self.operations[i].type) for i in there]
+        return _placed(tf.stack(rows), there, self._no_operations()) if there else tf.constant(self._no_operations())
 
     def _no_operations(self) -> Any:
         return np.full((len(self.operations), len(OPERATION_STATISTICS)), np.nan, np.float32)

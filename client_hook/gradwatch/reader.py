@@ -213,8 +213,6 @@ class Reader:
         now, elapsed_s = time.time(), time.monotonic() - self._read_at
         self._read_at += elapsed_s
         while self._n_announced < len(self._streams):
-            if holds_back and not self._streams[self._n_announced].is_complete:
-                break
             self._put(self._streams[self._n_announced].tensors_message())
             self._n_announced += 1
         fill, n_steps = 0.0, 0

@@ -126,9 +126,6 @@ class Replay:
                 found.append(origin)
         return found
 
-    def stop(self) -> None:
-        """Nothing to do: the branch is part of a graph."""
-
     def _keep(self, step: Tensor) -> Tensor:
         self._not_before.assign(step + STEPS_BETWEEN)
 

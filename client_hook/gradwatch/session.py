@@ -51,10 +51,10 @@ from gradwatch.errors import (
 )
 from gradwatch.fed import find_fed
 from gradwatch.governor import Governor
+from gradwatch.heard import Drawn, Ear, Pattern, Picked
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
-from gradwatch.leakage import Compared
 from gradwatch.operation import (
     Operation,
     describe_operations,
@@ -74,7 +74,6 @@ from gradwatch.ring import create_untraced
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
-from gradwatch.sketch import Sketch
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart
 from gradwatch.sums import are_from_tape, find_sums
@@ -251,6 +250,8 @@ class Watch:
         self._labels: dict[tuple[int, tuple[int, ...]], str] = {}
         self._kept: list[Any] = []
         self._tapes = TapeLog()
+        self._ear = Ear()
+        self._heard: set[int] = set()
         self._noted = threading.local()  # the loss of the step that a thread is in
         self._samples: dict[int, list[Any]] = {}
         self._witness = Witness(self._find_trained, _say)
@@ -377,8 +378,7 @@ class Watch:
             self._is_closed = True
         remove_observer(self)
         atexit.unregister(self._close_at_exit)
-        for replay in itertools.chain.from_iterable(stream.replays for stream in self._streams):
-            replay.stop()
+        self._ear.close()
         self._forget_traces()
         self._reader.close()
         self._sender.put(self._state(error))
@@ -453,7 +453,9 @@ class Watch:
         """A layer is about to be called, with these arguments; what is returned goes to `leave_layer`."""
         try:
             if self._captures_inputs:
-                self._intake.note_call(layer, args, kwargs)
+                n_rows, whole = self._intake.note_call(layer, args, kwargs), self._ear.whole
+                if n_rows is not None and whole is not None:
+                    whole.sketch.n_rows = n_rows
             return self._layers.enter(layer)
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("looking at a layer", error)
@@ -464,7 +466,7 @@ class Watch:
         try:
             self._layers.leave(layer, entered, output)
             if self._captures_inputs:
-                self._intake.note_output(layer, output)
+                self._intake.note_output(layer, output, is_drawn=self._ear.whole is not None)
         except Exception as error:  # likewise
             self._fail("looking at a layer's output", error)
 
@@ -505,6 +507,22 @@ class Watch:
     def note_scaled(self, loss: Any, scaled: Any) -> None:
         """Keeps what an optimizer's scaled loss is made of, for the tape that is asked to differentiate it."""
         self._tapes.note_scaled(loss, scaled)
+
+    def enter_tape(self, tape: tf.GradientTape) -> None:
+        """A tape is about to record: what runs eagerly from here on may be a step."""
+        try:
+            if self.captures_operations:
+                self._ear.enter(tape, self._is_unheard, self._find_patterns)
+        except Exception as error:  # likewise
+            self._fail("listening to a step", error)
+
+    def _is_unheard(self) -> bool:
+        """Whether there is something to train of which no step was heard; a model may not have its weights yet."""
+        trained = itertools.chain.from_iterable(trainable_variables(model) for model in self._models)
+        return not self._heard or any(id(one) not in self._heard for one in (*trained, *self._optimizers))
+
+    def _find_patterns(self) -> list[Pattern]:
+        return [one.pattern for one in self._streams if one.pattern is not None and one.is_next_due]
 
     def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """Keeps what a loop of the user's own asks a tape for, and what it got, for the ``apply`` that follows."""
@@ -579,6 +597,12 @@ class Watch:
             NonFiniteError: ``on_nonfinite="raise"``, and an earlier step of an eager training was not finite.
             TrainingStoppedError: a person stopped an eager training.
         """
+        with self._ear.applying(self._is_unheard):
+            return self._record(optimizer, gradients, variables, apply)
+
+    def _record(
+        self, optimizer: Any, gradients: Sequence[Any], variables: Sequence[Any], apply: Callable[[], Any]
+    ) -> Any:
         self._ending.check(is_eager=tf.executing_eagerly())
         try:
             sums = find_sums(gradients) if _key_of(optimizer, variables) not in self._stream_of else frozenset()
@@ -603,7 +627,8 @@ class Watch:
             self._layers.look_within(partial(self._find_functions, variables, loss))
             tapped_taps, tapped = self._taps.take(frozenset(map(id, _resources(variables))))
             self._layers.forget()
-            entered = self._take_entered(gradients, scalars, variables)
+            drawn, picked = self._read_heard(optimizer, gradients, variables, loss)
+            entered = self._take_entered(gradients, scalars, variables, drawn=drawn, picked=picked)
             taps = [*(entry.tap for entry in entered.entries), *tapped_taps]
             stream = self._stream(
                 optimizer,
@@ -611,8 +636,9 @@ class Watch:
                 gradients,
                 scalars,
                 loss=loss,
+                drawn=drawn,
                 taps=taps,
-                compared=entered.compared,
+                entered=entered,
                 left_out=taken.left_out,
                 sums=sums,
                 made=[*self._layers.take_made(variables), *_exchanged(taken.strangers)],
@@ -621,10 +647,9 @@ class Watch:
             stream.has_loss_of_tape |= told is not scalars
             if tf.executing_eagerly():
                 rows = [*self._columns.record(stream, entered.entries), *tapped]
-                before = stream.before(gradients, told, Beside(tapped=rows, compared=entered.compared))
-                given = [loss, *(pair.output for pair in entered.compared.pairs)]
-                look = partial(self._look_at_sketch, taken.left_out, variables, gradients, given)
-                self._note_backwards(stream, taken.backwards, loss, before, look)
+                beside = Beside(tapped=rows, picked=picked, compared=entered.compared)
+                before = stream.before(gradients, told, beside)
+                self._note_backwards(stream, taken.backwards, loss, before)
             else:
                 beside = Beside(
                     tapped=tapped,
@@ -649,8 +674,24 @@ class Watch:
             self._fail("reading the training step", error)
         return result
 
-    def _take_entered(self, gradients: Sequence[Any], scalars: StepScalars, variables: Sequence[Any]) -> Entered:
-        return self._intake.take(gradients, scalars.loss, variables) if self._captures_inputs else Entered()
+    def _take_entered(
+        self, gradients: Sequence[Any], scalars: StepScalars, variables: Sequence[Any], **heard: Any
+    ) -> Entered:
+        return self._intake.take(gradients, scalars.loss, variables, **heard) if self._captures_inputs else Entered()
+
+    def _read_heard(
+        self, optimizer: Any, gradients: Sequence[Any], variables: Sequence[Any], loss: Any
+    ) -> tuple[Drawn | None, Picked | None]:
+        """The step that is about to be applied, if it is the first that was heard whole; of another, what is picked."""
+        known, whole = self._stream_of.get(_key_of(optimizer, variables)), self._ear.whole
+        if whole is not None:
+            self._heard |= set(map(id, (optimizer, *variables)))
+        try:
+            drawn = None if whole is None or known is not None else whole.draw(gradients, loss)
+            return drawn, None if known is None else self._ear.pick(known.pattern)
+        except Exception as error:  # the boundary: any code may have been heard
+            self._fail("looking at an eager step", error)
+            return None, None
 
     def _is_one_too_many(self, optimizer: Any, variables: Sequence[Any]) -> bool:
         """Whether an eager loop makes a new optimizer for its steps: to follow one more costs a second."""
@@ -756,21 +797,29 @@ class Watch:
         scalars: StepScalars,
         *,
         loss: Any,
+        drawn: Drawn | None,
         taps: Sequence[Tap],
-        compared: Compared,
+        entered: Entered,
         left_out: Set[int],
         sums: frozenset[int],
         made: Sequence[dict[str, Any]],
     ) -> Stream:
         key = _key_of(optimizer, variables)
         traced = self._traced()
+        outputs = [pair.output for pair in entered.compared.pairs]
+        of_scalars = scalars.loss
+        if drawn is not None:
+            gradients, loss, of_scalars = drawn.gradients, drawn.loss, drawn.loss
+            outputs = list(map(drawn.sketch.find, outputs))
         with self._lock:
             if key not in self._stream_of:
                 found, names, is_left_out = self._with_left_out(variables, left_out)
                 followed = _followed(key, self._stream_of)
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
-                slips = self._slips(made, variables, found, gradients, loss, [pair.output for pair in compared.pairs])
+                slips = self._slips(made, variables, found, gradients, loss, outputs)
+                risky = self._risky(gradients, of_scalars)
+                named = zip(entered.compared.pairs, outputs, strict=True)
                 opposed = {slip["name"] for slip in slips["slips"] if "opposes" in slip}
                 stream = Stream(
                     index=len(self._streams),
@@ -784,9 +833,9 @@ class Watch:
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
-                    correlated=[pair.name for pair in compared.pairs if not is_opposed(pair.output, opposed)],
+                    correlated=[pair.name for pair, output in named if not is_opposed(output, opposed)],
                     taken={(tap.kind, tap.tensor) for other in self._streams for tap in other.taps},
-                    operations=self._operations(gradients, scalars.loss),
+                    operations=describe_operations(risky, layer_paths(self._models)),
                     clock=self._clock,
                     cadence=self._cadence,
                     skips_nonfinite=skips,
@@ -799,8 +848,10 @@ class Watch:
                     sums=sums,
                     traced=traced,
                     follows=followed,
-                    is_complete=not (self.captures_operations and tf.executing_eagerly()),
                 )
+                if drawn is not None and (whole := self._ear.whole) is not None:
+                    pattern = whole.describe(risky, *entered.drawn)
+                    stream.pattern = pattern if pattern.numbers else None
                 stream.assignments = Assignments(stream.variables, self._clock.read)
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
             if not tf.executing_eagerly():
@@ -929,10 +980,13 @@ class Watch:
         self._streams.append(stream)
 
     def _operations(self, gradients: Sequence[Any], loss: Any) -> list[Operation]:
-        """The risky operations of the step being traced; eagerly there is no graph to find them in."""
-        if not self.captures_operations or tf.executing_eagerly():
-            return []
-        return describe_operations(find_operations(gradients, loss), layer_paths(self._models))
+        return describe_operations(self._risky(gradients, loss), layer_paths(self._models))
+
+    def _risky(self, gradients: Sequence[Any], loss: Any) -> list[Any]:
+        """The risky operations of the step being traced, or drawn; of another eager step there is no graph."""
+        some = [one for one in (*gradients, loss) if one is not None]
+        is_graph = all(tf.is_symbolic_tensor(getattr(one, "values", one)) for one in some)
+        return find_operations(gradients, loss) if self.captures_operations and is_graph else []
 
     def _slips(self, made: Sequence[dict[str, Any]], *step: Any) -> dict[str, Any]:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
@@ -1058,40 +1112,15 @@ class Watch:
         backwards: Sequence[Backward],
         loss: Any,
         before: Before,
-        look: Callable[[Sketch], dict[str, Any]],
     ) -> None:
-        """Lets a bad step that runs eagerly tell which operation it began with, and looks at one that was drawn."""
+        """Lets a bad step that runs eagerly tell which operation it began with."""
         if not self.captures_operations or not backwards:
-            stream.complete({})
             return
         replay = next((one for one in stream.replays if isinstance(one, EagerReplay)), None)
         if replay is None:
             replay = EagerReplay(layer_paths(self._models))
             stream.replays.append(replay)
-        replay.record(before.step, before.is_finite, loss, backwards)
-        sketch = replay.take_sketch()
-        if sketch is not None:
-            stream.complete(look(sketch))
-
-    def _look_at_sketch(
-        self,
-        left_out: Set[int],
-        variables: Sequence[Any],
-        gradients: Sequence[Any],
-        given: Sequence[Any],
-        sketch: Sketch,
-    ) -> dict[str, Any]:
-        """`_graph` of an eager step, where all of it was drawn; ``given``: its loss, and what is held to targets."""
-        try:
-            drawn, *outputs = map(sketch.find, given)
-            if drawn is None or not sketch.is_whole:
-                return {}
-            found, *_ = self._with_left_out(variables, left_out)
-            made = map(sketch.find, (one.values if isinstance(one, tf.IndexedSlices) else one for one in gradients))
-            return {"loss_source": find_source(drawn)} | self._graph(variables, found, list(made), drawn, outputs)
-        except Exception as error:  # the boundary: any code may have been drawn
-            self._fail("looking at an eager step", error)
-            return {}
+        replay.record(before.step, before.is_finite, loss, backwards, self._ear.whole)
 
     def _names(self, variables: Sequence[Any]) -> list[str]:
         names: list[str] = []

@@ -7,19 +7,27 @@ graph that nobody runs: with the scope of its layer, and in the stack of the use
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 from tensorflow.python.framework import func_graph, op_def_library, op_def_registry, ops
 
 from gradwatch.origin import GRADIENT_SCOPE
 
-__all__ = ["Sketch", "scope_of"]
+__all__ = ["Place", "Sketch", "scope_of"]
 
 CONSTANT_MAX: Final = 16
 """Elements of a tensor from outside the step that is taken for a constant of the user's code, not for data."""
 OPERATIONS_MAX: Final = 10_000
 Tensor = Any  # tensorflow ships no types
+
+
+class Place(NamedTuple):
+    """Where a tensor is to be found in a step: an output of the operation with this number, or one of its inputs."""
+
+    number: int
+    is_output: bool
+    position: int
 
 
 class Sketch:
@@ -28,16 +36,27 @@ class Sketch:
     Attributes:
         graph: that graph. What the step was given is a placeholder; a variable's handle is captured.
         is_whole: whether there was room for all operations.
+        n_rows: of a batch, where that is known: what has as many is data.
     """
 
     def __init__(self) -> None:
         self.graph = func_graph.FuncGraph("gradwatch_sketch")
         self.is_whole = True
+        self.n_rows: int | None = None
         self._drawn: dict[int, Tensor] = {}
+        self._given: dict[int, Any] = {}
+        self._places: dict[int, Place] = {}
         self._n_operations = 0
 
     def draw(
-        self, op_type: str, inputs: Sequence[Any], attributes: Sequence[Any], outputs: Sequence[Any], scope: str
+        self,
+        op_type: str,
+        inputs: Sequence[Any],
+        attributes: Sequence[Any],
+        outputs: Sequence[Any],
+        *,
+        scope: str,
+        number: int,
     ) -> None:
         """Draws an operation that has run.
 
@@ -47,6 +66,7 @@ class Sketch:
             attributes: names and values in turn.
             outputs: the eager tensors that it gave.
             scope: that of its layer, or that of a gradient.
+            number: its number in the step.
         """
         self._n_operations += 1
         self.is_whole &= self._n_operations <= OPERATIONS_MAX
@@ -70,8 +90,11 @@ class Sketch:
                 attrs=values,
                 name="/".join(part for part in (scope, op_type) if part),
             )
-        for output, drawn in zip(outputs, op.outputs, strict=True):
+        for position, drawn in enumerate(op.inputs):
+            self._places.setdefault(id(drawn), Place(number, is_output=False, position=position))
+        for position, (output, drawn) in enumerate(zip(outputs, op.outputs, strict=True)):
             self._drawn[output._id] = drawn
+            self._places[id(drawn)] = Place(number, is_output=True, position=position)
 
     def find(self, tensor: Any) -> Tensor | None:
         """What was drawn for an eager tensor; a placeholder for one that came from outside, None for none."""
@@ -79,6 +102,14 @@ class Sketch:
             return None
         with self.graph.as_default():
             return self._find_or_enter(tensor)
+
+    def find_place(self, drawn: Tensor) -> Place | None:
+        """Where in the step a tensor of the graph was made, or first used; None where neither was drawn."""
+        return self._places.get(id(drawn))
+
+    def find_given(self, drawn: Tensor) -> Any:
+        """The eager tensor that a placeholder of the graph stands for; None where it is none."""
+        return self._given.get(id(drawn))
 
     def _find_or_enter(self, tensor: Any) -> Tensor:
         drawn = self._drawn.get(tensor._id)
@@ -89,9 +120,16 @@ class Sketch:
     def _enter(self, tensor: Any) -> Tensor:
         if tensor.dtype in (tf.resource, tf.variant):
             return self.graph.capture(tensor)
-        if tensor._num_elements() <= CONSTANT_MAX:
+        if tensor._num_elements() <= CONSTANT_MAX and not self.is_batch(tensor):
             return tf.constant(tensor.numpy(), tensor.dtype)
-        return tf.compat.v1.placeholder(tensor.dtype, tensor.shape)
+        drawn = tf.compat.v1.placeholder(tensor.dtype, tensor.shape)
+        self._given[id(drawn)] = tensor
+        return drawn
+
+    def is_batch(self, tensor: Any) -> bool:
+        """Whether an eager tensor has a row for each sample, if their number is known."""
+        is_as_long = tensor is not None and bool(tensor.shape.rank) and tensor.shape[0] == self.n_rows
+        return is_as_long and tensor.dtype.is_floating and self.n_rows != 1
 
 
 def scope_of(scope: str, *, is_backward: bool) -> str:

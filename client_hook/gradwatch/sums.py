@@ -103,7 +103,9 @@ def _ratio_of(variable: Any, gradient: Tensor, ratio: float) -> float:
     """What a gradient's numbers are to be multiplied by to be a variable's; NaN if by nothing, or not by ``ratio``."""
     sums, values = (one.numpy().astype(np.float64).ravel() for one in (variable, gradient))
     place = int(np.argmax(np.abs(sums))) if sums.size else 0
-    if not sums.size or not np.isfinite(sums).all() or not np.isfinite(values).all() or not values[place]:
+    if not np.isfinite(sums).all() or not np.isfinite(values).all():
+        return math.nan
+    if not sums.size or not sums[place] or not values[place]:  # of zeros nothing is known
         return math.nan
     with np.errstate(all="ignore"):
         own = float(sums[place] / values[place])

@@ -1,5 +1,7 @@
 """The operation that a bad step of an eager training began with, from what its tape differentiated."""
 
+import threading
+
 import keras
 import numpy as np
 import pytest
@@ -71,13 +73,13 @@ def test_what_is_told_of_the_slope_of_a_root(watch):
 
 @pytest.mark.parametrize("n_steps", [1, 2])
 def test_the_last_step_of_all_is_looked_at(watch, n_steps):
-    """A loop that ends at a NaN; the lines are known from the second step on."""
+    """A loop that ends at a NaN; the lines are known from the first step on."""
     model = small()
     begun = watch(model)
     train(model, lambda y, step: broken_root(y, step + 3 - n_steps), n_steps)
     (origin,) = origins_of(begun)
     assert (origin["step"], origin["operation"]["type"]) == (n_steps - 1, "SqrtGrad")
-    assert (origin["operation"]["source"] is not None) == (n_steps > 1)
+    assert origin["operation"]["source"]["line"] == line_of(broken_root, "# root")
 
 
 def test_a_step_that_takes_another_way_than_the_one_that_was_listened_to(watch):
@@ -109,12 +111,23 @@ def test_two_optimizers_each_tell_their_own(watch):
     assert (origin["step"], origin["operation"]["type"], origin["operation"]["is_gradient"]) == (2, "Log", False)
 
 
-def test_nothing_is_listened_to_beyond_the_second_step_nor_after_the_end(watch):
+def n_listening():
+    return len(context.context().op_callbacks)
+
+
+@pytest.mark.parametrize(("loss_of", "n_later"), [(tf.reduce_mean, 0), (lambda y: tf.reduce_mean(tf.exp(y)), 1)])
+def test_nothing_is_listened_to_without_need_nor_between_steps_nor_after_the_end(watch, loss_of, n_later):
     model = small()
-    listening = []
+    within, between = [], []
+
+    def listened(y, _):
+        within.append(n_listening())
+        return loss_of(y)
+
     begun = watch(model)
-    train(model, lambda y, _: tf.reduce_mean(y), wait=lambda _: listening.append(len(context.context().op_callbacks)))
-    assert listening == [1, 0, 0, 0, 0]
+    train(model, listened, wait=lambda _: between.append(n_listening()))
+    assert within == [1, *[n_later] * 4]
+    assert between == [0] * 5
     gradient = tf.GradientTape.gradient.__wrapped__
     for is_watched in (True, False):
         with tf.GradientTape() as tape:
@@ -125,13 +138,21 @@ def test_nothing_is_listened_to_beyond_the_second_step_nor_after_the_end(watch):
         begun.close()
 
 
-def test_a_watch_that_ends_at_once_listens_no_more(watch):
+@pytest.mark.parametrize("is_here", [True, False])
+def test_a_watch_that_ends_within_a_step_listens_no_more(watch, is_here):
     model = small()
     begun = watch(model)
-    train(model, lambda y, _: tf.reduce_mean(y), 1)
-    assert len(context.context().op_callbacks) == 1
-    begun.close()
-    assert context.context().op_callbacks == []
+    with tf.GradientTape():
+        y = model(tf.constant(X))
+        assert n_listening() == 1
+        if is_here:
+            begun.close()
+        else:
+            closing = threading.Thread(target=begun.close)
+            closing.start()
+            closing.join()
+            tf.square(y)
+    assert n_listening() == 0
 
 
 def test_what_is_kept_of_a_step_is_bounded(watch, monkeypatch):

@@ -192,6 +192,15 @@ def test_gradients_of_the_step_are_read_from_no_variables(watch, read):
     assert cleared(read(watched)) is None
 
 
+def test_variables_that_hold_zeros_are_not_what_eager_gradients_are_read_from(watch):
+    watch(keras.Sequential([keras.Input((8,)), keras.layers.Dense(1)]))
+    one, other = tf.Variable(tf.zeros([3, 2])), tf.Variable(tf.ones([3, 2]))
+    for variable in (one, other):
+        variable.assign_add(tf.zeros([3, 2]))
+    assert find_sums([tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])]) == frozenset()
+    assert find_sums([tf.fill([3, 2], 2.0)]) == {other.handle._id}
+
+
 def test_a_product_with_a_variable_is_no_sum():
     kernel, scale = tf.Variable(tf.ones([3])), tf.Variable(2.0)
 
