@@ -818,6 +818,7 @@ class Watch:
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
                 slips = self._slips(made, variables, found, gradients, loss, outputs)
+                states, untaught, left, copied = self._all_states(variables, found, followed, drawn)
                 risky = self._risky(gradients, of_scalars)
                 named = zip(entered.compared.pairs, outputs, strict=True)
                 opposed = {slip["name"] for slip in slips["slips"] if "opposes" in slip}
@@ -840,11 +841,11 @@ class Watch:
                     cadence=self._cadence,
                     skips_nonfinite=skips,
                     slots=find_slots(optimizer, found) if "slot" in self._settings.capture else (),
-                    states=self._states(variables, running_states, followed),
                     momenta=running_momenta(self._owners(variables)),
-                    untaught=self._states(variables, self._find_untaught, followed),
-                    left=self._states(variables, partial(self._find_left, found), followed),
-                    copied=self._states(variables, partial(self._find_copies, found), followed),
+                    states=states,
+                    untaught=untaught,
+                    left=left,
+                    copied=copied,
                     sums=sums,
                     traced=traced,
                     follows=followed,
@@ -915,6 +916,19 @@ class Watch:
         given = set(map(id, map(resource_of, variables)))
         given |= {id(one) for stream in self._streams for one in stream.variables}
         return [name for name, variable in found.items() if id(variable) not in given]
+
+    def _all_states(
+        self, variables: Sequence[Any], found: Sequence[Any], followed: Stream | None, drawn: Drawn | None
+    ) -> list[dict[str, Any]]:
+        """What is told of weights that the step does not train: `Stream`'s states, untaught, left and copied."""
+        finds = (
+            running_states,
+            self._find_untaught,
+            partial(self._find_left, found),
+            partial(self._find_copies, found),
+        )
+        with contextlib.nullcontext() if drawn is None else drawn.sketch.graph.as_default():
+            return [self._states(variables, find, followed) for find in finds]
 
     def _states(
         self, variables: Sequence[Any], find: Callable[..., dict[str, Any]], followed: Stream | None

@@ -169,7 +169,13 @@ class Raw(keras.layers.Layer):
         return tf.nn.relu(tf.matmul(inputs, self.w) + self.b)
 
 
-def partly_trained(watch, make, *, given=lambda layer: False, n_steps=130, touch=None, rate=1e-5, targets=Y):
+def eagerly(step):
+    return step
+
+
+def partly_trained(
+    watch, make, *, given=lambda layer: False, n_steps=130, touch=None, rate=1e-5, targets=Y, wrap=tf.function
+):
     """Trains the head of a model, and of the other layers what is ``given``, with one optimizer more for the latter."""
     keras.backend.clear_session()
     layers = make()
@@ -181,7 +187,7 @@ def partly_trained(watch, make, *, given=lambda layer: False, n_steps=130, touch
         optimizer.build(weights)
     watched = watch(model)
 
-    @tf.function
+    @wrap
     def step(x, y):
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean(tf.square(model(x) - y))
@@ -219,9 +225,10 @@ LEFT = {
 }
 
 
+@pytest.mark.parametrize("wrap", [tf.function, eagerly])
 @pytest.mark.parametrize(("make", "name"), LEFT.values(), ids=LEFT.keys())
-def test_what_no_optimizer_is_given_is_told_of(watch, read, make, name):
-    recording = read(partly_trained(watch, make))
+def test_what_no_optimizer_is_given_is_told_of(watch, read, make, name, wrap):
+    recording = read(partly_trained(watch, make, wrap=wrap))
     assert any(known.endswith(name) for known in frozen(recording))
     assert not any(known.endswith("places") for known in frozen(recording))
     (found,) = [one for one in diagnose(recording).findings() if one.kind == "missing_gradient"]
