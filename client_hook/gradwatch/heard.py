@@ -11,7 +11,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import tensorflow as tf
 from tensorflow.python.eager import context, record
@@ -20,6 +20,7 @@ from tensorflow.python.framework import op_callbacks, ops
 from gradwatch.eager import RECORDS_MAX, Call, Lines, Record, is_differentiating
 from gradwatch.origin import source_here
 from gradwatch.sketch import Place, Sketch, scope_of
+from gradwatch.tap import Tap
 
 __all__ = ["Drawn", "Ear", "Pattern", "Picked", "Whole"]
 
@@ -27,6 +28,7 @@ HEARD_MAX: Final = 8
 """Steps that are heard whole, at most: more than one where several optimizers take turns."""
 OWN_SCOPE: Final = "gradwatch"
 Tensor = Any  # tensorflow ships no types
+Key = TypeVar("Key")
 
 
 class Pattern(NamedTuple):
@@ -37,18 +39,31 @@ class Pattern(NamedTuple):
         operations: the risky ones, by their number in the step; None for one that was not heard.
         targets: names and places of what the outputs are held to.
         outputs: of some of these, by name, the place of the output.
+        functions: the places of what the user's own code takes functions of, by their tap.
     """
 
     types: Sequence[str]
     operations: Sequence[int | None]
     targets: Mapping[str, Place]
     outputs: Mapping[str, Place]
+    functions: Mapping[Tap, Place]
 
     @property
     def numbers(self) -> set[int]:
         """Of all operations that something is wanted of."""
-        places = (place.number for place in (*self.targets.values(), *self.outputs.values()))
+        wanted = (*self.targets.values(), *self.outputs.values(), *self.functions.values())
+        places = (place.number for place in wanted)
         return {*places, *(number for number in self.operations if number is not None)}
+
+    def narrow(self, wants: Callable[[str], bool]) -> Pattern:
+        """The same of some kinds alone."""
+        some = self._replace(
+            operations=self.operations if wants("operation") else [None] * len(self.operations),
+            targets=self.targets if wants("input") else {},
+            outputs=self.outputs if wants("input") else {},
+            functions=self.functions if wants("activation") else {},
+        )
+        return some._replace(types=self.types[: max(some.numbers, default=-1) + 1])
 
 
 class Picked(NamedTuple):
@@ -58,11 +73,13 @@ class Picked(NamedTuple):
         operations: the floating inputs and the floating outputs of each; None for one that is not there.
         targets: as there, the tensors.
         outputs: likewise.
+        functions: likewise.
     """
 
     operations: Sequence[tuple[Sequence[Tensor], Sequence[Tensor]] | None]
     targets: Mapping[str, Tensor]
     outputs: Mapping[str, Tensor]
+    functions: Mapping[Tap, Tensor]
 
 
 class Drawn(NamedTuple):
@@ -114,6 +131,10 @@ class Whole:
         values = (one.values if isinstance(one, tf.IndexedSlices) else one for one in gradients)
         return Drawn(self.sketch, list(map(self.sketch.find, values)), drawn)
 
+    def _find_places(self, some: Mapping[Key, Tensor]) -> dict[Key, Place]:
+        places = {key: self.sketch.find_place(tensor) for key, tensor in some.items()}
+        return {key: place for key, place in places.items() if place is not None}
+
     def find_lines(self, records: Sequence[Record]) -> Lines:
         """The calls of what the step's tapes differentiated."""
         return Lines([one.type for one in records], [self._find(one) for one in records])
@@ -131,7 +152,11 @@ class Whole:
         return None
 
     def describe(
-        self, operations: Iterable[Any], targets: Mapping[str, Tensor], outputs: Mapping[str, Tensor]
+        self,
+        operations: Iterable[Any],
+        targets: Mapping[str, Tensor],
+        outputs: Mapping[str, Tensor],
+        functions: Mapping[Tap, Tensor],
     ) -> Pattern:
         """What is wanted of the steps that follow.
 
@@ -139,12 +164,13 @@ class Whole:
             operations: of the sketch.
             targets: names and tensors of the sketch.
             outputs: likewise.
+            functions: taps and tensors of the sketch.
         """
         heard = [self.sketch.find_place(op.outputs[0]) if op.outputs else None for op in operations]
-        places = [{name: self.sketch.find_place(one) for name, one in some.items()} for some in (targets, outputs)]
-        of_targets, of_outputs = ({name: one for name, one in some.items() if one is not None} for some in places)
-        found = Pattern([], [None if one is None else one.number for one in heard], of_targets, of_outputs)
-        return found._replace(types=self.types[: max(found.numbers, default=-1) + 1])
+        numbers = [None if one is None else one.number for one in heard]
+        find = self._find_places
+        found = Pattern(list(self.types), numbers, find(targets), find(outputs), find(functions))
+        return found.narrow(lambda _: True)
 
 
 class _Listening:
@@ -180,13 +206,14 @@ class _Listening:
         kept = [None if number is None else self._kept[number] for number in pattern.operations]
         return Picked(
             [None if one is None else (_floating(one[0]), _floating(one[1])) for one in kept],
-            {name: self._find(place) for name, place in pattern.targets.items()},
-            {name: self._find(place) for name, place in pattern.outputs.items()},
+            self._find_all(pattern.targets),
+            self._find_all(pattern.outputs),
+            self._find_all(pattern.functions),
         )
 
-    def _find(self, place: Place) -> Tensor:
-        inputs, outputs = self._kept[place.number]
-        return (outputs if place.is_output else inputs)[place.position]
+    def _find_all(self, places: Mapping[Key, Place]) -> dict[Key, Tensor]:
+        kept = {key: self._kept[place.number][place.is_output] for key, place in places.items()}
+        return {key: kept[key][place.position] for key, place in places.items()}
 
     def _note(self, *args: Any, **where: Any) -> None:
         """Takes an operation: type, inputs, attributes, outputs; one of a graph that is made names the graph."""
@@ -241,6 +268,11 @@ class Ear:
         if is_whole or patterns:
             self._n_heard += is_whole
             self._thread.now = _Listening(tape, patterns, is_whole=is_whole, is_over=lambda: self._is_closed)
+
+    @property
+    def n_operations(self) -> int:
+        """Of the step that is heard, so far."""
+        return 0 if self._now is None else len(self._now.types)
 
     @property
     def whole(self) -> Whole | None:

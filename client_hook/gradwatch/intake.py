@@ -248,9 +248,9 @@ class Intake:
         places = {
             str(i): one
             for i, one in enumerate(one for one in given if id(one) not in above)
-            if sketch.is_batch(sketch.find_given(one))
+            if sketch.is_batch(sketch.find_eager(one))
             and not all(layer_of(op.name, paths) for op in one.consumers())
-            and not any(_is_equal(sketch.find_given(one), leaf) for leaf in entered)
+            and not any(_is_equal(sketch.find_eager(one), leaf) for leaf in entered)
         }
         outputs = [(output, one) for output in self._held_outputs() if (one := sketch.find(output)) is not None]
         held: dict[str, tuple[Tensor, Tensor]] = {}
@@ -258,7 +258,7 @@ class Intake:
             fit = [pair for pair in outputs if is_comparable(target, pair[0]) and is_compared(target, pair[1])]
             if len(fit) == 1 and not is_reward(target):
                 held[name] = fit[0]
-        targets = {name: sketch.find_given(one) for name, one in places.items()}
+        targets = {name: sketch.find_eager(one) for name, one in places.items()}
         of_targets = {name: output for name, (output, _) in held.items()}
         return targets, of_targets, (places, {name: one for name, (_, one) in held.items()})
 

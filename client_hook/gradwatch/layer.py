@@ -23,6 +23,7 @@ from gradwatch.cadence import Cadence
 from gradwatch.memo import GraphMemo
 from gradwatch.origin import source_here
 from gradwatch.probe import Clock
+from gradwatch.sketch import Sketch
 from gradwatch.tap import APPLIES_MAX, Tap, Taps, enclosing_graphs, find_handle
 from gradwatch.target import walk
 from gradwatch.within import FUNCTIONS, Function
@@ -58,6 +59,7 @@ class LayerProbe:
         taps: where rows go.
         cadence: when they are due.
         clock: the run's clock.
+        place: gives where an eager step is, in operations.
         kinds: the kinds to capture, of ``activation backprop``.
     """
 
@@ -68,12 +70,14 @@ class LayerProbe:
         taps: Taps,
         cadence: Cadence,
         clock: Clock,
+        place: Callable[[], int],
         kinds: Sequence[str],
     ) -> None:
         self._models = models
         self._taps = taps
         self._cadence = cadence
         self._clock = clock
+        self._place = place
         self._kinds = frozenset(kinds)
         self._calls = threading.local()
         self._parts: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
@@ -176,18 +180,38 @@ class LayerProbe:
             if layer.trainable_weights and id(layer) not in known and not ids.intersection(map(id, layer.weights))
         ]
 
-    def look_within(self, find: Callable[[frozenset[int]], Iterable[Function]]) -> None:
-        """Looks at what the user's own code takes functions of: ``find`` gives it, but for what layers give, by id."""
-        if "activation" not in self._kinds or tf.executing_eagerly():
-            return
-        graph = _graph()
+    def look_within(
+        self, find: Callable[[frozenset[int]], Iterable[Function]], sketch: Sketch | None
+    ) -> dict[Tap, Tensor]:
+        """Looks at what the user's own code takes functions of.
+
+        Args:
+            find: gives it, but for what layers give, by id.
+            sketch: what was drawn of an eager step; of another one nothing is known.
+
+        Returns:
+            Of a sketch, the tensors by their taps.
+        """
+        if "activation" not in self._kinds or (tf.executing_eagerly() and sketch is None):
+            return {}
+        graph = _graph() if sketch is None else sketch.graph
         outputs = [output for one in self._outputs if (output := one.ref()) is not None]
-        for one in find(frozenset(map(id, outputs))):
-            if _graph_of(one.output) is graph:
-                name = self._taps.name("activation", f"{one.layer}/{one.name}", CALLS_MAX)
-                if name is not None:
-                    given = name, one.layer, _shape_of(one.output), one.output.dtype.name, one.name
-                    self._add(Tap("activation", *given, is_within=True, source=one.source), one.output)
+        drawn = outputs if sketch is None else map(sketch.find, outputs)
+        found: dict[Tap, Tensor] = {}
+        for one in find(frozenset(map(id, drawn))):
+            if _graph_of(one.output) is not graph:
+                continue
+            name = self._taps.name("activation", f"{one.layer}/{one.name}", CALLS_MAX)
+            if name is not None:
+                given = name, one.layer, _shape_of(one.output), one.output.dtype.name, one.name
+                found[Tap("activation", *given, is_within=True, source=one.source)] = one.output
+        for tap, tensor in found.items():
+            if sketch is None:
+                self._add(tap, tensor)
+            elif (own := sketch.find_eager(tensor)) is not None and (place := sketch.find_place(tensor)) is not None:
+                with statistic.apart():
+                    self._add(tap, own, place=place.number + 1)
+        return found
 
     def forget(self) -> None:
         """The step is applied: outputs seen long before it, or in graphs that are traced, have had their gradients."""
@@ -220,13 +244,14 @@ class LayerProbe:
             if tf.executing_eagerly() and bool(self._is_due_now("backprop")):
                 self._held.append(tensor)  # nobody else may need it until the tape is asked for gradients
 
-    def _add(self, tap: Tap, tensor: Tensor, owners: frozenset[int] = frozenset()) -> None:
+    def _add(self, tap: Tap, tensor: Tensor, owners: frozenset[int] = frozenset(), *, place: int | None = None) -> None:
         if tap.kind not in self._kinds:
             return
         if not tf.executing_eagerly():
             self._taps.add_where(partial(self._is_due, tap.kind), tap, tensor, owners)
         elif bool(self._is_due_now(tap.kind)):
-            self._taps.add(tap, statistic.layer_row(tensor, tap.output), owners)
+            place = self._place() if place is None else place
+            self._taps.add(tap, statistic.layer_row(tensor, tap.output), owners, place)
 
     def _is_due(self, kind: str) -> Tensor:
         """Whether rows of a kind are due; asked once in each graph."""

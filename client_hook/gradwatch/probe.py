@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -406,11 +406,13 @@ class Stream:
         """The number of the step that `before` is going to begin."""
         return self._clock.peek(self._last)
 
-    @property
-    def is_next_due(self) -> bool:
-        """Whether full statistics of operations or of what enters are due at the step that begins, eagerly."""
+    def next_pattern(self) -> Pattern | None:
+        """What is wanted of the step that begins eagerly; None for nothing."""
+        if self.pattern is None:
+            return None
         step = self._clock.peek_on_host(self._last_on_host)
-        return any(self._cadence.is_due_on_host(step, kind) for kind in ("operation", "input"))
+        wanted = self.pattern.narrow(partial(self._cadence.is_due_on_host, step))
+        return wanted if wanted.numbers else None
 
     def before(self, gradients: Sequence[Any], scalars: StepScalars, beside: Beside) -> Before:
         """The ops that must run before ``apply``.

@@ -75,10 +75,10 @@ from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool, spool_path
-from gradwatch.statistic import apart
+from gradwatch.statistic import apart, layer_row
 from gradwatch.sums import are_from_tape, find_sums
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
-from gradwatch.tap import Tap, Taps, captured_handles, captured_variables, enclosing_graphs, is_visible
+from gradwatch.tap import Tap, Tapped, Taps, captured_handles, captured_variables, enclosing_graphs, is_visible
 from gradwatch.tape import Taken, TapeLog, insert_left_out
 from gradwatch.target import (
     copies_as_made,
@@ -240,6 +240,7 @@ class Watch:
             taps=self._taps,
             cadence=self._cadence,
             clock=self._clock,
+            place=lambda: self._ear.n_operations,
             kinds=[kind for kind in settings.capture if kind in ("activation", "backprop")],
         )
         self._intake = Intake(lambda: self._models, lambda: layer_paths(self._models))
@@ -522,7 +523,7 @@ class Watch:
         return not self._heard or any(id(one) not in self._heard for one in (*trained, *self._optimizers))
 
     def _find_patterns(self) -> list[Pattern]:
-        return [one.pattern for one in self._streams if one.pattern is not None and one.is_next_due]
+        return [wanted for stream in self._streams if (wanted := stream.next_pattern()) is not None]
 
     def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """Keeps what a loop of the user's own asks a tape for, and what it got, for the ``apply`` that follows."""
@@ -624,10 +625,10 @@ class Watch:
             scalars = self._step_scalars(optimizer, variables)
             taken = self._tapes.take(variables, gradients)
             loss = taken.loss if scalars.loss is None else scalars.loss
-            self._layers.look_within(partial(self._find_functions, variables, loss))
+            drawn, picked = self._read_heard(optimizer, gradients, variables, loss)
+            functions = self._look_within(variables, loss, drawn)
             tapped_taps, tapped = self._taps.take(frozenset(map(id, _resources(variables))))
             self._layers.forget()
-            drawn, picked = self._read_heard(optimizer, gradients, variables, loss)
             entered = self._take_entered(gradients, scalars, variables, drawn=drawn, picked=picked)
             taps = [*(entry.tap for entry in entered.entries), *tapped_taps]
             stream = self._stream(
@@ -639,6 +640,7 @@ class Watch:
                 drawn=drawn,
                 taps=taps,
                 entered=entered,
+                functions=functions,
                 left_out=taken.left_out,
                 sums=sums,
                 made=[*self._layers.take_made(variables), *_exchanged(taken.strangers)],
@@ -646,7 +648,7 @@ class Watch:
             told = _with_loss_of_tape(scalars, taken)
             stream.has_loss_of_tape |= told is not scalars
             if tf.executing_eagerly():
-                rows = [*self._columns.record(stream, entered.entries), *tapped]
+                rows = [*self._columns.record(stream, entered.entries), *tapped, *_rows_of(picked)]
                 beside = Beside(tapped=rows, picked=picked, compared=entered.compared)
                 before = stream.before(gradients, told, beside)
                 self._note_backwards(stream, taken.backwards, loss, before)
@@ -688,7 +690,7 @@ class Watch:
             self._heard |= set(map(id, (optimizer, *variables)))
         try:
             drawn = None if whole is None or known is not None else whole.draw(gradients, loss)
-            return drawn, None if known is None else self._ear.pick(known.pattern)
+            return drawn, None if known is None else self._ear.pick(known.next_pattern())
         except Exception as error:  # the boundary: any code may have been heard
             self._fail("looking at an eager step", error)
             return None, None
@@ -800,6 +802,7 @@ class Watch:
         drawn: Drawn | None,
         taps: Sequence[Tap],
         entered: Entered,
+        functions: Mapping[Tap, Any],
         left_out: Set[int],
         sums: frozenset[int],
         made: Sequence[dict[str, Any]],
@@ -851,7 +854,7 @@ class Watch:
                     follows=followed,
                 )
                 if drawn is not None and (whole := self._ear.whole) is not None:
-                    pattern = whole.describe(risky, *entered.drawn)
+                    pattern = whole.describe(risky, *entered.drawn, functions)
                     stream.pattern = pattern if pattern.numbers else None
                 stream.assignments = Assignments(stream.variables, self._clock.read)
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
@@ -1057,6 +1060,10 @@ class Watch:
         except Exception as error:  # the boundary
             self._fail("looking for slips in the step", error)
             return {}
+
+    def _look_within(self, variables: Sequence[Any], loss: Any, drawn: Drawn | None) -> dict[Tap, Any]:
+        find = partial(self._find_functions, variables, loss if drawn is None else drawn.loss)
+        return self._layers.look_within(find, None if drawn is None else drawn.sketch)
 
     def _find_functions(self, variables: Sequence[Any], loss: Any, tapped: Set[int]) -> list[Function]:
         """The activation functions that the user's own code calls in the step being traced."""
@@ -1327,6 +1334,15 @@ def _key_of(optimizer: Any, variables: Sequence[Any]) -> tuple[int, tuple[int, .
 def _followed(key: Any, known: Mapping[Any, Stream]) -> Stream | None:
     """A stream that trains some of the same variables: a step of one is no part of a step of the other."""
     return next((stream for other, stream in known.items() if set(key[1]) & set(other[1])), None)
+
+
+def _rows_of(picked: Picked | None) -> list[Tapped]:
+    """The rows of what the user's own code took functions of in an eager step."""
+    if picked is None:
+        return []
+    with apart():
+        rows = {tap: layer_row(one, tap.output)[tf.newaxis] for tap, one in picked.functions.items()}
+    return [Tapped([(tap.kind, tap.tensor)], row) for tap, row in rows.items()]
 
 
 def _exchanged(strangers: Sequence[tuple[Any, Any]]) -> list[dict[str, Any]]:

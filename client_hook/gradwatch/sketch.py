@@ -13,6 +13,7 @@ import tensorflow as tf
 from tensorflow.python.framework import func_graph, op_def_library, op_def_registry, ops
 
 from gradwatch.origin import GRADIENT_SCOPE
+from gradwatch.within import FUNCTIONS
 
 __all__ = ["Place", "Sketch", "scope_of"]
 
@@ -44,7 +45,7 @@ class Sketch:
         self.is_whole = True
         self.n_rows: int | None = None
         self._drawn: dict[int, Tensor] = {}
-        self._given: dict[int, Any] = {}
+        self._known: dict[int, Any] = {}
         self._places: dict[int, Place] = {}
         self._n_operations = 0
 
@@ -95,6 +96,8 @@ class Sketch:
         for position, (output, drawn) in enumerate(zip(outputs, op.outputs, strict=True)):
             self._drawn[output._id] = drawn
             self._places[id(drawn)] = Place(number, is_output=True, position=position)
+            if op_type in FUNCTIONS:
+                self._known[id(drawn)] = output
 
     def find(self, tensor: Any) -> Tensor | None:
         """What was drawn for an eager tensor; a placeholder for one that came from outside, None for none."""
@@ -107,9 +110,9 @@ class Sketch:
         """Where in the step a tensor of the graph was made, or first used; None where neither was drawn."""
         return self._places.get(id(drawn))
 
-    def find_given(self, drawn: Tensor) -> Any:
-        """The eager tensor that a placeholder of the graph stands for; None where it is none."""
-        return self._given.get(id(drawn))
+    def find_eager(self, drawn: Tensor) -> Any:
+        """The eager tensor that a placeholder of the graph stands for, or a function's output; None for another."""
+        return self._known.get(id(drawn))
 
     def _find_or_enter(self, tensor: Any) -> Tensor:
         drawn = self._drawn.get(tensor._id)
@@ -123,7 +126,7 @@ class Sketch:
         if tensor._num_elements() <= CONSTANT_MAX and not self.is_batch(tensor):
             return tf.constant(tensor.numpy(), tensor.dtype)
         drawn = tf.compat.v1.placeholder(tensor.dtype, tensor.shape)
-        self._given[id(drawn)] = tensor
+        self._known[id(drawn)] = tensor
         return drawn
 
     def is_batch(self, tensor: Any) -> bool:

@@ -132,6 +132,7 @@ class _Row:
         row: the row.
         owners: for each gradient that passes the tensor, the ids of the `tf.Variable` that it was asked for; where
             there are none, the row belongs to the ``apply`` that comes first.
+        made_at: where in its step the tensor is made.
         n_passed: how many came that it did not belong to.
     """
 
@@ -139,6 +140,7 @@ class _Row:
     tap: Tap
     row: Tensor | _Kept
     owners: list[frozenset[int]]
+    made_at: int
     n_passed: int = 0
 
     def is_of(self, applied: Set[int]) -> bool:
@@ -176,15 +178,19 @@ class Taps:
             return None
         return name if n == 1 else f"{name} ({n})"
 
-    def add(self, tap: Tap, row: Tensor, owners: frozenset[int] = frozenset()) -> None:
-        """Keeps a row, float32 ``[12]``, for the ``apply`` of its owners, or the one that follows if it has none."""
-        self._keep(tap, row, owners)
+    def add(self, tap: Tap, row: Tensor, owners: frozenset[int] = frozenset(), made_at: int = 0) -> None:
+        """Keeps a row, float32 ``[12]``, for the ``apply`` of its owners, or the one that follows if it has none.
+
+        ``made_at``: where in its step an eager tensor was made.
+        """
+        self._keep(tap, row, owners, made_at)
 
     def add_where(
         self, is_due: Callable[[], Tensor], tap: Tap, tensor: Tensor, owners: frozenset[int] = frozenset()
     ) -> None:
         """Keeps a tensor of the graph being traced, whose row is wanted where it is due: what gives a bool scalar."""
-        self._keep(tap, _Kept(tensor, is_due), owners)
+        # A graph numbers its operations in the order in which they are called for.
+        self._keep(tap, _Kept(tensor, is_due), owners, int(tensor.op._id))
 
     def claim(self, tap: Tap, owners: frozenset[int]) -> bool:
         """Keeps the row of a tap for its owners too; whether there is one that was not taken yet."""
@@ -193,12 +199,12 @@ class Taps:
             known.owners.append(owners)
         return known is not None
 
-    def _keep(self, tap: Tap, row: Tensor | _Kept, owners: frozenset[int]) -> None:
+    def _keep(self, tap: Tap, row: Tensor | _Kept, owners: frozenset[int], made_at: int) -> None:
         place = _place()
         rows = self._rows.setdefault(place, [])
         if len(rows) < ROWS_MAX:
             graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
-            rows.append(_Row(graph, tap, row, [owners] if owners else []))
+            rows.append(_Row(graph, tap, row, [owners] if owners else [], made_at))
             self._newest.setdefault(place, {})[tap] = rows[-1]
         while len(self._rows) > GRAPHS_MAX:
             old, _ = self._rows.popitem(last=False)
@@ -218,24 +224,20 @@ class Taps:
         found: list[Tapped | Waiting] = []
         for place in reversed(places):
             rows = self._rows.pop(place, [])
-            kept = {one.tap: one.row for one in rows if one.is_of(applied)}
+            own = [one for one in rows if one.is_of(applied)]
+            if any(one.tap.is_within for one in own):  # they were looked for after the others had come
+                own.sort(key=lambda one: one.made_at)
+            kept = {one.tap: one.row for one in own}
             left = [one for one in rows if one.leave_to_others(applied)]
             self._newest.pop(place, None)
             if left:
                 self._rows[place] = left
                 self._newest[place] = {one.tap: one for one in left}
-            if any(tap.is_within for tap in kept):  # they were looked for after the others had come
-                kept = dict(sorted(kept.items(), key=lambda item: _made_at(item[1])))
             self._names.pop(place, None)
             taps += [tap for tap in kept if tap not in taps]
             found += _measure(kept, is_here=place == places[0])
         forward = {tap.tensor: i for i, tap in reversed(list(enumerate(taps)))}  # where each name came first
         return sorted(taps, key=lambda tap: (ORDER.index(tap.kind), forward[tap.tensor])), found
-
-
-def _made_at(row: Tensor | _Kept) -> int:
-    """Where a graph makes a tensor: it numbers its operations in the order in which they are called for."""
-    return int((row.tensor if isinstance(row, _Kept) else row).op._id)
 
 
 def _measure(kept: dict[Tap, Tensor | _Kept], *, is_here: bool) -> list[Tapped | Waiting]:

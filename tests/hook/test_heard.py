@@ -224,5 +224,8 @@ def test_whole_steps_are_heard_a_few_times_at_most(watch: Any, monkeypatch: pyte
 
 
 def test_a_pattern_knows_which_operations_it_wants() -> None:
-    pattern = Pattern(["Neg"], [3, None], {"target": Place(1, is_output=False, position=0)}, {})
+    pattern = Pattern(list("abcdef"), [3, None], {"target": Place(1, is_output=False, position=0)}, {}, {})
     assert pattern.numbers == {1, 3}
+    assert pattern.narrow(lambda kind: kind == "operation")[:3] == (list("abcd"), [3, None], {})
+    assert pattern.narrow(lambda kind: kind == "input")[:3] == (list("ab"), [None, None], pattern.targets)
+    assert pattern.narrow(lambda kind: kind == "activation").numbers == set()

@@ -150,8 +150,8 @@ def test_where_tensors_are_to_be_found_in_the_step() -> None:
     assert (constant.op.type, given.op.type) == ("Const", "Placeholder"), "a row for each sample is data"
     assert sketch.find_place(given) == (3, False, 1)
     assert sketch.find_place(value) == (3, True, 0)
-    assert sketch.find_given(given) is batch
-    assert sketch.find_given(constant) is None
+    assert sketch.find_eager(given) is batch
+    assert sketch.find_eager(constant) is None
     with sketch.graph.as_default():
         assert sketch.find_place(tf.zeros(2)) is None
 
