@@ -99,6 +99,9 @@ RISING = GUESS + np.linspace(0.01, 0.2, 12)
     [
         (RISING, 1.25, True),
         (RISING - 0.015, 1.25, True),
+        (RISING, 1.36, False),
+        (np.repeat(RISING, 2), 1.36, True),
+        (np.repeat(RISING, 2), GUESS, False),
         (RISING, GUESS, False),
         (RISING[:5], 1.25, False),
         (RISING - 0.02, 1.25, False),
@@ -107,6 +110,9 @@ RISING = GUESS + np.linspace(0.01, 0.2, 12)
     ids=[
         "memorised slowly",
         "classes of unequal share",
+        "hardly anything memorised so far",
+        "hardly anything memorised in many epochs",
+        "nothing learned in many epochs",
         "nothing learned",
         "too early",
         "below guessing once",

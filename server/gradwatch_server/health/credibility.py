@@ -341,7 +341,9 @@ def _is_by_heart_credible(episode: ByHeart, testimony: Testimony) -> bool:
     if not episode.is_judged or loss.recent is None:
         return False
     if episode.is_guess and episode.n_values >= VALIDATIONS_MIN and episode.newest >= RISEN_FACTOR * episode.best:
-        return loss.recent <= BEST_SHARE * episode.start and episode.best >= FAIR_SHARE * episode.start
+        is_sure = episode.n_values >= 2 * VALIDATIONS_MIN  # however slowly it is learned
+        share = FAIR_SHARE if is_sure else BEST_SHARE
+        return loss.recent <= share * episode.start and episode.best >= FAIR_SHARE * episode.start
     return loss.recent <= BY_HEART_SHARE * episode.start and episode.best >= BEST_SHARE * episode.start
 
 
