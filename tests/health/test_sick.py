@@ -426,6 +426,17 @@ def test_rate_that_was_too_high_leads_the_growth() -> None:
     assert [link["what"] for link in found.evidence["chain"]][:2] == ["update ratio", "gradient norm"]
 
 
+def test_growth_to_a_power_that_overflows() -> None:
+    power = forward("Pow", "memory/Pow", code="decay = tf.pow(base, lags)", layer="memory", line=44)
+    run = Run(D4).set_loss(2.3).scale("gradient", growing(30.0, 220, 224))
+    (found,) = broken_all(run, 224, loss_delay=0).name_origin(power, 224).feed().findings()
+    assert (found.kind, found.operation and found.operation["type"]) == ("exploding_gradient", "Pow")
+    assert (
+        found.hypotheses[0].cause
+        == "A number above 1 to a high power grows beyond all bounds in `memory` (train.py:44)"
+    )
+
+
 def test_rate_that_is_known_afterwards_is_a_cause_and_renames_nothing() -> None:
     run = Run(D4).set_loss(2.3).scale("update", 300.0).scale("gradient", growing(3.0, 40, 55))
     run = broken_all(run, 56)

@@ -10,6 +10,7 @@ from gradwatch_server.health.episode import Collapsed, Flat, Growth, Rate
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.start import Start
+from gradwatch_server.health.verdict.operation import is_exact, say_place
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
@@ -269,12 +270,38 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
             "Bound the argument from below, before the operation.",
             STEEP_CODE,
         ),
+        *_advise_power(scene),
         *_advise_recurrence(lead, scene),
         *_advise_clip(lead, scene),
         *advise_scale(scene, 0.6 if lead.first_step < EARLY_STEPS else 0.3),
         _advise_start(lead, scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+POWER_CODE: Final = """\
+base = tf.sigmoid(raw)                                  # between 0 and 1, whatever the optimizer makes of raw
+# or a bound on the variable itself
+self.add_weight(name="base", shape=(units,), constraint=lambda base: tf.clip_by_value(base, 0.0, 1.0))"""
+
+
+def _advise_power(scene: Scene) -> list[Hypothesis]:
+    """A power that overflows, of no number at the point where a power breaks."""
+    operation, account = scene.culprit, scene.account
+    if operation is None or account is None or operation.function != "Pow" or operation.is_gradient:
+        return []
+    if is_exact(account):
+        return []
+    return [
+        Hypothesis(
+            f"A number above 1 to a high power grows beyond all bounds{say_place(operation)}",
+            0.8,
+            "x ** p with a large p is next to 0 as long as x is below 1, and astronomical once it is a little larger: "
+            "1.05 ** 200 is 17,000, 1.6 ** 200 overflows float32. So is its slope, which moves x further.",
+            "Keep the base at 1 or below: the sigmoid of what is learned, or a constraint. Or bound the exponent.",
+            POWER_CODE,
+        )
+    ]
 
 
 LOOPS: Final = frozenset({"StatelessWhile", "While"})
