@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradwatch_server.health import Engine, Finding, Setup
 from tests.health.streams import Run, call, dense
 
 SWAPPED = {"class": "AdamW", "beta_1": 0.999, "beta_2": 0.9}
@@ -188,3 +189,36 @@ def test_clipped_gradients_that_are_not_applied(grow: bool) -> None:
     assert found.hypotheses[0].code == (
         "- optimizer.apply_gradients(zip(grads, variables))\n+ optimizer.apply_gradients(zip(clipped, variables))"
     )
+
+
+def summed(n_steps: int, period: int, *, n_zero: int = 0) -> list[Finding]:
+    """Of a training that changes its weights once in so many steps; the first gradients are 0 but the last layer's."""
+    run = Run(dense(2), n_steps=n_steps, settings={"class": "Adam", "gradient_accumulation_steps": period})
+    steps = np.arange(n_steps)
+    is_update = (steps + 1) % period == 0
+    run.scale("update", is_update.astype(float))
+    run.scale("gradient", (steps >= n_zero).astype(float), [0, 1])
+    engine = Engine()
+    engine.add_stream(0, "adam", run.tensors, ["loss", "is_update"], setup=Setup.of(vars(run)))
+    scalars = np.stack([2.3 * np.exp(-steps / 400.0), is_update], 1).astype(np.float32)
+    engine.feed_rows(0, run.steps, run.statistics, scalars, np.ones((n_steps, 2), bool))
+    engine.finish()
+    return list(engine.findings())
+
+
+def test_weights_that_hardly_ever_change() -> None:
+    (found,) = summed(2_000, 256)
+    assert (found.kind, found.severity) == ("loss_plateau", "warning")
+    assert found.title == "The weights have had 7 updates in 2,000 steps: `gradient_accumulation_steps` is 256"
+    assert found.hypotheses[0].cause.startswith("The optimizer hardly ever changes the weights")
+
+
+@pytest.mark.parametrize(("n_steps", "period"), [(2_000, 64), (400, 64), (2_000, 1)], ids=str)
+def test_weights_that_change_often_enough_or_a_trial(n_steps: int, period: int) -> None:
+    assert not summed(n_steps, period)
+
+
+def test_zeros_before_the_first_update_say_nothing() -> None:
+    """A last layer that begins at 0 passes nothing back until it is changed for the first time."""
+    assert not summed(6_000, 256, n_zero=256)
+    assert "zero_gradient" in {found.kind for found in summed(6_000, 256, n_zero=900)}

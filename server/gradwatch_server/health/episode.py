@@ -1018,6 +1018,7 @@ class Misset(Episode):
         gradient: the root mean square of the kernel's gradient that has the largest.
         first_share: of the averaged weights that `fit` put in place at its end, what was the first step's weights; NaN
             where that is not the trouble.
+        n_updates: how often the weights were changed in all of the training; -1 where that is not the trouble.
         is_unclipped: whether gradients are clipped in the script, and applied as they were before.
         is_swapped: whether the optimizer forgets a gradient's size long before its direction.
     """
@@ -1025,6 +1026,7 @@ class Misset(Episode):
     epsilon: float = float("nan")
     gradient: float = float("nan")
     first_share: float = float("nan")
+    n_updates: int = -1
     is_unclipped: bool = False
     is_swapped: bool = False
 

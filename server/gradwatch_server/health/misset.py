@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Final
 
+import numpy as np
+
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Misset, Phase
 from gradwatch_server.health.setup import Setup
 
-__all__ = ["MissetRule", "find_swapped_betas"]
+__all__ = ["FEW_UPDATES", "MissetRule", "find_swapped_betas"]
 
 CONFIRM_ROWS: Final = 50
 """Rows: what is run a few times is a trial."""
@@ -40,6 +42,11 @@ def find_first_share(setup: Setup, n_steps: int) -> float | None:
     return momentum ** (n_steps - 1) if is_averaged and is_fitted and momentum is not None else None
 
 
+FEW_UPDATES: Final = 20
+"""Of all of a training that has read `MANY_STEPS` batches or more: no optimizer gets anywhere in so few."""
+MANY_STEPS: Final = 500
+
+
 class MissetRule:
     """Watches one stream whose optimizer has such settings.
 
@@ -58,13 +65,16 @@ class MissetRule:
         self._is_unclipped = not is_other and setup.find_call("unapplied") is not None
         self._is_so = is_other or self._is_unclipped
         self._is_averaged = find_first_share(setup, 1) is not None
+        self._is_summed = (setup.number("gradient_accumulation_steps") or 1) > 1
+        self._n_updates = 0
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misset] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows."""
-        for step in block.steps.tolist() if self._is_so or self._is_averaged else ():
+        self._n_updates += int(np.count_nonzero(block.is_update))
+        for step in block.steps.tolist() if self._is_so or self._is_averaged or self._is_summed else ():
             self._first_step = step if self._n_rows == 0 else self._first_step
             self._n_rows, self._last_step = self._n_rows + 1, step
             if self._is_so and not self.episodes and self._n_rows >= CONFIRM_ROWS:
@@ -77,8 +87,10 @@ class MissetRule:
         share = find_first_share(self._setup, self._n_rows)
         if share is not None and share >= FIRST_SHARE and self._n_rows >= CONFIRM_ROWS and not self.episodes:
             self._note(share)
+        elif self._is_summed and self._n_rows >= MANY_STEPS and self._n_updates < FEW_UPDATES and not self.episodes:
+            self._note(n_updates=self._n_updates)
 
-    def _note(self, first_share: float = math.nan) -> None:
+    def _note(self, first_share: float = math.nan, n_updates: int = -1) -> None:
         self.episodes.append(
             Misset(
                 stream=self._stream,
@@ -88,6 +100,7 @@ class MissetRule:
                 n_rows=self._n_rows,
                 known_step=self._last_step,
                 first_share=first_share,
+                n_updates=n_updates,
                 is_unclipped=self._is_unclipped,
                 is_swapped=self._is_swapped,
             )

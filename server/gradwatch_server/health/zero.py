@@ -65,6 +65,7 @@ class ZeroRule:
         self._idle = self._n_idle = self._n_since = 0
         self._idle_step = -1
         self._first_step: int | None = None
+        """That of the first update: before it weights may be 0 by design, and nothing passes them."""
         self._current: Zero | None = None
         self._layers = [table.layers[column] for column in table.gradient[table.kernels]]
         names, self._layer_of = np.unique(self._layers, return_inverse=True)
@@ -94,8 +95,8 @@ class ZeroRule:
         """Takes rows; a missing or non-finite gradient is not a zero one."""
         if not len(self._table.kernels):
             return
-        if self._first_step is None and len(block.steps):
-            self._first_step = int(block.steps[0])
+        if self._first_step is None and block.is_update.any():
+            self._first_step = int(block.steps[block.is_update.argmax()])
         columns = self._table.gradient[self._table.kernels]
         norm = block.statistics[:, columns, COLUMN["norm"]]
         is_zero = (norm == 0) | self._find_rounding(norm, block.global_norm[:, None])
@@ -110,6 +111,8 @@ class ZeroRule:
             self._n_since += len(is_zero)
             return
         for row, step in enumerate(block.steps.tolist()):
+            if self._first_step is None or step < self._first_step:
+                continue
             self._look_behind(block, row)
             self._look_for_zeros(block, row)
             whole, is_scaled = float(block.global_norm[row]), bool(block.is_scaled[row])

@@ -26,7 +26,7 @@ from gradwatch_server.health.episode import (
 )
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
-from gradwatch_server.health.misset import find_swapped_betas
+from gradwatch_server.health.misset import FEW_UPDATES, find_swapped_betas
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
 from gradwatch_server.health.verdict.scene import Scene
@@ -64,8 +64,6 @@ EPSILON_FACTOR: Final = 10.0
 """How many times a usual gradient's element Adam's epsilon must be to be what sets the size of its steps."""
 LONG_MOMENTUM: Final = 0.99
 """A usual momentum is 0.9: steps ten times the rate. From here on it is a hundred times."""
-FEW_UPDATES: Final = 10
-"""Updates in which next to nothing is learned."""
 ADADELTA_RATE: Final = 0.1
 """Of Adadelta, whose rate was meant to be 1 (Zeiler 2012)."""
 
@@ -100,7 +98,7 @@ def advise_settings(scene: Scene) -> list[Hypothesis]:
     """The settings of the lead's optimizer that explain what the lead shows; none where they are as usual."""
     lead, found = scene.incident.lead, []
     if isinstance(lead, LEARNS_NOTHING):
-        found += [*_average(scene), *_accumulation(scene), *_epsilon(scene), *_adadelta(scene)]
+        found += [*_average(scene), *advise_accumulation(scene), *_epsilon(scene), *_adadelta(scene)]
     if isinstance(lead, IS_THROWN):
         found += [*advise_betas(scene), *_momentum(scene), *advise_unapplied(scene)]
     return found
@@ -165,20 +163,22 @@ def _average(scene: Scene) -> list[Hypothesis]:
     ]
 
 
-def _accumulation(scene: Scene) -> list[Hypothesis]:
+def advise_accumulation(scene: Scene) -> list[Hypothesis]:
+    """Gradients of so many batches are added up for each update that there are hardly any; none where there are."""
     period = scene.setup.number("gradient_accumulation_steps")
     n_steps = scene.facts.last_row + 1
     if period is None or period < 2 or n_steps >= FEW_UPDATES * period:
         return []
     n_updates = int(n_steps // period)
+    hardly = "hardly ever changes the weights" if n_updates else "waits for more gradients than training has steps"
     return [
         Hypothesis(
-            "The optimizer waits for more gradients than training has steps (`gradient_accumulation_steps`)",
+            f"The optimizer {hardly} (`gradient_accumulation_steps`, which counts batches)",
             0.9,
             f"With `gradient_accumulation_steps={period:,.0f}` the weights change once every {period:,.0f} steps: "
             f"{say_count(n_updates, 'time')} in the {n_steps:,} so far.",
-            "Accumulate a few batches at most, or none. The learning rate applies to each update, and there are fewer "
-            "updates.",
+            "For 256 samples in batches of 16 it is 16. Accumulate a few batches, or none. The learning rate applies "
+            "to each update, and there are fewer updates.",
             ACCUMULATION_CODE,
             (Change("optimizer", without=("gradient_accumulation_steps",)),),
         )

@@ -13,13 +13,18 @@ from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.setup import source_of
-from gradwatch_server.health.verdict.advice_settings import advise_betas, advise_unapplied, fitting_momentum
+from gradwatch_server.health.verdict.advice_settings import (
+    advise_accumulation,
+    advise_betas,
+    advise_unapplied,
+    fitting_momentum,
+)
 from gradwatch_server.health.verdict.decayed import advise_compounded
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.own_line import parse_call
 from gradwatch_server.health.verdict.rewrite import say_change, with_factor
 from gradwatch_server.health.verdict.scene import Scene, tell
-from gradwatch_server.health.verdict.spelling import say_number
+from gradwatch_server.health.verdict.spelling import say_count, say_number
 
 __all__ = ["tell_misset"]
 
@@ -102,6 +107,26 @@ def _tell_average(lead: Misset, scene: Scene, name: str) -> Finding:
                 (Change("optimizer", given=(("ema_momentum", f"{fitting:g}"),)),),
             )
         ],
+        subject="settings",
+    )
+
+
+def _tell_few_updates(lead: Misset, scene: Scene, name: str) -> Finding:
+    """Gradients that are added up over so many batches that the weights hardly ever change."""
+    period = scene.setup.number("gradient_accumulation_steps") or 1.0
+    updates = say_count(lead.n_updates, "update")
+    return tell(
+        lead,
+        scene,
+        title=f"The weights have had {updates} in {lead.n_rows:,} steps: "
+        f"`gradient_accumulation_steps` is {period:,.0f}",
+        evidence=scene.evidence(
+            f"{name} adds up the gradients of {period:,.0f} batches for each update of the weights: {updates} in the "
+            f"{lead.n_rows:,} batches of this training.",
+            n_updates=lead.n_updates,
+            gradient_accumulation_steps=period,
+        ),
+        hypotheses=advise_accumulation(scene),
         subject="settings",
     )
 
@@ -197,10 +222,14 @@ def tell_misset(lead: Misset, scene: Scene) -> Finding:
     """The finding of settings that undo one another, or the training."""
     first, second = find_swapped_betas(scene.setup) or (math.nan, math.nan)
     name = scene.setup.optimizer_class or "the optimizer"
-    if not math.isnan(lead.epsilon):
-        return _tell_epsilon(lead, scene, name)
-    if not math.isnan(lead.first_share):
-        return _tell_average(lead, scene, name)
+    of_settings = (
+        (not math.isnan(lead.epsilon), _tell_epsilon),
+        (not math.isnan(lead.first_share), _tell_average),
+        (lead.n_updates >= 0, _tell_few_updates),
+    )
+    for is_so, tell_it in of_settings:
+        if is_so:
+            return tell_it(lead, scene, name)
     if math.isnan(first) and (call := scene.setup.find_call("monitor")) is not None:
         return _tell_monitor(lead, scene, call)
     if math.isnan(first) and (call := scene.setup.find_call("compounded")) is not None:
