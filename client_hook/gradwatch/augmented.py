@@ -53,10 +53,13 @@ def _turned_in(file: str) -> Iterator[Turned]:
     nodes = nodes_of(file)
     functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
     made: dict[str, bool] = {}
-    """Names of layers that turn, and whether they have a seed."""
+    """Names of layers, and of the user's own functions of one thing, that turn; and whether they have a seed."""
     for node in nodes:
         if isinstance(node, ast.Assign) and (inner := [one for one in ast.walk(node.value) if _turns(one)]):
             made |= {target.id: any(map(_is_seeded, inner)) for target in node.targets if isinstance(target, ast.Name)}
+    for name, helper in functions.items():
+        if len(helper.args.args) == 1 and (inner := [one for one in ast.walk(helper) if _turns(one)]):
+            made[name] = any(map(_is_seeded, inner))
     for call in nodes:
         if not (isinstance(call, ast.Call) and last_name(call) == "map" and call.args):
             continue

@@ -37,7 +37,19 @@ flip = layers.RandomFlip()
 flip_mask = layers.RandomFlip()
 train = data.map(lambda x, y: (flip(x), flip_mask(y)))
 """
+BY_A_FUNCTION = """
+def turn(picture):
+    picture = tf.image.random_flip_up_down(picture)
+    return tf.image.rot90(picture, tf.random.uniform((), 0, 4, tf.int32))
+
+def change(photo, truth):
+    photo, truth = turn(photo), turn(truth)
+    return tf.image.random_brightness(photo, 0.1), truth
+
+train = data.map(change)
+"""
 TOLD = {
+    "each by a function": (BY_A_FUNCTION, 7, 2),
     "each by itself": (BY_THEMSELVES, 3, 2),
     "the image alone": (IMAGE_ALONE, 3, 1),
     "the image alone, by layers": (BY_LAYERS, 3, 1),
@@ -50,6 +62,16 @@ def change(photo, truth):
     return both[..., :3], both[..., 3:]
 
 train = data.map(change)
+""",
+    "together, by a function": BY_A_FUNCTION.replace(
+        "photo, truth = turn(photo), turn(truth)", "photo, truth = tf.unstack(turn(tf.stack([photo, truth])))"
+    ),
+    "a function of both": """
+def turn(photo, truth):
+    both = tf.image.random_flip_left_right(tf.concat([photo, truth], -1))
+    return both[..., :3], both[..., 3:]
+
+train = data.map(lambda photo, truth: turn(photo, truth))
 """,
     "one seed for both": """
 flip, flip_mask = 1, 2
