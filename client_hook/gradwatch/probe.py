@@ -195,7 +195,7 @@ class Stream:
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
         setup: how the training is set up beside its tensors: ``untrained untracked script settings broken broadcasts
-            cuts reshapes slips from_tape loss_source`` of the protocol.
+            cuts reshapes slips from_tape eager loss_source`` of the protocol.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
 
@@ -269,6 +269,7 @@ class Stream:
             "reshapes": [],
             "slips": [],
             "from_tape": False,
+            "eager": False,
             "loss_source": None,
         }
         self.alike = AlikeKernels(self.names, self.variables) if "weight" in self.kinds else AlikeKernels([], [])

@@ -832,6 +832,7 @@ class Watch:
                     is_left_out=is_left_out,
                     setup=self._setup(optimizer, variables, names)
                     | {"broken": self._broken(found, names), "from_tape": are_from_tape(gradients)}
+                    | {"eager": tf.executing_eagerly()}
                     | {"loss_source": find_source(loss) if tf.is_symbolic_tensor(loss) else None}
                     | slips,
                     names=names,

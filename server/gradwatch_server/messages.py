@@ -266,6 +266,7 @@ class Tensors(_Logged):
     alike: Annotated[list[Name], Field(max_length=100)] = []
     script: Annotated[dict[str, Any], BeforeValidator(_read_script)] = {}
     from_tape: bool = False
+    eager: bool = False
     loss_source: Annotated[dict[str, Any] | None, BeforeValidator(_read_source)] = None
 
 

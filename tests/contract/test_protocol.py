@@ -153,6 +153,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
             "imports": {"keras.layers": "layers"},
         },
         "from_tape": True,
+        "eager": True,
         "loss_source": {"file": "train.py", "line": 7, "code": "loss = mse(y, model(x))", "excerpt": None},
     },
     "rows": rows_message(

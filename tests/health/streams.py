@@ -103,6 +103,7 @@ class Run:
     script: dict[str, Any] = field(default_factory=dict)
     """Calls of the user's own code that made what is trained."""
     from_tape: bool = False
+    eager: bool = False
     loss_source: dict[str, Any] | None = None
     """Whether gradients are known to be those of their own step."""
     scalar_names: list[str] = field(default_factory=lambda: list(SCALARS))

@@ -426,6 +426,14 @@ def test_rate_that_was_too_high_leads_the_growth() -> None:
     assert [link["what"] for link in found.evidence["chain"]][:2] == ["update ratio", "gradient norm"]
 
 
+@pytest.mark.parametrize("eager", [True, False])
+def test_where_a_step_runs_eagerly_it_is_said_what_is_not_seen(eager: bool) -> None:
+    run = norm_of_zero()
+    run.eager = eager
+    found = lead(run.feed())
+    assert ("The step runs eagerly" in found.hypotheses[0].fix) == eager
+
+
 def test_growth_to_a_power_that_overflows() -> None:
     power = forward("Pow", "memory/Pow", code="decay = tf.pow(base, lags)", layer="memory", line=44)
     run = Run(D4).set_loss(2.3).scale("gradient", growing(30.0, 220, 224))

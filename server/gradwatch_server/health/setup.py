@@ -43,6 +43,7 @@ class Setup(NamedTuple):
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.
         loss_source: the user's line that made the loss; None where it is not known, or none of theirs.
         from_tape: whether each gradient is known to be what a tape made of the very step that applies it.
+        eager: whether its steps run eagerly, as far as is known.
     """
 
     untrained: Sequence[str] = ()
@@ -57,6 +58,7 @@ class Setup(NamedTuple):
     alike: Sequence[str] = ()
     script: Mapping[str, Any] = NOTHING
     from_tape: bool = False
+    eager: bool = False
     loss_source: Mapping[str, Any] | None = None
 
     def find_call(self, role: str) -> Mapping[str, Any] | None:

@@ -123,7 +123,7 @@ def advise_gradient(lead: NonFinite, entry: Entry, scene: Scene) -> list[Hypothe
 def _weigh(hypotheses: list[Hypothesis], scene: Scene) -> list[Hypothesis]:
     """Moves beliefs by what the operations say where none of them is the origin."""
     account = scene.account
-    if not scene.facts.has_operations:
+    if scene.facts.is_eager and (account is None or account.culprit is None):
         return [
             replace(hypothesis, fix=f"{hypothesis.fix} {EAGER_FIX}") if hypothesis.cause in SUPERSEDED else hypothesis
             for hypothesis in hypotheses

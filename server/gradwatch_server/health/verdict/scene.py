@@ -114,7 +114,8 @@ class Facts:
         constants: which inputs of each stream never change.
         stales: for how long the gradient of each stream has been the same.
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
-        has_operations: whether single operations are looked at at all: not in steps that run eagerly.
+        has_operations: whether single operations are looked at at all.
+        is_eager: whether steps run eagerly.
         is_climbing: whether training makes an error larger, by its gradient.
         is_of_entropies: whether what is trained on is a cross-entropy, or the negative of one, by its gradient.
         has_own_targets: whether samples of a batch have targets of their own, by the gradient of their outputs.
@@ -137,6 +138,7 @@ class Facts:
     stales: Mapping[int, Stale]
     warnings: dict[Trend, str]
     has_operations: bool
+    is_eager: bool
     is_climbing: bool
     is_of_entropies: bool
     has_own_targets: bool
