@@ -17,6 +17,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from gradwatch.origin import source_here, source_of
+from gradwatch.statistic import apart
 
 __all__ = ["Assignments"]
 
@@ -102,5 +103,6 @@ class Assignments:
 
 
 def _sample(variable: tf.Variable) -> Sample:
-    values = tf.reshape(variable.read_value(), [-1])[:SAMPLE]
-    return np.asarray(tf.cast(values, tf.float64))
+    with apart():
+        values = tf.reshape(variable.read_value(), [-1])[:SAMPLE]
+        return np.asarray(tf.cast(values, tf.float64))

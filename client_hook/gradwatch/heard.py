@@ -26,6 +26,10 @@ __all__ = ["Drawn", "Ear", "Pattern", "Picked", "Whole"]
 
 HEARD_MAX: Final = 8
 """Steps that are heard whole, at most: more than one where several optimizers take turns."""
+WASTED_MAX: Final = 24
+"""And so many more that turned out to be none of this training's."""
+TAPES_MAX: Final = 4
+"""Outermost tapes of one step, asked one after the other before anything is applied."""
 OWN_SCOPE: Final = "gradwatch"
 Tensor = Any  # tensorflow ships no types
 Key = TypeVar("Key")
@@ -35,18 +39,21 @@ class Pattern(NamedTuple):
     """What is wanted of each step of an optimizer.
 
     Attributes:
-        types: of the operations of a step up to the last that is wanted: a step that runs others is not like it.
+        prefix: the operations of a step up to the last that is wanted, and what each is made of: a step that runs
+            others is not like it.
         operations: the risky ones, by their number in the step; None for one that was not heard.
         targets: names and places of what the outputs are held to.
         outputs: of some of these, by name, the place of the output.
         functions: the places of what the user's own code takes functions of, by their tap.
+        n_tapes: how many outermost tapes a step enters.
     """
 
-    types: Sequence[str]
+    prefix: Sequence[tuple[Any, ...]]
     operations: Sequence[int | None]
     targets: Mapping[str, Place]
     outputs: Mapping[str, Place]
     functions: Mapping[Tap, Place]
+    n_tapes: int = 1
 
     @property
     def numbers(self) -> set[int]:
@@ -63,7 +70,7 @@ class Pattern(NamedTuple):
             outputs=self.outputs if wants("input") else {},
             functions=self.functions if wants("activation") else {},
         )
-        return some._replace(types=self.types[: max(some.numbers, default=-1) + 1])
+        return some._replace(prefix=self.prefix[: max(some.numbers, default=-1) + 1])
 
 
 class Picked(NamedTuple):
@@ -101,17 +108,17 @@ class Whole:
 
     Attributes:
         sketch: its graph.
-        types: of its operations, in their order.
+        operations: those, as far as they have run.
     """
 
-    def __init__(self, types: list[str]) -> None:
+    def __init__(self, operations: list[tuple[Any, ...]]) -> None:
         self.sketch = Sketch()
-        self.types = types
+        self.operations = operations
         self._by_output: dict[int, Call] = {}
         self._by_input: dict[tuple[str, int], list[Call]] = defaultdict(list)
 
     def add(self, op_type: str, inputs: Sequence[Any], attributes: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Adds an operation that has run, the last of `types`."""
+        """Adds an operation that has run, the last of `operations`."""
         scope, is_backward = _scope(), is_differentiating()
         ids = frozenset(one._id for one in inputs if isinstance(one, ops.EagerTensor))
         call = Call(op_type, ids, source_here(), scope, is_backward)
@@ -120,13 +127,14 @@ class Whole:
         for one in call.inputs:
             self._by_input[op_type, one].append(call)
         with suppress(Exception):  # what an operation gives that cannot be drawn is as if from outside
-            scope, number = scope_of(scope, is_backward=is_backward), len(self.types) - 1
+            scope, number = scope_of(scope, is_backward=is_backward), len(self.operations) - 1
             self.sketch.draw(op_type, inputs, attributes, outputs, scope=scope, number=number)
 
     def draw(self, gradients: Sequence[Any], loss: Any) -> Drawn | None:
         """The step that ends in these gradients of this loss; None where not all of it was drawn."""
         drawn = self.sketch.find(loss)
-        if drawn is None or not self.sketch.is_whole:
+        place = None if drawn is None else self.sketch.find_place(drawn)
+        if place is None or not place.is_output or not self.sketch.is_whole:
             return None
         values = (one.values if isinstance(one, tf.IndexedSlices) else one for one in gradients)
         return Drawn(self.sketch, list(map(self.sketch.find, values)), drawn)
@@ -157,6 +165,8 @@ class Whole:
         targets: Mapping[str, Tensor],
         outputs: Mapping[str, Tensor],
         functions: Mapping[Tap, Tensor],
+        *,
+        n_tapes: int,
     ) -> Pattern:
         """What is wanted of the steps that follow.
 
@@ -165,11 +175,12 @@ class Whole:
             targets: names and tensors of the sketch.
             outputs: likewise.
             functions: taps and tensors of the sketch.
+            n_tapes: outermost tapes that the step entered.
         """
         heard = [self.sketch.find_place(op.outputs[0]) if op.outputs else None for op in operations]
         numbers = [None if one is None else one.number for one in heard]
         find = self._find_places
-        found = Pattern(list(self.types), numbers, find(targets), find(outputs), find(functions))
+        found = Pattern(list(self.operations), numbers, find(targets), find(outputs), find(functions), n_tapes)
         return found.narrow(lambda _: True)
 
 
@@ -177,31 +188,49 @@ class _Listening:
     """Listens to a step in its thread until it is stopped there.
 
     Attributes:
-        tape: the outermost one that was entered last; while it records, what runs unrecorded makes the model's weights.
+        tape: the outermost one that was entered last.
+        operations: what ran, each its type and, for each input, the number of the operation that made it; of a
+            variable's handle its id, below -1, and -1 for what came from outside.
         whole: the step, if it is heard whole.
-        is_applied: whether an ``apply`` has ended it.
+        n_tapes: how many outermost tapes were entered.
+        building: the layers that are called for the first time, by id: what none of them records makes its weights.
+        is_asked: whether the last of them was asked for gradients of variables.
+        is_applied: whether an ``apply`` has ended it; from then on only what tapes run is a part of it.
         is_paused: whether nothing is heard for now.
+        is_stopped: whether nothing more is heard.
     """
 
     def __init__(self, tape: Any, patterns: Sequence[Pattern], *, is_whole: bool, is_over: Callable[[], bool]) -> None:
         self.tape = tape
         self._is_over = is_over
-        self.types: list[str] = []
-        self.whole = Whole(self.types) if is_whole else None
-        self.is_applied = self.is_paused = False
+        self.operations: list[tuple[Any, ...]] = []
+        self.whole = Whole(self.operations) if is_whole else None
+        self.n_tapes = 1
+        self.building: list[int] = []
+        self.is_asked = self.is_applied = self.is_paused = self.is_stopped = False
         self._wanted = set[int]().union(*(pattern.numbers for pattern in patterns))
         self._kept: dict[int, tuple[Sequence[Any], Sequence[Any]]] = {}
+        self._made_by: dict[int, int] = {}
         op_callbacks.add_op_callback(self._note)
 
     def stop(self) -> None:
-        """Listens no more; only in the thread that began can it be told so."""
-        self.is_paused = True
-        with suppress(KeyError):
+        """Listens no more, and keeps nothing; to be called in the thread that began."""
+        self._mute()
+        self._kept.clear()
+        self.whole = None
+        with suppress(KeyError), tf.init_scope():  # which TensorFlow asks for, to call no callback any more
             op_callbacks.remove_op_callback(self._note)
+
+    def _mute(self) -> None:
+        self.is_stopped = True
+        self._made_by.clear()
 
     def pick(self, pattern: Pattern) -> Picked | None:
         """What a pattern wants of the step; None where the step is not like it."""
-        if list(pattern.types) != self.types[: len(pattern.types)] or not pattern.numbers <= self._kept.keys():
+        is_like = pattern.n_tapes == self.n_tapes
+        if not is_like or list(pattern.prefix) != self.operations[: len(pattern.prefix)]:
+            return None
+        if not pattern.numbers <= self._kept.keys():
             return None
         kept = [None if number is None else self._kept[number] for number in pattern.operations]
         return Picked(
@@ -215,30 +244,54 @@ class _Listening:
         kept = {key: self._kept[place.number][place.is_output] for key, place in places.items()}
         return {key: kept[key][place.position] for key, place in places.items()}
 
-    def _note(self, *args: Any, **where: Any) -> None:
+    def _note(self, *args: Any, **where: Any) -> Any:
         """Takes an operation: type, inputs, attributes, outputs; one of a graph that is made names the graph."""
-        if self._is_over():
-            self.stop()
-        if self.is_paused or where.get("graph") is not None:
-            return
+        if where.get("graph") is not None:
+            return args[3]  # None would be what the next callback is given
         try:
-            self._take(*args[:4])
+            if self._is_over():
+                self._mute()
+            if not (self.is_paused or self.is_stopped):
+                self._take(*args[:4])
         except Exception:  # the boundary: the hook must not harm training
-            self.stop()
+            self._mute()
             self.whole = None
+        if self.is_stopped and len(context.context().op_callbacks) == 1:  # TensorFlow walks through that very list
+            with suppress(KeyError):
+                op_callbacks.remove_op_callback(self._note)
+        return None
 
     def _take(self, op_type: Any, inputs: Sequence[Any], attributes: Sequence[Any], outputs: Sequence[Any]) -> None:
-        is_unrecorded = getattr(self.tape, "_recording", False) and not record.could_possibly_record()
-        if (is_unrecorded and not is_differentiating()) or OWN_SCOPE in _scope().split("/"):
+        name = op_type.decode() if isinstance(op_type, bytes) else str(op_type)
+        if self._is_left_out(name):
             return
-        number = len(self.types)
-        self.types.append(op_type.decode() if isinstance(op_type, bytes) else str(op_type))
+        number = len(self.operations)
+        self.operations.append((name, *map(self._find_source, inputs)))
+        self._made_by.update((one._id, number) for one in outputs)
         if number in self._wanted:
             self._kept[number] = inputs, outputs
         if self.whole is not None:
-            self.whole.add(self.types[-1], inputs, attributes, outputs)
-        if number >= (RECORDS_MAX if self.whole is not None else max(self._wanted)):
-            self.stop()
+            self.whole.add(name, inputs, attributes, outputs)
+            if number >= RECORDS_MAX:
+                self._mute()
+                self.whole = None
+        elif number >= max(self._wanted):
+            self._mute()
+
+    def _is_left_out(self, op_type: str) -> bool:
+        """Whether an operation is no part of the step: the hook's own, what makes a layer's weights, what follows."""
+        scopes = _scope().split("/")
+        if OWN_SCOPE in scopes:
+            return True
+        if is_differentiating():
+            return False
+        is_making = bool(self.building) and op_type != "StopGradient" and not record.could_possibly_record()
+        return self.is_applied or is_making
+
+    def _find_source(self, tensor: Any) -> int:
+        if tensor.dtype == tf.resource:
+            return -2 - int(tensor._id)
+        return self._made_by.get(tensor._id, -1)
 
 
 class Ear:
@@ -246,7 +299,7 @@ class Ear:
 
     def __init__(self) -> None:
         self._thread = threading.local()
-        self._n_heard = 0
+        self._n_heard = self._n_wasted = 0
         self._is_closed = False
 
     def enter(self, tape: Any, wants_whole: Callable[[], bool], find: Callable[[], Sequence[Pattern]]) -> None:
@@ -260,28 +313,61 @@ class Ear:
         if not tf.executing_eagerly() or record.could_possibly_record() or tf.distribute.has_strategy():
             return
         now = self._now
-        if now is not None and not now.is_applied:
-            now.tape = tape
+        if now is not None and now.is_asked and not now.is_applied and now.n_tapes < TAPES_MAX:
+            now.tape, now.is_asked, now.n_tapes = tape, False, now.n_tapes + 1
             return
+        if now is not None and not now.is_asked and not now.is_applied:
+            self._give_back()
         self.stop()
         is_whole, patterns = self._n_heard < HEARD_MAX and wants_whole(), find()
         if is_whole or patterns:
             self._n_heard += is_whole
             self._thread.now = _Listening(tape, patterns, is_whole=is_whole, is_over=lambda: self._is_closed)
 
+    def note_asked(self) -> None:
+        """A tape was asked for the gradients of variables."""
+        if self._now is not None:
+            self._now.is_asked = True
+
+    def enter_layer(self, layer: Any) -> None:
+        """A layer is about to be called."""
+        if self._now is not None and not getattr(layer, "built", True):
+            self._now.building.append(id(layer))
+
+    def leave_layer(self, layer: Any) -> None:
+        """A layer was called."""
+        if self._now is not None and self._now.building[-1:] == [id(layer)]:
+            self._now.building.pop()
+
     @property
     def n_operations(self) -> int:
-        """Of the step that is heard, so far."""
-        return 0 if self._now is None else len(self._now.types)
+        """Of the step that is heard, so far; 0 for none."""
+        return 0 if self._now is None else len(self._now.operations)
 
     @property
     def whole(self) -> Whole | None:
-        """The step that is heard whole in this thread."""
+        """The step that is heard whole in this thread; None for none."""
         return None if self._now is None else self._now.whole
+
+    @property
+    def n_tapes(self) -> int:
+        """The outermost tapes of the step that is heard; 0 for none."""
+        return 0 if self._now is None else self._now.n_tapes
 
     def pick(self, pattern: Pattern | None) -> Picked | None:
         """What a pattern wants of the step that is heard; None where that was not wanted, or it is another step."""
         return None if self._now is None or pattern is None else self._now.pick(pattern)
+
+    def end(self) -> None:
+        """A step of another training was applied."""
+        if self._now is not None and not self._now.is_applied:
+            self._give_back()
+            self._now.is_applied = True
+
+    def _give_back(self) -> None:
+        """What was heard is no step of this training: that does not count, for a while."""
+        if self.whole is not None and self._n_wasted < WASTED_MAX:
+            self._n_heard, self._n_wasted = self._n_heard - 1, self._n_wasted + 1
 
     @contextmanager
     def applying(self, wants_more: Callable[[], bool]) -> Iterator[None]:
@@ -290,15 +376,13 @@ class Ear:
         if now is None:
             yield
             return
-        was_paused, now.is_paused = now.is_paused, True
+        now.is_paused = True
         try:
             yield
         finally:
-            now.is_applied = True
-            if now.whole is not None and not wants_more():
+            now.is_applied, now.is_paused = True, False
+            if now.is_stopped or (now.whole is not None and not wants_more()):
                 self.stop()
-            elif not was_paused:
-                now.is_paused = False
 
     def close(self) -> None:
         """Hears nothing more: in this thread from now on, in another once anything runs there."""

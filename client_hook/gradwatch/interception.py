@@ -66,6 +66,9 @@ class Observer(Protocol):
     def enter_tape(self, tape: tf.GradientTape) -> None:
         """A tape is about to record: a step may begin."""
 
+    def note_other(self) -> None:
+        """An optimizer has applied a step that is not this watch's."""
+
     def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """A tape was asked for the gradients of a target with respect to some sources, and gave these, so."""
 
@@ -206,8 +209,11 @@ def _record(optimizer: Any, gradients: Any, variables: Any, apply: Callable[[], 
         return apply()
     if not gradients or len(gradients) != len(variables):
         return apply()
-    for active in [active for active in _active if active.claims(optimizer, variables)]:
-        apply = partial(active.record, optimizer, gradients, variables, apply)
+    for active in active_observers():
+        if active.claims(optimizer, variables):
+            apply = partial(active.record, optimizer, gradients, variables, apply)
+        else:
+            active.note_other()
     inner = getattr(optimizer, "inner_optimizer", None)
     _recording.is_inside = True
     _inner.append(inner)
@@ -232,7 +238,7 @@ def _around_call(original: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _around_enter(original: Any, tape: Any) -> Any:
     """In place of a tape's ``__enter__``."""
-    for active in _active:
+    for active in active_observers():
         active.enter_tape(tape)
     return original(tape)
 

@@ -60,10 +60,13 @@ class Clock:
     def __init__(self) -> None:
         self.step = _counter("gradwatch_step", -1)
         self._on_host = -1
+        self.is_mixed = False
+        """Whether some steps are compiled, of which the host does not know when they run."""
 
     def read(self) -> int:
         """The newest step that has begun; from any thread."""
-        return int(self.step.numpy())
+        with statistic.apart():
+            return int(self.step.numpy())
 
     def peek(self, last: Any) -> Tensor:
         """The step that `tick` is going to give; updates nothing."""
@@ -79,11 +82,13 @@ class Clock:
 
     def peek_on_host(self, last: Sequence[int]) -> int:
         """`peek` without a look at the device, as long as all steps run eagerly; ``last``: a list of one."""
+        if self.is_mixed:
+            self._on_host = self.read()
         return self._on_host + (last[0] == self._on_host)
 
-    def tick_on_host(self, last: list[int]) -> None:
-        """`tick` likewise."""
-        last[0] = self._on_host = self.peek_on_host(last)
+    def tick_on_host(self, last: list[int], step: Tensor) -> None:
+        """`tick` likewise, once ``step`` has begun."""
+        last[0] = self._on_host = int(step) if self.is_mixed else self._on_host + (last[0] == self._on_host)
 
 
 class StepScalars(NamedTuple):
@@ -426,12 +431,13 @@ class Stream:
         found: Before
         with statistic.apart():
             if tf.executing_eagerly():
-                self._clock.tick_on_host(self._last_on_host)
                 rows = self._tap_block([one for one in beside.tapped if isinstance(one, Tapped)])
                 own = Beside(rows=rows, compared=beside.compared, operations=self._picked_block(beside.picked))
                 with self._cadence.eagerly():
                     found = self._before_eagerly(list(gradients), scalars, own)
+                self._clock.tick_on_host(self._last_on_host, found.step)
             else:
+                self._clock.is_mixed = True
                 found = self._before(list(gradients), scalars, beside)
         return found
 

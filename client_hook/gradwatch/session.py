@@ -407,6 +407,7 @@ class Watch:
     def disown(self) -> None:
         """Makes this a watch that does nothing, in a process forked from the one that is watched."""
         self._is_closed = True
+        self._ear.close()
         self._lock = threading.RLock()  # a thread that was not forked may hold the old one
         atexit.unregister(self._close_at_exit)
 
@@ -453,6 +454,7 @@ class Watch:
     def enter_layer(self, layer: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """A layer is about to be called, with these arguments; what is returned goes to `leave_layer`."""
         try:
+            self._ear.enter_layer(layer)
             if self._captures_inputs:
                 n_rows, whole = self._intake.note_call(layer, args, kwargs), self._ear.whole
                 if n_rows is not None and whole is not None:
@@ -465,6 +467,7 @@ class Watch:
     def leave_layer(self, layer: Any, entered: Any, output: Any) -> None:
         """A layer was called, and gave an output (None if it raised)."""
         try:
+            self._ear.leave_layer(layer)
             self._layers.leave(layer, entered, output)
             if self._captures_inputs:
                 self._intake.note_output(layer, output, is_drawn=self._ear.whole is not None)
@@ -517,10 +520,18 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("listening to a step", error)
 
+    def note_other(self) -> None:
+        """Another training has applied a step: what comes is no part of it."""
+        self._ear.end()
+
     def _is_unheard(self) -> bool:
         """Whether there is something to train of which no step was heard; a model may not have its weights yet."""
-        trained = itertools.chain.from_iterable(trainable_variables(model) for model in self._models)
-        return not self._heard or any(id(one) not in self._heard for one in (*trained, *self._optimizers))
+        try:
+            trained = itertools.chain.from_iterable(trainable_variables(model) for model in self._models)
+            return not self._heard or any(id(one) not in self._heard for one in (*trained, *self._optimizers))
+        except Exception as error:  # the boundary: any object may be a model's attribute
+            self._fail("looking at what is trained", error)
+            return False
 
     def _find_patterns(self) -> list[Pattern]:
         return [wanted for stream in self._streams if (wanted := stream.next_pattern()) is not None]
@@ -528,6 +539,8 @@ class Watch:
     def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """Keeps what a loop of the user's own asks a tape for, and what it got, for the ``apply`` that follows."""
         try:
+            if any(isinstance(one, tf.Variable) for one in _resources(sources)):
+                self._ear.note_asked()
             self._tapes.note(target, sources, gradients, backward)
         except Exception as error:  # likewise
             self._fail("looking at a tape's gradients", error)
@@ -855,7 +868,7 @@ class Watch:
                     follows=followed,
                 )
                 if drawn is not None and (whole := self._ear.whole) is not None:
-                    pattern = whole.describe(risky, *entered.drawn, functions)
+                    pattern = whole.describe(risky, *entered.drawn, functions, n_tapes=self._ear.n_tapes)
                     stream.pattern = pattern if pattern.numbers else None
                 stream.assignments = Assignments(stream.variables, self._clock.read)
                 self._keep(stream, key, self._stream_of, [optimizer, *variables])
@@ -1171,7 +1184,9 @@ class Watch:
     def _log_eagerly(self, name: str, value: Any) -> None:
         with tf.init_scope():  # no trace that is under way may turn what is kept for the reader into symbols
             # The step is read as a tensor, not waited for: the device may still be computing it.
-            logged = LoggedValue(name, _as_number(name, value), self._clock.step.read_value(), time.time())
+            with apart():
+                step = self._clock.step.read_value()
+            logged = LoggedValue(name, _as_number(name, value), step, time.time())
         self._scalar_log.add(logged)
 
     def _log_in_graph(self, name: str, value: Any) -> None:

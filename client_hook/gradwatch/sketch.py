@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import tensorflow as tf
 from tensorflow.python.framework import func_graph, op_def_library, op_def_registry, ops
 
-from gradwatch.origin import GRADIENT_SCOPE
+from gradwatch.origin import GRADIENT_SCOPE, is_own
 from gradwatch.within import FUNCTIONS
 
 __all__ = ["Place", "Sketch", "scope_of"]
@@ -96,7 +96,7 @@ class Sketch:
         for position, (output, drawn) in enumerate(zip(outputs, op.outputs, strict=True)):
             self._drawn[output._id] = drawn
             self._places[id(drawn)] = Place(number, is_output=True, position=position)
-            if op_type in FUNCTIONS:
+            if op_type in FUNCTIONS and is_own(op):
                 self._known[id(drawn)] = output
 
     def find(self, tensor: Any) -> Tensor | None:

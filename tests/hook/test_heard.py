@@ -15,7 +15,7 @@ from gradwatch import heard
 from gradwatch.heard import HEARD_MAX, Pattern
 from gradwatch.protocol import STATISTICS
 from gradwatch.sketch import Place
-from tests.hook.diagnosis import diagnose
+from tests.hook.diagnosis import diagnose, known_in
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(320, 4)).astype(np.float32)
@@ -217,15 +217,127 @@ def test_what_fails_in_hearing_does_the_training_no_harm(
 
 def test_whole_steps_are_heard_a_few_times_at_most(watch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     n_whole = []
-    monkeypatch.setattr(heard, "Whole", lambda types, made=heard.Whole: n_whole.append(1) or made(types))
+    monkeypatch.setattr(heard, "Whole", lambda ran, made=heard.Whole: n_whole.append(1) or made(ran))
     spare = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
     train(lambda model, **options: watch(model, spare, **options), root_of_distance, n_steps=HEARD_MAX + 3)
     assert len(n_whole) == HEARD_MAX
 
 
 def test_a_pattern_knows_which_operations_it_wants() -> None:
-    pattern = Pattern(list("abcdef"), [3, None], {"target": Place(1, is_output=False, position=0)}, {}, {})
+    ran = [("Neg", number - 1) for number in range(6)]
+    pattern = Pattern(ran, [3, None], {"target": Place(1, is_output=False, position=0)}, {}, {})
     assert pattern.numbers == {1, 3}
-    assert pattern.narrow(lambda kind: kind == "operation")[:3] == (list("abcd"), [3, None], {})
-    assert pattern.narrow(lambda kind: kind == "input")[:3] == (list("ab"), [None, None], pattern.targets)
+    assert pattern.narrow(lambda kind: kind == "operation")[:3] == (ran[:4], [3, None], {})
+    assert pattern.narrow(lambda kind: kind == "input")[:3] == (ran[:2], [None, None], pattern.targets)
     assert pattern.narrow(lambda kind: kind == "activation").numbers == set()
+
+
+class Loop:
+    """A loop that is written step by step, so that something can be done between two of them."""
+
+    def __init__(self, watch: Any) -> None:
+        keras.utils.set_random_seed(0)
+        self.model, self.optimizer = network(), keras.optimizers.SGD(0.0)
+        self.model(X[:1])
+        self.begun = watch(self.model, every=1, budget=0)
+
+    def run(self, i: int, *, factor: float = 1.0, is_applied: bool = True, loss_of: Any = root_of_distance) -> None:
+        rows = slice(32 * i, 32 * i + 32)
+        with tf.GradientTape() as tape:
+            loss = loss_of(tf.constant(factor * Y[rows]), self.model(tf.constant(X[rows]), training=True))
+        gradients = tape.gradient(loss, self.model.trainable_variables)
+        if is_applied:
+            self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
+
+
+def means_of_target(recording: Any) -> Any:
+    (table,) = recording.tables.values()
+    return blocks(recording, "statistics")[:, column_of(table, "target"), MEAN]
+
+
+def test_what_was_not_applied_is_not_told_of_the_step_that_follows(watch: Any, read: Any) -> None:
+    loop = Loop(watch)
+    for i in range(6):
+        loop.run(i)
+        if i == 3:
+            loop.run(i, factor=1e3, is_applied=False)
+    expected = [Y[32 * i : 32 * i + 32].mean() for i in range(6)]
+    expected[4] = np.nan
+    np.testing.assert_allclose(means_of_target(read(loop.begun)), expected, rtol=1e-5)
+
+
+def stray_tape(loop: Loop) -> None:
+    x = tf.constant(X[:8])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        score = tf.reduce_sum(loop.model(x))
+    tape.gradient(score, x)
+
+
+def interrupted(_: Loop) -> None:
+    def stop() -> None:
+        with tf.GradientTape():
+            tf.square(tf.constant(X))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+
+
+def another_training(_: Loop) -> None:
+    other, optimizer = tf.Variable(tf.ones([3])), keras.optimizers.SGD(0.1)
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.sqrt(other))
+        optimizer.apply([tape.gradient(loss, other)], [other])
+
+
+@pytest.mark.parametrize("between", [stray_tape, interrupted, another_training])
+def test_tapes_of_another_kind_before_and_between_steps(watch: Any, read: Any, between: Callable[[Loop], None]) -> None:
+    loop = Loop(watch)
+    for i in range(5):
+        between(loop)
+        loop.run(i)
+    recording = read(loop.begun)
+    np.testing.assert_allclose(
+        means_of_target(recording), [Y[32 * i : 32 * i + 32].mean() for i in range(5)], rtol=1e-5
+    )
+    assert not np.isnan(blocks(recording, "operations")[1:, :, 0]).any()
+
+
+def test_a_step_that_is_made_of_the_same_operations_in_another_way(watch: Any, read: Any) -> None:
+    def other_way(y: Any, out: Any) -> Any:
+        return tf.reduce_mean(tf.sqrt(tf.square(y - out) + 1e-3))
+
+    loop = Loop(watch)
+    for i in range(6):
+        loop.run(i, loss_of=other_way if i % 2 else root_of_distance)
+    is_known = ~np.isnan(blocks(read(loop.begun), "operations")[:, :, 0]).all(1)
+    assert is_known.tolist() == [False, False, True, False, True, False]
+
+
+def test_what_ends_a_gradient_is_drawn(watch: Any, read: Any) -> None:
+    def straight(y: Any, out: Any) -> Any:
+        passed = out + tf.stop_gradient(tf.round(out)) - out
+        return tf.reduce_mean(tf.square(passed - y)) + 1e-3 * tf.reduce_mean(tf.square(out))
+
+    for wrap in (lambda step: step, tf.function):
+        assert known_in(read(train(watch, straight, wrap)), "cancels")
+
+
+def test_hearing_ends_where_nothing_is_ever_applied(watch: Any) -> None:
+    model = network()
+    model(X[:1])
+    begun = watch(model, every=1, budget=0)
+    listening = []
+    for _ in range(4 * HEARD_MAX + 6):
+        with tf.GradientTape() as tape:
+            loss = root_of_distance(Y[:8], model(tf.constant(X[:8]), training=True))
+            listening.append(len(context.context().op_callbacks))
+        for one, gradient in zip(
+            model.trainable_variables, tape.gradient(loss, model.trainable_variables), strict=True
+        ):
+            one.assign_sub(1e-3 * gradient)
+    assert listening[0] == 1
+    assert listening[-4:] == [0] * 4
+    begun.close()
