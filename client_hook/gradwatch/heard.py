@@ -246,8 +246,9 @@ class _Listening:
 
     def _note(self, *args: Any, **where: Any) -> Any:
         """Takes an operation: type, inputs, attributes, outputs; one of a graph that is made names the graph."""
+        is_alone = len(context.context().op_callbacks) == 1
         if where.get("graph") is not None:
-            return args[3]  # None would be what the next callback is given
+            return None if is_alone else args[3]  # None would be what the next callback is given
         try:
             if self._is_over():
                 self._mute()
@@ -256,7 +257,7 @@ class _Listening:
         except Exception:  # the boundary: the hook must not harm training
             self._mute()
             self.whole = None
-        if self.is_stopped and len(context.context().op_callbacks) == 1:  # TensorFlow walks through that very list
+        if self.is_stopped and is_alone:  # TensorFlow walks through that very list
             with suppress(KeyError):
                 op_callbacks.remove_op_callback(self._note)
         return None
