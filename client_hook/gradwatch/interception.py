@@ -145,7 +145,7 @@ def remove_observer(observer: Observer) -> None:
         if observer in _active:
             _active.remove(observer)
         if not _active:
-            for patch in (
+            patches = (
                 _apply_patch,
                 _apply_gradients_patch,
                 *_assign_patches,
@@ -159,9 +159,11 @@ def remove_observer(observer: Observer) -> None:
                 _scale_patch,
                 _tape_patch,
                 _test_step_patch,
-            ):
-                patch.restore()
-            eager.restore()
+            )
+            with contextlib.ExitStack() as stack:  # all of them, though an interrupt may arrive at any
+                stack.callback(eager.restore)
+                for patch in patches:
+                    stack.callback(patch.restore)
 
 
 def find_fit(thread_id: int, models: Sequence[Any]) -> Any:

@@ -38,10 +38,10 @@ class MethodPatch:
 
     def restore(self) -> None:
         """Puts every original back, unless somebody else has wrapped it since."""
-        for cls, original in self._originals.items():
+        while self._originals:
+            cls, original = self._originals.popitem()
             if getattr(cls.__dict__.get(self._name), "__gradwatch__", None) is self:
                 setattr(cls, self._name, original)
-        self._originals.clear()
 
     def _wrap(self, original: Any) -> Any:
         around = self._around
