@@ -188,20 +188,18 @@ class _Listening:
     """Listens to a step in its thread until it is stopped there.
 
     Attributes:
-        tape: the outermost one that was entered last.
         operations: what ran, each its type and, for each input, the number of the operation that made it; of a
             variable's handle its id, below -1, and -1 for what came from outside.
         whole: the step, if it is heard whole.
         n_tapes: how many outermost tapes were entered.
         building: the layers that are called for the first time, by id: what none of them records makes its weights.
-        is_asked: whether the last of them was asked for gradients of variables.
+        is_asked: whether the last of these tapes was asked for gradients of variables.
         is_applied: whether an ``apply`` has ended it; from then on only what tapes run is a part of it.
         is_paused: whether nothing is heard for now.
         is_stopped: whether nothing more is heard.
     """
 
-    def __init__(self, tape: Any, patterns: Sequence[Pattern], *, is_whole: bool, is_over: Callable[[], bool]) -> None:
-        self.tape = tape
+    def __init__(self, patterns: Sequence[Pattern], *, is_whole: bool, is_over: Callable[[], bool]) -> None:
         self._is_over = is_over
         self.operations: list[tuple[Any, ...]] = []
         self.whole = Whole(self.operations) if is_whole else None
@@ -241,8 +239,7 @@ class _Listening:
         )
 
     def _find_all(self, places: Mapping[Key, Place]) -> dict[Key, Tensor]:
-        kept = {key: self._kept[place.number][place.is_output] for key, place in places.items()}
-        return {key: kept[key][place.position] for key, place in places.items()}
+        return {key: self._kept[one.number][one.is_output][one.position] for key, one in places.items()}
 
     def _note(self, *args: Any, **where: Any) -> Any:
         """Takes an operation: type, inputs, attributes, outputs; one of a graph that is made names the graph."""
@@ -303,11 +300,10 @@ class Ear:
         self._n_heard = self._n_wasted = 0
         self._is_closed = False
 
-    def enter(self, tape: Any, wants_whole: Callable[[], bool], find: Callable[[], Sequence[Pattern]]) -> None:
+    def enter(self, wants_whole: Callable[[], bool], find: Callable[[], Sequence[Pattern]]) -> None:
         """A tape is about to record.
 
         Args:
-            tape: that tape.
             wants_whole: tells whether a step is to be heard whole that may begin now.
             find: gives what is wanted of it otherwise.
         """
@@ -315,7 +311,7 @@ class Ear:
             return
         now = self._now
         if now is not None and now.is_asked and not now.is_applied and now.n_tapes < TAPES_MAX:
-            now.tape, now.is_asked, now.n_tapes = tape, False, now.n_tapes + 1
+            now.is_asked, now.n_tapes = False, now.n_tapes + 1
             return
         if now is not None and not now.is_asked and not now.is_applied:
             self._give_back()
@@ -323,7 +319,7 @@ class Ear:
         is_whole, patterns = self._n_heard < HEARD_MAX and wants_whole(), find()
         if is_whole or patterns:
             self._n_heard += is_whole
-            self._thread.now = _Listening(tape, patterns, is_whole=is_whole, is_over=lambda: self._is_closed)
+            self._thread.now = _Listening(patterns, is_whole=is_whole, is_over=lambda: self._is_closed)
 
     def note_asked(self) -> None:
         """A tape was asked for the gradients of variables."""

@@ -227,7 +227,8 @@ class Intake:
         """`take` of an eager step: what was handed over, and targets that nobody did."""
         known = _known_outputs(notes)
         in_sketch: tuple[Mapping[str, Tensor], Mapping[str, Tensor]] = ({}, {})
-        if {role for role, _, _ in found} >= {INPUT} and not any(role == TARGET for role, _, _ in found):
+        roles = {role for role, _, _ in found}
+        if INPUT in roles and TARGET not in roles:
             targets, outputs = (picked.targets, picked.outputs) if picked is not None else ({}, {})
             if drawn is not None:
                 targets, outputs, in_sketch = self._find_drawn(drawn, found)

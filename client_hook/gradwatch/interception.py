@@ -63,7 +63,7 @@ class Observer(Protocol):
     def leave_layer(self, layer: Any, entered: Any, output: Any) -> None:
         """A layer was called, and gave an output (None if it raised)."""
 
-    def enter_tape(self, tape: tf.GradientTape) -> None:
+    def enter_tape(self) -> None:
         """A tape is about to record: a step may begin."""
 
     def note_other(self) -> None:
@@ -241,7 +241,7 @@ def _around_call(original: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
 def _around_enter(original: Any, tape: Any) -> Any:
     """In place of a tape's ``__enter__``."""
     for active in active_observers():
-        active.enter_tape(tape)
+        active.enter_tape()
     return original(tape)
 
 

@@ -88,7 +88,7 @@ class Clock:
 
     def tick_on_host(self, last: list[int], step: Tensor) -> None:
         """`tick` likewise, once ``step`` has begun."""
-        last[0] = self._on_host = int(step) if self.is_mixed else self._on_host + (last[0] == self._on_host)
+        last[0] = self._on_host = int(step) if self.is_mixed else self.peek_on_host(last)
 
 
 class StepScalars(NamedTuple):

@@ -512,11 +512,11 @@ class Watch:
         """Keeps what an optimizer's scaled loss is made of, for the tape that is asked to differentiate it."""
         self._tapes.note_scaled(loss, scaled)
 
-    def enter_tape(self, tape: tf.GradientTape) -> None:
+    def enter_tape(self) -> None:
         """A tape is about to record: what runs eagerly from here on may be a step."""
         try:
             if self.captures_operations:
-                self._ear.enter(tape, self._is_unheard, self._find_patterns)
+                self._ear.enter(self._is_unheard, self._find_patterns)
         except Exception as error:  # likewise
             self._fail("listening to a step", error)
 
@@ -1141,13 +1141,7 @@ class Watch:
             on_error=partial(self._fail, "computing a bad step again"),
         )
 
-    def _note_backwards(
-        self,
-        stream: Stream,
-        backwards: Sequence[Backward],
-        loss: Any,
-        before: Before,
-    ) -> None:
+    def _note_backwards(self, stream: Stream, backwards: Sequence[Backward], loss: Any, before: Before) -> None:
         """Lets a bad step that runs eagerly tell which operation it began with."""
         if not self.captures_operations or not backwards:
             return

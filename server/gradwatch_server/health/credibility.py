@@ -256,9 +256,9 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     if episode.what is SlipKind.SCALED:
         return bool(episode.narrow)
     if episode.what is SlipKind.UNSCALED:
-        is_far = max(map(abs, episode.reach)) > FAR and _is_still_to_learn(testimony, SPARE_SHARE)
         if math.isfinite(episode.deviation):
             return _is_still_to_learn(testimony, SPARE_SHARE)
+        is_far = max(map(abs, episode.reach)) > FAR and _is_still_to_learn(testimony, SPARE_SHARE)
         return bool(episode.narrow) and (episode.is_rounded or is_far)
     if episode.what is SlipKind.ANGLES:
         return episode.turn is not None
