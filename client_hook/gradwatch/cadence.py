@@ -62,12 +62,19 @@ class Cadence:
 
     def is_due_on_host(self, step: int, kind: str) -> bool:
         """Whether full statistics of a kind are due at a step, as far as the host knows."""
-        return step % self._period_now == 0 and self._kinds_now[KINDS.index(kind)]
+        return self._is_on_host(kind) and step % self._period_now == 0
 
     def is_due_around(self, step: Tensor) -> Tensor:
         """Whether they are due at a step or the next: within a step, before it is known whose ``apply`` comes."""
         told = self._told()
         return (step + 1) % self._read_period() < 2 if told is None else told[0]
+
+    def is_due_around_on_host(self, step: int, kind: str) -> bool:
+        """Whether those of a kind are, as far as the host knows."""
+        return self._is_on_host(kind) and (step + 1) % self._period_now < 2
+
+    def _is_on_host(self, kind: str) -> bool:
+        return self._kinds_now[KINDS.index(kind)]
 
     def where_told(self, flag: Tensor, within: int = 1) -> Tensor:
         """A flag, but False where the host has told that nothing is due: what a step must not wait to find out."""

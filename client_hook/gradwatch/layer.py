@@ -241,7 +241,7 @@ class LayerProbe:
         self._add(tap, tensor)
         if len(self._outputs) < OUTPUTS_MAX:
             self._outputs.append(_Output(tap, weakref.ref(tensor), self._n_applied))
-            if tf.executing_eagerly() and bool(self._is_due_now("backprop")):
+            if tf.executing_eagerly() and self._is_due_eagerly("backprop"):
                 self._held.append(tensor)  # nobody else may need it until the tape is asked for gradients
 
     def _add(self, tap: Tap, tensor: Tensor, owners: frozenset[int] = frozenset(), *, place: int | None = None) -> None:
@@ -249,16 +249,20 @@ class LayerProbe:
             return
         if not tf.executing_eagerly():
             self._taps.add_where(partial(self._is_due, tap.kind), tap, tensor, owners)
-        elif bool(self._is_due_now(tap.kind)):
+        elif self._is_due_eagerly(tap.kind):
             place = self._place() if place is None else place
             self._taps.add(tap, statistic.layer_row(tensor, tap.output), owners, place)
 
     def _is_due(self, kind: str) -> Tensor:
         """Whether rows of a kind are due; asked once in each graph."""
-        return self._due.get(kind, lambda: [self._is_due_now(kind)])[0]
 
-    def _is_due_now(self, kind: str) -> Tensor:
-        return self._cadence.is_due_around(self._clock.step.read_value()) & self._cadence.is_on(kind)
+        def ask() -> Tensor:
+            return self._cadence.is_due_around(self._clock.step.read_value()) & self._cadence.is_on(kind)
+
+        return self._due.get(kind, lambda: [ask()])[0]
+
+    def _is_due_eagerly(self, kind: str) -> bool:
+        return self._cadence.is_due_around_on_host(self._clock.read_on_host(), kind)
 
 
 def _dependents(graph: Any, asked: Sequence[Any]) -> set[int] | None:

@@ -80,11 +80,16 @@ class Clock:
         last.assign(step)
         return step
 
-    def peek_on_host(self, last: Sequence[int]) -> int:
-        """`peek` without a look at the device, as long as all steps run eagerly; ``last``: a list of one."""
+    def read_on_host(self) -> int:
+        """`read` without a look at the device, as long as all steps run eagerly."""
         if self.is_mixed:
             self._on_host = self.read()
-        return self._on_host + (last[0] == self._on_host)
+        return self._on_host
+
+    def peek_on_host(self, last: Sequence[int]) -> int:
+        """`peek` likewise; ``last``: a list of one."""
+        step = self.read_on_host()
+        return step + (last[0] == step)
 
     def tick_on_host(self, last: list[int], step: Tensor) -> None:
         """`tick` likewise, once ``step`` has begun."""
