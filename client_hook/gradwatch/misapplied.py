@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Any, Final
 
+import numpy as np
+import tensorflow as tf
+
 from gradwatch.constants import constant, factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
-from gradwatch.walk import GIVEN, behind, given_of, is_given, passed, reads_variable
+from gradwatch.walk import GIVEN, behind, given_of, goes_into, is_given, passed, reads_variable
 
-__all__ = ["find_doubled", "find_hinge", "find_relative", "find_scores", "find_straight", "find_twice"]
+__all__ = ["find_doubled", "find_hinge", "find_relative", "find_scores", "find_sole", "find_straight", "find_twice"]
 
 FOUND_MAX: Final = 4
 WAY_MAX: Final = 16
@@ -26,6 +29,7 @@ ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCro
 """And those that do it for a loss of labels: where these are known, the numbers tell it."""
 OF_SHARES: Final = frozenset({"Sigmoid", "Softmax"})
 """Functions that give numbers from 0 to 1."""
+BOUNDING: Final = frozenset({"ClipByValue", "Maximum", "Minimum"})
 POSITIVE: Final = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softplus", "Square"})
 """Functions that make a rate of a score."""
 SCORES: Final = frozenset({"Add", "AddV2", "BiasAdd", "MatMul"})
@@ -141,6 +145,34 @@ def find_hinge(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
             if passed(y, PASSING).type in GIVEN and reads_variable(score, None):
                 return [slip_of(op, layer_paths) | {"source": source_of(op), "hinge": margin}]
     return []
+
+
+def find_sole(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """A cross-entropy over classes that is given one number of each sample: of its softmax, or divided by its own sum.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type, name, layer and source line of the first, and ``sole``: True.
+    """
+    ids = {id(op) for op in forward}
+    for op in forward:
+        is_share = _is_divided_by_its_sum(op) and goes_into(op, ids, {"Log"}, through=BOUNDING)
+        if op.type not in ENTROPIES and not is_share:
+            continue
+        given = passed(op.inputs[0], PASSING - {"StridedSlice", "Transpose"}).outputs[0]  # with its shape, if known
+        if given.shape.rank and given.shape[-1] == 1:
+            return [slip_of(op, layer_paths) | {"sole": True}]
+    return []
+
+
+def _is_divided_by_its_sum(op: Any) -> bool:
+    if op.type != "RealDiv" or op.inputs[1].op.type != "Sum" or op.inputs[1].op.inputs[0] is not op.inputs[0]:
+        return False
+    axes = tf.get_static_value(op.inputs[1].op.inputs[1])
+    return axes is not None and np.ravel(axes).tolist() in ([-1], [op.inputs[0].shape.rank - 1])
 
 
 def _held_by(tensor: Tensor) -> float | None:

@@ -26,13 +26,22 @@ from gradwatch.cosines import find_cooled, find_negated
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.exchanged import find_exchanged
+from gradwatch.focal import find_focal
 from gradwatch.gathered import find_dropped, find_emptying, find_gathered
 from gradwatch.heads import find_heads
 from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.least import find_least
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_inverted, find_single
-from gradwatch.misapplied import find_doubled, find_hinge, find_relative, find_scores, find_straight, find_twice
+from gradwatch.misapplied import (
+    find_doubled,
+    find_hinge,
+    find_relative,
+    find_scores,
+    find_sole,
+    find_straight,
+    find_twice,
+)
 from gradwatch.mixture import find_marginals
 from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
@@ -52,7 +61,7 @@ from gradwatch.statistic import estimate_size
 from gradwatch.survival import find_left
 from gradwatch.tap import find_handle, find_outer
 from gradwatch.tiled import find_tiled
-from gradwatch.undetached import find_cancelled, find_undetached, find_unpassed
+from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
 from gradwatch.unordered import find_unordered
 from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
@@ -357,6 +366,9 @@ def find_slips(
             *find_attracted(loss),
             *find_undetached(forward),
             *find_cancelled(forward, layer_paths),
+            *find_swapped(forward, layer_paths),
+            *find_focal(forward, layer_paths),
+            *find_sole(forward, layer_paths),
             *find_linear(outputs, layer_paths),
             *find_messages(forward, layer_paths),
             *find_returned(forward, layer_paths),

@@ -428,7 +428,8 @@ def _begin(call: _Call | _Line) -> int:
     """The line where the innermost statement begins that a call is a part of."""
     line = call.node.lineno
     statements = (one for one in nodes_of(call.file) if isinstance(one, ast.stmt))
-    return max(one.lineno for one in statements if one.lineno <= line <= (one.end_lineno or one.lineno))
+    begun = (one.lineno for one in statements if one.lineno <= line <= (one.end_lineno or one.lineno))
+    return max(begun, default=line)  # one in a decorator stands before the statement that it decorates
 
 
 def _column(line: str, n_bytes: int) -> int:

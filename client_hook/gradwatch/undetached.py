@@ -3,8 +3,9 @@
 An advantage says how much better an action was than the critic thought. Multiplied with the log-probability of the
 action it is a weight: with its gradient left, the critic is moved so that the policy's loss becomes small. A straight-
 through estimator hands on a value as it is and the gradient past it: ``z + stop_gradient(q - z)``. With the subtraction
-outside of the cut both parts of the gradient cancel; with all of it inside there is none. And without one, a row of a
-table that was chosen in place of what a network gave leaves that without a gradient.
+outside of the cut both parts of the gradient cancel; with all of it inside there is none; with the two exchanged it is
+the chosen value that has all of it. And without one, a row of a table that was chosen in place of what a network gave
+leaves that without a gradient.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.redrawn import PICKING, PROBABILITIES
 from gradwatch.walk import ADDING, GIVEN, behind, beyond, reads_variable, users_of
 
-__all__ = ["find_cancelled", "find_undetached", "find_unpassed", "is_reward"]
+__all__ = ["find_cancelled", "find_swapped", "find_undetached", "find_unpassed", "is_reward"]
 
 PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Neg", "Reshape", "Squeeze"})
 SCORING: Final = frozenset(
@@ -26,6 +27,8 @@ SCORING: Final = frozenset(
 )
 WAY_MAX: Final = 8
 GATHERING: Final = frozenset({"Gather", "GatherV2", "ResourceGather"})
+CHOOSING: Final = frozenset({"ArgMax", "ArgMin", "Round", "Sign"})
+"""What has no gradient: it is flat, or gives whole numbers."""
 KERNELS: Final = frozenset({"BatchMatMulV2", "Conv2D", "Conv2DBackpropInput", "Conv3D", "Einsum", "MatMul"})
 Tensor = Any  # tensorflow ships no types
 
@@ -67,6 +70,19 @@ def find_cancelled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
             place = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
             return [{"type": op.type, "name": op.name, **place, "cancels": True}]
     return []
+
+
+def find_swapped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """``q + stop_gradient(z - q)``, where ``q`` was chosen or rounded: it is ``z``, and has no gradient to it.
+
+    Args:
+        forward: as for `find_undetached`.
+        layer_paths: as for `find_cancelled`.
+
+    Returns:
+        Type, name, layer and source line of the first, and ``swapped``: True.
+    """
+    return [slip_of(op, layer_paths) | {"swapped": True} for op in forward if _is_swapped(op)][:1]
 
 
 def find_unpassed(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -126,6 +142,18 @@ def _cuts_whole(op: Any) -> bool:
     one, other = op.inputs[0].op.inputs
     pairs = ((one, other), (other, one))
     return any(moved.op.type == "Sub" and moved.op.inputs[1].name == kept.name for kept, moved in pairs)
+
+
+def _is_swapped(op: Any) -> bool:
+    if op.type not in ADDING:
+        return False
+    for kept, cut in (op.inputs, tuple(reversed(op.inputs))):
+        moved = cut.op.inputs[0].op if cut.op.type == "StopGradient" else None
+        if moved is None or moved.type != "Sub" or moved.inputs[1].name != kept.name:
+            continue
+        if any(one.type in CHOOSING for one in behind([kept.op], through=PASSING | GATHERING | {"OneHot"})):
+            return reads_variable(moved.inputs[0], None)
+    return False
 
 
 def is_reward(target: Tensor) -> bool:

@@ -109,7 +109,12 @@ def test_a_gather_of_all_pairs_is_told_whatever_the_loss() -> None:
     assert "batch_dims=1" in found.hypotheses[0].code
 
 
-@pytest.mark.parametrize("slip", [UNSHOWN, ATTRACTED, CANCELLED, UNDETACHED])
+SWAPPED = {"type": "AddV2", "name": "add", "layer": "", "source": SOURCE, "swapped": True}
+FOCAL = {"type": "Pow", "name": "pow", "layer": "", "source": SOURCE, "focal": 2.0}
+SOLE = {"type": "SoftmaxCrossEntropyWithLogits", "name": "loss", "layer": "", "source": SOURCE, "sole": True}
+
+
+@pytest.mark.parametrize("slip", [UNSHOWN, ATTRACTED, CANCELLED, UNDETACHED, SWAPPED, FOCAL, SOLE])
 def test_what_no_loss_shows_is_told_whatever_the_loss(slip: dict[str, Any]) -> None:
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()
     assert (found.kind, found.layer) == ("loss_plateau", None)

@@ -281,6 +281,13 @@ def test_the_line_where_a_statement_begins_is_told(find):
     assert data["line"] - data["begins"] == 1
 
 
+def test_a_call_in_a_decorator_begins_where_it_stands(find):
+    made = "tf.data.Dataset.from_tensor_slices((inputs, targets))"
+    text = SCRIPT + f"\ndef keep(it): return lambda f: f\n@keep({made})\ndef more(): ...\n"
+    (data,) = [one for one in find(text)["calls"] if one["role"] == "data"]
+    assert data["line"] == data["begins"]
+
+
 def test_a_call_of_very_many_lines_is_not_told(find):
     rows = "\n".join(f"    # {n}" for n in range(20))
     script = find(SCRIPT.replace('    loss="mse",\n', f'    loss="mse",\n{rows}\n'))

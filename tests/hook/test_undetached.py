@@ -142,9 +142,9 @@ def test_what_a_policy_earns_is_no_target_to_be_followed(
 class Codes(layers.Layer):
     """Replaces each vector by the nearest row of a table."""
 
-    def __init__(self, passed: bool) -> None:
+    def __init__(self, passed: bool, swapped: bool = False) -> None:
         super().__init__(name="codes")
-        self.passed = passed
+        self.passed, self.swapped = passed, swapped
         self.table = self.add_weight(shape=(6, 8), initializer="random_normal", name="table")
 
     def call(self, z: Any) -> Any:
@@ -152,14 +152,18 @@ class Codes(layers.Layer):
         row = tf.gather(self.table, tf.argmin(far, axis=1))  # row
         self.add_loss(tf.reduce_mean(tf.square(tf.stop_gradient(z) - row)))
         self.add_loss(0.25 * tf.reduce_mean(tf.square(z - tf.stop_gradient(row))))
+        if self.swapped:
+            return row + tf.stop_gradient(z - row)  # swapped
         return z + tf.stop_gradient(row - z) if self.passed else row
 
 
-def quantize(watch: Any, *, passed: bool, learned: bool = True, n_epochs: int = 2) -> Any:
+def quantize(
+    watch: Any, *, passed: bool = False, swapped: bool = False, learned: bool = True, n_epochs: int = 2
+) -> Any:
     keras.utils.set_random_seed(0)
     given = keras.Input((5,))
     z = layers.Dense(8)(given) if learned else layers.Lambda(lambda x: tf.tile(x, [1, 2])[:, :8])(given)
-    model = keras.Model(given, layers.Dense(5)(layers.Dense(8, "relu")(Codes(passed)(z))))
+    model = keras.Model(given, layers.Dense(5)(layers.Dense(8, "relu")(Codes(passed, swapped)(z))))
     model.compile(keras.optimizers.SGD(1e-3), "mse")
     watched = watch(model)
     model.fit(X, X, batch_size=16, epochs=n_epochs, verbose=0)
@@ -171,6 +175,12 @@ def test_a_code_that_passes_no_gradient_on(watch: Any, read: Any) -> None:
     assert found["unpassed"]
     assert found["layer"].split("/")[-1] == "codes"
     assert found["source"]["line"] == find_line("row", sys.modules[__name__])
+
+
+def test_a_code_that_has_the_gradient_in_place_of_what_it_replaces(watch: Any, read: Any) -> None:
+    (found,) = found_in(read(quantize(watch, swapped=True)))
+    assert found["swapped"]
+    assert found["source"]["line"] == find_line("swapped", sys.modules[__name__])
 
 
 @pytest.mark.parametrize(

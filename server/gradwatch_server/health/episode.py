@@ -19,6 +19,7 @@ __all__ = [
     "CAP",
     "EPISODES_LIMIT",
     "RECOVERY_ROWS",
+    "SHARE",
     "WITNESSES",
     "Alike",
     "Allied",
@@ -1080,6 +1081,8 @@ MASKING: Final = frozenset({"Equal", "NotEqual", "Greater"})
 """Operations that a mask is made by."""
 SINGLE: Final = "Softmax"
 """The type of a slip that is a softmax over an axis of one."""
+SHARE: Final = "RealDiv"
+"""That of a probability that is divided by the sum of all."""
 AUGMENT: Final = "augment"
 """The type of a slip that turns images without their masks, and the role of its call in a script."""
 ANGLES: Final = "Angles"
@@ -1225,6 +1228,12 @@ class SlipKind(Enum):
     """A hinge gets labels of 0 and 1."""
     MASK = auto()
     """An attention sees the padding alone."""
+    SOLE = auto()
+    """A cross-entropy over classes gets one number of a sample."""
+    FOCAL = auto()
+    """A focal loss weighs the samples most which are right."""
+    SWAPPED = auto()
+    """A straight-through estimator hands on what was to be replaced, and the gradient to what replaces it."""
     CUT = auto()
     """A recurrence hands its state on without a gradient."""
 
@@ -1247,6 +1256,9 @@ _BY_FIELD: Final = {
     "attracts": SlipKind.ATTRACTED,
     "undetached": SlipKind.UNDETACHED,
     "cancels": SlipKind.CANCELLED,
+    "swapped": SlipKind.SWAPPED,
+    "focal": SlipKind.FOCAL,
+    "sole": SlipKind.SOLE,
     "n_kernels": SlipKind.LINEAR,
     "edges": SlipKind.UNSHIFTED,
     "returns": SlipKind.RETURNED,

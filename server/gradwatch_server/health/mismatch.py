@@ -154,7 +154,7 @@ class MismatchRule:
             self._step(block, MismatchKind.SOFTMAX_OF_MANY, is_seen, are_many)
             return
         self._step(block, MismatchKind.MANY_LABELS, is_seen, are_many)
-        if not self._is_weighed:  # a sample that counts for nothing needs no label
+        if not self._is_weighed and self._n_classes > 1:  # a sample that counts for nothing needs no label
             self._step(block, MismatchKind.NO_LABEL, is_seen, are_few)
 
     def _look_for_small(self, block: Block) -> None:

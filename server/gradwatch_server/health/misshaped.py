@@ -16,7 +16,7 @@ import numpy as np
 
 from gradwatch.protocol import ROUNDED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, Misshaped, Phase, SlipKind, is_single
+from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, SHARE, Misshaped, Phase, SlipKind, is_single
 from gradwatch_server.health.setup import Setup, source_of
 from gradwatch_server.health.table import TensorTable
 
@@ -54,7 +54,7 @@ DOUBT_STEPS: Final = 100
 
 def _is_told_by_gradients(slip: Mapping[str, Any]) -> bool:
     """Whether a slip shows in what becomes of the gradients: there it is named."""
-    return CAP in slip or is_single(slip)
+    return CAP in slip or is_single(slip) or ("sole" in slip and slip["type"] == SHARE)
 
 
 def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ __all__ = [
     "advise_mask",
     "advise_missing",
     "advise_missing_logits",
+    "advise_sole",
     "advise_untracked",
     "advise_untrained",
     "advise_zero",
@@ -44,6 +45,9 @@ MISSING_LOGITS_CODE: Final = """\
 # In `compile`, or where the loss is created, instead of the present one (Binary... for one output):
 loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)"""
 
+SOLE_CODE: Final = """\
+keras.layers.Dense(1, activation="sigmoid")   # the last layer
+model.compile(optimizer, loss="binary_crossentropy")"""
 OUTPUT_CODE: Final = """\
 # One output: a sigmoid instead of the softmax, which is always 1 over one number. `h`: the previous layer's output
 probability = tf.keras.layers.Dense(1, activation="sigmoid")(h)
@@ -351,8 +355,15 @@ def advise_zero(
     if cancelled is not None:
         return _advise_rounding(cancelled, scene)
     single = _find_single(scene) if is_from_start else None  # what cancels out may leave rounding errors, or none
-    if is_softmax_of_one or single is not None:
-        return [_advise_softmax_of_one() if is_softmax_of_one or single is None else _advise_single(single, "a layer")]
+    is_sole = is_from_start and is_everything and any("sole" in slip for slip in scene.setup.slips)
+    if is_sole or is_softmax_of_one or single is not None:
+        return [
+            advise_sole()
+            if is_sole
+            else _advise_softmax_of_one()
+            if is_softmax_of_one or single is None
+            else _advise_single(single, "a layer")
+        ]
     if cut or factors or blank or closed:
         return [
             _advise_cut(cut)
@@ -438,6 +449,19 @@ def _advise_closed(layer: str) -> Hypothesis:
         "Remove the activation of the last layer. Only if targets are never negative, use `softplus` instead.",
         CLOSED_CODE,
         (Change("layer", layer, without=("activation",)),),
+    )
+
+
+def advise_sole() -> Hypothesis:
+    """A cross-entropy over classes that is given one number of each sample, as the cause."""
+    return Hypothesis(
+        "The loss is one for several classes, and the model has one output",
+        0.95,
+        "The probabilities of all classes add up to 1, so that of a single class is always 1 and its loss 0, whatever "
+        "the model outputs. What gradient is left does not depend on whether the output is right.",
+        "With two classes and one output, use a binary cross-entropy. For more classes, give the last layer one output "
+        "per class.",
+        SOLE_CODE,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_crossing
-from gradwatch_server.health.verdict.advice_zero import advise_mask
+from gradwatch_server.health.verdict.advice_zero import advise_mask, advise_sole
 from gradwatch_server.health.verdict.fed import FED, order_of_axes
 from gradwatch_server.health.verdict.leaked import advise_views
 from gradwatch_server.health.verdict.operation import say_line, say_source
@@ -104,6 +104,9 @@ policy_loss = -tf.reduce_mean(log_prob * tf.stop_gradient(advantage))
 value_loss = tf.reduce_mean(tf.square(advantage))"""
 CANCELLED_CODE: Final = """\
 return z + tf.stop_gradient(q - z)            # forward: q; backward: the gradient goes to z unchanged"""
+FOCAL_CODE: Final = """\
+loss = -tf.reduce_mean(y * (1.0 - p) ** gamma * tf.math.log(p) + (1.0 - y) * p**gamma * tf.math.log(1.0 - p))
+# or tf.keras.losses.BinaryFocalCrossentropy(gamma=gamma)"""
 LINEAR_CODE: Final = """\
 h = tf.keras.layers.Dense(units, activation="relu")(h)
 # Or behind a normalisation:
@@ -719,6 +722,48 @@ def _say_cancelled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_swapped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"A straight-through estimator sends no gradient to the encoder{place}",
+        "What comes out is the encoder's output, not the chosen value, which gets the whole gradient.",
+        Hypothesis(
+            f"The two terms of the estimator are swapped{place}",
+            0.95,
+            "The term outside of `stop_gradient` gets the gradient, and the term that is added inside is what comes "
+            "out. Both should be the other way round: the chosen value out, the gradient to the encoder.",
+            "Swap the two.",
+            CANCELLED_CODE,
+        ),
+    )
+
+
+def _say_sole(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"A cross-entropy over classes gets one number per sample{place}",
+        "Its softmax is always 1, and so the loss is always 0.",
+        advise_sole(),
+    )
+
+
+def _say_focal(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, power = say_line(lead.slip.get("source")), float(lead.slip["focal"])
+    turn = math.exp(-1.0 / power)
+    return (
+        f"A focal loss weighs easy samples most, and hard ones hardly at all{place}",
+        f"The logarithm of a probability is multiplied by the same probability to the power {power:g}.",
+        Hypothesis(
+            f"The weight of a focal loss is `p`, not `1 - p`{place}",
+            0.95,
+            "The focal weight makes samples that are right already count less: (1 - p)^gamma. With p^gamma they count "
+            f"most. Where a sample's class has a probability below {turn:.2f}, the loss even pushes it further down.",
+            "Weigh log(p) by 1 - p, and log(1 - p) by p.",
+            FOCAL_CODE,
+        ),
+    )
+
+
 def _say_linear(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     n, layer = int(lead.slip["n_kernels"]), lead.slip["layer"]
     last = f", of which {layer} is the last," if layer else ""
@@ -1321,6 +1366,9 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.ATTRACTED: _say_attracted,
     SlipKind.UNDETACHED: _say_undetached,
     SlipKind.CANCELLED: _say_cancelled,
+    SlipKind.SWAPPED: _say_swapped,
+    SlipKind.FOCAL: _say_focal,
+    SlipKind.SOLE: _say_sole,
     SlipKind.LINEAR: _say_linear,
     SlipKind.NORMED: _say_normed,
     SlipKind.SUMMED: _say_summed,
