@@ -467,11 +467,11 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
     """Whether a column ``[n, 1, ...]`` is one as it comes from a layer, from the data or out of a wider table.
 
     What is picked from each row of a table, as the score of an action, is one, by its place or by a sum over ones and
-    zeros. Not where it was made one in the step by a `Reshape`, or by another sum that keeps its axis, as in distances
-    of all.
+    zeros, and so is the gradient with respect to a column. Not where it was made one in the step by a `Reshape`, or by
+    another sum that keeps its axis, as in distances of all.
     """
     op = column.op
-    if layer_of(op.name, layer_paths) or op.type in ("Placeholder", "Split", "SplitV"):
+    if layer_of(op.name, layer_paths) or op.type in ("Placeholder", "Split", "SplitV") or _is_gradient(op):
         return True
     if op.type in _MAKING_COLUMNS:
         return bool(_MAKING_COLUMNS[op.type](op))

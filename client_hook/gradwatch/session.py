@@ -66,6 +66,7 @@ from gradwatch.operation import (
 from gradwatch.opposed import is_opposed
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.origin import find_source, source_of
+from gradwatch.outside import find_outside, outside_layers
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
@@ -980,7 +981,7 @@ class Watch:
             for one in self._models if models else ():
                 if one not in models and [tuple(variable.shape) for variable in one.variables] not in trained:
                     found |= left_as_made([one], given, read, are_whole=True)
-            return found
+            return found | left_as_made(outside_layers(models), given, read)
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for what no optimizer is given", error)
             return {}
@@ -1027,7 +1028,7 @@ class Watch:
     def _built(self) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
         try:
-            return find_built(self._models)
+            return [*find_built(self._models), *find_outside(self._models)]
         except Exception as error:  # the boundary: any object may be a layer
             self._fail("looking at what the models are built of", error)
             return []

@@ -81,7 +81,7 @@ class Sketch:
         values = {
             name: op_def_library.value_to_attr_value(value, kinds[name], name)
             for name, value in given.items()
-            if name in kinds
+            if name in kinds and value is not None  # what is left to its default
         }
         with self.graph.as_default():
             op = self.graph._create_op_internal(

@@ -258,6 +258,26 @@ def test_several_numbers_each_with_an_axis_between_that_a_convolution_left(watch
     assert lines(read(fit(watch, of_differences, before, units=3))) == []
 
 
+def test_a_derivative_that_meets_a_source_of_one_axis(watch, read):
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(4, "tanh"), keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.01)
+    watched = watch(model, capture=CAPTURE)
+
+    @tf.function
+    def step(x, source):
+        with tf.GradientTape() as tape:
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                u = model(x)
+            slope = inner.gradient(u, x)
+            loss = tf.reduce_mean(tf.square(slope + source))  # line of the derivative
+            loss += tf.reduce_mean(tf.square(u))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    step(tf.constant(X[:, :1]), tf.constant(Y))
+    assert unasked(read(watched)) == [find_line("line of the derivative", sys.modules[__name__])]
+
+
 def test_what_a_layer_does_within_itself_is_left_out(watch, read):
     assert lines(read(fit(watch, of_squeezed, Shifted()))) == []
 

@@ -325,6 +325,16 @@ def test_what_ends_a_gradient_is_drawn(watch: Any, read: Any) -> None:
         assert known_in(read(train(watch, straight, wrap)), "cancels")
 
 
+def test_what_picks_an_output_is_no_target_of_it(watch: Any, read: Any) -> None:
+    def picked(y: Any, out: Any) -> Any:
+        actions = tf.cast(y[:, 0] > 0.5, tf.int32).numpy()
+        chosen = tf.reduce_sum(tf.concat([out, -out], 1) * tf.one_hot(actions, 2), axis=1)
+        return tf.reduce_mean(tf.square(chosen - y[:, 0]))
+
+    table = read(train(watch, picked)).tables[0]
+    assert [tuple(one["shape"]) for one in table["tensors"] if one["tensor"].startswith("target")] == [(None, 1)]
+
+
 def test_hearing_ends_where_nothing_is_ever_applied(watch: Any) -> None:
     model = network()
     model(X[:1])

@@ -25,6 +25,7 @@ __all__ = [
     "advise_mask",
     "advise_missing",
     "advise_missing_logits",
+    "advise_outside",
     "advise_sole",
     "advise_untracked",
     "advise_untrained",
@@ -87,6 +88,13 @@ variables = model.trainable_variables                     # read after `trainabl
 gradients = tape.gradient(loss, variables)
 optimizer.apply_gradients(zip(gradients, variables))"""
 
+OUTSIDE_CODE: Final = """\
+features = {name}(inputs)                       # of the model, before the Lambda
+outputs = tf.keras.layers.Lambda(compare)(features)"""
+HOLDING_CODE: Final = """\
+def __init__(self, {name}, **options):
+    super().__init__(**options)
+    self.{name} = {name}                        # Keras tracks it from here on; call self.{name}(...)"""
 UNTRACKED_CODE: Final = """\
 # instead of self.table = tf.Variable(start, name="table"), which Keras 3 does not track:
 self.table = tf.keras.Variable(start, name="table")
@@ -283,6 +291,24 @@ def advise_untracked(names: Sequence[str], confidence: float = 0.7) -> list[Hypo
             tuple(Change("variable", name, kind="Variable") for name in names),
         )
     ]
+
+
+def advise_outside(slip: Mapping[str, Any]) -> Hypothesis:
+    """A layer that another one's code calls by a name from outside, as the cause where nothing trains it."""
+    name, layer, place = slip["name"], slip["layer"], say_line(slip.get("source"))
+    is_lambda = slip["type"] == "Lambda"
+    return Hypothesis(
+        f"{layer} calls {name}, which no model holds{place}",
+        0.95,
+        f"Keras finds a layer's variables in its attributes. {name} is a name of the script that "
+        f"{'the function of a Lambda layer' if is_lambda else f'the code of {layer}'} calls: it computes with its "
+        "weights, but they are not in `model.trainable_variables`. So they keep their initial values, and are not "
+        "saved with the model.",
+        f"Call {name} on the Lambda's inputs, in front of it, so that it is a layer of the model."
+        if is_lambda
+        else f"Hold {name} as an attribute of the layer, and call that.",
+        OUTSIDE_CODE.format(name=name) if is_lambda else HOLDING_CODE.format(name=name),
+    )
 
 
 BLANK_CODE: Final = """\

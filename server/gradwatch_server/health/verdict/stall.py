@@ -45,7 +45,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_untaught,
     advise_zero_output,
 )
-from gradwatch_server.health.verdict.advice_zero import advise_untracked, advise_untrained
+from gradwatch_server.health.verdict.advice_zero import advise_outside, advise_untracked, advise_untrained
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
@@ -544,6 +544,9 @@ def _say_made(lead: Untaught) -> str:
 def _advise_left(lead: Untaught, scene: Scene) -> list[Hypothesis]:
     """Causes of variables that no optimizer is given."""
     own = set(lead.variables)
+    outside = next((slip for slip in scene.setup.slips if own.intersection(slip.get("outside", ()))), None)
+    if outside is not None:
+        return [advise_outside(outside)]
     untracked = [name for name in scene.setup.untracked if name in own]
     known = {*scene.setup.untrained, *scene.setup.untracked}
     # Of a model of which no optimizer is given anything, only layers are known.
