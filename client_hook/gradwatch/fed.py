@@ -10,6 +10,7 @@ import ast
 import functools
 import itertools
 import math
+import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -32,6 +33,11 @@ CALLS_MAX: Final = 3
 DATASETS_MAX: Final = 32
 """Data sets that one is made of, each of the one before it."""
 PAIRING: Final = frozenset({"fit", "from_tensor_slices"})
+SHARING: Final = PAIRING | {"train_test_split"}
+DRAWING: Final = frozenset({"np.random", "numpy.random", "random", "tf.random"})
+"""What draws from a state that all share."""
+GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
+SEEDING: Final = ("seed", "state")
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 BETWEEN: Final = frozenset({"area", "bicubic", "bilinear", "gaussian", "lanczos3", "lanczos5", "mitchellcubic"})
 """How `tf.image.resize` makes new numbers of those around; "bilinear" where nothing is said."""
@@ -78,13 +84,15 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``filtered`` (True): of data sets of as many elements each that are put together by ``zip`` some are filtered,
         the others not; ``trimmed``: the name of an array that is cut to the length of another one, of which rows were
         ``picked``, and ``by`` what; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put
-        into another order alone;
+        into another order alone, or after that of its ``partner``, and by another order; ``unmatched`` (True): of two
+        data sets that are put together by ``zip`` each is shuffled by itself;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples.
     """
     finders = (
-        _restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _copied, _floored, _filtered, _trimmed,
+        _restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _both_moved, _copied, _floored, _filtered,
+        _trimmed, functools.partial(_unmatched, models),
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
@@ -479,6 +487,144 @@ def _parted(file: str) -> Iterator[dict[str, Any]]:
             is_between = is_alone and max(min(made[alone]), *made[other]) < moved[alone][0] < call.lineno
             if is_between and _is_array(alone, other, file):
                 yield _slip(file, moved[alone][0], moved=alone)
+
+
+def _both_moved(file: str) -> Iterator[dict[str, Any]]:
+    nodes, running = nodes_of(file), list(_running(file))
+    blocks = [getattr(node, part, None) for node in nodes for part in ("body", "orelse")]
+    for block in (one for one in blocks if isinstance(one, list)):
+        moves = [(place, name, by) for place, one in enumerate(block) for name, by in _moves(one, running)]
+        for (first, one, by), (second, other, by_other) in itertools.combinations(moves, 2):
+            between = block[first + 1 : second]
+            if one == other or by != by_other or any(_may_seed(node, by) for node in between):
+                continue
+            line = block[second].lineno
+            if any(_are_fed(names, block[first].lineno, line, file) for names in ((one, other), (other, one))):
+                yield _slip(file, line, moved=other, partner=one)
+
+
+def _moves(node: ast.stmt, running: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    """The arrays whose rows a statement puts into a random order, and what draws that, where that is known."""
+    parts: list[ast.stmt] = [node]
+    to, value = (node.targets[0], node.value) if isinstance(node, ast.Assign) else (None, None)
+    if isinstance(to, ast.Tuple) and isinstance(value, ast.Tuple) and len(to.elts) == len(value.elts):
+        parts = [ast.Assign([one], given) for one, given in zip(to.elts, value.elts, strict=True)]
+    for part in parts:
+        name, call = _moved(part), getattr(part, "value", None)
+        call = call.slice if isinstance(call, ast.Subscript) else call
+        if name is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.keywords:
+            continue
+        by = ast.unparse(call.func.value)
+        if by in DRAWING or any(isinstance(_held(by, frame), GENERATORS) for frame in running):
+            yield name, by
+
+
+def _may_seed(node: ast.stmt, by: str) -> bool:
+    """Whether a statement may put what draws back into a state in which it was."""
+    calls = [node.value] if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else []
+    is_call = any(isinstance(one.func, ast.Name) and one.func.id != "print" for one in calls)
+    is_made = any(one.id == by and isinstance(one.ctx, ast.Store) for one in names_in(node))
+    return is_call or is_made or any(word in ast.unparse(node) for word in SEEDING)
+
+
+def _are_fed(names: tuple[str, str], first: int, last: int, file: str) -> bool:
+    """Whether inputs and targets that were made before these lines, and are no others behind them, are fed as pairs."""
+    given = [node for node in nodes_of(file) if isinstance(node, ast.Assign)]
+    assigned = [(to.id, one) for one in given for target in one.targets for to in names_in(target)]
+    before = {name for name, node in assigned if node.lineno < first}
+    others = {
+        name for name, node in assigned if node.lineno > last and all(one.id != name for one in names_in(node.value))
+    }
+    if not before.issuperset(names) or others & set(names):
+        return False
+    parts = {to.id: _root(value) for node in given for to, value in _assigned(node) if isinstance(to, ast.Name)}
+    for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and node.lineno > last):
+        fed = _fed_by(call)
+        if fed is None or tuple(one if one in names else parts.get(one) for one in fed) != names:
+            continue
+        for frame in _running(file):
+            rows = [_held(one, frame) for one in fed]
+            if all(map(_is_of_rows, rows)) and (last_name(call) == "fit" or _is_of_labels(*rows)):
+                return True
+    return False
+
+
+def _assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    for to in node.targets:
+        if isinstance(to, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(to.elts, node.value.elts, strict=False)
+        else:
+            yield to, node.value
+
+
+def _root(node: ast.expr | None) -> str | None:
+    """The name of the array that an expression is a part of, or the numbers of; None for anything else."""
+    while node is not None and not isinstance(node, ast.Name):
+        if isinstance(node, ast.Call):
+            node = _subject(node)
+        elif isinstance(node, ast.BinOp):
+            node = node.left
+        else:
+            node = node.value if isinstance(node, ast.Subscript) else None
+    return None if node is None else node.id
+
+
+def _fed_by(call: ast.Call) -> tuple[str, str] | None:
+    """The names of inputs and targets that a call takes as pairs: whole arrays, or the same rows of both."""
+    given = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], ast.Tuple) else call.args
+    parts = [one.slice for one in given[:2] if isinstance(one, ast.Subscript)]
+    is_alike = len(parts) == 2 and ast.dump(parts[0]) == ast.dump(parts[1])
+    names = [_whole(one) for one in given[:2]]
+    if len(names) != 2 or None in names or not (is_alike or last_name(call) in SHARING):
+        return None
+    return str(names[0]), str(names[1])
+
+
+def _is_of_rows(value: Any) -> bool:
+    return isinstance(value, list) or len(np.shape(_array(value))) > 0
+
+
+def _is_of_labels(inputs: Any, targets: Any) -> bool:
+    """Whether of two arrays the second holds a number, or a class, for each row of the first."""
+    if isinstance(inputs, list) or isinstance(targets, list):
+        return False
+    wide, narrow = np.shape(inputs), np.shape(targets)
+    return len(wide) > 1 and math.prod(wide[1:]) > 1 and narrow in ((wide[0],), (wide[0], 1))
+
+
+def _unmatched(models: Sequence[Any], file: str) -> Iterator[dict[str, Any]]:
+    yield from _by_method(file, "zip", functools.partial(_are_shuffled_apart, _are_fitted(models)), unmatched=True)
+
+
+def _are_fitted(models: Sequence[Any]) -> bool:
+    """Whether `fit` is being run, and it takes a pair for inputs and targets."""
+    is_usual = all(type(one).train_step is keras.Model.train_step for one in models if isinstance(one, keras.Model))
+    return is_usual and any(one.f_code.co_name == "fit" and "keras" in one.f_code.co_filename for one in frames())
+
+
+def _are_shuffled_apart(is_fitted: bool, data: Any) -> bool:
+    """Whether a data set is made of inputs and targets, and each was shuffled in an order of its own."""
+    *behind, zipped = _chain(data)
+    parts = getattr(zipped, "_datasets", ())
+    if not isinstance(parts, tuple) or len(parts) != 2:
+        return False
+    specs = [one.element_spec for one in parts]
+    if not all(isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None for spec in specs):
+        return False
+    inputs, targets = specs
+    # Noise may meet any class; an image has its own.
+    is_label = inputs.shape.rank > targets.shape.rank + 1 and (targets.dtype.is_integer or targets.dtype.is_bool)
+    is_pair = is_fitted and not any("Map" in type(one).__name__ for one in behind)
+    shuffles = [[one for one in _chain(part) if "ShuffleDataset" in type(one).__name__] for part in parts]
+    if not all(shuffles) or not (is_label or is_pair):
+        return False
+    seeds = [{_seed_of(one) for one in some} for some in shuffles]
+    return seeds[0].isdisjoint(seeds[1]) or seeds == [{(0, 0)}] * 2
+
+
+def _seed_of(data: Any) -> tuple[int, int]:
+    """The seeds by which a data set is shuffled; of none two zeros."""
+    return int(getattr(data, "_seed", 0)), int(getattr(data, "_seed2", 0))
 
 
 def _copied(file: str) -> Iterator[dict[str, Any]]:

@@ -443,6 +443,98 @@ def test_one_of_two_arrays_that_is_shuffled_alone(find: Any, line: str, moved: s
     assert [one["moved"] for one in found] == ([] if moved is None else [moved])
 
 
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.parametrize("fit", [FIT, SLICES])
+@pytest.mark.parametrize(
+    ("line", "moved"),
+    [
+        ("np.random.shuffle(inputs); np.random.shuffle(targets)", "targets"),
+        ("np.random.shuffle(targets); print(1); np.random.shuffle(inputs)", "inputs"),
+        ("rng = np.random.default_rng(0); rng.shuffle(inputs); rng.shuffle(targets)", "targets"),
+        ("rng = np.random; inputs = inputs[rng.permutation(500)]; targets = targets[rng.permutation(500)]", None),
+        (
+            "inputs = inputs[np.random.permutation(500)]; targets = targets[np.random.permutation(500)]; inputs *= 2",
+            "targets",
+        ),
+        ("inputs, targets = np.random.permutation(inputs), np.random.permutation(targets)", "targets"),
+        ("inputs, targets = tf.random.shuffle(inputs), tf.random.shuffle(targets)", "targets"),
+        ("inputs, targets = tf.random.shuffle(inputs, seed=1), tf.random.shuffle(targets, seed=1)", None),
+        ("np.random.shuffle(inputs); keras.utils.set_random_seed(3); np.random.shuffle(targets)", None),
+        (
+            "s = np.random.get_state(); np.random.shuffle(inputs); np.random.set_state(s); np.random.shuffle(targets)",
+            None,
+        ),
+        ("np.random.RandomState(0).shuffle(inputs); np.random.RandomState(0).shuffle(targets)", None),
+        ("a, b = (np.random.default_rng(0) for _ in range(2)); a.shuffle(inputs); b.shuffle(targets)", None),
+        ("np.random.shuffle(inputs); np.random.shuffle(targets); inputs, targets = x * 2.0, y * 2.0", None),
+    ],
+)
+def test_both_of_a_pair_that_are_shuffled_each_by_itself(find: Any, line: str, moved: str | None, fit: str) -> None:
+    found = find(PARTED.format(line=line.replace("; ", "\n"), fit=fit))
+    assert [one["moved"] for one in found if "partner" in one] == ([] if moved is None else [moved])
+
+
+APART = """
+images = np.repeat(x, 4, axis=1)
+codes = x * 2
+labels = (x[:, 0] > 0).astype(int)
+for epoch in range(1):
+    np.random.shuffle(images)
+    np.random.shuffle(codes)
+    np.random.shuffle(labels)
+    for i in range(0, 10, 5):
+        train_step({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [
+        ("images[i : i + 5], labels[i : i + 5]", True),
+        ("images[i : i + 5], codes[i : i + 5]", False),
+        ("images[i : i + 5], labels[i : i + 4]", False),
+        ("labels[i : i + 5], images[i : i + 5]", False),
+    ],
+)
+def test_pairs_that_are_cut_from_two_arrays_in_a_loop(find: Any, given: str, is_told: bool) -> None:
+    assert [one["partner"] for one in find(APART.format(given=given)) if "partner" in one] == ["images"] * is_told
+
+
+UNMATCHED = """
+images = tf.data.Dataset.from_tensor_slices(np.zeros((500, 4, 4), "float32")){images}
+labels = tf.data.Dataset.from_tensor_slices({targets}){labels}
+pairs = tf.data.Dataset.zip((images, labels)){pairs}.batch(20)
+
+
+@tf.function
+def step(x, y):
+    train_step(x, y)
+    return x
+
+
+for x, y in pairs.take(1):
+    step(x, y)
+"""
+MIX = ".shuffle(500)"
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_told"),
+    [
+        ({"images": MIX, "labels": MIX}, True),
+        ({"images": f"{MIX}.map(lambda one: 2 * one)", "labels": MIX, "pairs": ".prefetch(2)"}, True),
+        ({"pairs": MIX}, False),
+        ({"images": ".shuffle(500, seed=3)", "labels": ".shuffle(500, seed=3)"}, False),
+        ({"images": MIX, "labels": MIX, "targets": "np.zeros((500, 4, 4), 'float32')"}, False),
+    ],
+)
+def test_two_data_sets_that_are_shuffled_each_by_itself(find: Any, parts: dict[str, str], is_told: bool) -> None:
+    usual = dict.fromkeys(("images", "labels", "pairs"), "") | {"targets": "np.arange(500)"}
+    found = [one for one in find(UNMATCHED.format(**(usual | parts))) if "unmatched" in one]
+    assert len(found) == is_told
+    assert all(".zip(" in one["source"]["code"] for one in found)
+
+
 END_TO_END = """
 def more(images, labels):
     noisy = images + np.random.default_rng(0).normal(size=images.shape)

@@ -1180,7 +1180,7 @@ class SlipKind(Enum):
     SHUFFLED = auto()
     """Samples are shuffled that a layer's state joins from batch to batch."""
     PARTED = auto()
-    """Of the arrays of pairs one is shuffled alone."""
+    """Of the arrays of pairs one is shuffled alone, or each by itself."""
     CACHED = auto()
     """What random numbers have made of the samples is kept, and the same in each epoch."""
     NEGATED = auto()
@@ -1273,6 +1273,7 @@ _BY_FIELD: Final = {
     "buffer": SlipKind.COARSE,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
+    "unmatched": SlipKind.PARTED,
     "normalises": SlipKind.UNNORMALISED,
     "copies": SlipKind.COPIED,
     "floored": SlipKind.FLOORED,

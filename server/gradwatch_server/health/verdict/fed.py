@@ -63,8 +63,10 @@ CACHED_CODE: Final = """\
 data = data.map(load).cache()                               # what is the same in every epoch
 data = data.shuffle(n_samples).map(augment).batch(batch_size)"""
 PARTED_CODE: Final = """\
-order = np.random.permutation(len(x))
-x, y = x[order], y[order]"""
+order = np.random.permutation(len({x}))
+{x}, {y} = {x}[order], {y}[order]"""
+ZIPPED_CODE: Final = """\
+rows = tf.data.Dataset.zip((inputs, targets)).shuffle(n_samples)     # pairs, in one order"""
 TURN_IN_DEGREES: Final = 100.0
 ANGLES_CODE: Final = """\
 d_angle = (angle_after - angle_before + np.pi) % (2 * np.pi) - np.pi     # of the angle's column alone"""
@@ -425,7 +427,23 @@ def _say_foreign(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    place, name = say_line(lead.slip["source"]), lead.slip["moved"]
+    place, name, partner = say_line(lead.slip["source"]), lead.slip.get("moved"), lead.slip.get("partner")
+    if name is None or partner is not None:
+        parts = "Two data sets" if name is None else f"`{partner}` and `{name}`"
+        return (
+            f"{parts} are shuffled, each in its own order: inputs and targets no longer belong together{place}",
+            "Each shuffle draws another order, also from the same generator: row i of one is not row i of the other.",
+            Hypothesis(
+                f"Inputs and targets are shuffled independently{place}",
+                0.95,
+                "From then on each sample has the target of another one. There is nothing to learn but the pairs by "
+                "heart, and nothing of that holds for new samples.",
+                "Put them together first, and shuffle the pairs."
+                if name is None
+                else "Shuffle both by the same order.",
+                ZIPPED_CODE if name is None else PARTED_CODE.format(x=partner, y=name),
+            ),
+        )
     return (
         f"`{name}` is shuffled alone: inputs and targets no longer belong together{place}",
         "Of two arrays that are fed as pairs, one is put into a random order, and the other stays as it is.",
@@ -435,7 +453,7 @@ def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "From then on each sample has the target of another one. The loss may still fall, while the model learns "
             "the pairs by heart.",
             "Shuffle both by the same order.",
-            PARTED_CODE,
+            PARTED_CODE.format(x="x", y="y"),
         ),
     )
 
