@@ -19,7 +19,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import frames, is_users, source_at
+from gradwatch.origin import frames, is_users, source_at, source_of
 from gradwatch.syntax import FILES_KEPT, last_name, names_in, nodes_of
 from gradwatch.target import walk
 
@@ -76,8 +76,9 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``n_rows``, of a `tf.data.Dataset` whose iterator is made in each turn of the loop that is being run: how many
         of its elements can be seen, of how many; ``resized``: the method by which an image is resized whose numbers are
         rounded to integers then; ``buffer``: the integer type of an array that was made like another one, and is fed as
-        floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
-        it the same axes in another order; ``wraps``: the unsigned type of two arrays of which the difference is taken;
+        floating-point numbers; ``before`` and ``after``: the shapes of an array, or in the map of a data set (the
+        batch's axis is -1), before and after a reshape that gives it the same axes in another order; ``wraps``: the
+        unsigned type of two arrays of which the difference is taken;
         ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
         end: which of ``repeat`` and ``tile`` the line has; ``unrolled`` (True): the other is laid out by a reshape that
         merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast;
@@ -91,8 +92,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         samples.
     """
     finders = (
-        _restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _both_moved, _copied, _floored, _filtered,
-        _trimmed, functools.partial(_unmatched, models),
+        _restarted, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
+        _both_moved, _copied, _floored, _filtered, _trimmed, functools.partial(_unmatched, models),
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
@@ -219,8 +220,7 @@ def _cached(file: str) -> Iterator[dict[str, Any]]:
 def _by_method(file: str, name: str, is_so: Callable[[Any], bool], **known: Any) -> Iterator[dict[str, Any]]:
     """The line that calls a data set's method, the only one that does, where any data set that is held is so."""
     lines = [node for node in nodes_of(file) if isinstance(node, ast.Call) and _is_method(node, name)]
-    held = (value for frame in frames() for value in frame.f_locals.values() if isinstance(value, tf.data.Dataset))
-    if len(lines) == 1 and any(map(is_so, held)):
+    if len(lines) == 1 and any(map(is_so, _data_sets())):
         func: Any = lines[0].func
         yield _slip(file, func.end_lineno, **known)
 
@@ -338,6 +338,54 @@ def _turned(file: str) -> Iterator[dict[str, Any]]:
             after = _asked_shape(node, math.prod(before), frame)
             if after is not None and _is_other_order(before, after):
                 yield _slip(file, node.lineno, before=list(before), after=after)
+
+
+def _turned_in_place(file: str) -> Iterator[dict[str, Any]]:
+    """The lines that give an array another shape under its own name, where its memory tells what shape it had."""
+    held = [(frame, value) for frame in _running(file) for value in frame.f_locals.values()]
+    turned = [(frame, value) for frame, value in held if isinstance(value, np.ndarray) and _is_turned_view(value)]
+    for node in nodes_of(file) if turned else ():
+        name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
+        if not isinstance(node, ast.Assign) or name not in [getattr(to, "id", "") for to in node.targets]:
+            continue
+        for frame, array in turned:
+            whole: Any = array.base
+            asked = _asked_shape(node.value, whole.size, frame)  # type: ignore[arg-type]
+            if asked is not None and asked[1:] == list(array.shape[1:]) and asked[0] == len(whole):
+                yield _slip(file, node.lineno, before=list(whole.shape), after=asked)
+
+
+def _is_turned_view(array: Any) -> bool:
+    """Whether rows of an array are those of another one, with their axes in another order and no transpose."""
+    whole = array.base
+    if not isinstance(whole, np.ndarray) or not (array.flags.c_contiguous and whole.flags.c_contiguous):
+        return False
+    return whole.dtype == array.dtype and _is_other_order(whole.shape[1:], array.shape[1:])
+
+
+def _turned_in_map(file: str) -> Iterator[dict[str, Any]]:
+    """The lines of a data set's map that reshape what they are given where its axes should change places."""
+    for data in _data_sets():
+        functions = [getattr(getattr(one, "_map_func", None), "function", None) for one in _chain(data)]
+        for op in (op for one in functions if one is not None for op in one.graph.get_operations()):
+            shapes = [one.shape for one in (*op.inputs[:1], *op.outputs)] if op.type == "Reshape" else []
+            if any(shape.rank is None for shape in shapes) or not shapes:
+                continue
+            before, after = ([-1 if n is None else n for n in shape] for shape in shapes)
+            source = source_of(op) if _is_other_order(before, after) and _is_known(before, after) else None
+            if source is not None and source["file"] == file:
+                yield _slip(file, source["line"], before=before, after=after)
+
+
+def _is_known(*shapes: Sequence[int]) -> bool:
+    """Whether no length is open but that of the batch, in the first place of all."""
+    starts = {shape[0] for shape in shapes}
+    return all(-1 not in shape[1:] for shape in shapes) and (len(starts) == 1 or -1 not in starts)
+
+
+def _data_sets() -> Iterator[Any]:
+    """The data sets that the running code holds."""
+    return (value for frame in frames() for value in frame.f_locals.values() if isinstance(value, tf.data.Dataset))
 
 
 def _is_other_order(before: Sequence[int], after: Sequence[int]) -> bool:

@@ -254,6 +254,13 @@ def test_what_is_lost_on_the_way_in_is_told_whatever_the_loss(slip: dict[str, An
         assert "np.transpose(signals, (0, 2, 1))" in found.hypotheses[0].code
 
 
+def test_the_axes_of_a_sample_are_turned_in_a_map() -> None:
+    line = dict(SOURCE, code="wave = tf.reshape(wave, (40, 6))")
+    slip = DATA | {"source": line, "before": [6, 40], "after": [40, 6]}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert "+ wave = tf.transpose(wave, (1, 0))" in found.hypotheses[0].code
+
+
 @pytest.mark.parametrize(
     ("ends", "zeros", "is_told"),
     [((0, 1), 0.97, True), ((0, 0), 1.0, True), ((0, 1), 0.3, False), ((0.1, 0.9), 0.0, False), ((0, 9), 0.6, False)],

@@ -300,6 +300,63 @@ def test_axes_that_a_reshape_mixes_up(find: Any, line: str, after: list[int] | N
     assert [(one["before"], one["after"]) for one in found] == ([] if after is None else [([10, 3, 7], after)])
 
 
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("waves = waves.reshape(10, 7, 3)", [10, 7, 3]),
+        ("waves = np.reshape(waves, (len(waves), 7, 3)); part = waves[:8]", [10, 7, 3]),
+        ("waves = waves.reshape(waves.shape[0], 7, 3, 1); waves = waves[:8]; other = 0", [10, 7, 3, 1]),
+        ("waves = waves.reshape(10, 3, 7, 1); waves = waves.transpose(0, 2, 1, 3)", None),
+        ("waves = waves.reshape(10, 21); waves = waves.reshape(10, 3, 7)", None),
+        ("waves = waves.reshape(7, 3, 10)[:, :, :4]; waves = waves.reshape(4, 3, 7)", None),
+        ("waves = waves.transpose(0, 2, 1)", None),
+    ],
+)
+def test_axes_that_a_reshape_mixes_up_under_the_same_name(find: Any, lines: str, after: list[int] | None) -> None:
+    found = find(TURNED.format(line=lines.replace("; ", "\n")))
+    assert [(one["before"], one["after"]) for one in found] == ([] if after is None else [([10, 3, 7], after)])
+    assert all(".reshape(" in one["source"]["code"] for one in found)
+
+
+IN_MAP = """
+def prepare(wave, label):
+    wave = wave / 2
+    {line}
+    return wave, label
+
+
+data = tf.data.Dataset.from_tensor_slices((np.zeros((10, 3, 7)), np.arange(10))){batch}
+data = data.map(prepare).prefetch(1)
+
+
+@tf.function
+def step(x, y):
+    train_step(x, y)
+    return x
+
+
+for x, y in data.take(1):
+    step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "after"),
+    [
+        ({"line": "wave = tf.reshape(wave, (7, 3))"}, [7, 3]),
+        ({"line": "wave = tf.reshape(wave, (-1, 7, 3))", "batch": ".batch(5)"}, [-1, 7, 3]),
+        ({"line": "wave = tf.transpose(wave)"}, None),
+        ({"line": "wave = tf.reshape(wave, (3, 7, 1))"}, None),
+        ({"line": "wave = tf.reshape(wave, (21,))"}, None),
+        ({"line": "wave = tf.reshape(wave, (-1, 7))", "batch": ".batch(5)"}, None),
+    ],
+)
+def test_axes_that_a_reshape_in_a_map_mixes_up(find: Any, parts: dict[str, str], after: list[int] | None) -> None:
+    found = [one for one in find(IN_MAP.format(**({"batch": ""} | parts))) if "after" in one]
+    assert [one["after"] for one in found] == ([] if after is None else [after])
+    assert all("tf.reshape(wave" in one["source"]["code"] for one in found)
+
+
 HELPING = """
 waves = np.zeros((10, 3, 7))
 

@@ -207,6 +207,8 @@ def _say_turned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip["source"])
     before, after = (tuple(lead.slip[name]) for name in ("before", "after"))
     axes = order_of_axes(before, after) if before[0] == after[0] else ()
+    if len(set(before)) == len(before) == len(after):  # each length tells its axis
+        axes = tuple(map(before.index, after))
     is_known = len(axes) == len(before)
     return (
         f"An array of shape {before} is reshaped to {after}, which mixes up its axes{place}",
