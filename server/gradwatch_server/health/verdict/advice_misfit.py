@@ -459,6 +459,13 @@ NUMBERED: Final = Change(
 )
 
 
+LISTED: Final = Change(
+    "listing",
+    note="lists files in no certain order. If their labels come from a table, put sorted(...) around it,\n"
+    "# and see that the table is in that order; or look each label up by the file's name",
+)
+
+
 def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
     """Labels that have nothing to do with the inputs; what a model then settles at."""
     return Hypothesis(
@@ -469,7 +476,7 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
         "a wrong column; a `reshape` where axes should have been transposed; a constant input.",
         "Check a few samples with their labels. Drop, sort and shuffle the rows of both by the same index.",
         LEARN_CODE,
-        (NUMBERED,),
+        (NUMBERED, LISTED),
     )
 
 
@@ -769,10 +776,11 @@ def advise_by_heart(*, is_split: bool) -> list[Hypothesis]:
             "The labels do not belong to the inputs: they are learned by heart",
             0.55,
             "A network with more weights than samples can memorise any labels, sample by sample, if it sees them "
-            "often. Possible causes: inputs and labels shuffled separately, file names sorted as text (10 before 2) "
-            "beside labels in another order, a join on the wrong key, or a wrong column.",
+            "often. Possible causes: inputs and labels shuffled separately, file names sorted as text (10 before 2) or "
+            "not at all beside labels in another order, a join on the wrong key, or a wrong column.",
             "Look at a few samples with their labels as they enter `fit`.",
             PAIRS_CODE,
+            (LISTED,),
         ),
         Hypothesis(
             "The validation data are prepared differently from the training data",
