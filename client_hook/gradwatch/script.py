@@ -25,6 +25,7 @@ import tensorflow as tf
 from gradwatch.augmented import TURNING, find_turned
 from gradwatch.origin import EXCERPT_WIDTH, frames, is_users
 from gradwatch.protocol import Message
+from gradwatch.refitted import find_refitted
 from gradwatch.syntax import last_name, nodes_of, users_files
 from gradwatch.target import walk
 from gradwatch.unapplied import find_unapplied
@@ -96,6 +97,7 @@ def find_script(
         _describe("clone", next(_bare_clones(near), None)),
         _describe("monitor", next(_misdirected(beside), None)),
         _describe("compounded", next(_compounded(beside), None)),
+        *(_describe("refit", _Line(one.file, one.node)) for one in itertools.islice(find_refitted(near), 1)),
         *(
             _describe("unapplied", _Line(one.file, one.node), layer=one.clipped)
             for one in itertools.islice(find_unapplied(near), 1)

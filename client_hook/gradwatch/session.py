@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from gradwatch import __version__, legacy
 from gradwatch.assigned import Assignments
+from gradwatch.averaged import find_replaced
 from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
@@ -1033,9 +1034,10 @@ class Watch:
             return []
 
     def _fed(self) -> list[dict[str, Any]]:
-        """What the user's lines that feed the training lose of its data."""
+        """What the user's lines that feed the training lose of its data, and slow copies that are none."""
         try:
-            return find_fed(files_near(self._models), self._models)
+            files = files_near(self._models)
+            return [*find_fed(files, self._models), *find_replaced(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)
             return []

@@ -1193,6 +1193,8 @@ class SlipKind(Enum):
     """An array is cut to the length of another one, of which rows were picked."""
     FILTERED = auto()
     """Of data sets whose elements belong together one is filtered alone."""
+    REPLACED = auto()
+    """A slow copy of a network takes over nearly all of it at each update."""
     COPIED = auto()
     """Of the arrays of pairs one is repeated, the other tiled."""
     UNNORMALISED = auto()
@@ -1276,6 +1278,7 @@ _BY_FIELD: Final = {
     "unmatched": SlipKind.PARTED,
     "normalises": SlipKind.UNNORMALISED,
     "copies": SlipKind.COPIED,
+    "keeps": SlipKind.REPLACED,
     "floored": SlipKind.FLOORED,
     "filtered": SlipKind.FILTERED,
     "trimmed": SlipKind.TRIMMED,

@@ -765,12 +765,20 @@ for inputs, labels in ((x_train, y_train), (x_val, y_val)):
     print(inputs.mean(axis=0)[:5], inputs.std(axis=0)[:5], np.unique(labels, return_counts=True))"""
 
 
-def advise_by_heart(*, is_split: bool) -> list[Hypothesis]:
+REFITTED_CODE: Final = """\
+scaler = StandardScaler().fit(x_train)                  # once, of the training data
+x_train, x_val = scaler.transform(x_train), scaler.transform(x_val)
+index = {name: i for i, name in enumerate(sorted(set(train_names)))}    # classes: one index for both"""
+
+
+def advise_by_heart(*, is_split: bool, refit: Mapping[str, Any] | None = None) -> list[Hypothesis]:
     """Causes of what is learned of the training data and of no others.
 
     Args:
         is_split: whether the validation data are some of the training data, that are prepared with them.
+        refit: the user's expression that fits what prepares the validation data to these, where it is known.
     """
+    place = say_line(refit)
     found = [
         Hypothesis(
             "The labels do not belong to the inputs: they are learned by heart",
@@ -783,6 +791,16 @@ def advise_by_heart(*, is_split: bool) -> list[Hypothesis]:
             (LISTED,),
         ),
         Hypothesis(
+            f"What prepares the validation data is fitted to them anew{place}",
+            0.8,
+            "A scaler, an encoder or an index that is made of the validation data is another one than that of the "
+            "training data: the same number stands for another value, or another class.",
+            "Fit it once to the training data, and apply the same to both.",
+            REFITTED_CODE,
+            (Change("refit", note="is fitted to the validation data: apply what was fitted to the training data"),),
+        )
+        if refit is not None
+        else Hypothesis(
             "The validation data are prepared differently from the training data",
             0.5,
             "They may be scaled by other numbers or not at all, have classes in another order, or come from another "
@@ -798,7 +816,9 @@ def advise_by_heart(*, is_split: bool) -> list[Hypothesis]:
             "",
         ),
     ]
-    return [found[0], found[2]] if is_split else found
+    if is_split:
+        return [found[0], found[2]]
+    return found if refit is None else sorted(found, key=lambda one: -one.confidence)
 
 
 def advise_relapse(scene: Scene, stale: Stale | None) -> list[Hypothesis]:
