@@ -81,7 +81,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         unsigned type of two arrays of which the difference is taken;
         ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
         end: which of ``repeat`` and ``tile`` the line has; ``unrolled`` (True): the other is laid out by a reshape that
-        merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast;
+        merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast,
+        which it was ``scaled`` (True) to;
         ``filtered`` (True): of data sets of as many elements each that are put together by ``zip`` some are filtered,
         the others not; ``trimmed``: the name of an array that is cut to the length of another one, of which rows were
         ``picked``, and ``by`` what; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put
@@ -93,7 +94,7 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
     """
     finders = (
         _restarted, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
-        _both_moved, _copied, _floored, _filtered, _trimmed, functools.partial(_unmatched, models),
+        _both_moved, _copied, _floored, _floored_in_map, _filtered, _trimmed, functools.partial(_unmatched, models),
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
@@ -733,35 +734,120 @@ def _is_end_to_end(call: ast.Call, made: Mapping[str, ast.expr]) -> bool:
 
 def _floored(file: str) -> Iterator[dict[str, Any]]:
     running, calls = list(_running(file)), _Calls.of(file)
+    stores = [node for node in nodes_of(file) if isinstance(node, (ast.Assign, ast.AugAssign))]
     for node in nodes_of(file):
-        name, dtype = _cast_to_whole(node) or ("", "")
+        name, dtype, scale = _cast_to_whole(node) or ("", "", None)
+        function = calls.around.get(id(node))
+        is_given = bool(name) and function is not None and calls.given(name, function) is not None
+        # What is given another value then, here or below, is not what was cast.
+        later = [one for one in stores if name and one.end_lineno >= node.lineno and name in _stored(one)]  # type: ignore[attr-defined]
         for frame in running if name else ():
-            if _is_of_shares(_array(calls.find(name, node, frame))):
-                yield _slip(file, node.lineno, floored=dtype)  # type: ignore[attr-defined]
+            factor, array = _factor(scale, frame), _array(calls.find(name, node, frame))
+            if factor is None:
+                continue
+            is_own = len(later) == 1 and _is_within(later[0], node.lineno) and not is_given  # type: ignore[attr-defined]
+            is_there = scale is None or is_given or not later
+            if (scale is not None and is_own and _is_of_zeros(array)) or (is_there and _is_of_shares(array, factor)):
+                yield _slip(file, node.lineno, floored=dtype, **_scaled(factor))  # type: ignore[attr-defined]
 
 
-def _cast_to_whole(node: ast.AST) -> tuple[str, str] | None:
-    """The name of an array that a call casts, reshaped or not, and the type of whole numbers that it is cast to."""
+def _stored(node: ast.Assign | ast.AugAssign) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {one.id for to in targets for one in names_in(to)}
+
+
+def _scaled(factor: float) -> dict[str, Any]:
+    return {} if factor == 1 else {"scaled": True}
+
+
+def _cast_to_whole(node: ast.AST) -> tuple[str, str, ast.BinOp | None] | None:
+    """The name of an array that a call casts, reshaped or not, the type of whole numbers, and what scales it before."""
     if not isinstance(node, ast.Call) or last_name(node) not in ("astype", "cast"):
         return None
     is_method = last_name(node) == "astype"
     asked = next(iter(node.args[0 if is_method else 1 :]), _keyword(node, "dtype"))
     dtype = "" if asked is None else _named(asked)
-    of = node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
-    while isinstance(of, ast.Call) and last_name(of) in KEEPING:
-        of = _subject(of)
-    name = None if of is None else _whole(of)
-    return None if name is None or dtype not in WHOLE else (name, dtype)
+    of = _kept(node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None))
+    scale = of if isinstance(of, ast.BinOp) and isinstance(of.op, (ast.Div, ast.Mult)) else None
+    name = _whole(_kept(of if scale is None else scale.left) or node)
+    return None if name is None or dtype not in WHOLE else (name, dtype, scale)
 
 
-def _is_of_shares(array: Any) -> bool:
-    """Whether an array holds numbers from 0 to 1, most of which are neither."""
+def _kept(node: ast.expr | None) -> ast.expr | None:
+    """The array of whose numbers an expression is made, each as it is."""
+    while isinstance(node, ast.Call) and (last_name(node) in KEEPING or _asks(node, FLOATS, ("astype", "cast"))):
+        node = _subject(node)
+    return node
+
+
+def _factor(scale: ast.BinOp | None, frame: Any) -> float | None:
+    """By what an array is multiplied; None where that is not known."""
+    if scale is None:
+        return 1.0
+    node = scale.right
+    value: Any = _held(node.id, frame) if isinstance(node, ast.Name) else getattr(node, "value", None)
+    if not isinstance(value, (int, float, np.number)) or not value > 0:
+        return None
+    return float(1 / value if isinstance(scale.op, ast.Div) else value)
+
+
+def _is_of_zeros(array: Any) -> bool:
+    """Whether an array of whole numbers holds nothing but 0: what was cut under its own name is gone."""
     dtype = getattr(array, "dtype", None)
-    if dtype is None or not np.issubdtype(getattr(dtype, "as_numpy_dtype", dtype), np.floating) or not np.size(array):
+    return isinstance(dtype, np.dtype) and dtype.kind in "iu" and np.size(array) > 1 and not np.any(array)
+
+
+def _is_of_shares(array: Any, factor: float = 1.0) -> bool:
+    """Whether an array, times a factor, holds numbers from 0 to 1, most of which are neither."""
+    dtype = getattr(array, "dtype", None)
+    dtype = getattr(dtype, "as_numpy_dtype", dtype)
+    if dtype is None or not np.issubdtype(dtype, np.floating if factor == 1 else np.number) or not np.size(array):
         return False
-    values = np.ravel(array)[:: max(1, np.size(array) // SHARES_MAX)]
+    values = np.ravel(array)[:: max(1, np.size(array) // SHARES_MAX)] * factor
     is_between = (values > 0) & (values < 1)
     return bool(((values >= 0) & (values <= 1)).all() and is_between.mean() > MOST)
+
+
+def _floored_in_map(file: str) -> Iterator[dict[str, Any]]:
+    """The lines of a data set's map that scale what it was made of to shares, and cast these to whole numbers."""
+    for data in _data_sets():
+        chain = _chain(data)
+        for place, part in enumerate(chain):
+            function, arrays = getattr(getattr(part, "_map_func", None), "function", None), _slices(chain[place + 1 :])
+            graph = None if function is None else function.graph
+            if graph is None or len(graph.inputs) != len(arrays):
+                continue
+            for op in (op for op in graph.get_operations() if _is_cut(op)):
+                number, factor = _scaled_in(op, graph)
+                source = source_of(op) if number >= 0 and _is_of_shares(arrays[number], factor) else None
+                if source is not None and source["file"] == file:
+                    yield _slip(file, source["line"], floored=op.outputs[0].dtype.name, **_scaled(factor))
+
+
+def _slices(chain: Sequence[Any]) -> list[Any]:
+    """The arrays that a data set is made of, if nothing but their order changes on the way."""
+    is_plain = not any(hasattr(one, "_map_func") or hasattr(one, "_datasets") for one in chain)
+    return list(getattr(chain[-1], "_tensors", ())) if chain and is_plain else []
+
+
+def _is_cut(op: Any) -> bool:
+    return bool(op.type == "Cast" and op.inputs[0].dtype.is_floating and op.outputs[0].dtype.is_integer)
+
+
+def _scaled_in(op: Any, graph: Any) -> tuple[int, float]:
+    """Which input of a graph an operation is given, and times what; -1 where it is more than that."""
+    tensor, factor, inputs = op.inputs[0], 1.0, [one.name for one in graph.inputs]
+    while tensor.name not in inputs:
+        made, by = tensor.op, 1.0
+        if made.type in ("Mul", "RealDiv"):
+            given = tf.get_static_value(made.inputs[1])
+            if given is None or np.size(given) != 1 or not np.all(given > 0):
+                return -1, factor
+            by = float(np.ravel(given)[0]) ** (1 if made.type == "Mul" else -1)
+        elif made.type not in ("Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"):
+            return -1, factor
+        tensor, factor = made.inputs[0], factor * by
+    return inputs.index(tensor.name), factor
 
 
 def _filtered(file: str) -> Iterator[dict[str, Any]]:

@@ -279,6 +279,16 @@ def test_shares_are_cut_where_what_enters_is_zero_for_the_most_part(
     assert all('+ return np.asarray(share).astype("float32")' in one.hypotheses[0].code for one in told)
 
 
+def test_labels_that_are_scaled_before_they_are_cut() -> None:
+    slip = DATA | {"floored": "int32", "scaled": True}
+    run = run_of(FALLING, slips=[slip], inputs=[("input", 5), ("target", 1)])
+    target = run.columns("input")[1]
+    run.statistics[:, target, [COLUMN["min"], COLUMN["max"]]] = 0, 0
+    run.statistics[:, target, COLUMN["n_zero"]] = run.statistics[:, target, COLUMN["n_elements"]]
+    told = [one for one in run.feed().findings() if one.title.startswith("A cast to int32 cuts scaled numbers to 0")]
+    assert len(told) == 1
+
+
 @pytest.mark.parametrize(("low", "high", "is_told"), [(0, 1, True), (-1, 1, False), (0, 3, False)])
 def test_a_hinge_and_its_labels(low: float, high: float, is_told: bool) -> None:
     slip = {"type": "Relu", "name": "Relu", "layer": "", "source": SOURCE, "hinge": 1.0}

@@ -646,6 +646,15 @@ DRAWN = "np.random.default_rng(0).random(500)"
         (DRAWN, "tf.cast(share, tf.int64)", "int64"),
         (DRAWN, "tf.cast(tf.constant(share), dtype='uint8')", "uint8"),
         (f"tf.constant({DRAWN}, tf.float32)", "tf.cast(share, tf.int32)", "int32"),
+        (f"255 * {DRAWN}", "(share / 255).astype('uint8')", "uint8"),
+        (f"(255 * {DRAWN}).astype('uint8')", "tf.cast(tf.cast(share, tf.float32) / 255., tf.int32)", "int32"),
+        (f"(255 * {DRAWN}).astype('uint8')", "np.asarray(share * 0.00390625).astype(int)", "int"),
+        (f"255 * ({DRAWN} > 0.5)", "(share / 255).astype('uint8')", None),
+        (f"255 * {DRAWN}", "(share / 25.5).astype('uint8')", None),
+        (f"255 * {DRAWN}", "(share / 255 + 0.5).astype('uint8')", None),
+        (f"255 * {DRAWN}", "(share := (share / 255).astype('uint8'))", "uint8"),
+        (f"255 * {DRAWN}; cut = (share / 25.5).astype(int); share = share / 255", "cut", None),
+        (f"255 * {DRAWN}", "(share // 255).astype('float32')", None),
         (DRAWN, "share.astype('float32')", None),
         (DRAWN, "(share > 0.5).astype('int32')", None),
         (DRAWN, "(10 * share).astype('int32')", None),
@@ -656,8 +665,64 @@ DRAWN = "np.random.default_rng(0).random(500)"
     ],
 )
 def test_shares_that_are_cut_to_whole_numbers(find: Any, share: str, cast: str, dtype: str | None) -> None:
-    found = [one for one in find(FLOORED.format(share=share, cast=cast)) if "floored" in one]
+    found = [one for one in find(FLOORED.format(share=share.replace("; ", "\n"), cast=cast)) if "floored" in one]
     assert [one["floored"] for one in found] == ([] if dtype is None else [dtype])
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("grades = (grades / 10).astype('int32')", True),
+        ("grades = (grades / 3).astype('int32')", False),
+        ("grades = (grades // 10).astype('int32')", False),
+        ("grades = grades.astype('int32')", False),
+    ],
+)
+def test_what_is_cut_to_zeros_under_its_own_name(find: Any, line: str, is_told: bool) -> None:
+    found = [one for one in find(f"grades = np.arange(500) % 10\n{line}\ntrain_step(x, grades)") if "floored" in one]
+    assert [(one["floored"], one["scaled"]) for one in found] == [("int32", True)] * is_told
+
+
+CUT_IN_MAP = """
+def scale(image, label):
+    return image, {cast}
+
+
+data = tf.data.Dataset.from_tensor_slices((x, {labels})){between}
+data = data.map(scale).batch(10)
+
+
+@tf.function
+def step(x, y):
+    train_step(x, y)
+    return x
+
+
+for x, y in data.take(1):
+    step(x, y)
+"""
+CUT = "tf.cast(tf.cast(label, tf.float32) / 10.0, tf.int32)"
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_told"),
+    [
+        ({"cast": CUT}, True),
+        ({"cast": CUT, "between": ".shuffle(9).batch(5)"}, True),
+        ({"cast": "tf.cast(label / 10, tf.int64)"}, True),
+        ({"cast": CUT, "labels": "1 + 8 * (np.arange(500) % 2)"}, True),
+        ({"cast": CUT, "labels": "10 * (np.arange(500) % 2)"}, False),
+        ({"cast": CUT, "between": ".map(lambda image, label: (image, 20 * label))"}, False),
+        ({"cast": "tf.cast(tf.round(label / 10), tf.int32)"}, False),
+        ({"cast": "tf.cast(label, tf.float32) / 10.0"}, False),
+    ],
+)
+def test_shares_that_a_map_cuts_to_whole_numbers(find: Any, parts: dict[str, str], is_told: bool) -> None:
+    usual = {"labels": "np.arange(500) % 10", "between": ""}
+    # Functions that are alike but for their file are converted once: each begins at a line of its own.
+    text = "\n" * len(str(parts)) + CUT_IN_MAP.format(**(usual | parts))
+    found = [one for one in find(text) if "floored" in one]
+    assert [(one["scaled"], "tf.cast" in one["source"]["code"]) for one in found] == [(True, True)] * is_told
 
 
 FILTERED = """

@@ -53,6 +53,9 @@ x_train = np.nan_to_num(x_train)                        # the mean in place of w
 FLOORED_CODE: Final = """\
 y = shares.astype("float32")                  # not "int32": 0.7 would become 0
 labels = (shares > 0.5).astype("int32")       # where classes are meant"""
+SCALED_CUT_CODE: Final = """\
+images = tf.cast(images, tf.float32) / 255.0
+labels = tf.cast(labels, tf.int32)            # class numbers: no division"""
 TRIMMED_CODE: Final = """\
 {other}, {name} = {other}[good], {name}[good]        # the same mask for both, before anything is cut"""
 FILTERED_CODE: Final = """\
@@ -318,6 +321,19 @@ def _say_unnormalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_floored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, dtype = say_line(lead.slip["source"]), lead.slip["floored"]
+    if lead.slip.get("scaled"):
+        return (
+            f"A cast to {dtype} cuts scaled numbers to 0{place}",
+            "The line scales them to between 0 and 1, then cuts off the fractions: what the model gets is mostly 0.",
+            Hypothesis(
+                f"A cast to {dtype} behind a division cuts off the fractions{place}",
+                0.95,
+                "A cast to whole numbers does not round: all below 1 becomes 0, whatever it was. Classes that are "
+                "scaled become one class, and images become black.",
+                "Scale inputs as float32. Leave class numbers as they are: they are not scaled at all.",
+                SCALED_CUT_CODE,
+            ),
+        )
     return (
         f"Numbers between 0 and 1 are cut to whole numbers: they become 0{place}",
         f"Most of what the line casts to {dtype} is neither 0 nor 1, and what the model is trained on is mostly 0.",
