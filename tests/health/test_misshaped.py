@@ -209,6 +209,7 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (UNPENALISED, "The regularizer of net/dense/kernel and 2 more has no effect"),
         (MARGINALS, "The mixture is summed for each of 3 coordinates by itself"),
         (MARGINALS | {"marginals": 0, "keeps": 0.005}, "A slow copy of a network keeps only 0.50% of its own value"),
+        (MARGINALS | {"marginals": 0, "past": True}, "Each step's return sums the rewards before it, not those that"),
         (MARGINALS | {"marginals": 0, "tiled": 4}, "A tile lays each sample beside the items of other samples"),
     ],
 )

@@ -1195,6 +1195,8 @@ class SlipKind(Enum):
     """Of data sets whose elements belong together one is filtered alone."""
     REPLACED = auto()
     """A slow copy of a network takes over nearly all of it at each update."""
+    PAST = auto()
+    """A return is summed from the first reward on."""
     COPIED = auto()
     """Of the arrays of pairs one is repeated, the other tiled."""
     UNNORMALISED = auto()
@@ -1279,6 +1281,7 @@ _BY_FIELD: Final = {
     "normalises": SlipKind.UNNORMALISED,
     "copies": SlipKind.COPIED,
     "keeps": SlipKind.REPLACED,
+    "past": SlipKind.PAST,
     "floored": SlipKind.FLOORED,
     "filtered": SlipKind.FILTERED,
     "trimmed": SlipKind.TRIMMED,

@@ -168,6 +168,12 @@ REPLACED_CODE: Final = """\
 tau = {taken:.3g}                                     # what the copy takes over; it keeps the rest
 for slow, fast in zip(target.weights, model.weights):
     slow.assign(tau * fast + (1.0 - tau) * slow)"""
+PAST_CODE: Final = """\
+returns, total = [], 0.0
+for reward in reversed(rewards):              # from the last reward to the first
+    total = reward + gamma * total
+    returns.append(total)
+returns.reverse()                             # in the order of the steps again"""
 TILED_CODE: Final = """\
 repeated = tf.repeat(per_sample, {n}, axis=0)         # each sample beside its own items"""
 STRANGERS_CODE: Final = """\
@@ -853,6 +859,22 @@ def _say_replaced(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_past(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"Each step's return sums the rewards before it, not those that follow{place}",
+        "The loop goes over the rewards from the first to the last, and nothing is turned round before or after.",
+        Hypothesis(
+            f"The returns are summed from the wrong end{place}",
+            0.9,
+            "The return of a step is its reward and the discounted ones behind it. Summed from the start, each action "
+            "is credited with what was gained before it, and what it leads to counts for nothing.",
+            "Sum from the last reward to the first, then turn the list round.",
+            PAST_CODE,
+        ),
+    )
+
+
 def _say_tiled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, n = say_line(lead.slip.get("source")), int(lead.slip["tiled"])
     return (
@@ -1338,6 +1360,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.HINGE: _say_hinge,
     SlipKind.STRANGERS: _say_strangers,
     SlipKind.REPLACED: _say_replaced,
+    SlipKind.PAST: _say_past,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,
