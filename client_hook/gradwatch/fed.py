@@ -10,6 +10,7 @@ import ast
 import functools
 import itertools
 import math
+import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -18,7 +19,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import frames, is_users, source_at
+from gradwatch.origin import frames, is_users, source_at, source_of
 from gradwatch.syntax import FILES_KEPT, last_name, names_in, nodes_of
 from gradwatch.target import walk
 
@@ -32,6 +33,11 @@ CALLS_MAX: Final = 3
 DATASETS_MAX: Final = 32
 """Data sets that one is made of, each of the one before it."""
 PAIRING: Final = frozenset({"fit", "from_tensor_slices"})
+SHARING: Final = PAIRING | {"train_test_split"}
+DRAWING: Final = frozenset({"np.random", "numpy.random", "random", "tf.random"})
+"""What draws from a state that all share."""
+GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
+SEEDING: Final = ("seed", "state")
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 BETWEEN: Final = frozenset({"area", "bicubic", "bilinear", "gaussian", "lanczos3", "lanczos5", "mitchellcubic"})
 """How `tf.image.resize` makes new numbers of those around; "bilinear" where nothing is said."""
@@ -70,21 +76,25 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``n_rows``, of a `tf.data.Dataset` whose iterator is made in each turn of the loop that is being run: how many
         of its elements can be seen, of how many; ``resized``: the method by which an image is resized whose numbers are
         rounded to integers then; ``buffer``: the integer type of an array that was made like another one, and is fed as
-        floating-point numbers; ``before`` and ``after``: the shapes of an array before and after a reshape that gives
-        it the same axes in another order; ``wraps``: the unsigned type of two arrays of which the difference is taken;
+        floating-point numbers; ``before`` and ``after``: the shapes of an array, or in the map of a data set (the
+        batch's axis is -1), before and after a reshape that gives it the same axes in another order; ``wraps``: the
+        unsigned type of two arrays of which the difference is taken;
         ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
         end: which of ``repeat`` and ``tile`` the line has; ``unrolled`` (True): the other is laid out by a reshape that
-        merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast;
+        merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast,
+        which it was ``scaled`` (True) to;
         ``filtered`` (True): of data sets of as many elements each that are put together by ``zip`` some are filtered,
         the others not; ``trimmed``: the name of an array that is cut to the length of another one, of which rows were
         ``picked``, and ``by`` what; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put
-        into another order alone;
+        into another order alone, or after that of its ``partner``, and by another order; ``unmatched`` (True): of two
+        data sets that are put together by ``zip`` each is shuffled by itself;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples.
     """
     finders = (
-        _restarted, _cached, _resized, _coarse, _turned, _wrapped, _parted, _copied, _floored, _filtered, _trimmed,
+        _restarted, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
+        _both_moved, _copied, _floored, _floored_in_map, _filtered, _trimmed, functools.partial(_unmatched, models),
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
@@ -211,8 +221,7 @@ def _cached(file: str) -> Iterator[dict[str, Any]]:
 def _by_method(file: str, name: str, is_so: Callable[[Any], bool], **known: Any) -> Iterator[dict[str, Any]]:
     """The line that calls a data set's method, the only one that does, where any data set that is held is so."""
     lines = [node for node in nodes_of(file) if isinstance(node, ast.Call) and _is_method(node, name)]
-    held = (value for frame in frames() for value in frame.f_locals.values() if isinstance(value, tf.data.Dataset))
-    if len(lines) == 1 and any(map(is_so, held)):
+    if len(lines) == 1 and any(map(is_so, _data_sets())):
         func: Any = lines[0].func
         yield _slip(file, func.end_lineno, **known)
 
@@ -330,6 +339,54 @@ def _turned(file: str) -> Iterator[dict[str, Any]]:
             after = _asked_shape(node, math.prod(before), frame)
             if after is not None and _is_other_order(before, after):
                 yield _slip(file, node.lineno, before=list(before), after=after)
+
+
+def _turned_in_place(file: str) -> Iterator[dict[str, Any]]:
+    """The lines that give an array another shape under its own name, where its memory tells what shape it had."""
+    held = [(frame, value) for frame in _running(file) for value in frame.f_locals.values()]
+    turned = [(frame, value) for frame, value in held if isinstance(value, np.ndarray) and _is_turned_view(value)]
+    for node in nodes_of(file) if turned else ():
+        name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
+        if not isinstance(node, ast.Assign) or name not in [getattr(to, "id", "") for to in node.targets]:
+            continue
+        for frame, array in turned:
+            whole: Any = array.base
+            asked = _asked_shape(node.value, whole.size, frame)  # type: ignore[arg-type]
+            if asked is not None and asked[1:] == list(array.shape[1:]) and asked[0] == len(whole):
+                yield _slip(file, node.lineno, before=list(whole.shape), after=asked)
+
+
+def _is_turned_view(array: Any) -> bool:
+    """Whether rows of an array are those of another one, with their axes in another order and no transpose."""
+    whole = array.base
+    if not isinstance(whole, np.ndarray) or not (array.flags.c_contiguous and whole.flags.c_contiguous):
+        return False
+    return whole.dtype == array.dtype and _is_other_order(whole.shape[1:], array.shape[1:])
+
+
+def _turned_in_map(file: str) -> Iterator[dict[str, Any]]:
+    """The lines of a data set's map that reshape what they are given where its axes should change places."""
+    for data in _data_sets():
+        functions = [getattr(getattr(one, "_map_func", None), "function", None) for one in _chain(data)]
+        for op in (op for one in functions if one is not None for op in one.graph.get_operations()):
+            shapes = [one.shape for one in (*op.inputs[:1], *op.outputs)] if op.type == "Reshape" else []
+            if any(shape.rank is None for shape in shapes) or not shapes:
+                continue
+            before, after = ([-1 if n is None else n for n in shape] for shape in shapes)
+            source = source_of(op) if _is_other_order(before, after) and _is_known(before, after) else None
+            if source is not None and source["file"] == file:
+                yield _slip(file, source["line"], before=before, after=after)
+
+
+def _is_known(*shapes: Sequence[int]) -> bool:
+    """Whether no length is open but that of the batch, in the first place of all."""
+    starts = {shape[0] for shape in shapes}
+    return all(-1 not in shape[1:] for shape in shapes) and (len(starts) == 1 or -1 not in starts)
+
+
+def _data_sets() -> Iterator[Any]:
+    """The data sets that the running code holds."""
+    return (value for frame in frames() for value in frame.f_locals.values() if isinstance(value, tf.data.Dataset))
 
 
 def _is_other_order(before: Sequence[int], after: Sequence[int]) -> bool:
@@ -481,6 +538,144 @@ def _parted(file: str) -> Iterator[dict[str, Any]]:
                 yield _slip(file, moved[alone][0], moved=alone)
 
 
+def _both_moved(file: str) -> Iterator[dict[str, Any]]:
+    nodes, running = nodes_of(file), list(_running(file))
+    blocks = [getattr(node, part, None) for node in nodes for part in ("body", "orelse")]
+    for block in (one for one in blocks if isinstance(one, list)):
+        moves = [(place, name, by) for place, one in enumerate(block) for name, by in _moves(one, running)]
+        for (first, one, by), (second, other, by_other) in itertools.combinations(moves, 2):
+            between = block[first + 1 : second]
+            if one == other or by != by_other or any(_may_seed(node, by) for node in between):
+                continue
+            line = block[second].lineno
+            if any(_are_fed(names, block[first].lineno, line, file) for names in ((one, other), (other, one))):
+                yield _slip(file, line, moved=other, partner=one)
+
+
+def _moves(node: ast.stmt, running: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    """The arrays whose rows a statement puts into a random order, and what draws that, where that is known."""
+    parts: list[ast.stmt] = [node]
+    to, value = (node.targets[0], node.value) if isinstance(node, ast.Assign) else (None, None)
+    if isinstance(to, ast.Tuple) and isinstance(value, ast.Tuple) and len(to.elts) == len(value.elts):
+        parts = [ast.Assign([one], given) for one, given in zip(to.elts, value.elts, strict=True)]
+    for part in parts:
+        name, call = _moved(part), getattr(part, "value", None)
+        call = call.slice if isinstance(call, ast.Subscript) else call
+        if name is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.keywords:
+            continue
+        by = ast.unparse(call.func.value)
+        if by in DRAWING or any(isinstance(_held(by, frame), GENERATORS) for frame in running):
+            yield name, by
+
+
+def _may_seed(node: ast.stmt, by: str) -> bool:
+    """Whether a statement may put what draws back into a state in which it was."""
+    calls = [node.value] if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else []
+    is_call = any(isinstance(one.func, ast.Name) and one.func.id != "print" for one in calls)
+    is_made = any(one.id == by and isinstance(one.ctx, ast.Store) for one in names_in(node))
+    return is_call or is_made or any(word in ast.unparse(node) for word in SEEDING)
+
+
+def _are_fed(names: tuple[str, str], first: int, last: int, file: str) -> bool:
+    """Whether inputs and targets that were made before these lines, and are no others behind them, are fed as pairs."""
+    given = [node for node in nodes_of(file) if isinstance(node, ast.Assign)]
+    assigned = [(to.id, one) for one in given for target in one.targets for to in names_in(target)]
+    before = {name for name, node in assigned if node.lineno < first}
+    others = {
+        name for name, node in assigned if node.lineno > last and all(one.id != name for one in names_in(node.value))
+    }
+    if not before.issuperset(names) or others & set(names):
+        return False
+    parts = {to.id: _root(value) for node in given for to, value in _assigned(node) if isinstance(to, ast.Name)}
+    for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and node.lineno > last):
+        fed = _fed_by(call)
+        if fed is None or tuple(one if one in names else parts.get(one) for one in fed) != names:
+            continue
+        for frame in _running(file):
+            rows = [_held(one, frame) for one in fed]
+            if all(map(_is_of_rows, rows)) and (last_name(call) == "fit" or _is_of_labels(*rows)):
+                return True
+    return False
+
+
+def _assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    for to in node.targets:
+        if isinstance(to, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(to.elts, node.value.elts, strict=False)
+        else:
+            yield to, node.value
+
+
+def _root(node: ast.expr | None) -> str | None:
+    """The name of the array that an expression is a part of, or the numbers of; None for anything else."""
+    while node is not None and not isinstance(node, ast.Name):
+        if isinstance(node, ast.Call):
+            node = _subject(node)
+        elif isinstance(node, ast.BinOp):
+            node = node.left
+        else:
+            node = node.value if isinstance(node, ast.Subscript) else None
+    return None if node is None else node.id
+
+
+def _fed_by(call: ast.Call) -> tuple[str, str] | None:
+    """The names of inputs and targets that a call takes as pairs: whole arrays, or the same rows of both."""
+    given = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], ast.Tuple) else call.args
+    parts = [one.slice for one in given[:2] if isinstance(one, ast.Subscript)]
+    is_alike = len(parts) == 2 and ast.dump(parts[0]) == ast.dump(parts[1])
+    names = [_whole(one) for one in given[:2]]
+    if len(names) != 2 or None in names or not (is_alike or last_name(call) in SHARING):
+        return None
+    return str(names[0]), str(names[1])
+
+
+def _is_of_rows(value: Any) -> bool:
+    return isinstance(value, list) or len(np.shape(_array(value))) > 0
+
+
+def _is_of_labels(inputs: Any, targets: Any) -> bool:
+    """Whether of two arrays the second holds a number, or a class, for each row of the first."""
+    if isinstance(inputs, list) or isinstance(targets, list):
+        return False
+    wide, narrow = np.shape(inputs), np.shape(targets)
+    return len(wide) > 1 and math.prod(wide[1:]) > 1 and narrow in ((wide[0],), (wide[0], 1))
+
+
+def _unmatched(models: Sequence[Any], file: str) -> Iterator[dict[str, Any]]:
+    yield from _by_method(file, "zip", functools.partial(_are_shuffled_apart, _are_fitted(models)), unmatched=True)
+
+
+def _are_fitted(models: Sequence[Any]) -> bool:
+    """Whether `fit` is being run, and it takes a pair for inputs and targets."""
+    is_usual = all(type(one).train_step is keras.Model.train_step for one in models if isinstance(one, keras.Model))
+    return is_usual and any(one.f_code.co_name == "fit" and "keras" in one.f_code.co_filename for one in frames())
+
+
+def _are_shuffled_apart(is_fitted: bool, data: Any) -> bool:
+    """Whether a data set is made of inputs and targets, and each was shuffled in an order of its own."""
+    *behind, zipped = _chain(data)
+    parts = getattr(zipped, "_datasets", ())
+    if not isinstance(parts, tuple) or len(parts) != 2:
+        return False
+    specs = [one.element_spec for one in parts]
+    if not all(isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None for spec in specs):
+        return False
+    inputs, targets = specs
+    # Noise may meet any class; an image has its own.
+    is_label = inputs.shape.rank > targets.shape.rank + 1 and (targets.dtype.is_integer or targets.dtype.is_bool)
+    is_pair = is_fitted and not any("Map" in type(one).__name__ for one in behind)
+    shuffles = [[one for one in _chain(part) if "ShuffleDataset" in type(one).__name__] for part in parts]
+    if not all(shuffles) or not (is_label or is_pair):
+        return False
+    seeds = [{_seed_of(one) for one in some} for some in shuffles]
+    return seeds[0].isdisjoint(seeds[1]) or seeds == [{(0, 0)}] * 2
+
+
+def _seed_of(data: Any) -> tuple[int, int]:
+    """The seeds by which a data set is shuffled; of none two zeros."""
+    return int(getattr(data, "_seed", 0)), int(getattr(data, "_seed2", 0))
+
+
 def _copied(file: str) -> Iterator[dict[str, Any]]:
     running, given = list(_running(file)), _Calls.of(file)
     for function in nodes_of(file):
@@ -539,35 +734,120 @@ def _is_end_to_end(call: ast.Call, made: Mapping[str, ast.expr]) -> bool:
 
 def _floored(file: str) -> Iterator[dict[str, Any]]:
     running, calls = list(_running(file)), _Calls.of(file)
+    stores = [node for node in nodes_of(file) if isinstance(node, (ast.Assign, ast.AugAssign))]
     for node in nodes_of(file):
-        name, dtype = _cast_to_whole(node) or ("", "")
+        name, dtype, scale = _cast_to_whole(node) or ("", "", None)
+        function = calls.around.get(id(node))
+        is_given = bool(name) and function is not None and calls.given(name, function) is not None
+        # What is given another value then, here or below, is not what was cast.
+        later = [one for one in stores if name and one.end_lineno >= node.lineno and name in _stored(one)]  # type: ignore[attr-defined]
         for frame in running if name else ():
-            if _is_of_shares(_array(calls.find(name, node, frame))):
-                yield _slip(file, node.lineno, floored=dtype)  # type: ignore[attr-defined]
+            factor, array = _factor(scale, frame), _array(calls.find(name, node, frame))
+            if factor is None:
+                continue
+            is_own = len(later) == 1 and _is_within(later[0], node.lineno) and not is_given  # type: ignore[attr-defined]
+            is_there = scale is None or is_given or not later
+            if (scale is not None and is_own and _is_of_zeros(array)) or (is_there and _is_of_shares(array, factor)):
+                yield _slip(file, node.lineno, floored=dtype, **_scaled(factor))  # type: ignore[attr-defined]
 
 
-def _cast_to_whole(node: ast.AST) -> tuple[str, str] | None:
-    """The name of an array that a call casts, reshaped or not, and the type of whole numbers that it is cast to."""
+def _stored(node: ast.Assign | ast.AugAssign) -> set[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {one.id for to in targets for one in names_in(to)}
+
+
+def _scaled(factor: float) -> dict[str, Any]:
+    return {} if factor == 1 else {"scaled": True}
+
+
+def _cast_to_whole(node: ast.AST) -> tuple[str, str, ast.BinOp | None] | None:
+    """The name of an array that a call casts, reshaped or not, the type of whole numbers, and what scales it before."""
     if not isinstance(node, ast.Call) or last_name(node) not in ("astype", "cast"):
         return None
     is_method = last_name(node) == "astype"
     asked = next(iter(node.args[0 if is_method else 1 :]), _keyword(node, "dtype"))
     dtype = "" if asked is None else _named(asked)
-    of = node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None)
-    while isinstance(of, ast.Call) and last_name(of) in KEEPING:
-        of = _subject(of)
-    name = None if of is None else _whole(of)
-    return None if name is None or dtype not in WHOLE else (name, dtype)
+    of = _kept(node.func.value if is_method and isinstance(node.func, ast.Attribute) else next(iter(node.args), None))
+    scale = of if isinstance(of, ast.BinOp) and isinstance(of.op, (ast.Div, ast.Mult)) else None
+    name = _whole(_kept(of if scale is None else scale.left) or node)
+    return None if name is None or dtype not in WHOLE else (name, dtype, scale)
 
 
-def _is_of_shares(array: Any) -> bool:
-    """Whether an array holds numbers from 0 to 1, most of which are neither."""
+def _kept(node: ast.expr | None) -> ast.expr | None:
+    """The array of whose numbers an expression is made, each as it is."""
+    while isinstance(node, ast.Call) and (last_name(node) in KEEPING or _asks(node, FLOATS, ("astype", "cast"))):
+        node = _subject(node)
+    return node
+
+
+def _factor(scale: ast.BinOp | None, frame: Any) -> float | None:
+    """By what an array is multiplied; None where that is not known."""
+    if scale is None:
+        return 1.0
+    node = scale.right
+    value: Any = _held(node.id, frame) if isinstance(node, ast.Name) else getattr(node, "value", None)
+    if not isinstance(value, (int, float, np.number)) or not value > 0:
+        return None
+    return float(1 / value if isinstance(scale.op, ast.Div) else value)
+
+
+def _is_of_zeros(array: Any) -> bool:
+    """Whether an array of whole numbers holds nothing but 0: what was cut under its own name is gone."""
     dtype = getattr(array, "dtype", None)
-    if dtype is None or not np.issubdtype(getattr(dtype, "as_numpy_dtype", dtype), np.floating) or not np.size(array):
+    return isinstance(dtype, np.dtype) and dtype.kind in "iu" and np.size(array) > 1 and not np.any(array)
+
+
+def _is_of_shares(array: Any, factor: float = 1.0) -> bool:
+    """Whether an array, times a factor, holds numbers from 0 to 1, most of which are neither."""
+    dtype = getattr(array, "dtype", None)
+    dtype = getattr(dtype, "as_numpy_dtype", dtype)
+    if dtype is None or not np.issubdtype(dtype, np.floating if factor == 1 else np.number) or not np.size(array):
         return False
-    values = np.ravel(array)[:: max(1, np.size(array) // SHARES_MAX)]
+    values = np.ravel(array)[:: max(1, np.size(array) // SHARES_MAX)] * factor
     is_between = (values > 0) & (values < 1)
     return bool(((values >= 0) & (values <= 1)).all() and is_between.mean() > MOST)
+
+
+def _floored_in_map(file: str) -> Iterator[dict[str, Any]]:
+    """The lines of a data set's map that scale what it was made of to shares, and cast these to whole numbers."""
+    for data in _data_sets():
+        chain = _chain(data)
+        for place, part in enumerate(chain):
+            function, arrays = getattr(getattr(part, "_map_func", None), "function", None), _slices(chain[place + 1 :])
+            graph = None if function is None else function.graph
+            if graph is None or len(graph.inputs) != len(arrays):
+                continue
+            for op in (op for op in graph.get_operations() if _is_cut(op)):
+                number, factor = _scaled_in(op, graph)
+                source = source_of(op) if number >= 0 and _is_of_shares(arrays[number], factor) else None
+                if source is not None and source["file"] == file:
+                    yield _slip(file, source["line"], floored=op.outputs[0].dtype.name, **_scaled(factor))
+
+
+def _slices(chain: Sequence[Any]) -> list[Any]:
+    """The arrays that a data set is made of, if nothing but their order changes on the way."""
+    is_plain = not any(hasattr(one, "_map_func") or hasattr(one, "_datasets") for one in chain)
+    return list(getattr(chain[-1], "_tensors", ())) if chain and is_plain else []
+
+
+def _is_cut(op: Any) -> bool:
+    return bool(op.type == "Cast" and op.inputs[0].dtype.is_floating and op.outputs[0].dtype.is_integer)
+
+
+def _scaled_in(op: Any, graph: Any) -> tuple[int, float]:
+    """Which input of a graph an operation is given, and times what; -1 where it is more than that."""
+    tensor, factor, inputs = op.inputs[0], 1.0, [one.name for one in graph.inputs]
+    while tensor.name not in inputs:
+        made, by = tensor.op, 1.0
+        if made.type in ("Mul", "RealDiv"):
+            given = tf.get_static_value(made.inputs[1])
+            if given is None or np.size(given) != 1 or not np.all(given > 0):
+                return -1, factor
+            by = float(np.ravel(given)[0]) ** (1 if made.type == "Mul" else -1)
+        elif made.type not in ("Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"):
+            return -1, factor
+        tensor, factor = made.inputs[0], factor * by
+    return inputs.index(tensor.name), factor
 
 
 def _filtered(file: str) -> Iterator[dict[str, Any]]:

@@ -25,6 +25,7 @@ import tensorflow as tf
 from gradwatch.augmented import TURNING, find_turned
 from gradwatch.origin import EXCERPT_WIDTH, frames, is_users
 from gradwatch.protocol import Message
+from gradwatch.refitted import find_refitted
 from gradwatch.syntax import last_name, nodes_of, users_files
 from gradwatch.target import walk
 from gradwatch.unapplied import find_unapplied
@@ -88,6 +89,7 @@ def find_script(
         _describe("call", _only(_taped(near))),
         _describe("data", _only([call for call in beside if last_name(call.node) == "from_tensor_slices"])),
         _describe("files", _only([call for call in beside if _sorts_files(call.node)])),
+        _describe("listing", _only(list(_unsorted(near)))),
         _describe("loss", _only(_of_classes(beside, keras.losses, keras.losses.Loss))),
         _describe("schedule", _only(_of_classes(beside, schedules, schedules.LearningRateSchedule))),
         _find_augment(near, layers),
@@ -95,6 +97,7 @@ def find_script(
         _describe("clone", next(_bare_clones(near), None)),
         _describe("monitor", next(_misdirected(beside), None)),
         _describe("compounded", next(_compounded(beside), None)),
+        *(_describe("refit", _Line(one.file, one.node)) for one in itertools.islice(find_refitted(near), 1)),
         *(
             _describe("unapplied", _Line(one.file, one.node), layer=one.clipped)
             for one in itertools.islice(find_unapplied(near), 1)
@@ -143,7 +146,36 @@ def _sorts_files(node: ast.Call) -> bool:
     return last_name(node) == "sorted" and not node.keywords and bool(inner & _LISTING)
 
 
+def _unsorted(files: Sequence[str]) -> Iterator[_Call]:
+    """The calls that list a folder's files in no order of their own, in a file that reads a table besides."""
+    for file in files:
+        calls = _calls_in(file)
+        if not any(last_name(call) in _TABLES for call in calls):
+            continue
+        # What is sorted, here or by a name that holds it; a name is not followed any farther.
+        ordering = [one for one in calls if last_name(one) in _SORTING]
+        within = {id(node) for one in ordering for node in ast.walk(one)}
+        names = {node.id for one in ordering for node in ast.walk(one) if isinstance(node, ast.Name)}
+        assigned = [node for node in nodes_of(file) if isinstance(node, ast.Assign)]
+        within |= {id(node) for one in assigned if names & _names_of(one) for node in ast.walk(one.value)}
+        yield from (_Call(file, call) for call in calls if id(call) not in within and _lists_files(call))
+
+
+def _names_of(node: ast.Assign) -> set[str]:
+    return {one.id for to in node.targets for one in ast.walk(to) if isinstance(one, ast.Name)}
+
+
+def _lists_files(node: ast.Call) -> bool:
+    is_shuffled = last_name(node) == "list_files" and all(one.arg != "shuffle" for one in node.keywords)
+    return is_shuffled or last_name(node) in _LISTING
+
+
 _LISTING: Final = frozenset({"glob", "iglob", "rglob", "iterdir", "listdir", "scandir"})
+_SORTING: Final = frozenset({"argsort", "natsorted", "sort", "sort_values", "sorted"})
+_TABLES: Final = frozenset(
+    {"DictReader", "genfromtxt", "load", "loadtxt", "read_csv", "read_text", "reader", "readlines", "splitlines"}
+)
+"""Calls that read what belongs to the files, such as their labels."""
 
 
 def _of_classes(calls: Sequence[_Call], module: Any, base: type) -> list[_Call]:

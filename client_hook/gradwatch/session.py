@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from gradwatch import __version__, legacy
 from gradwatch.assigned import Assignments
+from gradwatch.averaged import find_replaced
 from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
@@ -71,6 +72,7 @@ from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
+from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
@@ -1034,9 +1036,10 @@ class Watch:
             return []
 
     def _fed(self) -> list[dict[str, Any]]:
-        """What the user's lines that feed the training lose of its data."""
+        """What the user's lines lose of what feeds the training, slow copies that are none, returns of the past."""
         try:
-            return find_fed(files_near(self._models), self._models)
+            files = files_near(self._models)
+            return [*find_fed(files, self._models), *find_replaced(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)
             return []

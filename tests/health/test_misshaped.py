@@ -213,6 +213,8 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
     [
         (UNPENALISED, "The regularizer of net/dense/kernel and 2 more has no effect"),
         (MARGINALS, "The mixture is summed for each of 3 coordinates by itself"),
+        (MARGINALS | {"marginals": 0, "keeps": 0.005}, "A slow copy of a network keeps only 0.50% of its own value"),
+        (MARGINALS | {"marginals": 0, "past": True}, "Each step's return sums the rewards before it, not those that"),
         (MARGINALS | {"marginals": 0, "tiled": 4}, "A tile lays each sample beside the items of other samples"),
     ],
 )
@@ -236,6 +238,8 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"before": [9, 4, 8], "after": [9, 8, 4]}, "An array of shape (9, 4, 8) is reshaped to (9, 8, 4)"),
         (DATA | {"stateful": True, "layer": "lstm"}, "lstm keeps its state from batch to batch, but `fit` shuffles"),
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
+        (DATA | {"moved": "y", "partner": "x"}, "`x` and `y` are shuffled, each in its own order: inputs and targets"),
+        (DATA | {"unmatched": True}, "Two data sets are shuffled, each in its own order: inputs and targets no longer"),
         (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps around: -1 becomes 255"),
         (DATA | {"copies": "tile"}, "Inputs and targets no longer belong together: one is repeated, the other tiled"),
         (DATA | {"copies": "repeat"}, "Inputs and targets no longer belong together: one is repeated, the other laid"),
@@ -257,6 +261,13 @@ def test_what_is_lost_on_the_way_in_is_told_whatever_the_loss(slip: dict[str, An
         assert "np.transpose(signals, (0, 2, 1))" in found.hypotheses[0].code
 
 
+def test_the_axes_of_a_sample_are_turned_in_a_map() -> None:
+    line = dict(SOURCE, code="wave = tf.reshape(wave, (40, 6))")
+    slip = DATA | {"source": line, "before": [6, 40], "after": [40, 6]}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert "+ wave = tf.transpose(wave, (1, 0))" in found.hypotheses[0].code
+
+
 @pytest.mark.parametrize(
     ("ends", "zeros", "is_told"),
     [((0, 1), 0.97, True), ((0, 0), 1.0, True), ((0, 1), 0.3, False), ((0.1, 0.9), 0.0, False), ((0, 9), 0.6, False)],
@@ -272,6 +283,16 @@ def test_shares_are_cut_where_what_enters_is_zero_for_the_most_part(
     told = [one for one in run.feed().findings() if "are cut to whole numbers" in one.title]
     assert len(told) == is_told
     assert all('+ return np.asarray(share).astype("float32")' in one.hypotheses[0].code for one in told)
+
+
+def test_labels_that_are_scaled_before_they_are_cut() -> None:
+    slip = DATA | {"floored": "int32", "scaled": True}
+    run = run_of(FALLING, slips=[slip], inputs=[("input", 5), ("target", 1)])
+    target = run.columns("input")[1]
+    run.statistics[:, target, [COLUMN["min"], COLUMN["max"]]] = 0, 0
+    run.statistics[:, target, COLUMN["n_zero"]] = run.statistics[:, target, COLUMN["n_elements"]]
+    told = [one for one in run.feed().findings() if one.title.startswith("A cast to int32 cuts scaled numbers to 0")]
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize(("low", "high", "is_told"), [(0, 1, True), (-1, 1, False), (0, 3, False)])

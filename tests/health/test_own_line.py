@@ -6,6 +6,7 @@ import pytest
 
 from gradwatch_server.health import Setup
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
+from gradwatch_server.health.verdict.advice_misfit import advise_by_heart, advise_labels
 from gradwatch_server.health.verdict.own_line import in_own_words
 from tests.health.streams import call
 
@@ -173,3 +174,17 @@ def test_an_older_hook_tells_nothing_of_the_script():
     told = in_own_words(finding, Setup())
     assert told.hypotheses[0].code == GENERIC
     assert set(told.to_json()["hypotheses"][0]) == {"cause", "confidence", "why", "fix", "code"}
+
+
+def test_the_line_that_fits_to_the_validation_data_is_the_first_cause():
+    refit = call("refit", "x_val = «scaler.fit_transform(x_val)»")
+    first, *_ = advise_by_heart(is_split=False, refit=refit)
+    assert first.cause == "What prepares the validation data is fitted to them anew (train.py:7)"
+    assert "x_val = scaler.fit_transform(x_val)" in code_of([refit], *first.changes)
+    assert advise_by_heart(is_split=False)[0].cause.startswith("The labels do not belong")
+
+
+def test_files_in_no_order_are_named_where_labels_do_not_belong():
+    listing = call("listing", "files = «os.listdir(folder)»")
+    code = code_of([listing], *advise_labels("the mean").changes)
+    assert "train.py:7: lists files in no certain order" in code

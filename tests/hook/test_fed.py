@@ -300,6 +300,63 @@ def test_axes_that_a_reshape_mixes_up(find: Any, line: str, after: list[int] | N
     assert [(one["before"], one["after"]) for one in found] == ([] if after is None else [([10, 3, 7], after)])
 
 
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("waves = waves.reshape(10, 7, 3)", [10, 7, 3]),
+        ("waves = np.reshape(waves, (len(waves), 7, 3)); part = waves[:8]", [10, 7, 3]),
+        ("waves = waves.reshape(waves.shape[0], 7, 3, 1); waves = waves[:8]; other = 0", [10, 7, 3, 1]),
+        ("waves = waves.reshape(10, 3, 7, 1); waves = waves.transpose(0, 2, 1, 3)", None),
+        ("waves = waves.reshape(10, 21); waves = waves.reshape(10, 3, 7)", None),
+        ("waves = waves.reshape(7, 3, 10)[:, :, :4]; waves = waves.reshape(4, 3, 7)", None),
+        ("waves = waves.transpose(0, 2, 1)", None),
+    ],
+)
+def test_axes_that_a_reshape_mixes_up_under_the_same_name(find: Any, lines: str, after: list[int] | None) -> None:
+    found = find(TURNED.format(line=lines.replace("; ", "\n")))
+    assert [(one["before"], one["after"]) for one in found] == ([] if after is None else [([10, 3, 7], after)])
+    assert all(".reshape(" in one["source"]["code"] for one in found)
+
+
+IN_MAP = """
+def prepare(wave, label):
+    wave = wave / 2
+    {line}
+    return wave, label
+
+
+data = tf.data.Dataset.from_tensor_slices((np.zeros((10, 3, 7)), np.arange(10))){batch}
+data = data.map(prepare).prefetch(1)
+
+
+@tf.function
+def step(x, y):
+    train_step(x, y)
+    return x
+
+
+for x, y in data.take(1):
+    step(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "after"),
+    [
+        ({"line": "wave = tf.reshape(wave, (7, 3))"}, [7, 3]),
+        ({"line": "wave = tf.reshape(wave, (-1, 7, 3))", "batch": ".batch(5)"}, [-1, 7, 3]),
+        ({"line": "wave = tf.transpose(wave)"}, None),
+        ({"line": "wave = tf.reshape(wave, (3, 7, 1))"}, None),
+        ({"line": "wave = tf.reshape(wave, (21,))"}, None),
+        ({"line": "wave = tf.reshape(wave, (-1, 7))", "batch": ".batch(5)"}, None),
+    ],
+)
+def test_axes_that_a_reshape_in_a_map_mixes_up(find: Any, parts: dict[str, str], after: list[int] | None) -> None:
+    found = [one for one in find(IN_MAP.format(**({"batch": ""} | parts))) if "after" in one]
+    assert [one["after"] for one in found] == ([] if after is None else [after])
+    assert all("tf.reshape(wave" in one["source"]["code"] for one in found)
+
+
 HELPING = """
 waves = np.zeros((10, 3, 7))
 
@@ -443,6 +500,98 @@ def test_one_of_two_arrays_that_is_shuffled_alone(find: Any, line: str, moved: s
     assert [one["moved"] for one in found] == ([] if moved is None else [moved])
 
 
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.parametrize("fit", [FIT, SLICES])
+@pytest.mark.parametrize(
+    ("line", "moved"),
+    [
+        ("np.random.shuffle(inputs); np.random.shuffle(targets)", "targets"),
+        ("np.random.shuffle(targets); print(1); np.random.shuffle(inputs)", "inputs"),
+        ("rng = np.random.default_rng(0); rng.shuffle(inputs); rng.shuffle(targets)", "targets"),
+        ("rng = np.random; inputs = inputs[rng.permutation(500)]; targets = targets[rng.permutation(500)]", None),
+        (
+            "inputs = inputs[np.random.permutation(500)]; targets = targets[np.random.permutation(500)]; inputs *= 2",
+            "targets",
+        ),
+        ("inputs, targets = np.random.permutation(inputs), np.random.permutation(targets)", "targets"),
+        ("inputs, targets = tf.random.shuffle(inputs), tf.random.shuffle(targets)", "targets"),
+        ("inputs, targets = tf.random.shuffle(inputs, seed=1), tf.random.shuffle(targets, seed=1)", None),
+        ("np.random.shuffle(inputs); keras.utils.set_random_seed(3); np.random.shuffle(targets)", None),
+        (
+            "s = np.random.get_state(); np.random.shuffle(inputs); np.random.set_state(s); np.random.shuffle(targets)",
+            None,
+        ),
+        ("np.random.RandomState(0).shuffle(inputs); np.random.RandomState(0).shuffle(targets)", None),
+        ("a, b = (np.random.default_rng(0) for _ in range(2)); a.shuffle(inputs); b.shuffle(targets)", None),
+        ("np.random.shuffle(inputs); np.random.shuffle(targets); inputs, targets = x * 2.0, y * 2.0", None),
+    ],
+)
+def test_both_of_a_pair_that_are_shuffled_each_by_itself(find: Any, line: str, moved: str | None, fit: str) -> None:
+    found = find(PARTED.format(line=line.replace("; ", "\n"), fit=fit))
+    assert [one["moved"] for one in found if "partner" in one] == ([] if moved is None else [moved])
+
+
+APART = """
+images = np.repeat(x, 4, axis=1)
+codes = x * 2
+labels = (x[:, 0] > 0).astype(int)
+for epoch in range(1):
+    np.random.shuffle(images)
+    np.random.shuffle(codes)
+    np.random.shuffle(labels)
+    for i in range(0, 10, 5):
+        train_step({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [
+        ("images[i : i + 5], labels[i : i + 5]", True),
+        ("images[i : i + 5], codes[i : i + 5]", False),
+        ("images[i : i + 5], labels[i : i + 4]", False),
+        ("labels[i : i + 5], images[i : i + 5]", False),
+    ],
+)
+def test_pairs_that_are_cut_from_two_arrays_in_a_loop(find: Any, given: str, is_told: bool) -> None:
+    assert [one["partner"] for one in find(APART.format(given=given)) if "partner" in one] == ["images"] * is_told
+
+
+UNMATCHED = """
+images = tf.data.Dataset.from_tensor_slices(np.zeros((500, 4, 4), "float32")){images}
+labels = tf.data.Dataset.from_tensor_slices({targets}){labels}
+pairs = tf.data.Dataset.zip((images, labels)){pairs}.batch(20)
+
+
+@tf.function
+def step(x, y):
+    train_step(x, y)
+    return x
+
+
+for x, y in pairs.take(1):
+    step(x, y)
+"""
+MIX = ".shuffle(500)"
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_told"),
+    [
+        ({"images": MIX, "labels": MIX}, True),
+        ({"images": f"{MIX}.map(lambda one: 2 * one)", "labels": MIX, "pairs": ".prefetch(2)"}, True),
+        ({"pairs": MIX}, False),
+        ({"images": ".shuffle(500, seed=3)", "labels": ".shuffle(500, seed=3)"}, False),
+        ({"images": MIX, "labels": MIX, "targets": "np.zeros((500, 4, 4), 'float32')"}, False),
+    ],
+)
+def test_two_data_sets_that_are_shuffled_each_by_itself(find: Any, parts: dict[str, str], is_told: bool) -> None:
+    usual = dict.fromkeys(("images", "labels", "pairs"), "") | {"targets": "np.arange(500)"}
+    found = [one for one in find(UNMATCHED.format(**(usual | parts))) if "unmatched" in one]
+    assert len(found) == is_told
+    assert all(".zip(" in one["source"]["code"] for one in found)
+
+
 END_TO_END = """
 def more(images, labels):
     noisy = images + np.random.default_rng(0).normal(size=images.shape)
@@ -497,6 +646,15 @@ DRAWN = "np.random.default_rng(0).random(500)"
         (DRAWN, "tf.cast(share, tf.int64)", "int64"),
         (DRAWN, "tf.cast(tf.constant(share), dtype='uint8')", "uint8"),
         (f"tf.constant({DRAWN}, tf.float32)", "tf.cast(share, tf.int32)", "int32"),
+        (f"255 * {DRAWN}", "(share / 255).astype('uint8')", "uint8"),
+        (f"(255 * {DRAWN}).astype('uint8')", "tf.cast(tf.cast(share, tf.float32) / 255., tf.int32)", "int32"),
+        (f"(255 * {DRAWN}).astype('uint8')", "np.asarray(share * 0.00390625).astype(int)", "int"),
+        (f"255 * ({DRAWN} > 0.5)", "(share / 255).astype('uint8')", None),
+        (f"255 * {DRAWN}", "(share / 25.5).astype('uint8')", None),
+        (f"255 * {DRAWN}", "(share / 255 + 0.5).astype('uint8')", None),
+        (f"255 * {DRAWN}", "(share := (share / 255).astype('uint8'))", "uint8"),
+        (f"255 * {DRAWN}; cut = (share / 25.5).astype(int); share = share / 255", "cut", None),
+        (f"255 * {DRAWN}", "(share // 255).astype('float32')", None),
         (DRAWN, "share.astype('float32')", None),
         (DRAWN, "(share > 0.5).astype('int32')", None),
         (DRAWN, "(10 * share).astype('int32')", None),
@@ -507,8 +665,64 @@ DRAWN = "np.random.default_rng(0).random(500)"
     ],
 )
 def test_shares_that_are_cut_to_whole_numbers(find: Any, share: str, cast: str, dtype: str | None) -> None:
-    found = [one for one in find(FLOORED.format(share=share, cast=cast)) if "floored" in one]
+    found = [one for one in find(FLOORED.format(share=share.replace("; ", "\n"), cast=cast)) if "floored" in one]
     assert [one["floored"] for one in found] == ([] if dtype is None else [dtype])
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("grades = (grades / 10).astype('int32')", True),
+        ("grades = (grades / 3).astype('int32')", False),
+        ("grades = (grades // 10).astype('int32')", False),
+        ("grades = grades.astype('int32')", False),
+    ],
+)
+def test_what_is_cut_to_zeros_under_its_own_name(find: Any, line: str, is_told: bool) -> None:
+    found = [one for one in find(f"grades = np.arange(500) % 10\n{line}\ntrain_step(x, grades)") if "floored" in one]
+    assert [(one["floored"], one["scaled"]) for one in found] == [("int32", True)] * is_told
+
+
+CUT_IN_MAP = """
+def scale(image, label):
+    return image, {cast}
+
+
+data = tf.data.Dataset.from_tensor_slices((x, {labels})){between}
+data = data.map(scale).batch(10)
+
+
+@tf.function
+def step(x, y):
+    train_step(x, y)
+    return x
+
+
+for x, y in data.take(1):
+    step(x, y)
+"""
+CUT = "tf.cast(tf.cast(label, tf.float32) / 10.0, tf.int32)"
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_told"),
+    [
+        ({"cast": CUT}, True),
+        ({"cast": CUT, "between": ".shuffle(9).batch(5)"}, True),
+        ({"cast": "tf.cast(label / 10, tf.int64)"}, True),
+        ({"cast": CUT, "labels": "1 + 8 * (np.arange(500) % 2)"}, True),
+        ({"cast": CUT, "labels": "10 * (np.arange(500) % 2)"}, False),
+        ({"cast": CUT, "between": ".map(lambda image, label: (image, 20 * label))"}, False),
+        ({"cast": "tf.cast(tf.round(label / 10), tf.int32)"}, False),
+        ({"cast": "tf.cast(label, tf.float32) / 10.0"}, False),
+    ],
+)
+def test_shares_that_a_map_cuts_to_whole_numbers(find: Any, parts: dict[str, str], is_told: bool) -> None:
+    usual = {"labels": "np.arange(500) % 10", "between": ""}
+    # Functions that are alike but for their file are converted once: each begins at a line of its own.
+    text = "\n" * len(str(parts)) + CUT_IN_MAP.format(**(usual | parts))
+    found = [one for one in find(text) if "floored" in one]
+    assert [(one["scaled"], "tf.cast" in one["source"]["code"]) for one in found] == [(True, True)] * is_told
 
 
 FILTERED = """

@@ -253,6 +253,23 @@ def test_files_that_are_sorted_as_text(find, line, is_told):
     assert (called(find(text), "files") is not None) == is_told
 
 
+@pytest.mark.parametrize(
+    ("lines", "is_told"),
+    [
+        ("files = root.glob('*.png'); labels = read_csv('labels.csv')", True),
+        ("files = [name for name in os.listdir(root)]; labels = np.load('labels.npy')", True),
+        ("files = tf.data.Dataset.list_files('*.png'); labels = np.loadtxt('labels.txt')", True),
+        ("files = tf.data.Dataset.list_files('*.png', shuffle=False); labels = np.loadtxt('labels.txt')", False),
+        ("files = sorted(root.glob('*.png')); labels = read_csv('labels.csv')", False),
+        ("files = os.listdir(root); files.sort(); labels = read_csv('labels.csv')", False),
+        ("files = list(root.glob('*.png')); labels = [file.parent.name for file in files]", False),
+    ],
+)
+def test_files_that_are_listed_in_no_order_beside_a_table(find, lines, is_told):
+    text = SCRIPT + f"\nif not model:\n    {lines}\n"
+    assert (called(find(text), "listing") is not None) == is_told
+
+
 def test_images_that_are_turned_without_their_masks(find):
     turn = "data = data.map(lambda x, y: (tf.image.random_flip_left_right(x), y))"
     script = find(SCRIPT + f"\nif not model:\n    {turn}\n")

@@ -1183,7 +1183,7 @@ class SlipKind(Enum):
     SHUFFLED = auto()
     """Samples are shuffled that a layer's state joins from batch to batch."""
     PARTED = auto()
-    """Of the arrays of pairs one is shuffled alone."""
+    """Of the arrays of pairs one is shuffled alone, or each by itself."""
     CACHED = auto()
     """What random numbers have made of the samples is kept, and the same in each epoch."""
     NEGATED = auto()
@@ -1196,6 +1196,10 @@ class SlipKind(Enum):
     """An array is cut to the length of another one, of which rows were picked."""
     FILTERED = auto()
     """Of data sets whose elements belong together one is filtered alone."""
+    REPLACED = auto()
+    """A slow copy of a network takes over nearly all of it at each update."""
+    PAST = auto()
+    """A return is summed from the first reward on."""
     COPIED = auto()
     """Of the arrays of pairs one is repeated, the other tiled."""
     UNNORMALISED = auto()
@@ -1285,8 +1289,11 @@ _BY_FIELD: Final = {
     "buffer": SlipKind.COARSE,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
+    "unmatched": SlipKind.PARTED,
     "normalises": SlipKind.UNNORMALISED,
     "copies": SlipKind.COPIED,
+    "keeps": SlipKind.REPLACED,
+    "past": SlipKind.PAST,
     "floored": SlipKind.FLOORED,
     "filtered": SlipKind.FILTERED,
     "trimmed": SlipKind.TRIMMED,

@@ -459,6 +459,13 @@ NUMBERED: Final = Change(
 )
 
 
+LISTED: Final = Change(
+    "listing",
+    note="lists files in no certain order. If their labels come from a table, put sorted(...) around it,\n"
+    "# and see that the table is in that order; or look each label up by the file's name",
+)
+
+
 def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
     """Labels that have nothing to do with the inputs; what a model then settles at."""
     return Hypothesis(
@@ -469,7 +476,7 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
         "a wrong column; a `reshape` where axes should have been transposed; a constant input.",
         "Check a few samples with their labels. Drop, sort and shuffle the rows of both by the same index.",
         LEARN_CODE,
-        (NUMBERED,),
+        (NUMBERED, LISTED),
     )
 
 
@@ -758,23 +765,42 @@ for inputs, labels in ((x_train, y_train), (x_val, y_val)):
     print(inputs.mean(axis=0)[:5], inputs.std(axis=0)[:5], np.unique(labels, return_counts=True))"""
 
 
-def advise_by_heart(*, is_split: bool) -> list[Hypothesis]:
+REFITTED_CODE: Final = """\
+scaler = StandardScaler().fit(x_train)                  # once, of the training data
+x_train, x_val = scaler.transform(x_train), scaler.transform(x_val)
+index = {name: i for i, name in enumerate(sorted(set(train_names)))}    # classes: one index for both"""
+
+
+def advise_by_heart(*, is_split: bool, refit: Mapping[str, Any] | None = None) -> list[Hypothesis]:
     """Causes of what is learned of the training data and of no others.
 
     Args:
         is_split: whether the validation data are some of the training data, that are prepared with them.
+        refit: the user's expression that fits what prepares the validation data to these, where it is known.
     """
+    place = say_line(refit)
     found = [
         Hypothesis(
             "The labels do not belong to the inputs: they are learned by heart",
             0.55,
             "A network with more weights than samples can memorise any labels, sample by sample, if it sees them "
-            "often. Possible causes: inputs and labels shuffled separately, file names sorted as text (10 before 2) "
-            "beside labels in another order, a join on the wrong key, or a wrong column.",
+            "often. Possible causes: inputs and labels shuffled separately, file names sorted as text (10 before 2) or "
+            "not at all beside labels in another order, a join on the wrong key, or a wrong column.",
             "Look at a few samples with their labels as they enter `fit`.",
             PAIRS_CODE,
+            (LISTED,),
         ),
         Hypothesis(
+            f"What prepares the validation data is fitted to them anew{place}",
+            0.8,
+            "A scaler, an encoder or an index that is made of the validation data is another one than that of the "
+            "training data: the same number stands for another value, or another class.",
+            "Fit it once to the training data, and apply the same to both.",
+            REFITTED_CODE,
+            (Change("refit", note="is fitted to the validation data: apply what was fitted to the training data"),),
+        )
+        if refit is not None
+        else Hypothesis(
             "The validation data are prepared differently from the training data",
             0.5,
             "They may be scaled by other numbers or not at all, have classes in another order, or come from another "
@@ -790,7 +816,9 @@ def advise_by_heart(*, is_split: bool) -> list[Hypothesis]:
             "",
         ),
     ]
-    return [found[0], found[2]] if is_split else found
+    if is_split:
+        return [found[0], found[2]]
+    return found if refit is None else sorted(found, key=lambda one: -one.confidence)
 
 
 def advise_relapse(scene: Scene, stale: Stale | None) -> list[Hypothesis]:

@@ -53,6 +53,9 @@ x_train = np.nan_to_num(x_train)                        # the mean in place of w
 FLOORED_CODE: Final = """\
 y = shares.astype("float32")                  # not "int32": 0.7 would become 0
 labels = (shares > 0.5).astype("int32")       # where classes are meant"""
+SCALED_CUT_CODE: Final = """\
+images = tf.cast(images, tf.float32) / 255.0
+labels = tf.cast(labels, tf.int32)            # class numbers: no division"""
 TRIMMED_CODE: Final = """\
 {other}, {name} = {other}[good], {name}[good]        # the same mask for both, before anything is cut"""
 FILTERED_CODE: Final = """\
@@ -63,8 +66,10 @@ CACHED_CODE: Final = """\
 data = data.map(load).cache()                               # what is the same in every epoch
 data = data.shuffle(n_samples).map(augment).batch(batch_size)"""
 PARTED_CODE: Final = """\
-order = np.random.permutation(len(x))
-x, y = x[order], y[order]"""
+order = np.random.permutation(len({x}))
+{x}, {y} = {x}[order], {y}[order]"""
+ZIPPED_CODE: Final = """\
+rows = tf.data.Dataset.zip((inputs, targets)).shuffle(n_samples)     # pairs, in one order"""
 TURN_IN_DEGREES: Final = 100.0
 ANGLES_CODE: Final = """\
 d_angle = (angle_after - angle_before + np.pi) % (2 * np.pi) - np.pi     # of the angle's column alone"""
@@ -205,6 +210,8 @@ def _say_turned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip["source"])
     before, after = (tuple(lead.slip[name]) for name in ("before", "after"))
     axes = order_of_axes(before, after) if before[0] == after[0] else ()
+    if len(set(before)) == len(before) == len(after):  # each length tells its axis
+        axes = tuple(map(before.index, after))
     is_known = len(axes) == len(before)
     return (
         f"An array of shape {before} is reshaped to {after}, which mixes up its axes{place}",
@@ -314,6 +321,19 @@ def _say_unnormalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_floored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, dtype = say_line(lead.slip["source"]), lead.slip["floored"]
+    if lead.slip.get("scaled"):
+        return (
+            f"A cast to {dtype} cuts scaled numbers to 0{place}",
+            "The line scales them to between 0 and 1, then cuts off the fractions: what the model gets is mostly 0.",
+            Hypothesis(
+                f"A cast to {dtype} behind a division cuts off the fractions{place}",
+                0.95,
+                "A cast to whole numbers does not round: all below 1 becomes 0, whatever it was. Classes that are "
+                "scaled become one class, and images become black.",
+                "Scale inputs as float32. Leave class numbers as they are: they are not scaled at all.",
+                SCALED_CUT_CODE,
+            ),
+        )
     return (
         f"Numbers between 0 and 1 are cut to whole numbers: they become 0{place}",
         f"Most of what the line casts to {dtype} is neither 0 nor 1, and what the model is trained on is mostly 0.",
@@ -425,7 +445,23 @@ def _say_foreign(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    place, name = say_line(lead.slip["source"]), lead.slip["moved"]
+    place, name, partner = say_line(lead.slip["source"]), lead.slip.get("moved"), lead.slip.get("partner")
+    if name is None or partner is not None:
+        parts = "Two data sets" if name is None else f"`{partner}` and `{name}`"
+        return (
+            f"{parts} are shuffled, each in its own order: inputs and targets no longer belong together{place}",
+            "Each shuffle draws another order, also from the same generator: row i of one is not row i of the other.",
+            Hypothesis(
+                f"Inputs and targets are shuffled independently{place}",
+                0.95,
+                "From then on each sample has the target of another one. There is nothing to learn but the pairs by "
+                "heart, and nothing of that holds for new samples.",
+                "Put them together first, and shuffle the pairs."
+                if name is None
+                else "Shuffle both by the same order.",
+                ZIPPED_CODE if name is None else PARTED_CODE.format(x=partner, y=name),
+            ),
+        )
     return (
         f"`{name}` is shuffled alone: inputs and targets no longer belong together{place}",
         "Of two arrays that are fed as pairs, one is put into a random order, and the other stays as it is.",
@@ -435,7 +471,7 @@ def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "From then on each sample has the target of another one. The loss may still fall, while the model learns "
             "the pairs by heart.",
             "Shuffle both by the same order.",
-            PARTED_CODE,
+            PARTED_CODE.format(x="x", y="y"),
         ),
     )
 

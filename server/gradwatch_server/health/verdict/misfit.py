@@ -664,7 +664,10 @@ def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
             start=lead.start,
             training_loss=loss.recent,
         ),
-        hypotheses=[*_advise_unseen(lead, scene), *advise_by_heart(is_split=is_split)],
+        hypotheses=[
+            *_advise_unseen(lead, scene),
+            *advise_by_heart(is_split=is_split, refit=scene.setup.find_call("refit")),
+        ],
         subject="validation loss",
     )
 

@@ -167,6 +167,16 @@ joint = tf.reduce_sum(log_density, axis=-1)           # [n, k, d] -> [n, k]: a c
 loss = -tf.reduce_logsumexp(log_weight + joint, axis=1)"""
 UNPENALISED_CODE: Final = """\
 loss += tf.add_n(model.losses)                        # after the forward pass, within the tape"""
+REPLACED_CODE: Final = """\
+tau = {taken:.3g}                                     # what the copy takes over; it keeps the rest
+for slow, fast in zip(target.weights, model.weights):
+    slow.assign(tau * fast + (1.0 - tau) * slow)"""
+PAST_CODE: Final = """\
+returns, total = [], 0.0
+for reward in reversed(rewards):              # from the last reward to the first
+    total = reward + gamma * total
+    returns.append(total)
+returns.reverse()                             # in the order of the steps again"""
 TILED_CODE: Final = """\
 repeated = tf.repeat(per_sample, {n}, axis=0)         # each sample beside its own items"""
 STRANGERS_CODE: Final = """\
@@ -875,6 +885,41 @@ def _say_unpenalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_replaced(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, keeps = say_line(lead.slip.get("source")), float(lead.slip["keeps"])
+    return (
+        f"A slow copy of a network keeps only {keeps:.2%} of its own value at each update{place}",
+        (
+            f"The line gives it {keeps:.3g} of what it was and {1 - keeps:.3g} of the network that is trained. An "
+            "average of weights has its large share on its own side."
+        ),
+        Hypothesis(
+            f"The two shares of the average are swapped{place}",
+            0.9,
+            "A target network or a teacher is to change slowly. As it is, it follows the trained network at once: "
+            "targets move with each step, and nothing is averaged.",
+            "Give the copy the large share of its own value, and the small one of the trained network.",
+            REPLACED_CODE.format(taken=keeps),
+        ),
+    )
+
+
+def _say_past(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"Each step's return sums the rewards before it, not those that follow{place}",
+        "The loop goes over the rewards from the first to the last, and nothing is turned round before or after.",
+        Hypothesis(
+            f"The returns are summed from the wrong end{place}",
+            0.9,
+            "The return of a step is its reward and the discounted ones behind it. Summed from the start, each action "
+            "is credited with what was gained before it, and what it leads to counts for nothing.",
+            "Sum from the last reward to the first, then turn the list round.",
+            PAST_CODE,
+        ),
+    )
+
+
 def _say_tiled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, n = say_line(lead.slip.get("source")), int(lead.slip["tiled"])
     return (
@@ -1359,6 +1404,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.GATHERED: _say_gathered,
     SlipKind.HINGE: _say_hinge,
     SlipKind.STRANGERS: _say_strangers,
+    SlipKind.REPLACED: _say_replaced,
+    SlipKind.PAST: _say_past,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,

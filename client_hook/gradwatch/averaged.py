@@ -1,0 +1,237 @@
+"""Slow copies of a network that take over nearly all of it at once, in the user's own files. Runs none of them.
+
+A target network, a teacher or an average of weights keeps most of its own value at each update. With the shares the
+other way round it is no slow copy any more. Owns no state.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from gradwatch.origin import source_at
+from gradwatch.syntax import last_name, nodes_of
+
+__all__ = ["find_replaced"]
+
+KEPT_MAX: Final = 0.05
+"""Of its own value, what a copy keeps that is no slow one. Whoever means to copy a network keeps nothing at all."""
+DEPTH_MAX: Final = 4
+"""Names through which an expression is followed to where it stands."""
+LISTS: Final = frozenset({"get_weights", "non_trainable_variables", "variables", "weights"})
+TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
+TRAINING: Final = frozenset({"apply", "gradient", "minimize"})
+FITTING: Final = frozenset({"fit", "train_on_batch"})
+SAME: Final = frozenset({"cast", "constant", "float", "numpy", "read_value", "value"})
+"""Calls that leave a number what it is."""
+ARITHMETIC: Final = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+Given = Mapping[str, ast.expr]
+"""What a call gives for the arguments of a function."""
+
+
+def find_replaced(files: Sequence[str]) -> list[dict[str, Any]]:
+    """The first line that gives a copy of a network a mean of both, of which next to nothing is its own.
+
+    Args:
+        files: the user's files that are looked at.
+
+    Returns:
+        One entry, type ``Assign``, no name, no layer, the source line and ``keeps``: the share of its own value, above
+        0 and up to `KEPT_MAX`, that the copy keeps; none where there is no such line.
+    """
+    for file in files:
+        for line, keeps in _File(file).find():
+            place = {"type": "Assign", "name": "", "layer": "", "source": source_at([(file, line)])}
+            return [{**place, "keeps": keeps}]
+    return []
+
+
+class _File:
+    """A file's loops over the weights of two networks, and what its names stand for."""
+
+    def __init__(self, file: str) -> None:
+        self._nodes = nodes_of(file)
+        functions = [node for node in self._nodes if isinstance(node, ast.FunctionDef)]
+        self._around = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
+        self._classes = {
+            id(part): node.name for node in self._nodes if isinstance(node, ast.ClassDef) for part in node.body
+        }
+        self._calls = [node for node in self._nodes if isinstance(node, ast.Call)]
+        rare = (node for node in self._nodes if isinstance(node, ast.If) and _is_of_turns(node.test))
+        self._rare = {id(one) for node in rare for one in ast.walk(node)}
+        self._stored: dict[str, list[ast.expr | None]] = defaultdict(list)
+        for to, value in _stores(self._nodes):
+            self._stored[ast.unparse(to)].append(value)
+
+    def find(self) -> Iterator[tuple[int, float]]:
+        """The lines, and the share that each keeps."""
+        for node in (one for one in self._nodes if (_is_loop(one) or _is_set(one)) and id(one) not in self._rare):
+            for given in self._given(self._around.get(id(node))):
+                found = self._assigned(node, given) if isinstance(node, ast.For) else self._set(node, given)
+                yield from ((line, keeps) for line, keeps in found if 0 < keeps <= KEPT_MAX)
+
+    def _assigned(self, loop: ast.For, given: Given) -> Iterator[tuple[int, float]]:
+        owners = self._owners(loop.target, loop.iter, given)
+        calls = (one for part in loop.body for one in ast.walk(part) if isinstance(one, ast.Call))
+        for call in calls if owners else ():
+            to = call.func.value if isinstance(call.func, ast.Attribute) else None
+            name, method = (to.id if isinstance(to, ast.Name) else ""), last_name(call)
+            if name not in owners or method not in ("assign", "assign_add", "assign_sub") or not call.args:
+                continue
+            shares = self._shares(call.args[0], owners, given)
+            if shares is not None and method != "assign":
+                sign = 1 if method == "assign_add" else -1
+                shares = {one: sign * shares[one] + (one == name) for one in shares}
+            if shares is not None and self._is_mean(shares) and not self._is_trained(owners[name]):
+                yield call.lineno, shares[name]
+
+    def _set(self, call: ast.AST, given: Given) -> Iterator[tuple[int, float]]:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            return
+        made = self._resolve(call.args[0], given)
+        if not isinstance(made, ast.ListComp) or len(made.generators) != 1:
+            return
+        owners = self._owners(made.generators[0].target, made.generators[0].iter, given)
+        own = ast.dump(self._resolve(call.func.value, given))
+        shares = self._shares(made.elt, owners, given) if own in owners.values() else None
+        if shares is not None and self._is_mean(shares) and not self._is_trained(own):
+            yield made.elt.lineno, next(shares[name] for name, owner in owners.items() if owner == own)
+
+    def _owners(self, target: ast.expr, over: ast.expr, given: Given) -> dict[str, str]:
+        """Of the names of a loop over the weights of two networks, the networks; empty for any other loop."""
+        names = [one.id for one in target.elts if isinstance(one, ast.Name)] if isinstance(target, ast.Tuple) else []
+        lists = over.args if isinstance(over, ast.Call) and last_name(over) == "zip" else []
+        networks = [self._network(one, given) for one in lists]
+        if len(names) != 2 or len(networks) != 2 or None in networks or networks[0] == networks[1]:
+            return {}
+        return {name: str(network) for name, network in zip(names, networks, strict=True)}
+
+    def _network(self, weights: ast.expr, given: Given) -> str | None:
+        weights = self._resolve(weights, given)
+        of = weights.func if isinstance(weights, ast.Call) else weights
+        if not isinstance(of, ast.Attribute) or of.attr not in LISTS | TRAINED:
+            return None
+        return ast.dump(self._resolve(of.value, given))
+
+    def _shares(self, node: ast.expr, owners: Mapping[str, str], given: Given) -> dict[str, float] | None:
+        """How often each of two names goes into a sum; None where it is no sum of multiples of them alone."""
+        if isinstance(node, ast.Name) and node.id in owners:
+            return {name: float(name == node.id) for name in owners}
+        if isinstance(node, ast.Call) and last_name(node) in SAME:
+            return self._shares(_within(node), owners, given)
+        if not isinstance(node, ast.BinOp):
+            return None
+        left, right = (self._shares(one, owners, given) for one in (node.left, node.right))
+        if isinstance(node.op, (ast.Add, ast.Sub)) and left is not None and right is not None:
+            return {name: ARITHMETIC[type(node.op)](left[name], right[name]) for name in owners}
+        if isinstance(node.op, ast.Mult) and (left is None) != (right is None):
+            factor = self._number(node.left if left is None else node.right, given)
+            return None if factor is None else {name: factor * n for name, n in (left or right or {}).items()}
+        return None
+
+    def _number(self, node: ast.expr, given: Given, depth: int = DEPTH_MAX) -> float | None:
+        """The number that an expression stands for; None where that is not known."""
+        node = self._resolve(node, given, depth)
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+            return float(node.value)
+        if isinstance(node, ast.Call) and last_name(node) in SAME and depth > 0:
+            return self._number(_within(node), given, depth - 1)
+        parts = [node.left, node.right] if isinstance(node, ast.BinOp) and depth > 0 else []
+        numbers = [one for part in parts if (one := self._number(part, given, depth - 1)) is not None]
+        if isinstance(node, ast.BinOp) and len(numbers) == 2 and type(node.op) in ARITHMETIC:
+            try:
+                return float(ARITHMETIC[type(node.op)](*numbers))
+            except (ArithmeticError, TypeError):
+                return None
+        return None
+
+    def _resolve(self, node: ast.expr, given: Given, depth: int = DEPTH_MAX) -> ast.expr:
+        """What a name or an attribute stands for, if it is given one thing alone; else the expression itself."""
+        if depth <= 0 or not isinstance(node, (ast.Name, ast.Attribute)):
+            return node
+        if isinstance(node, ast.Name) and node.id in given:
+            return self._resolve(given[node.id], {}, depth - 1)
+        values = self._stored.get(ast.unparse(node), [])
+        value = values[0] if len(values) == 1 else None
+        # A network is made by a call: its name tells which it is.
+        if value is None or (isinstance(value, ast.Call) and last_name(value) not in LISTS | SAME):
+            return node
+        outer = next(iter(self._given(self._around.get(id(value)))), {})
+        return self._resolve(value, outer, depth - 1)
+
+    def _given(self, function: ast.FunctionDef | None) -> Sequence[Given]:
+        """What each call of a function gives it, with its defaults; nothing at all outside of functions."""
+        if function is None:
+            return [{}]
+        names = [one.arg for one in function.args.args]
+        ends = names[len(names) - len(function.args.defaults) :]
+        usual = dict(zip(ends, function.args.defaults, strict=True))
+        is_method = names[:1] == ["self"]
+        called = self._classes.get(id(function), "") if function.name == "__init__" else function.name
+        calls = [one for one in self._calls if last_name(one) == called and self._around.get(id(one)) is not function]
+        names = names[1:] if is_method else names
+        each = [
+            usual | dict(zip(names, one.args, strict=False)) | {k.arg: k.value for k in one.keywords if k.arg}
+            for one in calls
+            if id(one) not in self._rare
+        ]
+        return each if calls else [usual]
+
+    @staticmethod
+    def _is_mean(shares: Mapping[str, float]) -> bool:
+        return math.isclose(sum(shares.values()), 1.0, abs_tol=1e-6)
+
+    def _is_trained(self, network: str) -> bool:
+        """Whether gradients are asked of a network, or it is fitted: what is put into it then is no copy."""
+        for call in self._calls:
+            of = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if last_name(call) in FITTING and of is not None and ast.dump(of) == network:
+                return True
+            parts = [node for part in call.args for node in ast.walk(part)] if last_name(call) in TRAINING else []
+            named = [self._resolve(one, {}) if isinstance(one, ast.Name) else one for one in parts]
+            trained = (one for one in named if isinstance(one, ast.Attribute) and one.attr in TRAINED)
+            if any(ast.dump(one.value) == network for one in trained):
+                return True
+        return False
+
+
+def _is_of_turns(test: ast.expr) -> bool:
+    """Whether a condition holds in one of so many turns: what is done so rarely may well replace a network."""
+    return any(isinstance(one, ast.Mod) for one in ast.walk(test))
+
+
+def _is_loop(node: ast.AST) -> bool:
+    return isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and last_name(node.iter) == "zip"
+
+
+def _is_set(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and last_name(node) == "set_weights" and len(node.args) == 1
+
+
+def _stores(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """What is given to names and attributes; None for what is not known, such as a loop's."""
+    for node in nodes:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+        for to in (one for one in targets if isinstance(one, ast.expr)):
+            if not isinstance(to, ast.Tuple):
+                yield to, value
+            elif isinstance(value, ast.Tuple) and len(value.elts) == len(to.elts):
+                yield from zip(to.elts, value.elts, strict=True)
+            else:
+                yield from ((one, None) for one in to.elts)
+
+
+def _within(call: ast.Call) -> ast.expr:
+    """What a call is of: the object of a method without arguments, or its first argument."""
+    return call.args[0] if call.args else call.func.value if isinstance(call.func, ast.Attribute) else call

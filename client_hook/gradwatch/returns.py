@@ -1,0 +1,164 @@
+"""Returns that are summed from the first reward on, in the user's own files. Runs none of them.
+
+The return of a step is what is still to come, so a list of rewards is summed from its end. Summed from its start each
+action is credited with what was before it. Owns no state.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from gradwatch.origin import source_at
+from gradwatch.syntax import last_name, names_in, nodes_of
+
+__all__ = ["find_past"]
+
+DRAWING: Final = frozenset({"categorical", "choice", "multinomial", "sample", "stateless_categorical"})
+"""Calls that draw an action."""
+TURNING: Final = frozenset({"appendleft", "flip", "flipud", "insert", "reverse", "reversed"})
+"""Calls that lay a list the other way round."""
+Function = ast.FunctionDef | ast.Module
+
+
+def find_past(files: Sequence[str]) -> list[dict[str, Any]]:
+    """The first line that sums the rewards of an environment up to each step, where it should sum those behind it.
+
+    Args:
+        files: the user's files that are looked at.
+
+    Returns:
+        One entry, type ``Data``, no name, no layer, the source line and ``past`` (True); none where there is no such
+        line, no rewards that came of an environment's ``step``, or anything is laid the other way round.
+    """
+    for file in files:
+        for line in _lines_of(file):
+            return [{"type": "Data", "name": "", "layer": "", "source": source_at([(file, line)]), "past": True}]
+    return []
+
+
+def _lines_of(file: str) -> Iterator[int]:
+    nodes = nodes_of(file)
+    rewarded = _rewarded(nodes)
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    for loop in (node for node in nodes if isinstance(node, ast.For)) if rewarded else ():
+        within = [one for one in functions if any(node is loop for node in ast.walk(one))]
+        around = within[-1] if within else None
+        for line, rewards, out in _sums(loop):
+            names = {out, *_outer(rewards, around, nodes)}
+            if not rewarded & names:
+                continue
+            called = {around.name} if around is not None and rewards not in rewarded else set()
+            if not _is_turned(names | {rewards} | called, nodes) and not _is_measured(out, nodes):
+                yield line
+
+
+def _rewarded(nodes: Sequence[ast.AST]) -> set[str]:
+    """The lists to which something is added that an environment gave for an action, where actions are drawn."""
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    if not any(last_name(call) in DRAWING for call in calls):
+        return set()
+    stepped = [node for node in nodes if isinstance(node, ast.Assign) and _is_step(node.value)]
+    given = {one.id for node in stepped for to in node.targets for one in names_in(to)}
+    added = [
+        call for call in calls if last_name(call) == "append" and isinstance(call.func, ast.Attribute) and call.args
+    ]
+    return {
+        ast.unparse(call.func.value)
+        for call in added
+        if isinstance(call.func, ast.Attribute) and given & {one.id for one in names_in(call.args[0])}
+    }
+
+
+def _is_step(value: ast.expr) -> bool:
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and last_name(value) == "step"
+        and bool(value.args)
+    )
+
+
+def _sums(loop: ast.For) -> Iterator[tuple[int, str, str]]:
+    """The lines ``g = r + gamma * g`` of a loop that keeps each, with what r is of, and what keeps them."""
+    of = _elements(loop)
+    for node in loop.body:
+        value = node.value if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        name = node.targets[0].id if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) else ""
+        if not name or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+            continue
+        for term, rest in ((value.left, value.right), (value.right, value.left)):
+            rewards, out = of.get(ast.unparse(term)), _kept_in(loop, name)
+            factors = list(_factors(rest))
+            if rewards and out and len(factors) > 1 and any(isinstance(f, ast.Name) and f.id == name for f in factors):
+                yield node.lineno, rewards, out
+
+
+def _elements(loop: ast.For) -> dict[str, str]:
+    """What the elements of lists are called in a loop that goes over these from their start."""
+    over, args = loop.iter, loop.iter.args if isinstance(loop.iter, ast.Call) else []
+    names = [ast.unparse(one) for one in loop.target.elts] if isinstance(loop.target, ast.Tuple) else []
+    if isinstance(over, (ast.Name, ast.Attribute)):
+        return {ast.unparse(loop.target): ast.unparse(over)}
+    if last_name(over) == "zip" and len(args) == len(names):
+        return dict(zip(names, map(ast.unparse, args), strict=True))
+    if last_name(over) == "enumerate" and len(args) == 1 and len(names) == 2:
+        return {names[1]: ast.unparse(args[0])}
+    if last_name(over) != "range" or len(args) != 1:
+        return {}
+    index = ast.unparse(loop.target)
+    parts = [one for node in loop.body for one in ast.walk(node) if isinstance(one, ast.Subscript)]
+    return {ast.unparse(one): ast.unparse(one.value) for one in parts if ast.unparse(one.slice) == index}
+
+
+def _factors(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        yield from _factors(node.left)
+        yield from _factors(node.right)
+    else:
+        yield node
+
+
+def _kept_in(loop: ast.For, name: str) -> str:
+    """The list that keeps what a loop sums up, in the order of the loop."""
+    places = {one.id for one in names_in(loop.target)}
+    for node in loop.body:
+        call = node.value if isinstance(node, ast.Expr) else None
+        of = call.func if isinstance(call, ast.Call) and last_name(call) == "append" else None
+        if isinstance(call, ast.Call) and isinstance(of, ast.Attribute) and name in map(ast.unparse, call.args):
+            return ast.unparse(of.value)
+        to = node.targets[0] if isinstance(node, ast.Assign) and ast.unparse(node.value) == name else None
+        if isinstance(to, ast.Subscript) and ast.unparse(to.slice) in places:
+            return ast.unparse(to.value)
+    return ""
+
+
+def _outer(name: str, function: ast.FunctionDef | None, nodes: Sequence[ast.AST]) -> set[str]:
+    """What calls give for an argument of a function, and what they make of it; for any other name that name."""
+    names = [] if function is None else [one.arg for one in function.args.args]
+    if function is None or name not in names:
+        return {name}
+    place = names.index(name) - (names[0] == "self")
+    calls = [one for one in nodes if isinstance(one, ast.Call) and last_name(one) == function.name]
+    assigned = [one for one in nodes if isinstance(one, ast.Assign) and any(c in calls for c in ast.walk(one.value))]
+    made = {ast.unparse(to) for one in assigned for to in one.targets}
+    return made | {ast.unparse(one.args[place]) for one in calls if len(one.args) > place}
+
+
+def _is_measured(name: str, nodes: Sequence[ast.AST]) -> bool:
+    """Whether nothing but the spread of a list is asked for, by which rewards are scaled."""
+    read = {id(one) for node in nodes for one in names_in(node) if one.id == name and isinstance(one.ctx, ast.Load)}
+    spread = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) in ("append", "std", "var")]
+    return read == {id(one) for call in spread for one in names_in(call) if one.id == name}
+
+
+def _is_turned(names: set[str], nodes: Sequence[ast.AST]) -> bool:
+    """Whether any of these is laid the other way round anywhere."""
+    for node in nodes:
+        step = node.slice.step if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else None
+        is_turn = step is not None or (isinstance(node, ast.Call) and last_name(node) in TURNING)
+        inner = ast.walk(node) if is_turn else ()
+        if any(isinstance(one, (ast.Name, ast.Attribute)) and ast.unparse(one) in names for one in inner):
+            return True
+    return False

@@ -1,0 +1,74 @@
+"""Validation data that are prepared by what was fitted to themselves, in the user's own code."""
+
+import ast
+
+import pytest
+
+from gradwatch import refitted
+from gradwatch.refitted import find_refitted
+
+FIT = "model.fit(x_train, y_train, validation_data=(x_val, y_val), epochs=3)"
+BOTH = "a, b = load(); k = {n: i for i, n in enumerate(set(a + b))}"
+
+
+@pytest.fixture
+def find(monkeypatch):
+    def found(*lines):
+        tree = ast.parse("\n".join(lines))
+        monkeypatch.setattr(refitted, "nodes_of", lambda file: tuple(ast.walk(tree)))
+        return [ast.unparse(one.node) for one in find_refitted(["train.py"])]
+
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("x_val = scaler.fit_transform(x_val)", "scaler.fit_transform(x_val)"),
+        ("y_val = LabelEncoder().fit_transform(names[cut:])", "LabelEncoder().fit_transform(names[cut:])"),
+        ("x_val = (x_val - x_val.mean(0)) / x_val.std(0)", "(x_val - x_val.mean(0)) / x_val.std(0)"),
+        ("x_val = x_val / np.max(x_val, axis=0)", "x_val / np.max(x_val, axis=0)"),
+        ("_, y_val = np.unique(held, return_inverse=True)", "np.unique(held, return_inverse=True)"),
+        ("norm.adapt(x_val)", "norm.adapt(x_val)"),
+        ("scaler.fit(x_val); x_val = scaler.transform(x_val)", "scaler.fit(x_val)"),
+        (
+            "a = load(); ids = {n: i for i, n in enumerate(sorted(set(a)))}; y_val = np.array([ids[n] for n in a])",
+            "np.array([ids[n] for n in a])",
+        ),
+        ("x_train = scaler.fit_transform(x_train); x_val = scaler.transform(x_val)", None),
+        ("x_train, x_val = split(scaler.fit_transform(x))", None),
+        ("mean, std = x_train.mean(0), x_train.std(0); x_val = (x_val - mean) / std", None),
+        ("x_val = (x_val - x_train.mean(0)) / x_train.std(0)", None),
+        ("x_val = (x_val - x_val.mean(axis=1, keepdims=True)) / x_val.std(axis=1, keepdims=True)", None),
+        ("x_val = x_val / np.max(x_val, axis=(1, 2), keepdims=True)", None),
+        ("norm.adapt(x_train)", None),
+        (
+            f"{BOTH}; y_train = [k[n] for n in b]; y_val = [k[n] for n in a]",
+            None,
+        ),
+    ],
+)
+def test_what_is_fitted_to_validation_data(find, line, told):
+    assert find(line, FIT) == ([] if told is None else [told])
+
+
+@pytest.mark.parametrize(
+    ("body", "calls", "is_told"),
+    [
+        ("return (x - x.mean(0)) / x.std(0)", "x_train = scale(a); x_val = scale(b)", True),
+        ("x = scaler.fit_transform(x)\n    return x", "x_train, y_train = scale(a); x_val, y_val = scale(b)", True),
+        ("return (x - x.mean(0)) / x.std(0)", "x = scale(a); x_train, x_val = x[:9], x[9:]", False),
+        ("return (x - x.mean(-1)) / x.std(-1)", "x_train = scale(a); x_val = scale(b)", False),
+        ("return x / 255", "x_train = scale(a); x_val = scale(b)", False),
+    ],
+)
+def test_a_function_that_fits_to_each_of_its_arguments(find, body, calls, is_told):
+    found = find(f"def scale(x):\n    {body}", calls, FIT)
+    assert len(found) == is_told
+
+
+def test_validation_data_within_a_data_set_and_within_the_call(find):
+    sets = "train = tf.data.Dataset.from_tensor_slices((x, y)).batch(9); valid = from_tensor_slices((a, b)).batch(9)"
+    assert find("a = scaler.fit_transform(a)", sets, "model.fit(train, validation_data=valid)")
+    assert not find("x = scaler.fit_transform(x)", sets, "model.fit(train, validation_data=valid)")
+    assert find("model.fit(x, y, validation_data=(scaler.fit_transform(a), b))")
