@@ -1,7 +1,8 @@
 """Slow copies of a network that take over nearly all of it at once, in the user's own files. Runs none of them.
 
 A target network, a teacher or an average of weights keeps most of its own value at each update. With the shares the
-other way round it is no slow copy any more. Owns no state.
+other way round it is no slow copy any more, and what changes the arrays that ``get_weights()`` gives changes copies.
+Owns no state.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Final
 from gradwatch.origin import source_at
 from gradwatch.syntax import last_name, nodes_of
 
-__all__ = ["find_replaced"]
+__all__ = ["find_lost", "find_replaced"]
 
 KEPT_MAX: Final = 0.05
 """Of its own value, what a copy keeps that is no slow one. Whoever means to copy a network keeps nothing at all."""
@@ -54,6 +55,54 @@ def find_replaced(files: Sequence[str]) -> list[dict[str, Any]]:
             place = {"type": "Assign", "name": "", "layer": "", "source": source_at([(file, line)])}
             return [{**place, "keeps": keeps}]
     return []
+
+
+def find_lost(files: Sequence[str]) -> list[dict[str, Any]]:
+    """The first loop that changes what ``get_weights()`` gives, and keeps it nowhere.
+
+    Args:
+        files: the user's files that are looked at.
+
+    Returns:
+        One entry, type ``Assign``, no name, no layer, the source line of the change and ``lost``: whose weights they
+        are; none where there is no such loop.
+    """
+    for file in files:
+        for owner, line in filter(None, map(_lost_in, nodes_of(file))):
+            place = {"type": "Assign", "name": "", "layer": "", "source": source_at([(file, line)])}
+            return [{**place, "lost": owner}]
+    return []
+
+
+def _lost_in(node: ast.AST) -> tuple[str, int] | None:
+    """Whose copies a statement, or all that a loop over them does, changes, and in which line."""
+    changed = node.body if isinstance(node, ast.For) else [node]
+    copies = _copies(node) if isinstance(node, ast.For) else {}
+    owners = [_owner(one, copies) for one in changed]
+    return None if owners[0] is None or None in owners else (owners[0], int(getattr(changed[0], "lineno", 0)))
+
+
+def _owner(node: ast.AST, copies: Mapping[str, str]) -> str | None:
+    """Whose copies a statement changes: one that a loop is at, or one that it asks for itself; None for none."""
+    to: Any = getattr(node, "target", None) if isinstance(node, ast.AugAssign) else None
+    to = node.targets[0] if isinstance(node, ast.Assign) else to
+    while isinstance(to, ast.Subscript):
+        to = to.value
+    return copies.get(to.id) if isinstance(to, ast.Name) else _copied(to)
+
+
+def _copied(node: Any) -> str | None:
+    """``model`` of ``model.get_weights()``; None for anything else."""
+    is_copy = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get_weights"
+    return ast.unparse(node.func.value) if is_copy else None
+
+
+def _copies(loop: ast.For) -> dict[str, str]:
+    """Of the names of a loop over what ``get_weights()`` gives, whose weights they are."""
+    over = loop.iter.args if isinstance(loop.iter, ast.Call) and last_name(loop.iter) == "zip" else [loop.iter]
+    names = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+    pairs = ((name, _copied(of)) for name, of in zip(names, over, strict=False))
+    return {name.id: owner for name, owner in pairs if isinstance(name, ast.Name) and owner is not None}
 
 
 class _File:

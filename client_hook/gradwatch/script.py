@@ -26,7 +26,7 @@ from gradwatch.augmented import TURNING, find_turned
 from gradwatch.origin import EXCERPT_WIDTH, frames, is_users
 from gradwatch.protocol import Message
 from gradwatch.refitted import find_refitted
-from gradwatch.syntax import last_name, nodes_of, users_files
+from gradwatch.syntax import last_name, names_in, nodes_of, users_files
 from gradwatch.target import walk
 from gradwatch.unapplied import find_unapplied
 
@@ -34,6 +34,8 @@ __all__ = ["files_near", "find_script"]
 
 LAYERS_MAX: Final = 500
 """Layers whose calls are looked for."""
+NAMES_MIN: Final = 12
+NAMES_MAX: Final = 10_000
 LINES_MAX: Final = 12
 """Lines of a call; a longer one holds others, as a list of layers does."""
 WINDOWS: Final = "timeseries_dataset_from_array"
@@ -141,9 +143,25 @@ def _is_compile(node: ast.Call) -> bool:
 
 
 def _sorts_files(node: ast.Call) -> bool:
-    """Whether a call sorts what a folder holds, as text."""
+    """Whether a call sorts what a folder holds, or names with numbers that the running code holds, as text."""
+    if last_name(node) != "sorted" or node.keywords:
+        return False
     inner = {last_name(one) for argument in node.args for one in ast.walk(argument) if isinstance(one, ast.Call)}
-    return last_name(node) == "sorted" and not node.keywords and bool(inner & _LISTING)
+    names = {one.id for argument in node.args for one in names_in(argument)}
+    held = (value for frame in frames() for name in names if (value := frame.f_globals.get(name)) is not None)
+    return bool(inner & _LISTING) or any(map(_are_numbered, held))
+
+
+def _are_numbered(held: Any) -> bool:
+    """Whether a list or table is of names that end in a number, and as text 10 stands before 2."""
+    names = list(itertools.islice(held, NAMES_MAX)) if isinstance(held, (dict, list, set, tuple)) else []
+    if len(names) < NAMES_MIN or not all(isinstance(one, str) for one in names):
+        return False
+    numbers = [re.findall(r"\d+", one)[-1:] for one in names]
+    if not all(numbers):
+        return False
+    by_number = sorted(zip(numbers, names, strict=True), key=lambda one: int(one[0][0]))
+    return [name for _, name in by_number] != sorted(names) and len({int(one[0]) for one in numbers}) == len(names)
 
 
 def _unsorted(files: Sequence[str]) -> Iterator[_Call]:

@@ -21,7 +21,7 @@ import tensorflow as tf
 
 from gradwatch import __version__, legacy
 from gradwatch.assigned import Assignments
-from gradwatch.averaged import find_replaced
+from gradwatch.averaged import find_lost, find_replaced
 from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
@@ -1039,7 +1039,7 @@ class Watch:
         """What the user's lines lose of what feeds the training, slow copies that are none, returns of the past."""
         try:
             files = files_near(self._models)
-            return [*find_fed(files, self._models), *find_replaced(files), *find_past(files)]
+            return [*find_fed(files, self._models), *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)
             return []

@@ -1198,6 +1198,8 @@ class SlipKind(Enum):
     """Of data sets whose elements belong together one is filtered alone."""
     REPLACED = auto()
     """A slow copy of a network takes over nearly all of it at each update."""
+    LOST = auto()
+    """What is changed are copies of weights."""
     PAST = auto()
     """A return is summed from the first reward on."""
     COPIED = auto()
@@ -1293,6 +1295,7 @@ _BY_FIELD: Final = {
     "normalises": SlipKind.UNNORMALISED,
     "copies": SlipKind.COPIED,
     "keeps": SlipKind.REPLACED,
+    "lost": SlipKind.LOST,
     "past": SlipKind.PAST,
     "floored": SlipKind.FLOORED,
     "filtered": SlipKind.FILTERED,

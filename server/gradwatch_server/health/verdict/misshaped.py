@@ -171,6 +171,9 @@ REPLACED_CODE: Final = """\
 tau = {taken:.3g}                                     # what the copy takes over; it keeps the rest
 for slow, fast in zip(target.weights, model.weights):
     slow.assign(tau * fast + (1.0 - tau) * slow)"""
+LOST_CODE: Final = """\
+for slow, fast in zip({name}.variables, model.variables):
+    slow.assign_add(tau * (fast - slow))"""
 PAST_CODE: Final = """\
 returns, total = [], 0.0
 for reward in reversed(rewards):              # from the last reward to the first
@@ -904,6 +907,22 @@ def _say_replaced(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_lost(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name = say_line(lead.slip.get("source")), lead.slip["lost"]
+    return (
+        f"The update of the weights of {name} is lost: `get_weights()` gives copies{place}",
+        f"The arrays that `{name}.get_weights()` gives are changed, and nothing gives them back to {name}.",
+        Hypothesis(
+            f"Copies of weights are changed, not the weights{place}",
+            0.95,
+            f"Each call of `get_weights()` makes new arrays. {name} itself keeps its weights, however often this line "
+            "runs.",
+            f"Assign to the variables of {name}, or collect the arrays and hand them to `set_weights`.",
+            LOST_CODE.format(name=name),
+        ),
+    )
+
+
 def _say_past(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -1406,6 +1425,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.STRANGERS: _say_strangers,
     SlipKind.REPLACED: _say_replaced,
     SlipKind.PAST: _say_past,
+    SlipKind.LOST: _say_lost,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,
