@@ -97,6 +97,7 @@ from gradwatch.target import (
     untracked_variables,
 )
 from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
+from gradwatch.undropped import dropouts_of
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 from gradwatch.xla import is_under_xla
@@ -1068,7 +1069,16 @@ class Watch:
             regularised = (one for one in variables if getattr(one, "regularizer", None) is not None)
             penalised = {int(resource_of(one).handle._id): str(one.path) for one in regularised}
             return {
-                **find_slips(gradients, loss, paths, outputs, trained, penalised=penalised),
+                **find_slips(
+                    gradients,
+                    loss,
+                    paths,
+                    outputs,
+                    trained,
+                    penalised=penalised,
+                    models=self._models,
+                    dropouts=dropouts_of(self._models, trained),
+                ),
                 "cuts": find_cuts(missing, trained, loss, paths),
             }
         except Exception as error:  # the boundary

@@ -216,6 +216,17 @@ def test_losses_of_something_else_are_told_whatever_the_loss(slip: dict[str, Any
     assert found.title.startswith(words)
 
 
+@pytest.mark.parametrize(("validations", "is_told"), [([0.9, 0.6, 0.7], True), ([0.9, 0.6, 0.61], False), ([], False)])
+def test_dropouts_that_drop_nothing_where_the_validation_loss_rises(validations: list[float], is_told: bool) -> None:
+    slip = {"type": "Dropout", "name": "dropout", "layer": "dropout", "source": SOURCE, "undropped": 2}
+    engine = run_of(FALLING, slips=[slip]).feed()
+    if validations:
+        engine.feed_scalar("val_loss", np.array([79, 159, 239]), np.array(validations))
+    titles = [found.title for found in engine.findings()]
+    words = "dropout and 1 more drop nothing in your loop, and the validation loss rises (train.py:7)"
+    assert (words in titles) == is_told
+
+
 DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
 
 

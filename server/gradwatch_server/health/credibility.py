@@ -67,6 +67,10 @@ BEST_SHARE: Final = 0.97
 VALIDATIONS_MIN: Final = 8
 RISEN_FACTOR: Final = 1.01
 """So many validations, and the newest this many times the best: it is not going to come down."""
+OVERFIT_FACTOR: Final = 1.1
+"""Times the best, the newest validation loss: it has risen."""
+OVERFIT_SHARE: Final = 0.5
+"""Of it, a training loss that is this far below says little of other samples."""
 FAIR_SHARE: Final = 0.995
 """Of what guessing among equal classes gives: of a few hundred samples not all classes have as many."""
 RANKED_ROWS: Final = 100
@@ -262,9 +266,15 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
         return bool(episode.narrow) and (episode.is_rounded or is_far)
     if episode.what is SlipKind.ANGLES:
         return episode.turn is not None
-    if episode.what in _UNSEEN_IN_LOSS:
-        return True
+    if episode.what is SlipKind.UNDROPPED or episode.what in _UNSEEN_IN_LOSS:
+        return episode.what is not SlipKind.UNDROPPED or _is_overfit(episode)
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
+
+
+def _is_overfit(episode: Misshaped) -> bool:
+    # Whoever learns well without dropouts may leave it so.
+    best, newest = episode.validation
+    return newest >= OVERFIT_FACTOR * best > 0 and episode.loss <= OVERFIT_SHARE * newest
 
 
 def _is_emptied_credible(_: Emptied, testimony: Testimony) -> bool:

@@ -1213,6 +1213,8 @@ class SlipKind(Enum):
     """One call of a model gets numbers of another table's rows."""
     ANGLES = auto()
     """A target is the difference of two angles, and jumps where one passes the end of its range."""
+    UNDROPPED = auto()
+    """A model with dropouts is trained as in evaluation: none of them drops."""
     UNPENALISED = auto()
     """The loss leaves the layers' regularizers out."""
     TILED = auto()
@@ -1287,6 +1289,7 @@ _BY_FIELD: Final = {
     "strangers": SlipKind.STRANGERS,
     "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
+    "undropped": SlipKind.UNDROPPED,
     "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,
@@ -1344,6 +1347,8 @@ class Misshaped(Episode):
         is_rounded: whether these hold nothing but rounding errors.
         mean: of an input that hardly varies beside it; NaN elsewhere.
         deviation: its standard deviation.
+        validation: where dropouts drop nothing, the lowest validation loss and the newest; NaN where there are none.
+        loss: and the training loss by then.
     """
 
     zero_share: float = float("nan")
@@ -1361,6 +1366,8 @@ class Misshaped(Episode):
     is_rounded: bool = False
     mean: float = float("nan")
     deviation: float = float("nan")
+    validation: tuple[float, float] = (float("nan"), float("nan"))
+    loss: float = float("nan")
 
 
 @dataclass(eq=False)

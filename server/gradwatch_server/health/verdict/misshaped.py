@@ -164,6 +164,9 @@ joint = tf.reduce_sum(log_density, axis=-1)           # [n, k, d] -> [n, k]: a c
 loss = -tf.reduce_logsumexp(log_weight + joint, axis=1)"""
 UNPENALISED_CODE: Final = """\
 loss += tf.add_n(model.losses)                        # after the forward pass, within the tape"""
+UNDROPPED_CODE: Final = """\
+with tf.GradientTape() as tape:
+    prediction = model(x, training=True)              # in the training step; evaluation stays as it is"""
 TILED_CODE: Final = """\
 repeated = tf.repeat(per_sample, {n}, axis=0)         # each sample beside its own items"""
 STRANGERS_CODE: Final = """\
@@ -830,6 +833,28 @@ def _say_unpenalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_undropped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, name, place = int(lead.slip["undropped"]), lead.slip["name"], say_line(lead.slip["source"])
+    others = "" if n == 1 else f" and {n - 1:,} more"
+    best, newest = map(say_number, lead.validation)
+    return (
+        f"{name}{others} {'drops' if n == 1 else 'drop'} nothing in your loop, and the validation loss rises{place}",
+        (
+            "No random number is drawn in any layer of the step, so no dropout is active. The validation loss was "
+            f"{best} at its best and is {newest} now, while the training loss has come down to {say_number(lead.loss)}."
+        ),
+        Hypothesis(
+            f"The model is called as in evaluation: without `training=True`{place}",
+            0.9,
+            "`model.fit` passes it for you; a custom loop must pass it itself. Without it no dropout drops anything, "
+            "and nothing keeps the model from learning the training samples by heart.",
+            "Call the model with `training=True` in the training step. Pass `training` on in custom layers.",
+            UNDROPPED_CODE,
+            (Change("call", given=(("training", "True"),)),),
+        ),
+    )
+
+
 def _say_tiled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, n = say_line(lead.slip.get("source")), int(lead.slip["tiled"])
     return (
@@ -1316,6 +1341,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.STRANGERS: _say_strangers,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
+    SlipKind.UNDROPPED: _say_undropped,
     SlipKind.MARGINALS: _say_marginals,
     SlipKind.UNSHOWN: _say_unshown,
     SlipKind.ATTRACTED: _say_attracted,
