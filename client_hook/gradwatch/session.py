@@ -71,6 +71,7 @@ from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.ring import create_untraced
+from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
@@ -1036,7 +1037,8 @@ class Watch:
     def _fed(self) -> list[dict[str, Any]]:
         """What the user's lines that feed the training lose of its data."""
         try:
-            return find_fed(files_near(self._models), self._models)
+            files = files_near(self._models)
+            return [*find_fed(files, self._models), *find_scaled(self._models, files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)
             return []

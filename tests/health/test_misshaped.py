@@ -458,3 +458,34 @@ def test_an_axis_of_three() -> None:
     (found,) = run_of(reshapes=[slip]).feed().findings()
     assert found.title.startswith("A reshape (train.py:7) makes [n, 3, 28, 30] of [n, 28, 30, 3]")
     assert "tf.transpose(x, (0, 3, 1, 2))" in found.hypotheses[0].code
+
+
+IMAGE = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
+
+
+@pytest.mark.parametrize(
+    ("slip", "reach", "words"),
+    [
+        (IMAGE | {"unconverted": True}, (0, 255), "`convert_image_dtype` scales nothing"),
+        (IMAGE | {"unconverted": True}, (0, 1), None),
+        (IMAGE | {"brightens": 32.0, "scaled": False}, (-31, 32), "Images from 0 to 1 are made brighter or darker by"),
+        (IMAGE | {"brightens": 51.0, "scaled": False}, (0, 50), "Images from 0 to 1 are made brighter or darker by"),
+        (IMAGE | {"brightens": 32.0, "scaled": False}, (-31, 280), None),
+        (IMAGE | {"brightens": 32.0, "scaled": False}, (-3, 4), None),
+        (
+            IMAGE | {"brightens": 51.0, "scaled": False, "layer": "bright"},
+            (0, 1),
+            "Images from 0 to 1 are made brighter",
+        ),
+        (IMAGE | {"brightens": 51.0, "scaled": False, "layer": "bright"}, (0, 255), None),
+    ],
+)
+def test_images_that_enter_in_another_range(
+    slip: dict[str, Any], reach: tuple[float, float], words: str | None
+) -> None:
+    run = run_of(FALLING, slips=[slip, ENTERING], inputs=[("image", 3)])
+    (image,) = run.columns("input")
+    run.tensors[int(image)]["shape"] = [None, 8, 8, 3]
+    run.statistics[:, image, [COLUMN["min"], COLUMN["max"]]] = reach
+    titles = [found.title for found in run.feed().findings()]
+    assert [title.startswith(str(words)) for title in titles] == [True] * (words is not None)

@@ -46,7 +46,19 @@ def diagnose(recording):
     return engine
 
 
-KNOWN = ("blank", "codes", "end_of", "entering", "normalises", "opposes", "pairs", "unbounded", "undropped")
+KNOWN = (
+    "blank",
+    "codes",
+    "end_of",
+    "entering",
+    "normalises",
+    "opposes",
+    "pairs",
+    "rescales",
+    "unbounded",
+    "unconverted",
+    "undropped",
+)
 """By which entries of ``slips`` are known that are none by themselves."""
 
 

@@ -1197,6 +1197,12 @@ class SlipKind(Enum):
     """Of the arrays of pairs one is repeated, the other tiled."""
     UNNORMALISED = auto()
     """What a layer normalises is not scaled all the same."""
+    RESCALED = auto()
+    """A layer scales images that were scaled before."""
+    UNCONVERTED = auto()
+    """A conversion that scales integers is given floating-point numbers, which it leaves as they are."""
+    BRIGHTENED = auto()
+    """Images from 0 to 1 are made brighter or darker by more than that."""
     WRAPPED = auto()
     """A difference of unsigned numbers is never below 0."""
     IDS = auto()
@@ -1273,6 +1279,9 @@ _BY_FIELD: Final = {
     "n_seen": SlipKind.RESTARTED,
     "resized": SlipKind.RESIZED,
     "buffer": SlipKind.COARSE,
+    "rescales": SlipKind.RESCALED,
+    "unconverted": SlipKind.UNCONVERTED,
+    "brightens": SlipKind.BRIGHTENED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
     "normalises": SlipKind.UNNORMALISED,
@@ -1342,7 +1351,8 @@ class Misshaped(Episode):
         root_mean_square: of what a layer normalises, the least so far; NaN for another slip.
         narrow: of an input that is scaled as a whole, or not at all, the columns that hardly vary beside the widest.
         widest: that one.
-        reach: between which numbers that one varies, or the first of the others where ``is_rounded``.
+        reach: between which numbers that one varies, or the first of the others where ``is_rounded``; of images, those
+            that a layer makes of them, or that enter.
         turn: of a target that jumps, by how much at the most, and the column that does.
         is_rounded: whether these hold nothing but rounding errors.
         mean: of an input that hardly varies beside it; NaN elsewhere.
