@@ -15,6 +15,7 @@ import keras
 
 from gradwatch.origin import source_at
 from gradwatch.syntax import assigned_before, last_name, nodes_of
+from gradwatch.target import leaves
 
 __all__ = ["find_scaled"]
 
@@ -69,7 +70,7 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
     is_in_model = False
     for model in models:
         is_before = False
-        for part in _leaves(model):
+        for part in leaves(model):
             path = str(part.path or part.name)
             place = {"name": path, "layer": path}
             if isinstance(part, keras.layers.Rescaling) and _is_of_images(part):
@@ -86,15 +87,6 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
     outside = [one for one in brightening if not (one.is_layer and is_in_model)]
     found += [_line(one.file, one.line, brightens=one.delta, scaled=one.is_scaled) for one in outside[:1]]
     return found + list(itertools.islice((one for file in files for one in _unconverted_in(file)), 1))
-
-
-def _leaves(part: Any) -> Iterator[Any]:
-    """The layers that a model is made of, in their order."""
-    inner = getattr(part, "layers", ())
-    if not inner:
-        yield part
-    for one in inner:
-        yield from _leaves(one)
 
 
 def _is_of_images(layer: Any) -> bool:

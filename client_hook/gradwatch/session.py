@@ -1029,7 +1029,7 @@ class Watch:
     def _built(self) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
         try:
-            return find_built(self._models)
+            return find_built(self._models, files_near(self._models))
         except Exception as error:  # the boundary: any object may be a layer
             self._fail("looking at what the models are built of", error)
             return []

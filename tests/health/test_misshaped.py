@@ -485,7 +485,7 @@ def test_images_that_enter_in_another_range(
 ) -> None:
     run = run_of(FALLING, slips=[slip, ENTERING], inputs=[("image", 3)])
     (image,) = run.columns("input")
-    run.tensors[int(image)]["shape"] = [None, 8, 8, 3]
+    run.tensors[int(image)] |= {"tensor": "input", "shape": [None, 8, 8, 3]}
     run.statistics[:, image, [COLUMN["min"], COLUMN["max"]]] = reach
     titles = [found.title for found in run.feed().findings()]
     assert [title.startswith(str(words)) for title in titles] == [True] * (words is not None)

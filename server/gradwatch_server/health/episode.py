@@ -1195,6 +1195,8 @@ class SlipKind(Enum):
     """Of data sets whose elements belong together one is filtered alone."""
     COPIED = auto()
     """Of the arrays of pairs one is repeated, the other tiled."""
+    ACROSS = auto()
+    """Maps are normalised along an axis of their places, not of their channels."""
     UNNORMALISED = auto()
     """What a layer normalises is not scaled all the same."""
     RESCALED = auto()
@@ -1284,6 +1286,7 @@ _BY_FIELD: Final = {
     "brightens": SlipKind.BRIGHTENED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
+    "across": SlipKind.ACROSS,
     "normalises": SlipKind.UNNORMALISED,
     "copies": SlipKind.COPIED,
     "floored": SlipKind.FLOORED,

@@ -167,6 +167,8 @@ loss += tf.add_n(model.losses)                        # after the forward pass, 
 UNDROPPED_CODE: Final = """\
 with tf.GradientTape() as tape:
     prediction = model(x, training=True)              # in the training step; evaluation stays as it is"""
+ACROSS_CODE: Final = """\
+tf.keras.layers.BatchNormalization()                  # axis=-1: one mean and one deviation for each channel"""
 TILED_CODE: Final = """\
 repeated = tf.repeat(per_sample, {n}, axis=0)         # each sample beside its own items"""
 STRANGERS_CODE: Final = """\
@@ -855,6 +857,28 @@ def _say_undropped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_across(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, layer, place = int(lead.slip["n"]), lead.slip["layer"], say_line(lead.slip["source"])
+    what = "row" if lead.slip["across"] == 1 else "column"
+    others = "" if n == 1 else f" and {n - 1:,} more"
+    return (
+        f"{layer}{others} {'normalises' if n == 1 else 'normalise'} each {what} of the maps, not each channel{place}",
+        (
+            f"The convolution before {layer} gives [batch, height, width, channels]. Its `axis={lead.slip['across']}` "
+            f"is the {'height' if what == 'row' else 'width'}."
+        ),
+        Hypothesis(
+            f"The axis of the batch normalisation is not that of the channels{place}",
+            0.93,
+            "`axis=1` is for channels that come first. As it is, all channels share one scale, which may leave some "
+            f"with next to nothing, and each {what} of the image gets a scale and an offset of its own.",
+            "Leave `axis` at its default, the last axis.",
+            ACROSS_CODE,
+            (Change("layer", str(layer), without=("axis",)),),
+        ),
+    )
+
+
 def _say_tiled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, n = say_line(lead.slip.get("source")), int(lead.slip["tiled"])
     return (
@@ -1341,6 +1365,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.STRANGERS: _say_strangers,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
+    SlipKind.ACROSS: _say_across,
     SlipKind.UNDROPPED: _say_undropped,
     SlipKind.MARGINALS: _say_marginals,
     SlipKind.UNSHOWN: _say_unshown,
