@@ -71,6 +71,8 @@ OVERFIT_FACTOR: Final = 1.1
 """Times the best, the newest validation loss: it has risen."""
 OVERFIT_SHARE: Final = 0.5
 """Of it, a training loss that is this far below says little of other samples."""
+WARMED_SHARE: Final = 0.5
+"""Of its start, where a training ended within its warm-up: with more it has only begun."""
 FAIR_SHARE: Final = 0.995
 """Of what guessing among equal classes gives: of a few hundred samples not all classes have as many."""
 RANKED_ROWS: Final = 100
@@ -329,6 +331,8 @@ def _is_overclipped_credible(_: Overclipped, testimony: Testimony) -> bool:
 
 
 def _is_misset_credible(episode: Misset, testimony: Testimony) -> bool:
+    if not math.isnan(episode.warm_up[1]):
+        return _has_not_fallen(testimony.known.read_loss(), WARMED_SHARE)
     # A rate may make up for a large epsilon; nothing makes up for swapped betas.
     return math.isnan(episode.epsilon) or _are_updates_small(testimony)
 

@@ -1019,6 +1019,8 @@ class Misset(Episode):
         first_share: of the averaged weights that `fit` put in place at its end, what was the first step's weights; NaN
             where that is not the trouble.
         n_updates: how often the weights were changed in all of the training; -1 where that is not the trouble.
+        warm_up: the first learning rate, and the last of a training that ended while it rose; NaN where that is not the
+            trouble.
         is_unclipped: whether gradients are clipped in the script, and applied as they were before.
         is_swapped: whether the optimizer forgets a gradient's size long before its direction.
     """
@@ -1027,6 +1029,7 @@ class Misset(Episode):
     gradient: float = float("nan")
     first_share: float = float("nan")
     n_updates: int = -1
+    warm_up: tuple[float, float] = (float("nan"), float("nan"))
     is_unclipped: bool = False
     is_swapped: bool = False
 
