@@ -250,6 +250,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             "Inputs and targets no longer belong together: a reshape keeps those of a sample together, `tile` does not",
         ),
         (DATA | {"trimmed": "y", "picked": "x"}, "Rows are dropped from `x`, but `y` is only shortened to fit"),
+        (
+            DATA | {"favours": "0", "favoured": 0.6, "rare": "2", "rarely": 0.05},
+            "The class weights are the wrong way round: 0.05 for label 2, the rarest, and 0.6 for 0, the commonest",
+        ),
         (DATA | {"filtered": True}, "Inputs and targets no longer belong together: one data set is filtered before"),
         (DATA | {"drops": 1.25, "layer": "table"}, "A dropout scales the ids that `table` looks up by 1.25"),
     ],

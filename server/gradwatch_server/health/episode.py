@@ -1208,6 +1208,8 @@ class SlipKind(Enum):
     """A conversion that scales integers is given floating-point numbers, which it leaves as they are."""
     BRIGHTENED = auto()
     """Images from 0 to 1 are made brighter or darker by more than that."""
+    COUNTED = auto()
+    """Class weights grow with how often a label occurs."""
     WRAPPED = auto()
     """A difference of unsigned numbers is never below 0."""
     IDS = auto()
@@ -1287,6 +1289,7 @@ _BY_FIELD: Final = {
     "rescales": SlipKind.RESCALED,
     "unconverted": SlipKind.UNCONVERTED,
     "brightens": SlipKind.BRIGHTENED,
+    "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
     "across": SlipKind.ACROSS,

@@ -75,6 +75,10 @@ np.sin(2 * np.pi * hour / 24), np.cos(2 * np.pi * hour / 24)      # of an hour: 
 print(x.min(axis=0), x.max(axis=0))                               # of the inputs: does every column vary?"""
 
 
+COUNTED_CODE: Final = """\
+counts = np.bincount(np.ravel(y_train).astype(int))
+class_weight = {label: len(y_train) / (len(counts) * n) for label, n in enumerate(counts)}
+model.fit(x_train, y_train, class_weight=class_weight)                    # and what else you give it"""
 RESCALED_CODE: Final = """\
 image = tf.cast(image, tf.float32)                    # 0 to 255: the layer scales it"""
 UNCONVERTED_CODE: Final = """\
@@ -334,6 +338,28 @@ def _say_brightened(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_counted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, rare = say_line(lead.slip["source"]), lead.slip["rare"]
+    low, high = (say_number(float(lead.slip[name])) for name in ("rarely", "favoured"))
+    ends = f"{low} for label {rare}, the rarest, and {high} for {lead.slip['favours']}, the commonest"
+    return (
+        f"The class weights are the wrong way round: {ends}{place}",
+        "Each label's weight, divided by how often it occurs, is the same number.",
+        Hypothesis(
+            "The class weights grow with how often a label occurs",
+            0.93,
+            "They are meant to let rare labels count for more. These make the common ones count for still more: the "
+            f"loss hardly changes where the model never says {rare}.",
+            "Divide by a label's count instead of multiplying by it.",
+            COUNTED_CODE,
+            (
+                Change("fit", before=COUNTED_CODE.rpartition("\n")[0]),
+                Change("fit", given=(("class_weight", "class_weight"),)),
+            ),
+        ),
+    )
+
+
 def _say_ids(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, rate = lead.slip["layer"], float(lead.slip["drops"])
     place = say_line(lead.slip.get("source"))
@@ -572,6 +598,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.TURNED: _say_turned,
     SlipKind.SHUFFLED: _say_shuffled,
     SlipKind.WRAPPED: _say_wrapped,
+    SlipKind.COUNTED: _say_counted,
     SlipKind.RESCALED: _say_rescaled,
     SlipKind.UNCONVERTED: _say_unconverted,
     SlipKind.BRIGHTENED: _say_brightened,
