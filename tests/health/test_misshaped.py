@@ -493,3 +493,16 @@ def test_images_that_enter_in_another_range(
     run.statistics[:, image, [COLUMN["min"], COLUMN["max"]]] = reach
     titles = [found.title for found in run.feed().findings()]
     assert [title.startswith(str(words)) for title in titles] == [True] * (words is not None)
+
+
+@pytest.mark.parametrize(
+    ("highest", "n_words", "is_told"), [(1, 200, True), (0, 200, False), (37, 200, False), (1, 4, False)]
+)
+def test_words_that_are_all_unknown(highest: int, n_words: int, is_told: bool) -> None:
+    variables = [("words/embeddings", (n_words, 16), "float32"), *dense(2)]
+    run = Run(variables, n_steps=N, layers=[("dense", 32, "relu"), ("out", 1, None)], inputs=[("input", 20)])
+    (column,) = run.columns("input")
+    run.tensors[int(column)] |= {"dtype": "int32"}
+    run.statistics[:, column, COLUMN["max"]] = highest
+    titles = [found.title for found in run.set_loss(FALLING).feed().findings()]
+    assert any(title == "Every word in input is unknown: it holds 0 and 1 alone" for title in titles) == is_told

@@ -245,7 +245,14 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.UNPENALISED, SlipKind.TILED, SlipKind.STRANGERS),
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),
         *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
-        *(SlipKind.COUNTED, SlipKind.ACROSS, SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED),
+        *(
+            SlipKind.UNKNOWN,
+            SlipKind.COUNTED,
+            SlipKind.ACROSS,
+            SlipKind.RESCALED,
+            SlipKind.UNCONVERTED,
+            SlipKind.BRIGHTENED,
+        ),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )

@@ -1085,6 +1085,8 @@ SINGLE: Final = "Softmax"
 """The type of a slip that is a softmax over an axis of one."""
 AUGMENT: Final = "augment"
 """The type of a slip that turns images without their masks, and the role of its call in a script."""
+WORDS: Final = "Words"
+"""The type of a slip that the rows tell of an input of word numbers."""
 ANGLES: Final = "Angles"
 """The type of what may be one: a target, of which only its numbers tell."""
 
@@ -1208,6 +1210,8 @@ class SlipKind(Enum):
     """A conversion that scales integers is given floating-point numbers, which it leaves as they are."""
     BRIGHTENED = auto()
     """Images from 0 to 1 are made brighter or darker by more than that."""
+    UNKNOWN = auto()
+    """All words that enter are unknown ones."""
     COUNTED = auto()
     """Class weights grow with how often a label occurs."""
     WRAPPED = auto()
@@ -1334,6 +1338,7 @@ _BY_TYPE: Final = {
     "Sub": SlipKind.DOUBLED,
     AUGMENT: SlipKind.APART,
     ANGLES: SlipKind.ANGLES,
+    WORDS: SlipKind.UNKNOWN,
     "GatherV2": SlipKind.GATHERED,
     "Normalization": SlipKind.SCALED,
     "ParameterizedTruncatedNormal": SlipKind.UNSHOWN,

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradwatch.protocol import ROUNDED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, Misshaped, Phase, SlipKind, is_single
+from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, WORDS, Misshaped, Phase, SlipKind, is_single
 from gradwatch_server.health.setup import Setup, source_of
 from gradwatch_server.health.table import TensorTable
 
@@ -70,6 +70,10 @@ def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
     return [{"type": AUGMENT, "name": AUGMENT, "layer": call["layer"], "source": source_of(call), "n": call["n"]}]
 
 
+WORDS_MIN: Final = 4
+"""In a text."""
+VOCABULARY_MIN: Final = 50
+"""Rows of a table of words: no one makes so many for two numbers."""
 FLOORED_SHARE: Final = 0.5
 """Zeros among what was cut to whole numbers."""
 NORMALISED_MAX: Final = 5.0
@@ -148,6 +152,15 @@ def _find_calls(table: TensorTable) -> list[tuple[int, int]]:
     return [(first, second) for second, first in seconds if first is not None and first != second]
 
 
+def _find_words(table: TensorTable) -> list[int]:
+    """The column of the only input of whole numbers, where these are sequences and some table has many rows."""
+    found = table.entering("index")
+    shapes = [table.shapes[column] for column in found]
+    rows = [shape[0] for shape, name in zip(table.shapes, table.names, strict=True) if name.endswith("/embeddings")]
+    is_text = len(found) == 1 and len(shapes[0]) == TABLE_RANK and (shapes[0][1] or WORDS_MIN) >= WORDS_MIN
+    return found if is_text and max(rows, default=0) >= VOCABULARY_MIN else []
+
+
 class MisshapedRule:
     """Watches whether one stream's step is still the one with a slip in it: the first of each kind and line.
 
@@ -198,6 +211,11 @@ class MisshapedRule:
         self._is_entered = any("entering" in slip for slip in slips)
         self._ends: dict[int, tuple[float, float]] = {}
         """Of columns of images, the smallest number so far and the largest."""
+        self._words = _find_words(table)
+        for column in self._words:
+            words = {"type": WORDS, "name": table.names[column], "layer": "", "source": None}
+            self._waiting.append((SlipKind.UNKNOWN, words))
+        self._highest_word = -math.inf
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misshaped] = []
@@ -219,6 +237,8 @@ class MisshapedRule:
         self._look_at_normalised(block)
         self._look_at_calls(block)
         self._look_at_images(block)
+        highest = block.statistics[:, self._words, COLUMN["max"]].astype(np.float64)
+        self._highest_word = float(np.fmax.reduce(highest.ravel(), initial=self._highest_word))
         for step in block.steps.tolist() if self._waiting or self.episodes or self._calls else ():
             if self._n_rows == 0:
                 self._first_step = step
@@ -331,6 +351,7 @@ class MisshapedRule:
         SlipKind.HINGE: lambda rule: rule._labels == (0.0, 1.0),
         SlipKind.ROUNDED: lambda rule: rule._n_rounded >= ROUNDED_ROWS,
         SlipKind.FLOORED: lambda rule: rule._is_floored,
+        SlipKind.UNKNOWN: lambda rule: rule._highest_word == 1,
         SlipKind.WAVES: lambda rule: rule._spread >= SPREAD_MIN,
     }
     """What the rows must show of a slip; of any other, nothing."""

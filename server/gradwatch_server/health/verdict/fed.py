@@ -75,6 +75,10 @@ np.sin(2 * np.pi * hour / 24), np.cos(2 * np.pi * hour / 24)      # of an hour: 
 print(x.min(axis=0), x.max(axis=0))                               # of the inputs: does every column vary?"""
 
 
+UNKNOWN_CODE: Final = """\
+vectorize.adapt(train_texts)                          # the texts themselves, before anything is vectorized
+print(vectorize.get_vocabulary()[:20])                # words of these texts?
+print(vectorize(train_texts[:2]))"""
 COUNTED_CODE: Final = """\
 counts = np.bincount(np.ravel(y_train).astype(int))
 class_weight = {label: len(y_train) / (len(counts) * n) for label, n in enumerate(counts)}
@@ -360,6 +364,22 @@ def _say_counted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unknown(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    return (
+        f"Every word in {lead.slip['name']} is unknown: it holds 0 and 1 alone",
+        "In all checked steps no word number was above 1: 0 is padding, and 1 stands for a word that is not known.",
+        Hypothesis(
+            "The vocabulary does not hold the words of these texts",
+            0.9,
+            "All texts of one length look the same to the model. Possible causes: the lookup was adapted to other "
+            "texts or to something else, splits or spells words in another way, or a vocabulary was built of numbers "
+            "or of whole texts.",
+            "Adapt the lookup to the training texts, as they are when they are looked up.",
+            UNKNOWN_CODE,
+        ),
+    )
+
+
 def _say_ids(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, rate = lead.slip["layer"], float(lead.slip["drops"])
     place = say_line(lead.slip.get("source"))
@@ -598,6 +618,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.TURNED: _say_turned,
     SlipKind.SHUFFLED: _say_shuffled,
     SlipKind.WRAPPED: _say_wrapped,
+    SlipKind.UNKNOWN: _say_unknown,
     SlipKind.COUNTED: _say_counted,
     SlipKind.RESCALED: _say_rescaled,
     SlipKind.UNCONVERTED: _say_unconverted,
