@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import keras
 import tensorflow as tf
 
-from gradwatch.target import walk
+from gradwatch.origin import source_at
+from gradwatch.syntax import last_name, nodes_of
+from gradwatch.target import leaves, walk
 
 __all__ = ["find_built"]
 
@@ -17,8 +20,18 @@ UNBOUNDED: Final = frozenset({"elu", "exponential", "gelu", "leaky_relu", "linea
 RECURRENT: Final = (keras.layers.GRU, keras.layers.LSTM, keras.layers.SimpleRNN)
 
 
-def find_built(models: Iterable[Any]) -> list[dict[str, Any]]:
+KERNELS: Final = ("kernel", "depthwise_kernel", "embeddings")
+"""What a layer holds that makes features of its own."""
+MOVING: Final = (keras.layers.Permute, keras.layers.Reshape)
+MAP_RANK: Final = 4
+
+
+def find_built(models: Sequence[Any], files: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Layers that normalise an input, by one number each or not, and recurrences of a function without an end.
+
+    Args:
+        models: the watched models.
+        files: the user's files that are looked at.
 
     Returns:
         Type (``Normalization`` of a layer whose ``axis`` is None, so that all numbers of an input have one mean and one
@@ -26,8 +39,10 @@ def find_built(models: Iterable[Any]) -> list[dict[str, Any]]:
         the function's name, as ``unbounded``. And any other ``Normalization``, with ``normalises``: ``as made`` where
         its mean is 0 and its variance 1 throughout, ``given`` where it was made with numbers, else ``adapted``; it is
         no slip unless its output is not scaled.
+        And ``BatchNormalization`` of the first that normalises what a convolution gives along an axis of its places,
+        which is ``across``, with ``n``, how many do, and the line of all that are made so, where that is one.
     """
-    found = []
+    found = _crossing(models, files)
     for part in walk(models):
         path = str(getattr(part, "path", None) or getattr(part, "name", ""))
         place = {"name": path, "layer": path, "source": None}
@@ -39,6 +54,37 @@ def find_built(models: Iterable[Any]) -> list[dict[str, Any]]:
         elif isinstance(part, RECURRENT) and function in UNBOUNDED:
             found.append({"type": "While", **place, "unbounded": function})
     return found
+
+
+def _crossing(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, Any]]:
+    layers = [layer for model in models for layer in _crossing_in(model)]
+    if not layers:
+        return []
+    lines = {(file, line) for file in files for line in _lines_with_axis(file)}
+    path, axis = str(layers[0].path or layers[0].name), int(layers[0].axis)
+    place = {"name": path, "layer": path, "source": source_at(lines) if len(lines) == 1 else None}
+    return [{"type": "BatchNormalization", **place, "across": axis % MAP_RANK, "n": len(layers)}]
+
+
+def _crossing_in(model: Any) -> Iterator[Any]:
+    """The batch normalisations of maps whose channels are their last axis, as a convolution before them has it."""
+    is_of_maps = False
+    for layer in leaves(model):
+        if any(hasattr(layer, name) for name in KERNELS):
+            is_of_maps = getattr(layer, "data_format", "") == "channels_last"
+        elif isinstance(layer, MOVING):
+            is_of_maps = False
+        elif is_of_maps and isinstance(layer, keras.layers.BatchNormalization) and isinstance(layer.axis, int):
+            rank = getattr(layer.input_spec, "ndim", None)
+            if rank == MAP_RANK and layer.axis % rank in (1, 2):
+                yield layer
+
+
+def _lines_with_axis(file: str) -> Iterator[int]:
+    for node in nodes_of(file):
+        is_call = isinstance(node, ast.Call) and last_name(node) == "BatchNormalization"
+        if isinstance(node, ast.Call) and is_call and (node.args or any(one.arg == "axis" for one in node.keywords)):
+            yield node.lineno
 
 
 def _origin_of(layer: Any) -> str:

@@ -59,6 +59,12 @@ TURNING: Final = frozenset(
 )
 """Functions that give an array's axes another order."""
 PACKAGES: Final = frozenset({"np", "numpy", "tf", "tnp", "jnp", "ops"})
+CLASSES_MIN: Final = 3
+"""Of two, the weights and labels of the batches tell."""
+TABLE_RANK: Final = 2
+COUNT_SLACK: Final = 1.2
+"""Between what weights are of the labels' counts: some of the samples may be kept for the validation."""
+UNEVEN: Final = 1.5
 ARRAYS: Final = (np.ndarray, tf.Tensor, list, tuple, dict)
 """What `fit` shuffles by itself."""
 _MISSING: Final = object()
@@ -90,7 +96,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         data sets that are put together by ``zip`` each is shuffled by itself;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
-        samples.
+        samples; and ``favours``, ``favoured``, ``rare`` and ``rarely``: of `fit`'s class weights, three and more, that
+        grow with how often a label occurs, the commonest label and its weight, and the rarest and its.
     """
     finders = (
         _restarted, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
@@ -98,7 +105,7 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
-    return [one for one in (*found, _shuffled(models)) if one is not None]
+    return [one for one in (*found, _shuffled(models), _counted()) if one is not None]
 
 
 def _slip(file: str, line: int, layer: str = "", **known: Any) -> dict[str, Any]:
@@ -115,6 +122,38 @@ def _shuffled(models: Sequence[Any]) -> dict[str, Any] | None:
         if frame.f_code.co_name == "fit" and "keras" in file:
             is_shuffled = known.get("shuffle") is True and isinstance(known.get("x"), ARRAYS)
     return None
+
+
+def _counted() -> dict[str, Any] | None:
+    weights, labels = None, None
+    for frame in frames():
+        file, known = frame.f_code.co_filename, frame.f_locals
+        if weights is not None and is_users(file):
+            common, rare = _ends_of(weights, labels) or (None, None)
+            if common is None or rare is None:
+                return None
+            ends = {"favoured": float(weights[common]), "rarely": float(weights[rare])}
+            return _slip(file, frame.f_lineno, "", favours=str(common), rare=str(rare), **ends)
+        if frame.f_code.co_name == "fit" and "keras" in file:
+            weights, labels = known.get("class_weight"), known.get("y")
+    return None
+
+
+def _ends_of(weights: Any, labels: Any) -> tuple[int, int] | None:
+    """The commonest label and the rarest, where each label's weight is its share, times a number; None elsewhere."""
+    array: Any = np.asarray(labels) if isinstance(labels, (np.ndarray, tf.Tensor)) else np.zeros(0)
+    if array.ndim == TABLE_RANK:
+        array = array[:, 0] if array.shape[1] == 1 else array.argmax(axis=1)
+    if not isinstance(weights, Mapping) or len(weights) < CLASSES_MIN or array.ndim != 1 or not len(array):
+        return None
+    counts = {label: int(np.count_nonzero(array == label)) for label in weights}
+    common, rare = max(counts, key=lambda one: counts[one]), min(counts, key=lambda one: counts[one])
+    factors = [float(weights[one]) / n for one, n in counts.items() if n > 0]
+    is_so = len(factors) == len(counts) and 0 < max(factors) <= COUNT_SLACK * min(factors)
+    # Short numbers are someone's own, for what an error costs.
+    is_short = all(round(float(one), 1) == float(one) for one in weights.values())
+    is_given = is_short and weights[common] != counts[common] and not math.isclose(sum(weights.values()), 1)
+    return (common, rare) if is_so and not is_given and counts[common] >= UNEVEN * counts[rare] else None
 
 
 def _restarted(file: str) -> Iterator[dict[str, Any]]:

@@ -62,6 +62,7 @@ from gradwatch.survival import find_left
 from gradwatch.tap import find_handle, find_outer
 from gradwatch.tiled import find_tiled
 from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
+from gradwatch.undropped import find_undropped
 from gradwatch.unordered import find_unordered
 from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
@@ -323,6 +324,8 @@ def find_slips(
     trained: Set[int] = frozenset(),
     *,
     penalised: Mapping[int, str] = MappingProxyType({}),
+    models: Sequence[Any] = (),
+    dropouts: Sequence[str] = (),
 ) -> dict[str, list[dict[str, Any]]]:
     """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``slips`` of ``tensors`` have them.
 
@@ -333,6 +336,8 @@ def find_slips(
         outputs: those that the step compares with a target each, as far as they are known.
         trained: the handles of the variables that the step trains.
         penalised: those of them that have a regularizer, with their names.
+        models: the watched models.
+        dropouts: the paths of dropouts that the step is to go through.
 
     Returns:
         In the order in which they run, the first `SLIPS_MAX` of each. Broadcasts: type, name and source line of the
@@ -409,6 +414,7 @@ def find_slips(
             *find_tiled(forward, layer_paths),
             *find_unpenalised(forward, penalised, layer_paths),
             *find_opposed(forward, layer_paths),
+            *find_undropped(forward, models, dropouts, layer_paths),
         ],
     }
 

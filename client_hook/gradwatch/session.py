@@ -74,6 +74,7 @@ from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
+from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
@@ -100,6 +101,7 @@ from gradwatch.target import (
     untracked_variables,
 )
 from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
+from gradwatch.undropped import dropouts_of
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 from gradwatch.xla import is_under_xla
@@ -1030,7 +1032,7 @@ class Watch:
     def _built(self) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
         try:
-            return [*find_built(self._models), *find_outside(self._models)]
+            return [*find_built(self._models, files_near(self._models)), *find_outside(self._models)]
         except Exception as error:  # the boundary: any object may be a layer
             self._fail("looking at what the models are built of", error)
             return []
@@ -1039,7 +1041,8 @@ class Watch:
         """What the user's lines lose of what feeds the training, slow copies that are none, returns of the past."""
         try:
             files = files_near(self._models)
-            return [*find_fed(files, self._models), *find_replaced(files), *find_lost(files), *find_past(files)]
+            fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
+            return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)
             return []
@@ -1072,7 +1075,16 @@ class Watch:
             regularised = (one for one in variables if getattr(one, "regularizer", None) is not None)
             penalised = {int(resource_of(one).handle._id): str(one.path) for one in regularised}
             return {
-                **find_slips(gradients, loss, paths, outputs, trained, penalised=penalised),
+                **find_slips(
+                    gradients,
+                    loss,
+                    paths,
+                    outputs,
+                    trained,
+                    penalised=penalised,
+                    models=self._models,
+                    dropouts=dropouts_of(self._models, trained),
+                ),
                 "cuts": find_cuts(missing, trained, loss, paths),
             }
         except Exception as error:  # the boundary

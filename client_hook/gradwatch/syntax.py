@@ -11,7 +11,7 @@ from typing import Final
 
 from gradwatch.origin import is_users
 
-__all__ = ["FILES_KEPT", "FILES_MAX", "last_name", "names_in", "nodes_of", "parse", "users_files"]
+__all__ = ["FILES_KEPT", "FILES_MAX", "assigned_before", "last_name", "names_in", "nodes_of", "parse", "users_files"]
 
 FILES_MAX: Final = 64
 """Of the user's program that are looked through."""
@@ -50,3 +50,30 @@ def last_name(node: ast.expr) -> str:
 def names_in(node: ast.AST) -> Iterator[ast.Name]:
     """All names that stand in a piece of code."""
     return (one for one in ast.walk(node) if isinstance(one, ast.Name))
+
+
+def assigned_before(name: ast.Name, file: str) -> ast.expr | None:
+    """What a name was given last before the line it is read in, by a plain statement of the same function.
+
+    Of ``x /= 255.0`` that is ``x / 255.0``. None where it is an argument, one of several, or not known.
+    """
+    functions = [node for node in nodes_of(file) if isinstance(node, (ast.FunctionDef, ast.Lambda))]
+    around = [node for node in functions if node.lineno <= name.lineno <= (node.end_lineno or 0)]
+    inner = max(around, key=lambda node: (node.lineno, node.col_offset), default=None)
+    others = {id(one) for node in functions if node not in around for one in ast.walk(node)}
+    nodes = nodes_of(file) if inner is None else tuple(ast.walk(inner))
+    found: ast.expr | None = None
+    line = 0
+    for node in nodes:
+        if not isinstance(node, (ast.Assign, ast.AugAssign, ast.For)) or id(node) in others:
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if not line < node.lineno < name.lineno or name.id not in {one.id for to in targets for one in names_in(to)}:
+            continue
+        found, line = None, node.lineno
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            read = ast.copy_location(ast.Name(name.id, ast.Load()), node)
+            found = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
+        elif isinstance(node, ast.Assign) and all(isinstance(one, ast.Name) for one in targets):
+            found = node.value
+    return found

@@ -392,3 +392,12 @@ def walk(models: Iterable[Any]) -> Iterator[Any]:
         yield layer
         # Keras shows a model's layers, but not those that a layer holds.
         pending.extend(getattr(layer, "layers", ()) or getattr(layer, "_layers", ()))
+
+
+def leaves(part: Any) -> Iterator[Any]:
+    """The layers that a model is made of, in its own order; of a layer of the user's own, its parts."""
+    inner = getattr(part, "layers", ()) or getattr(part, "_layers", ())
+    if not inner:
+        yield part
+    for one in inner:
+        yield from leaves(one)

@@ -222,3 +222,34 @@ def test_zeros_before_the_first_update_say_nothing() -> None:
     """A last layer that begins at 0 passes nothing back until it is changed for the first time."""
     assert not summed(6_000, 256, n_zero=256)
     assert "zero_gradient" in {found.kind for found in summed(6_000, 256, n_zero=900)}
+
+
+def warmed(rates: np.ndarray, loss: np.ndarray) -> list[str]:
+    """What is told at the end of a training with such rates."""
+    run = Run(dense(2), n_steps=len(rates)).set_loss(loss)
+    run.scalars[:, 1] = rates
+    engine = run.feed()
+    engine.finish()
+    return [found.title for found in engine.findings()]
+
+
+RISING = np.linspace(1e-5, 1e-3, 400)
+SLOWLY = np.linspace(2.0, 1.4, 400)
+
+
+@pytest.mark.parametrize(
+    ("rates", "loss", "is_told"),
+    [
+        (RISING, SLOWLY, True),
+        (RISING, np.linspace(2.0, 0.5, 400), False),
+        (np.concatenate([RISING[::2], np.full(200, 1e-3)]), SLOWLY, False),
+        (np.concatenate([RISING[::2], RISING[::-2]]), SLOWLY, False),
+        (np.geomspace(1e-5, 1e-2, 400), SLOWLY, False),
+        (np.linspace(1e-3, 1.0, 400), SLOWLY, False),
+        (np.linspace(5e-4, 1e-3, 400), SLOWLY, False),
+    ],
+    ids=["within", "learned", "over", "and down", "looked for", "far", "little"],
+)
+def test_a_training_that_ends_within_its_warm_up(rates: np.ndarray, loss: np.ndarray, is_told: bool) -> None:
+    words = "The training ended within its warm-up: the learning rate rose to 0.001 up to the last step"
+    assert (words in warmed(rates, loss)) == is_told

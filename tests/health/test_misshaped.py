@@ -223,6 +223,17 @@ def test_losses_of_something_else_are_told_whatever_the_loss(slip: dict[str, Any
     assert found.title.startswith(words)
 
 
+@pytest.mark.parametrize(("validations", "is_told"), [([0.9, 0.6, 0.7], True), ([0.9, 0.6, 0.61], False), ([], False)])
+def test_dropouts_that_drop_nothing_where_the_validation_loss_rises(validations: list[float], is_told: bool) -> None:
+    slip = {"type": "Dropout", "name": "dropout", "layer": "dropout", "source": SOURCE, "undropped": 2}
+    engine = run_of(FALLING, slips=[slip]).feed()
+    if validations:
+        engine.feed_scalar("val_loss", np.array([79, 159, 239]), np.array(validations))
+    titles = [found.title for found in engine.findings()]
+    words = "dropout and 1 more drop nothing in your loop, and the validation loss rises (train.py:7)"
+    assert (words in titles) == is_told
+
+
 DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
 
 
@@ -248,6 +259,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             "Inputs and targets no longer belong together: a reshape keeps those of a sample together, `tile` does not",
         ),
         (DATA | {"trimmed": "y", "picked": "x"}, "Rows are dropped from `x`, but `y` is only shortened to fit"),
+        (
+            DATA | {"favours": "0", "favoured": 0.6, "rare": "2", "rarely": 0.05},
+            "The class weights are the wrong way round: 0.05 for label 2, the rarest, and 0.6 for 0, the commonest",
+        ),
         (DATA | {"filtered": True}, "Inputs and targets no longer belong together: one data set is filtered before"),
         (DATA | {"drops": 1.25, "layer": "table"}, "A dropout scales the ids that `table` looks up by 1.25"),
     ],
@@ -473,3 +488,47 @@ def test_an_axis_of_three() -> None:
     (found,) = run_of(reshapes=[slip]).feed().findings()
     assert found.title.startswith("A reshape (train.py:7) makes [n, 3, 28, 30] of [n, 28, 30, 3]")
     assert "tf.transpose(x, (0, 3, 1, 2))" in found.hypotheses[0].code
+
+
+IMAGE = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
+
+
+@pytest.mark.parametrize(
+    ("slip", "reach", "words"),
+    [
+        (IMAGE | {"unconverted": True}, (0, 255), "`convert_image_dtype` scales nothing"),
+        (IMAGE | {"unconverted": True}, (0, 1), None),
+        (IMAGE | {"brightens": 32.0, "scaled": False}, (-31, 32), "Images from 0 to 1 are made brighter or darker by"),
+        (IMAGE | {"brightens": 51.0, "scaled": False}, (0, 50), "Images from 0 to 1 are made brighter or darker by"),
+        (IMAGE | {"brightens": 32.0, "scaled": False}, (-31, 280), None),
+        (IMAGE | {"brightens": 32.0, "scaled": False}, (-3, 4), None),
+        (
+            IMAGE | {"brightens": 51.0, "scaled": False, "layer": "bright"},
+            (0, 1),
+            "Images from 0 to 1 are made brighter",
+        ),
+        (IMAGE | {"brightens": 51.0, "scaled": False, "layer": "bright"}, (0, 255), None),
+    ],
+)
+def test_images_that_enter_in_another_range(
+    slip: dict[str, Any], reach: tuple[float, float], words: str | None
+) -> None:
+    run = run_of(FALLING, slips=[slip, ENTERING], inputs=[("image", 3)])
+    (image,) = run.columns("input")
+    run.tensors[int(image)] |= {"tensor": "input", "shape": [None, 8, 8, 3]}
+    run.statistics[:, image, [COLUMN["min"], COLUMN["max"]]] = reach
+    titles = [found.title for found in run.feed().findings()]
+    assert [title.startswith(str(words)) for title in titles] == [True] * (words is not None)
+
+
+@pytest.mark.parametrize(
+    ("highest", "n_words", "is_told"), [(1, 200, True), (0, 200, False), (37, 200, False), (1, 4, False)]
+)
+def test_words_that_are_all_unknown(highest: int, n_words: int, is_told: bool) -> None:
+    variables = [("words/embeddings", (n_words, 16), "float32"), *dense(2)]
+    run = Run(variables, n_steps=N, layers=[("dense", 32, "relu"), ("out", 1, None)], inputs=[("input", 20)])
+    (column,) = run.columns("input")
+    run.tensors[int(column)] |= {"dtype": "int32"}
+    run.statistics[:, column, COLUMN["max"]] = highest
+    titles = [found.title for found in run.set_loss(FALLING).feed().findings()]
+    assert any(title == "Every word in input is unknown: it holds 0 and 1 alone" for title in titles) == is_told

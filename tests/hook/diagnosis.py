@@ -46,7 +46,20 @@ def diagnose(recording):
     return engine
 
 
-KNOWN = ("blank", "codes", "end_of", "entering", "normalises", "opposes", "outside", "pairs", "unbounded")
+KNOWN = (
+    "blank",
+    "codes",
+    "end_of",
+    "entering",
+    "normalises",
+    "opposes",
+    "outside",
+    "pairs",
+    "rescales",
+    "unbounded",
+    "unconverted",
+    "undropped",
+)
 """By which entries of ``slips`` are known that are none by themselves."""
 
 

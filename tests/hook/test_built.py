@@ -113,3 +113,28 @@ def test_a_state_that_grows_in_a_cell_of_ones_own(watch, read, dt, is_told, opti
     model.fit(x, x[:, :, 0].sum(1, keepdims=True) / 6, batch_size=8, epochs=4, verbose=0)
     causes = [one.hypotheses[0].cause for one in diagnose(read(begun)).findings() if one.hypotheses]
     assert any("grows along the recurrence of" in one and "flow" in one for one in causes) == is_told
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "is_told"),
+    [
+        (keras.layers.Conv2D(4, 3, name="conv"), {"axis": 1}, True),
+        (keras.layers.DepthwiseConv2D(3, name="conv"), {"axis": -2}, True),
+        (keras.layers.Conv2D(4, 3, name="conv"), {}, False),
+        (keras.layers.Conv2D(4, 3, name="conv"), {"axis": 3}, False),
+        (keras.layers.MaxPooling2D(name="pool"), {"axis": 1}, False),
+        (keras.layers.Permute((3, 1, 2), name="turn"), {"axis": 1}, False),
+    ],
+    ids=["rows", "columns", "default", "last", "of the input", "turned"],
+)
+def test_a_batch_normalisation_along_the_places(watch, read, before, options, is_told):
+    x = np.random.default_rng(0).normal(size=(16, 8, 8, 3)).astype("float32")
+    first = [keras.layers.Conv2D(3, 1, name="first")] if before.name == "turn" else []
+    first = [one.__class__.from_config(one.get_config()) for one in [*first, before]]
+    normal = keras.layers.BatchNormalization(name="normal", **options)
+    model = keras.Sequential([keras.Input((8, 8, 3)), *first, normal, keras.layers.Flatten(), dense(1, "out")])
+    model.compile(keras.optimizers.SGD(1e-4), "mse")
+    begun = watch(model)
+    model.fit(x, x[:, 0, 0, :1], batch_size=4, epochs=30 if is_told else 1, verbose=0)
+    told = [one.title for one in diagnose(read(begun)).findings()]
+    assert any("of the maps, not each channel" in title for title in told) == is_told

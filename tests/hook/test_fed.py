@@ -6,9 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import keras
+import numpy as np
 import pytest
 
 from gradwatch.fed import find_fed
+from tests.hook.diagnosis import found_in
 
 HEAD = """
 import keras
@@ -792,3 +795,32 @@ def test_an_array_that_is_cut_to_the_length_of_one_of_picked_rows(find: Any, lin
         [("y", "x", lines.partition("; ")[2])] if is_told else []
     )
     assert all(one["by"] in ("good", "~good") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("weights", "is_told"),
+    [
+        (lambda counts: dict(enumerate(counts / counts.sum())), True),
+        (lambda counts: dict(enumerate(counts.tolist())), True),
+        (lambda counts: dict(enumerate(counts.sum() / (3 * counts))), False),
+        (lambda counts: {0: 1.0, 1: 1.0, 2: 1.0}, False),
+        (lambda counts: {0: 6.0, 1: 3.0, 2: 1.0}, False),
+        (lambda counts: dict(enumerate((counts / counts.sum())[:2])), False),
+        (lambda counts: None, False),
+    ],
+    ids=["shares", "counts", "inverse", "even", "costs", "two", "none"],
+)
+@pytest.mark.parametrize("is_one_hot", [False, True], ids=["ids", "one hot"])
+def test_class_weights_that_grow_with_the_counts(
+    watch: Any, read: Any, weights: Callable[[Any], Any], is_told: bool, is_one_hot: bool
+) -> None:
+    y = np.repeat([0, 1, 2], [60, 30, 10])
+    given = weights(np.bincount(y))
+    labels = y % max(len(given or [0, 0, 0]), 1)
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, "softmax")])
+    model.compile("sgd", "categorical_crossentropy" if is_one_hot else "sparse_categorical_crossentropy")
+    watched = watch(model, capture=("gradient",))
+    targets = keras.utils.to_categorical(labels, 3) if is_one_hot else labels
+    model.fit(np.zeros((100, 2)), targets, class_weight=given, verbose=0)
+    found = [one for one in found_in(read(watched)) if "favours" in one]
+    assert [(one["favours"], one["rare"]) for one in found] == [("0", "2")] * is_told

@@ -67,6 +67,12 @@ BEST_SHARE: Final = 0.97
 VALIDATIONS_MIN: Final = 8
 RISEN_FACTOR: Final = 1.01
 """So many validations, and the newest this many times the best: it is not going to come down."""
+OVERFIT_FACTOR: Final = 1.1
+"""Times the best, the newest validation loss: it has risen."""
+OVERFIT_SHARE: Final = 0.5
+"""Of it, a training loss that is this far below says little of other samples."""
+WARMED_SHARE: Final = 0.5
+"""Of its start, where a training ended within its warm-up: with more it has only begun."""
 FAIR_SHARE: Final = 0.995
 """Of what guessing among equal classes gives: of a few hundred samples not all classes have as many."""
 RANKED_ROWS: Final = 100
@@ -240,6 +246,14 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.FOCAL, SlipKind.SWAPPED, SlipKind.SOLE, SlipKind.LOST),
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),
         *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
+        *(
+            SlipKind.UNKNOWN,
+            SlipKind.COUNTED,
+            SlipKind.ACROSS,
+            SlipKind.RESCALED,
+            SlipKind.UNCONVERTED,
+            SlipKind.BRIGHTENED,
+        ),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )
@@ -263,9 +277,15 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
         return bool(episode.narrow) and (episode.is_rounded or is_far)
     if episode.what is SlipKind.ANGLES:
         return episode.turn is not None
-    if episode.what in _UNSEEN_IN_LOSS:
-        return True
+    if episode.what is SlipKind.UNDROPPED or episode.what in _UNSEEN_IN_LOSS:
+        return episode.what is not SlipKind.UNDROPPED or _is_overfit(episode)
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
+
+
+def _is_overfit(episode: Misshaped) -> bool:
+    # Whoever learns well without dropouts may leave it so.
+    best, newest = episode.validation
+    return newest >= OVERFIT_FACTOR * best > 0 and episode.loss <= OVERFIT_SHARE * newest
 
 
 def _is_emptied_credible(_: Emptied, testimony: Testimony) -> bool:
@@ -319,6 +339,8 @@ def _is_overclipped_credible(_: Overclipped, testimony: Testimony) -> bool:
 
 
 def _is_misset_credible(episode: Misset, testimony: Testimony) -> bool:
+    if not math.isnan(episode.warm_up[1]):
+        return _has_not_fallen(testimony.known.read_loss(), WARMED_SHARE)
     # A rate may make up for a large epsilon; nothing makes up for swapped betas.
     return math.isnan(episode.epsilon) or _are_updates_small(testimony)
 

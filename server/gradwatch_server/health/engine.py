@@ -443,6 +443,7 @@ class Engine:
                 episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
             elif isinstance(episode, Misshaped):
                 self._complete_of_columns(episode)
+                self._complete_of_validation(episode)
             elif isinstance(episode, Unrelated):
                 episode.is_judged = len(applied) == 1
             elif isinstance(episode, Flat) and len(applied) == 1:
@@ -483,6 +484,13 @@ class Engine:
                 episode.narrow, episode.widest, episode.is_rounded = rounded or narrow, widest, bool(rounded)
                 episode.reach = columns.reach(rounded[0] if rounded else widest)
                 return
+
+    def _complete_of_validation(self, episode: Misshaped) -> None:
+        """What the validations say of a slip that only keeps what is learned from carrying over."""
+        if episode.what is SlipKind.UNDROPPED:
+            for one in self._by_heart.episodes:
+                loss = self._questions[one].known.read_loss().recent
+                episode.validation, episode.loss = (one.best, one.newest), math.nan if loss is None else loss
 
     def _complete_of_loss(
         self, episode: Relapse | Remade | ByHeart | Behind, applied: Sequence[Stream], n_classes: int

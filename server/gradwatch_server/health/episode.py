@@ -1020,6 +1020,8 @@ class Misset(Episode):
         first_share: of the averaged weights that `fit` put in place at its end, what was the first step's weights; NaN
             where that is not the trouble.
         n_updates: how often the weights were changed in all of the training; -1 where that is not the trouble.
+        warm_up: the first learning rate, and the last of a training that ended while it rose; NaN where that is not the
+            trouble.
         is_unclipped: whether gradients are clipped in the script, and applied as they were before.
         is_swapped: whether the optimizer forgets a gradient's size long before its direction.
     """
@@ -1028,6 +1030,7 @@ class Misset(Episode):
     gradient: float = float("nan")
     first_share: float = float("nan")
     n_updates: int = -1
+    warm_up: tuple[float, float] = (float("nan"), float("nan"))
     is_unclipped: bool = False
     is_swapped: bool = False
 
@@ -1085,6 +1088,8 @@ SHARE: Final = "RealDiv"
 """That of a probability that is divided by the sum of all."""
 AUGMENT: Final = "augment"
 """The type of a slip that turns images without their masks, and the role of its call in a script."""
+WORDS: Final = "Words"
+"""The type of a slip that the rows tell of an input of word numbers."""
 ANGLES: Final = "Angles"
 """The type of what may be one: a target, of which only its numbers tell."""
 
@@ -1204,8 +1209,20 @@ class SlipKind(Enum):
     """A return is summed from the first reward on."""
     COPIED = auto()
     """Of the arrays of pairs one is repeated, the other tiled."""
+    ACROSS = auto()
+    """Maps are normalised along an axis of their places, not of their channels."""
     UNNORMALISED = auto()
     """What a layer normalises is not scaled all the same."""
+    RESCALED = auto()
+    """A layer scales images that were scaled before."""
+    UNCONVERTED = auto()
+    """A conversion that scales integers is given floating-point numbers, which it leaves as they are."""
+    BRIGHTENED = auto()
+    """Images from 0 to 1 are made brighter or darker by more than that."""
+    UNKNOWN = auto()
+    """All words that enter are unknown ones."""
+    COUNTED = auto()
+    """Class weights grow with how often a label occurs."""
     WRAPPED = auto()
     """A difference of unsigned numbers is never below 0."""
     IDS = auto()
@@ -1222,6 +1239,8 @@ class SlipKind(Enum):
     """One call of a model gets numbers of another table's rows."""
     ANGLES = auto()
     """A target is the difference of two angles, and jumps where one passes the end of its range."""
+    UNDROPPED = auto()
+    """A model with dropouts is trained as in evaluation: none of them drops."""
     UNPENALISED = auto()
     """The loss leaves the layers' regularizers out."""
     TILED = auto()
@@ -1289,9 +1308,14 @@ _BY_FIELD: Final = {
     "n_seen": SlipKind.RESTARTED,
     "resized": SlipKind.RESIZED,
     "buffer": SlipKind.COARSE,
+    "rescales": SlipKind.RESCALED,
+    "unconverted": SlipKind.UNCONVERTED,
+    "brightens": SlipKind.BRIGHTENED,
+    "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
     "unmatched": SlipKind.PARTED,
+    "across": SlipKind.ACROSS,
     "normalises": SlipKind.UNNORMALISED,
     "copies": SlipKind.COPIED,
     "keeps": SlipKind.REPLACED,
@@ -1309,6 +1333,7 @@ _BY_FIELD: Final = {
     "strangers": SlipKind.STRANGERS,
     "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
+    "undropped": SlipKind.UNDROPPED,
     "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,
@@ -1335,6 +1360,7 @@ _BY_TYPE: Final = {
     "Sub": SlipKind.DOUBLED,
     AUGMENT: SlipKind.APART,
     ANGLES: SlipKind.ANGLES,
+    WORDS: SlipKind.UNKNOWN,
     "GatherV2": SlipKind.GATHERED,
     "Normalization": SlipKind.SCALED,
     "ParameterizedTruncatedNormal": SlipKind.UNSHOWN,
@@ -1361,11 +1387,14 @@ class Misshaped(Episode):
         root_mean_square: of what a layer normalises, the least so far; NaN for another slip.
         narrow: of an input that is scaled as a whole, or not at all, the columns that hardly vary beside the widest.
         widest: that one.
-        reach: between which numbers that one varies, or the first of the others where ``is_rounded``.
+        reach: between which numbers that one varies, or the first of the others where ``is_rounded``; of images, those
+            that a layer makes of them, or that enter.
         turn: of a target that jumps, by how much at the most, and the column that does.
         is_rounded: whether these hold nothing but rounding errors.
         mean: of an input that hardly varies beside it; NaN elsewhere.
         deviation: its standard deviation.
+        validation: where dropouts drop nothing, the lowest validation loss and the newest; NaN where there are none.
+        loss: and the training loss by then.
     """
 
     zero_share: float = float("nan")
@@ -1383,6 +1412,8 @@ class Misshaped(Episode):
     is_rounded: bool = False
     mean: float = float("nan")
     deviation: float = float("nan")
+    validation: tuple[float, float] = (float("nan"), float("nan"))
+    loss: float = float("nan")
 
 
 @dataclass(eq=False)

@@ -47,6 +47,51 @@ FEW_UPDATES: Final = 20
 MANY_STEPS: Final = 500
 
 
+WARM_ROWS: Final = 100
+"""Rows: a shorter training is a trial."""
+RISEN_FACTOR: Final = 10.0
+"""Times the first rate, the last at the least, of a training that ended while it rose."""
+LINEAR_SHARE: Final = 0.4
+"""Of the last rate, what half of the rows have seen more than: one that grows by a factor, as where a rate is looked
+for, is lower for longer."""
+RISING_PART: Final = 0.8
+"""Of the rows: since then it has risen still."""
+RISING_SHARE: Final = 0.95
+HIGHEST_RATE: Final = 0.05
+"""A rate that comes to more is one that is looked for."""
+
+
+class _Rates:
+    """The learning rate of one stream, as long as it never falls."""
+
+    def __init__(self) -> None:
+        self._n_rows = 0
+        self._rises: list[tuple[int, float]] = []
+        """The numbers of the rows at which it rose, and to what."""
+        self._is_rising = True
+
+    def feed(self, block: Block) -> None:
+        """Takes rows."""
+        rates = block.learning_rate
+        for rate in rates[np.isfinite(rates) & (rates > 0)].tolist() if self._is_rising else ():
+            newest = self._rises[-1][1] if self._rises else 0.0
+            self._is_rising = self._is_rising and rate >= newest
+            if rate > newest:
+                self._rises.append((self._n_rows, rate))
+            self._n_rows += 1
+
+    def read(self) -> tuple[float, float] | None:
+        """The first and the last rate of a training that ended while it rose steadily; None for any other."""
+        first, last = (self._rises[place][1] if self._rises else 0.0 for place in (0, -1))
+        is_high = RISEN_FACTOR * first <= last <= HIGHEST_RATE
+        if not self._is_rising or self._n_rows < WARM_ROWS or not is_high:
+            return None
+        half, late = (
+            max(rate for row, rate in self._rises if row <= part * self._n_rows) for part in (0.5, RISING_PART)
+        )
+        return (first, last) if half >= LINEAR_SHARE * last and late <= RISING_SHARE * last else None
+
+
 class MissetRule:
     """Watches one stream whose optimizer has such settings.
 
@@ -67,6 +112,7 @@ class MissetRule:
         self._is_averaged = find_first_share(setup, 1) is not None
         self._is_summed = (setup.number("gradient_accumulation_steps") or 1) > 1
         self._n_updates = 0
+        self._rates = _Rates()
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misset] = []
@@ -74,7 +120,8 @@ class MissetRule:
     def feed(self, block: Block) -> None:
         """Takes rows."""
         self._n_updates += int(np.count_nonzero(block.is_update))
-        for step in block.steps.tolist() if self._is_so or self._is_averaged or self._is_summed else ():
+        self._rates.feed(block)
+        for step in block.steps.tolist():
             self._first_step = step if self._n_rows == 0 else self._first_step
             self._n_rows, self._last_step = self._n_rows + 1, step
             if self._is_so and not self.episodes and self._n_rows >= CONFIRM_ROWS:
@@ -89,8 +136,12 @@ class MissetRule:
             self._note(share)
         elif self._is_summed and self._n_rows >= MANY_STEPS and self._n_updates < FEW_UPDATES and not self.episodes:
             self._note(n_updates=self._n_updates)
+        elif not self.episodes and (warm_up := self._rates.read()) is not None:
+            self._note(warm_up=warm_up)
 
-    def _note(self, first_share: float = math.nan, n_updates: int = -1) -> None:
+    def _note(
+        self, first_share: float = math.nan, n_updates: int = -1, warm_up: tuple[float, float] = (math.nan, math.nan)
+    ) -> None:
         self.episodes.append(
             Misset(
                 stream=self._stream,
@@ -101,6 +152,7 @@ class MissetRule:
                 known_step=self._last_step,
                 first_share=first_share,
                 n_updates=n_updates,
+                warm_up=warm_up,
                 is_unclipped=self._is_unclipped,
                 is_swapped=self._is_swapped,
             )

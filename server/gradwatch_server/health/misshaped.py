@@ -16,7 +16,7 @@ import numpy as np
 
 from gradwatch.protocol import ROUNDED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, SHARE, Misshaped, Phase, SlipKind, is_single
+from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, SHARE, WORDS, Misshaped, Phase, SlipKind, is_single
 from gradwatch_server.health.setup import Setup, source_of
 from gradwatch_server.health.table import TensorTable
 
@@ -70,10 +70,38 @@ def _find_apart(table: TensorTable, setup: Setup) -> list[dict[str, Any]]:
     return [{"type": AUGMENT, "name": AUGMENT, "layer": call["layer"], "source": source_of(call), "n": call["n"]}]
 
 
+WORDS_MIN: Final = 4
+"""In a text."""
+VOCABULARY_MIN: Final = 50
+"""Rows of a table of words: no one makes so many for two numbers."""
 FLOORED_SHARE: Final = 0.5
 """Zeros among what was cut to whole numbers."""
 NORMALISED_MAX: Final = 5.0
 """The root mean square of what is normalised is 1, over all of the data; so far off is no batch of them."""
+
+
+UNIT_MAX: Final = 1.5
+"""What images that are scaled to about 1 hold at most, however they were changed."""
+FAR_IMAGE: Final = 30.0
+"""A number that no scaled image holds."""
+IMAGE_RANKS: Final = (3, 4)
+DARKENED_SHARE: Final = 0.5
+"""Of the largest change of brightness: among the rows there is one that is as large."""
+
+
+class _Images(NamedTuple):
+    """Columns of images: what enters, if that is one, and what each layer that scales them gives."""
+
+    entering: int | None
+    scaled: Mapping[str, int]
+
+    @classmethod
+    def of(cls, table: TensorTable, slips: Sequence[Mapping[str, Any]]) -> _Images:
+        entering = [c for c in table.entering("input") if len(table.shapes[c]) in IMAGE_RANKS]
+        layers = {str(slip["layer"]) for slip in slips if SlipKind.of(slip) is SlipKind.RESCALED}
+        columns = [c for c in table.activation.tolist() if len(table.shapes[c]) in IMAGE_RANKS]
+        scaled = {table.layer_of(c): c for c in columns if table.layer_of(c) in layers}
+        return cls(entering[0] if len(entering) == 1 else None, scaled)
 
 
 class _Graphs(NamedTuple):
@@ -124,6 +152,15 @@ def _find_calls(table: TensorTable) -> list[tuple[int, int]]:
     return [(first, second) for second, first in seconds if first is not None and first != second]
 
 
+def _find_words(table: TensorTable) -> list[int]:
+    """The column of the only input of whole numbers, where these are sequences and some table has many rows."""
+    found = table.entering("index")
+    shapes = [table.shapes[column] for column in found]
+    rows = [shape[0] for shape, name in zip(table.shapes, table.names, strict=True) if name.endswith("/embeddings")]
+    is_text = len(found) == 1 and len(shapes[0]) == TABLE_RANK and (shapes[0][1] or WORDS_MIN) >= WORDS_MIN
+    return found if is_text and max(rows, default=0) >= VOCABULARY_MIN else []
+
+
 class MisshapedRule:
     """Watches whether one stream's step is still the one with a slip in it: the first of each kind and line.
 
@@ -170,6 +207,15 @@ class MisshapedRule:
         self._normalised = [c for c in table.activation.tolist() if table.layer_of(c) in layers][:1]
         self._root_mean_square = math.inf
         self._spread = math.nan
+        self._images = _Images.of(table, slips)
+        self._is_entered = any("entering" in slip for slip in slips)
+        self._ends: dict[int, tuple[float, float]] = {}
+        """Of columns of images, the smallest number so far and the largest."""
+        self._words = _find_words(table)
+        for column in self._words:
+            words = {"type": WORDS, "name": table.names[column], "layer": "", "source": None}
+            self._waiting.append((SlipKind.UNKNOWN, words))
+        self._highest_word = -math.inf
         self._n_rows = 0
         self._first_step = -1
         self.episodes: list[Misshaped] = []
@@ -190,6 +236,9 @@ class MisshapedRule:
         self._look_at_waves(block)
         self._look_at_normalised(block)
         self._look_at_calls(block)
+        self._look_at_images(block)
+        highest = block.statistics[:, self._words, COLUMN["max"]].astype(np.float64)
+        self._highest_word = float(np.fmax.reduce(highest.ravel(), initial=self._highest_word))
         for step in block.steps.tolist() if self._waiting or self.episodes or self._calls else ():
             if self._n_rows == 0:
                 self._first_step = step
@@ -197,7 +246,7 @@ class MisshapedRule:
             for episode in self.episodes:
                 episode.last_step, episode.n_rows = step, self._n_rows
             for what, slip in list(self._waiting):
-                if not self._is_borne_out(what):
+                if not self._is_borne_out(what, slip):
                     continue
                 n_steps = 0 if what is SlipKind.CROSSING else DOUBT_STEPS
                 if self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
@@ -212,7 +261,7 @@ class MisshapedRule:
                             known_step=step,
                             what=what,
                             slip=slip,
-                            **self._measured(what),
+                            **self._measured(what, slip),
                         )
                     )
 
@@ -256,8 +305,42 @@ class MisshapedRule:
             found = norm[size > 0] / np.sqrt(size[size > 0])
             self._root_mean_square = float(np.fmin.reduce(found, initial=self._root_mean_square))
 
-    def _is_borne_out(self, what: SlipKind) -> bool:
+    def _look_at_images(self, block: Block) -> None:
+        """Between which numbers images lie that enter, or that a layer scales."""
+        columns = [*self._images.scaled.values()]
+        columns += [] if self._images.entering is None else [self._images.entering]
+        for column in columns:
+            ends = block.statistics[:, column, [COLUMN["min"], COLUMN["max"]]].astype(np.float64)
+            low, high = self._ends.get(column, (math.inf, -math.inf))
+            known = ends[np.isfinite(ends).all(axis=1)]
+            self._ends[column] = min([low, *known[:, 0].tolist()]), max([high, *known[:, 1].tolist()])
+
+    def _reach_of(self, what: SlipKind, slip: Mapping[str, Any]) -> tuple[float, float] | None:
+        """Between which numbers the images lie that a slip is about; None where that was not seen."""
+        column = self._images.scaled.get(str(slip["layer"])) if what is SlipKind.RESCALED else self._images.entering
+        low, high = self._ends.get(-1 if column is None else column, (math.inf, -math.inf))
+        return (low, high) if low < high else None
+
+    def _is_of_images(self, what: SlipKind, slip: Mapping[str, Any]) -> bool:
+        """Whether images lie where a slip would have put them."""
+        low, high = self._reach_of(what, slip) or (math.nan, math.nan)
+        if what is SlipKind.RESCALED:
+            most, offset = UNIT_MAX * float(slip["rescales"]), float(slip["offset"])
+            return offset - most <= low and high <= offset + most
+        if what is SlipKind.UNCONVERTED:
+            return self._is_entered and high > FAR_IMAGE
+        delta = float(slip["brightens"])
+        if slip.get("scaled"):
+            return True
+        if slip["layer"]:
+            return low >= -UNIT_MAX and high <= UNIT_MAX
+        is_dark = low == 0 or low < -DARKENED_SHARE * delta
+        return is_dark and -delta - UNIT_MAX <= low and DARKENED_SHARE * delta < high <= delta + UNIT_MAX
+
+    def _is_borne_out(self, what: SlipKind, slip: Mapping[str, Any]) -> bool:
         """Whether the rows show a slip that the graph alone does not tell."""
+        if what in (SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED):
+            return self._is_of_images(what, slip)
         is_shown = self._SHOWN.get(what)
         return is_shown is None or is_shown(self)
 
@@ -268,12 +351,15 @@ class MisshapedRule:
         SlipKind.HINGE: lambda rule: rule._labels == (0.0, 1.0),
         SlipKind.ROUNDED: lambda rule: rule._n_rounded >= ROUNDED_ROWS,
         SlipKind.FLOORED: lambda rule: rule._is_floored,
+        SlipKind.UNKNOWN: lambda rule: rule._highest_word == 1,
         SlipKind.WAVES: lambda rule: rule._spread >= SPREAD_MIN,
     }
     """What the rows must show of a slip; of any other, nothing."""
 
-    def _measured(self, what: SlipKind) -> dict[str, Any]:
+    def _measured(self, what: SlipKind, slip: Mapping[str, Any]) -> dict[str, Any]:
         """What `Misshaped` has of such a slip that the rows tell."""
+        if what in (SlipKind.RESCALED, SlipKind.UNCONVERTED):
+            return {"reach": self._reach_of(what, slip)}
         if what is SlipKind.UNSHIFTED:
             n_first = int(np.median(list(self._firsts.elements()))) if self._is_offset else 0
             return {"n_nodes": self._n_nodes, "n_reached": self._n_reached, "n_first": n_first}

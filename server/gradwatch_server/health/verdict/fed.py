@@ -80,6 +80,25 @@ np.sin(2 * np.pi * hour / 24), np.cos(2 * np.pi * hour / 24)      # of an hour: 
 print(x.min(axis=0), x.max(axis=0))                               # of the inputs: does every column vary?"""
 
 
+UNKNOWN_CODE: Final = """\
+vectorize.adapt(train_texts)                          # the texts themselves, before anything is vectorized
+print(vectorize.get_vocabulary()[:20])                # words of these texts?
+print(vectorize(train_texts[:2]))"""
+COUNTED_CODE: Final = """\
+counts = np.bincount(np.ravel(y_train).astype(int))
+class_weight = {label: len(y_train) / (len(counts) * n) for label, n in enumerate(counts)}
+model.fit(x_train, y_train, class_weight=class_weight)                    # and what else you give it"""
+RESCALED_CODE: Final = """\
+image = tf.cast(image, tf.float32)                    # 0 to 255: the layer scales it"""
+UNCONVERTED_CODE: Final = """\
+image = tf.image.convert_image_dtype(image, tf.float32)       # of uint8: divides by 255
+image = tf.image.resize(image, size)"""
+BRIGHTENED_CODE: Final = """\
+image = tf.image.random_brightness(image, 0.1)
+image = tf.clip_by_value(image, 0.0, 1.0)"""
+BRIGHTER_CODE: Final = """\
+tf.keras.layers.RandomBrightness(0.1, value_range=(0, 1))"""
+BRIGHTENING: Final = frozenset({"RandomBrightness"})
 RESIZING: Final = frozenset({"resize"})
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 
@@ -263,6 +282,107 @@ def _say_wrapped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "other.",
             "Cast to a signed or a floating-point type before subtracting.",
             _changed(lead, cast_before(_line_of(lead), "float32")) or WRAPPED_CODE,
+        ),
+    )
+
+
+def _say_rescaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, layer = say_line(lead.slip["source"]), lead.slip["layer"]
+    low, high = map(say_number, lead.reach)
+    return (
+        f"Images are scaled twice: `{layer}` gets them scaled already, and gives numbers from {low} to {high}{place}",
+        (
+            f"`{layer}` multiplies by {say_number(float(lead.slip['rescales']))}, for numbers from 0 to 255. In all "
+            "checked steps what it was given lay between 0 and 1, or little beyond."
+        ),
+        Hypothesis(
+            f"The inputs are scaled to next to nothing: divided by their range twice, the last time in {layer}{place}",
+            0.95,
+            "What is left varies by a few thousandths. Next to the biases it is nothing, so the first layers give "
+            "nearly the same for every image.",
+            "Scale once: give the layer numbers from 0 to 255, or remove it. Models of `keras.applications` with such "
+            "a layer want 0 to 255.",
+            _changed(lead, _without_division(_line_of(lead))) or RESCALED_CODE,
+        ),
+    )
+
+
+def _without_division(line: str) -> str | None:
+    changed = re.sub(r"\s*/=?\s*(255|256|127\.5|128)(\.0*)?(?![\d.])", "", line)
+    return None if changed == line or "/=" in line else changed
+
+
+def _say_unconverted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, high = say_line(lead.slip["source"]), say_number(lead.reach[1])
+    return (
+        f"`convert_image_dtype` scales nothing: its image is floating-point already{place}",
+        f"Numbers up to {high} enter the model. Nothing behind that line scales them.",
+        Hypothesis(
+            f"`convert_image_dtype` is given an image that was cast or resized to floats before{place}",
+            0.93,
+            "It divides by 255 only where the image has an integer type. `tf.image.resize` and `tf.cast` give floats "
+            "from 0 to 255, which it takes to be scaled.",
+            "Convert first, then resize; or divide by 255.",
+            UNCONVERTED_CODE,
+        ),
+    )
+
+
+def _say_brightened(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, layer = say_line(lead.slip["source"]), lead.slip["layer"]
+    delta = say_number(float(lead.slip["brightens"]))
+    is_layer = bool(layer) or "RandomBrightness" in _line_of(lead)
+    return (
+        f"Images from 0 to 1 are made brighter or darker by up to {delta}: nothing is left of them{place}",
+        f"{f'`{layer}`' if layer else 'The line'} adds one random number to each image, from -{delta} to {delta}.",
+        Hypothesis(
+            f"The brightness is changed on a scale of 0 to 255{place}",
+            0.95,
+            "`RandomBrightness` takes images for 0 to 255 unless it is given a `value_range`, and clips to it: a "
+            "darkened image is 0 throughout."
+            if is_layer
+            else "`max_delta` counts in the units of the image. Beside so large a number the image itself is nothing.",
+            "Give `value_range=(0, 1)`." if is_layer else "Use a change of 0.1 or so, and clip to 0 and 1.",
+            (_changed(lead, with_keyword(_line_of(lead), BRIGHTENING, "value_range=(0, 1)")) if is_layer else None)
+            or (BRIGHTER_CODE if is_layer else BRIGHTENED_CODE),
+        ),
+    )
+
+
+def _say_counted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, rare = say_line(lead.slip["source"]), lead.slip["rare"]
+    low, high = (say_number(float(lead.slip[name])) for name in ("rarely", "favoured"))
+    ends = f"{low} for label {rare}, the rarest, and {high} for {lead.slip['favours']}, the commonest"
+    return (
+        f"The class weights are the wrong way round: {ends}{place}",
+        "Each label's weight, divided by how often it occurs, is the same number.",
+        Hypothesis(
+            "The class weights grow with how often a label occurs",
+            0.93,
+            "They are meant to let rare labels count for more. These make the common ones count for still more: the "
+            f"loss hardly changes where the model never says {rare}.",
+            "Divide by a label's count instead of multiplying by it.",
+            COUNTED_CODE,
+            (
+                Change("fit", before=COUNTED_CODE.rpartition("\n")[0]),
+                Change("fit", given=(("class_weight", "class_weight"),)),
+            ),
+        ),
+    )
+
+
+def _say_unknown(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    return (
+        f"Every word in {lead.slip['name']} is unknown: it holds 0 and 1 alone",
+        "In all checked steps no word number was above 1: 0 is padding, and 1 stands for a word that is not known.",
+        Hypothesis(
+            "The vocabulary does not hold the words of these texts",
+            0.9,
+            "All texts of one length look the same to the model. Possible causes: the lookup was adapted to other "
+            "texts or to something else, splits or spells words in another way, or a vocabulary was built of numbers "
+            "or of whole texts.",
+            "Adapt the lookup to the training texts, as they are when they are looked up.",
+            UNKNOWN_CODE,
         ),
     )
 
@@ -534,6 +654,11 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.TURNED: _say_turned,
     SlipKind.SHUFFLED: _say_shuffled,
     SlipKind.WRAPPED: _say_wrapped,
+    SlipKind.UNKNOWN: _say_unknown,
+    SlipKind.COUNTED: _say_counted,
+    SlipKind.RESCALED: _say_rescaled,
+    SlipKind.UNCONVERTED: _say_unconverted,
+    SlipKind.BRIGHTENED: _say_brightened,
     SlipKind.PARTED: _say_parted,
     SlipKind.UNNORMALISED: _say_unnormalised,
     SlipKind.CACHED: _say_cached,

@@ -218,6 +218,47 @@ def _tell_unapplied(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Find
     )
 
 
+WARM_UP_CODE: Final = """\
+n_steps = n_epochs * steps_per_epoch
+schedule = tf.keras.optimizers.schedules.CosineDecay(
+    0.0, n_steps, warmup_target={rate:g}, warmup_steps=n_steps // 20)"""
+
+
+def _tell_warm_up(lead: Misset, scene: Scene, _: str) -> Finding:
+    """A training that ended while its rate rose."""
+    first, last = map(say_number, lead.warm_up)
+    n_steps = say_count(lead.n_rows, "step")
+    loss = scene.testimony.known.read_loss()
+    fall = (
+        ""
+        if loss.initial is None or loss.recent is None
+        else (f" The loss came from {say_number(loss.initial)} to {say_number(loss.recent)}.")
+    )
+    return tell(
+        lead,
+        scene,
+        title=f"The training ended within its warm-up: the learning rate rose to {last} up to the last step",
+        evidence=scene.evidence(
+            f"It rose from {first} at first to {last} after {n_steps}, and never came down.{fall}",
+            first_rate=lead.warm_up[0],
+            rate=lead.warm_up[1],
+        ),
+        hypotheses=[
+            Hypothesis(
+                "The warm-up is longer than the training",
+                0.9,
+                "Most steps were taken with a small part of the rate that is meant, and none with a rate that comes "
+                "down again. Usual reason: the warm-up's length was taken from a longer training, or counts steps "
+                "where epochs were meant.",
+                "Let the warm-up last for a twentieth of the steps or so, and compute its length from how many there "
+                "are; or train for longer.",
+                WARM_UP_CODE.format(rate=lead.warm_up[1]),
+            )
+        ],
+        subject="settings",
+    )
+
+
 def tell_misset(lead: Misset, scene: Scene) -> Finding:
     """The finding of settings that undo one another, or the training."""
     first, second = find_swapped_betas(scene.setup) or (math.nan, math.nan)
@@ -226,6 +267,7 @@ def tell_misset(lead: Misset, scene: Scene) -> Finding:
         (not math.isnan(lead.epsilon), _tell_epsilon),
         (not math.isnan(lead.first_share), _tell_average),
         (lead.n_updates >= 0, _tell_few_updates),
+        (not math.isnan(lead.warm_up[1]), _tell_warm_up),
     )
     for is_so, tell_it in of_settings:
         if is_so:

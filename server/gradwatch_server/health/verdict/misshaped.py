@@ -180,6 +180,11 @@ for reward in reversed(rewards):              # from the last reward to the firs
     total = reward + gamma * total
     returns.append(total)
 returns.reverse()                             # in the order of the steps again"""
+UNDROPPED_CODE: Final = """\
+with tf.GradientTape() as tape:
+    prediction = model(x, training=True)              # in the training step; evaluation stays as it is"""
+ACROSS_CODE: Final = """\
+tf.keras.layers.BatchNormalization()                  # axis=-1: one mean and one deviation for each channel"""
 TILED_CODE: Final = """\
 repeated = tf.repeat(per_sample, {n}, axis=0)         # each sample beside its own items"""
 STRANGERS_CODE: Final = """\
@@ -939,6 +944,50 @@ def _say_past(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_undropped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, name, place = int(lead.slip["undropped"]), lead.slip["name"], say_line(lead.slip["source"])
+    others = "" if n == 1 else f" and {n - 1:,} more"
+    best, newest = map(say_number, lead.validation)
+    return (
+        f"{name}{others} {'drops' if n == 1 else 'drop'} nothing in your loop, and the validation loss rises{place}",
+        (
+            "No random number is drawn in any layer of the step, so no dropout is active. The validation loss was "
+            f"{best} at its best and is {newest} now, while the training loss has come down to {say_number(lead.loss)}."
+        ),
+        Hypothesis(
+            f"The model is called as in evaluation: without `training=True`{place}",
+            0.9,
+            "`model.fit` passes it for you; a custom loop must pass it itself. Without it no dropout drops anything, "
+            "and nothing keeps the model from learning the training samples by heart.",
+            "Call the model with `training=True` in the training step. Pass `training` on in custom layers.",
+            UNDROPPED_CODE,
+            (Change("call", given=(("training", "True"),)),),
+        ),
+    )
+
+
+def _say_across(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, layer, place = int(lead.slip["n"]), lead.slip["layer"], say_line(lead.slip["source"])
+    what = "row" if lead.slip["across"] == 1 else "column"
+    others = "" if n == 1 else f" and {n - 1:,} more"
+    return (
+        f"{layer}{others} {'normalises' if n == 1 else 'normalise'} each {what} of the maps, not each channel{place}",
+        (
+            f"The convolution before {layer} gives [batch, height, width, channels]. Its `axis={lead.slip['across']}` "
+            f"is the {'height' if what == 'row' else 'width'}."
+        ),
+        Hypothesis(
+            f"The axis of the batch normalisation is not that of the channels{place}",
+            0.93,
+            "`axis=1` is for channels that come first. As it is, all channels share one scale, which may leave some "
+            f"with next to nothing, and each {what} of the image gets a scale and an offset of its own.",
+            "Leave `axis` at its default, the last axis.",
+            ACROSS_CODE,
+            (Change("layer", str(layer), without=("axis",)),),
+        ),
+    )
+
+
 def _say_tiled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, n = say_line(lead.slip.get("source")), int(lead.slip["tiled"])
     return (
@@ -1426,6 +1475,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.REPLACED: _say_replaced,
     SlipKind.PAST: _say_past,
     SlipKind.LOST: _say_lost,
+    SlipKind.ACROSS: _say_across,
+    SlipKind.UNDROPPED: _say_undropped,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,

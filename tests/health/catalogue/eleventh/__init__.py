@@ -40,7 +40,7 @@ enter(
     "loss_plateau",
     gap="the loss of a policy may have either sign, and rewards are not seen",
 )
-enter("recycling_bins", "inputs scaled to nothing", "dead_units", cause=("inputs are scaled",))
+enter("recycling_bins", "inputs scaled to nothing", "dead_units", "loss_plateau", cause=("inputs are scaled",))
 enter("review_sentiment_again", "table of zeros", "dead_units", cause=("glove gave 0",))
 enter(
     "ring_gan_again",

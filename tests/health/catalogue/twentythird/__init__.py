@@ -60,6 +60,6 @@ enter("spot_localiser", "disconnected", "missing_gradient", cause=("ArgMax",), c
 enter("ticket_topics", "a mask the wrong way round", "loss_plateau", cause=("wrong way round",), code="ops.equal(")
 enter("tile_landcover", "labels that do not fit", "loss_plateau", cause=("do not belong to the inputs",))
 enter("van_loads", "learning rate too high", "lr_too_high", cause=("learning rate is too high",))
-enter("wafer_defects", "inputs scaled to nothing", "dead_units", cause=("next to nothing",))
+enter("wafer_defects", "inputs scaled to nothing", "dead_units", "loss_plateau", cause=("next to nothing",))
 enter("warehouse_robot", "target network that is never synchronised", "missing_gradient", cause=("never synchronised",))
 enter_healthy(HERE / "healthy")

@@ -1,0 +1,197 @@
+"""How images are scaled, in the user's own source and by layers: twice, not at all, or beyond their range. Runs none.
+
+What a layer is given, and what enters the model, tells whether it is a slip. Owns no state.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import keras
+
+from gradwatch.origin import source_at
+from gradwatch.syntax import assigned_before, last_name, nodes_of
+from gradwatch.target import leaves
+
+__all__ = ["find_scaled"]
+
+LEVELS: Final = (127.5, 128.0, 255.0, 256.0)
+"""What images of 8 bits are divided by."""
+FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
+KEEPING: Final = frozenset(
+    {"cast", "clip_by_value", "random_contrast", "random_crop", "random_flip_left_right", "random_flip_up_down"}
+)
+"""Functions that leave images in their range."""
+RESIZING: Final = frozenset({"resize", "resize_with_crop_or_pad", "resize_with_pad"})
+DEPTH_MAX: Final = 8
+"""Statements that a name is followed through."""
+WHOLE: Final = 255.0
+"""What a layer takes a change of 1 for, by default."""
+DELTA_MIN: Final = 1.5
+"""No image from 0 to 1 is made brighter by more."""
+DELTA_SEEN: Final = 16.0
+"""Where it is not known that they were scaled: more than numbers of a deviation of 1 ever are."""
+
+
+class _Brightened(NamedTuple):
+    """A call that makes images brighter or darker, by how much at most, and whether they lie between 0 and 1 there."""
+
+    file: str
+    line: int
+    delta: float
+    is_scaled: bool
+    is_layer: bool
+
+
+def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, Any]]:
+    """Layers that scale images, and lines that scale none or change their brightness by more than their range.
+
+    Args:
+        models: the watched models.
+        files: the user's files that are looked at.
+
+    Returns:
+        ``Rescaling`` of each layer that divides by one of `LEVELS`, with name, layer and the only line, if there is
+        one, that scales images as well; ``rescales`` and ``offset``: what it multiplies by, and adds. ``Data`` of the
+        first call of ``convert_image_dtype`` on what is floating-point already, with ``unconverted`` (True). And
+        ``Data`` of the first line, or layer, that makes images brighter or darker, with ``brightens``: by how much at
+        most, and ``scaled``: whether they are known to lie between 0 and 1 there. None is a slip by itself, but
+        ``brightens`` of ``scaled`` images.
+    """
+    lines = [(file, line) for file in files for line in sorted(set(_scaling_in(file)))]
+    source = source_at(lines) if len(lines) == 1 else None
+    found: list[dict[str, Any]] = []
+    brightening = [one for file in files for one in _brightened_in(file)]
+    lines = [(one.file, one.line) for one in brightening if one.is_layer]
+    is_in_model = False
+    for model in models:
+        is_before = False
+        for part in leaves(model):
+            path = str(part.path or part.name)
+            place = {"name": path, "layer": path}
+            if isinstance(part, keras.layers.Rescaling) and _is_of_images(part):
+                known = {"rescales": part.scale, "offset": float(part.offset)}
+                found.append({"type": "Rescaling", **place, "source": source, **known})
+                is_before = True
+            elif isinstance(part, keras.layers.RandomBrightness) and not is_in_model:
+                is_in_model = True
+                line = source_at(lines) if len(lines) == 1 else None
+                delta = max(map(abs, part.factor)) * (part.value_range[1] - part.value_range[0])
+                if delta > DELTA_MIN:
+                    known = {"brightens": float(delta), "scaled": is_before}
+                    found.append({"type": "RandomBrightness", **place, "source": line, **known})
+    outside = [one for one in brightening if not (one.is_layer and is_in_model)]
+    found += [_line(one.file, one.line, brightens=one.delta, scaled=one.is_scaled) for one in outside[:1]]
+    return found + list(itertools.islice((one for file in files for one in _unconverted_in(file)), 1))
+
+
+def _is_of_images(layer: Any) -> bool:
+    is_number = all(isinstance(one, (int, float)) for one in (layer.scale, layer.offset))
+    return is_number and any(math.isclose(layer.scale * level, 1, rel_tol=1e-3) for level in LEVELS)
+
+
+def _scaling_in(file: str) -> Iterator[int]:
+    """The lines that bring images of 8 bits to a range of about 1; those that make a layer which does are none."""
+    nodes = nodes_of(file)
+    layers = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) == "Rescaling"]
+    inner = {id(one) for layer in layers for one in ast.walk(layer)}
+    for node in nodes:
+        if id(node) not in inner and _is_scaling(node):
+            yield getattr(node, "lineno", 0)
+
+
+def _is_scaling(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call) and last_name(node) == "convert_image_dtype":
+        return _dtype_of(node) in FLOATS
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
+        return _is_level(node.value)
+    if not isinstance(node, ast.BinOp) or isinstance(node.left, ast.Constant):
+        return False
+    if isinstance(node.op, ast.Mult) and isinstance(node.right, ast.BinOp):
+        return isinstance(node.right.op, ast.Div) and _is_level(node.right.right)
+    return isinstance(node.op, ast.Div) and _is_level(node.right)
+
+
+def _is_level(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in LEVELS
+
+
+def _dtype_of(call: ast.Call) -> str:
+    """The last name of the type that a call is given second, or by that name; empty for none."""
+    given = [*call.args[1:2], *(one.value for one in call.keywords if one.arg == "dtype")]
+    names = [str(one.value) if isinstance(one, ast.Constant) else last_name(one) for one in given]
+    return next(iter(names), "")
+
+
+def _unconverted_in(file: str) -> Iterator[dict[str, Any]]:
+    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
+    if any(last_name(node) == "preprocess_input" for node in calls):
+        return  # which takes images of 8 bits as they are
+    for node in calls:
+        is_asked = last_name(node) == "convert_image_dtype" and _dtype_of(node) in FLOATS
+        if is_asked and node.args and _is_floating(node.args[0], file):
+            yield _line(file, node.lineno, unconverted=True)
+
+
+def _is_floating(node: ast.expr, file: str, depth: int = DEPTH_MAX) -> bool:
+    """Whether an expression is known to give floating-point numbers that are in the range they had as integers."""
+    if isinstance(node, ast.Name) and depth:
+        given = assigned_before(node, file)
+        return given is not None and _is_floating(given, file, depth - 1)
+    if not isinstance(node, ast.Call):
+        return False
+    name, method = last_name(node), node.func.value if isinstance(node.func, ast.Attribute) else None
+    if name == "cast":
+        return _dtype_of(node) in FLOATS and not _is_scaled(node, file)
+    if name == "astype":
+        dtypes = [str(one.value) if isinstance(one, ast.Constant) else last_name(one) for one in node.args[:1]]
+        return bool(FLOATS & set(dtypes)) and method is not None and not _is_scaled(method, file)
+    if name in RESIZING and method is not None and ast.unparse(method).endswith("image"):
+        is_nearest = any("nearest" in ast.unparse(one).lower() for one in [*node.args, *node.keywords])
+        is_between = name != "resize_with_crop_or_pad" and not is_nearest
+        return is_between and bool(node.args) and not _is_scaled(node.args[0], file)
+    return bool(node.args) and name in KEEPING and _is_floating(node.args[0], file, depth)
+
+
+def _is_scaled(node: ast.expr, file: str, depth: int = DEPTH_MAX) -> bool:
+    """Whether an expression is known to give what was brought to a range of about 1."""
+    if _is_scaling(node):
+        return True
+    if isinstance(node, ast.Name) and depth:
+        given = assigned_before(node, file)
+        return given is not None and _is_scaled(given, file, depth - 1)
+    if isinstance(node, ast.Call) and last_name(node) == "astype" and isinstance(node.func, ast.Attribute):
+        return _is_scaled(node.func.value, file, depth)
+    is_kept = isinstance(node, ast.Call) and last_name(node) in KEEPING | RESIZING and bool(node.args)
+    return is_kept and _is_scaled(node.args[0], file, depth)  # type: ignore[attr-defined]
+
+
+def _brightened_in(file: str) -> Iterator[_Brightened]:
+    for node in nodes_of(file):
+        name = last_name(node) if isinstance(node, ast.Call) else ""
+        if not isinstance(node, ast.Call) or name not in ("random_brightness", "RandomBrightness"):
+            continue
+        known, is_layer = {one.arg: one.value for one in node.keywords}, name == "RandomBrightness"
+        place, word = (0, "factor") if is_layer else (1, "max_delta")
+        number = _number(node.args[place] if len(node.args) > place else known.get(word)) or 0.0
+        is_ranged = "value_range" in known or len(node.args) > 1
+        is_scaled = not is_layer and bool(node.args) and _is_scaled(node.args[0], file)
+        delta = number if not is_layer else 0.0 if is_ranged else WHOLE * number
+        if delta > (DELTA_MIN if is_scaled else DELTA_SEEN):
+            yield _Brightened(file, node.lineno, delta, is_scaled, is_layer)
+
+
+def _number(node: ast.expr | None) -> float | None:
+    is_number = isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        over, under = _number(node.left), _number(node.right)
+        return over / under if over is not None and under else None
+    return float(node.value) if is_number else None  # type: ignore[union-attr]
+
+
+def _line(file: str, line: int, **known: Any) -> dict[str, Any]:
+    return {"type": "Data", "name": "", "layer": "", "source": source_at([(file, line)]), **known}

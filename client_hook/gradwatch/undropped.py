@@ -1,0 +1,119 @@
+"""Dropouts that a training step goes through and that drop nothing, in the graph. Owns no state.
+
+`fit` calls a model in training; in a loop of one's own Keras takes a call for evaluation unless it is told otherwise.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any, Final
+
+import keras
+
+from gradwatch.origin import is_users, layer_of, source_at
+from gradwatch.syntax import last_name, nodes_of
+from gradwatch.target import is_read, walk
+
+__all__ = ["dropouts_of", "find_undropped"]
+
+DROPPING: Final = (keras.layers.Dropout, keras.layers.AlphaDropout, keras.layers.GaussianDropout)
+"""Layers that drop, those of whole maps among them."""
+CALLS: Final = frozenset({"If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile"})
+"""Operations that call a function, which the walk cannot enter."""
+LOOPING: Final = (keras.layers.RNN, keras.layers.Bidirectional)
+FUNCTIONS: Final = (ast.FunctionDef, ast.Lambda)
+
+
+def dropouts_of(models: Iterable[Any], trained: Set[int]) -> list[str]:
+    """The paths, or names, of the dropouts of models that a step trains.
+
+    None of a model with a batch normalisation: what its running statistics tell of such a call is told of them.
+
+    Args:
+        models: the watched models.
+        trained: the handles of the variables that the step trains.
+    """
+    found: list[str] = []
+    for model in models:
+        parts = list(walk([model]))
+        is_trained = is_read(getattr(model, "trainable_variables", ()), trained)
+        if is_trained and not any(isinstance(one, keras.layers.BatchNormalization) for one in parts):
+            found += [
+                str(one.path or one.name) for one in reversed(parts) if isinstance(one, DROPPING) and one.rate > 0
+            ]
+    return list(dict.fromkeys(found))
+
+
+def find_undropped(
+    forward: Sequence[Any], models: Sequence[Any], dropouts: Sequence[str], layer_paths: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Dropouts of trained models where none drops, and the user's call within a tape does not say how it is meant.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        models: the watched models.
+        dropouts: those of `dropouts_of`.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        One entry, type ``Dropout``, name and layer of the first dropout, source line of the call, and ``undropped``:
+        how many there are; none where anything is drawn in a layer, or where a function is called that may draw.
+    """
+    if not dropouts:
+        return []
+    loops = {str(one.path) for one in walk(models) if isinstance(one, LOOPING)}
+    first = None
+    for op in forward:
+        layer = layer_of(op.name, layer_paths)
+        if ("Random" in op.type and layer) or (op.type in CALLS and layer not in loops):
+            return []
+        first = op if first is None and layer else first
+    place = None if first is None else _call_of(first)
+    if place is None:
+        return []
+    where = {"name": dropouts[0], "layer": dropouts[0], "source": source_at([place])}
+    return [{"type": "Dropout", **where, "undropped": len(dropouts)}]
+
+
+def _call_of(op: Any) -> tuple[str, int] | None:
+    """File and line of the user's call within a tape that an operation of a layer comes of.
+
+    None where there is none, or where it or a call in it tells how the model is to be called.
+    """
+    lines = [(one.filename, one.lineno) for one in op.traceback if is_users(one.filename)]
+    taped = [place for place, (file, line) in enumerate(lines) if _is_taped(file, line)]
+    if not taped:
+        return None
+    way = lines[taped[0] :]
+    return None if any(_is_told(file, line) for file, line in way) else way[0]
+
+
+def _is_taped(file: str, line: int) -> bool:
+    blocks = (node for node in nodes_of(file) if isinstance(node, ast.With))
+    taped = (node for node in blocks if any(last_name(one.context_expr) == "GradientTape" for one in node.items))
+    return any(node.lineno < line <= (node.end_lineno or 0) for node in taped)
+
+
+def _is_told(file: str, line: int) -> bool:
+    """Whether a call on a line is told whether it is one in training, by anything but an argument's own default."""
+    for call in _calls_on(file, line):
+        told = [one.value for one in call.keywords if one.arg in ("training", None)]
+        told += [one for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, bool)]
+        if any(not _is_default(one, file, line) for one in told):
+            return True
+    return False
+
+
+def _calls_on(file: str, line: int) -> Iterator[ast.Call]:
+    nodes = (node for node in nodes_of(file) if isinstance(node, ast.Call))
+    return (node for node in nodes if node.lineno <= line <= (node.end_lineno or 0))
+
+
+def _is_default(value: ast.expr, file: str, line: int) -> bool:
+    """Whether a value is an argument of the function around a line that need not be given, as ``training=False``."""
+    functions = [node for node in nodes_of(file) if isinstance(node, FUNCTIONS)]
+    around = [node.args for node in functions if node.lineno <= line <= (node.end_lineno or 0)]
+    names = {one.arg for args in around for one in args.args[len(args.args) - len(args.defaults) :]}
+    names |= {one.arg for args in around for one in args.kwonlyargs}
+    return isinstance(value, ast.Name) and value.id in names
