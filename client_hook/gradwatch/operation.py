@@ -31,7 +31,7 @@ from gradwatch.heads import find_heads
 from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.least import find_least
 from gradwatch.linear import find_linear
-from gradwatch.mask import find_inverted, find_single
+from gradwatch.mask import find_ahead, find_inverted, find_single
 from gradwatch.misapplied import find_doubled, find_hinge, find_relative, find_scores, find_straight, find_twice
 from gradwatch.mixture import find_marginals
 from gradwatch.neighbours import find_messages, find_returned
@@ -343,6 +343,7 @@ def find_slips(
         "reshapes": _reshapes_in(forward, layer_paths),
         "slips": [
             *find_inverted(forward, layer_paths),
+            *find_ahead(forward, layer_paths),
             *find_single(forward, layer_paths),
             *find_detached(forward, layer_paths),
             *find_capped(forward, layer_paths),

@@ -200,6 +200,7 @@ UNPENALISED = {
     "source": None,
     "unpenalised": 3,
 }
+AHEAD = {"type": "Mask", "name": "sub", "layer": "", "source": SOURCE, "ahead": True}
 MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "marginals": 3}
 
 
@@ -207,6 +208,7 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
     ("slip", "words"),
     [
         (UNPENALISED, "The regularizer of net/dense/kernel and 2 more has no effect"),
+        (AHEAD, "The attention sees only later positions: its causal mask is inverted (train.py:7)"),
         (MARGINALS, "The mixture is summed for each of 3 coordinates by itself"),
         (MARGINALS | {"marginals": 0, "tiled": 4}, "A tile lays each sample beside the items of other samples"),
     ],

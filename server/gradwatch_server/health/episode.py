@@ -1225,6 +1225,8 @@ class SlipKind(Enum):
     """A hinge gets labels of 0 and 1."""
     MASK = auto()
     """An attention sees the padding alone."""
+    AHEAD = auto()
+    """An attention sees just what comes later."""
     CUT = auto()
     """A recurrence hands its state on without a gradient."""
 
@@ -1287,6 +1289,7 @@ _BY_FIELD: Final = {
     "strangers": SlipKind.STRANGERS,
     "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
+    "ahead": SlipKind.AHEAD,
     "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,

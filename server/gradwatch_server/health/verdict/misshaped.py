@@ -116,6 +116,10 @@ SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
 DIVERGING_CODE: Final = """\
 kl_divergence(tf.nn.softmax(teacher_logits), tf.nn.softmax(student_logits))     # a temperature divides the logits"""
+AHEAD_CODE: Final = """\
+seen = tf.linalg.band_part(tf.ones((n_steps, n_steps)), -1, 0)     # 1: may be seen. Not 1 - seen
+x = attention(x, x, attention_mask=seen[None])        # or: attention(x, x, use_causal_mask=True)
+scores += (1.0 - seen) * -1e9                         # for scores of your own"""
 COOLED_CODE: Final = """\
 logits = tf.matmul(a, b, transpose_b=True) / temperature       # a, b: unit length; temperature: 0.05 to 0.5"""
 NEGATED_CODE: Final = """\
@@ -241,6 +245,26 @@ def _say_mask(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "softmax. Only positions that are 0, as padding is, are left."
         ),
         advise_mask(lead.slip),
+    )
+
+
+def _say_ahead(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The attention sees only later positions: its causal mask is inverted{place}",
+        (
+            "At each position the mask hides that position and all earlier ones, and shows the later ones. The last "
+            "position sees nothing."
+        ),
+        Hypothesis(
+            f"The causal mask is the wrong way round{place}",
+            0.95,
+            "A Keras `attention_mask` is true where attention is allowed; a mask that is multiplied by -1e9 and added "
+            "is 1 where it is not. Inverted, a model of the next token reads it off the input: the loss falls, but "
+            "nothing can be generated.",
+            "Allow the lower triangle with its diagonal: each position sees itself and what came before.",
+            AHEAD_CODE,
+        ),
     )
 
 
@@ -1351,5 +1375,6 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.MISWEIGHED: _say_misweighed,
     SlipKind.UNSHIFTED: _say_unshifted,
     SlipKind.MASK: _say_mask,
+    SlipKind.AHEAD: _say_ahead,
     SlipKind.CUT: _say_cut,
 }
