@@ -52,6 +52,7 @@ from gradwatch.statistic import estimate_size
 from gradwatch.survival import find_left
 from gradwatch.tap import find_handle, find_outer
 from gradwatch.tiled import find_tiled
+from gradwatch.timed import find_timed
 from gradwatch.undetached import find_cancelled, find_undetached, find_unpassed
 from gradwatch.unordered import find_unordered
 from gradwatch.unscaled import find_unscaled
@@ -396,6 +397,7 @@ def find_slips(
             *find_unscaled(forward, layer_paths),
             *find_marginals(forward, layer_paths),
             *find_tiled(forward, layer_paths),
+            *find_timed(forward, layer_paths),
             *find_unpenalised(forward, penalised, layer_paths),
             *find_opposed(forward, layer_paths),
         ],

@@ -1223,6 +1223,8 @@ class SlipKind(Enum):
     """Each coordinate picks a component of a mixture for itself."""
     HINGE = auto()
     """A hinge gets labels of 0 and 1."""
+    TIMED = auto()
+    """Predictions for each time meet one target."""
     MASK = auto()
     """An attention sees the padding alone."""
     AHEAD = auto()
@@ -1290,6 +1292,7 @@ _BY_FIELD: Final = {
     "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
     "ahead": SlipKind.AHEAD,
+    "times": SlipKind.TIMED,
     "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,

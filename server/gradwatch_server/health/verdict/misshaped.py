@@ -116,6 +116,10 @@ SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
 DIVERGING_CODE: Final = """\
 kl_divergence(tf.nn.softmax(teacher_logits), tf.nn.softmax(student_logits))     # a temperature divides the logits"""
+TIMED_CODE: Final = """\
+h = layers.LSTM(units)(h)                             # the last one without return_sequences=True
+# or: h = layers.GlobalAveragePooling1D()(h)
+output = layers.Dense(1)(h)                           # [n, 1]"""
 AHEAD_CODE: Final = """\
 seen = tf.linalg.band_part(tf.ones((n_steps, n_steps)), -1, 0)     # 1: may be seen. Not 1 - seen
 x = attention(x, x, attention_mask=seen[None])        # or: attention(x, x, use_causal_mask=True)
@@ -264,6 +268,28 @@ def _say_ahead(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "nothing can be generated.",
             "Allow the lower triangle with its diagonal: each position sees itself and what came before.",
             AHEAD_CODE,
+        ),
+    )
+
+
+def _say_timed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, layer = int(lead.slip["times"]), lead.slip["layer"]
+    place, times = say_line(lead.slip.get("source")), f"each of {n:,} time steps" if n else "each time step"
+    return (
+        f"{layer} predicts a number for {times}, but a sample has one target{place}",
+        (
+            f"{layer} gives [n, {n or 'time'}, 1], the target is one number per sample. The loss broadcasts the two "
+            "without a word, so each time step is compared with a target."
+        ),
+        Hypothesis(
+            f"The last recurrent layer returns all its steps: `return_sequences=True`{place}",
+            0.9,
+            "Every step, the first one too, has to predict what only the end of the sequence tells, and most of the "
+            "loss comes from steps that cannot know it. With targets of shape [n] they even meet those of other "
+            "samples. `predict` gives a sequence where one number is expected.",
+            f"Let the last layer before {layer} give its last step alone, or average over the steps. If each step has "
+            "a target of its own, give targets of shape [n, time, 1].",
+            TIMED_CODE,
         ),
     )
 
@@ -1374,6 +1400,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.UNORDERED: _say_unordered,
     SlipKind.MISWEIGHED: _say_misweighed,
     SlipKind.UNSHIFTED: _say_unshifted,
+    SlipKind.TIMED: _say_timed,
     SlipKind.MASK: _say_mask,
     SlipKind.AHEAD: _say_ahead,
     SlipKind.CUT: _say_cut,
