@@ -40,7 +40,7 @@ from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
 from gradwatch.padded import find_ends
 from gradwatch.paired import find_pairs, find_twins
-from gradwatch.penalty import find_unpenalised
+from gradwatch.penalty import find_unadded, find_unpenalised
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.ratio import find_climbing, find_inverse
 from gradwatch.redrawn import find_redrawn
@@ -315,6 +315,7 @@ def find_slips(
     trained: Set[int] = frozenset(),
     *,
     penalised: Mapping[int, str] = MappingProxyType({}),
+    added: Sequence[tuple[str, Tensor]] = (),
 ) -> dict[str, list[dict[str, Any]]]:
     """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``slips`` of ``tensors`` have them.
 
@@ -325,6 +326,7 @@ def find_slips(
         outputs: those that the step compares with a target each, as far as they are known.
         trained: the handles of the variables that the step trains.
         penalised: those of them that have a regularizer, with their names.
+        added: what the layers add to a loss, with their paths.
 
     Returns:
         In the order in which they run, the first `SLIPS_MAX` of each. Broadcasts: type, name and source line of the
@@ -399,6 +401,7 @@ def find_slips(
             *find_tiled(forward, layer_paths),
             *find_timed(forward, layer_paths),
             *find_unpenalised(forward, penalised, layer_paths),
+            *find_unadded(forward, loss, added, layer_paths),
             *find_opposed(forward, layer_paths),
         ],
     }

@@ -66,6 +66,7 @@ from gradwatch.operation import (
 from gradwatch.opposed import is_opposed
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.origin import find_source, source_of
+from gradwatch.penalty import added_losses
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
@@ -1067,8 +1068,9 @@ class Watch:
             trained = {int(resource_of(one).handle._id) for one in variables}
             regularised = (one for one in variables if getattr(one, "regularizer", None) is not None)
             penalised = {int(resource_of(one).handle._id): str(one.path) for one in regularised}
+            added = added_losses(self._models, set(map(id, variables)))
             return {
-                **find_slips(gradients, loss, paths, outputs, trained, penalised=penalised),
+                **find_slips(gradients, loss, paths, outputs, trained, penalised=penalised, added=added),
                 "cuts": find_cuts(missing, trained, loss, paths),
             }
         except Exception as error:  # the boundary

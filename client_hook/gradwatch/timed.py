@@ -35,7 +35,7 @@ def find_timed(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
         layer_paths: the Keras paths of the watched models' layers.
 
     Returns:
-        Type, name, the layer that predicts, source line, and ``times``: how many, 0 where they differ from batch to
+        Type, name, the layer that predicts, source line, and ``times``: how many, -1 where they differ from batch to
         batch. None where the target was given an axis, or repeated, or where times or samples are weighed before their
         mean: then it is meant.
     """
@@ -47,8 +47,8 @@ def find_timed(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
             made = passed(predicted, SAME | {"Squeeze"})
             layer = layer_of(made.name, layer_paths)
             if layer and _is_one_number(asked) and _is_of_times(made.outputs[0], asked) and _is_averaged(op, ids):
-                times = {"times": made.outputs[0].shape[1] or 0}
-                return [slip_of(op, layer_paths) | {"layer": layer} | times]
+                n_times = made.outputs[0].shape[1]
+                return [slip_of(op, layer_paths) | {"layer": layer, "times": -1 if n_times is None else n_times}]
     return []
 
 

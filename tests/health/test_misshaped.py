@@ -201,6 +201,7 @@ UNPENALISED = {
     "unpenalised": 3,
 }
 AHEAD = {"type": "Mask", "name": "sub", "layer": "", "source": SOURCE, "ahead": True}
+UNADDED = {"type": "Penalty", "name": "mul", "layer": "vae/sampling", "source": SOURCE, "unadded": 1}
 TIMED = {"type": "Sub", "name": "sub", "layer": "dense", "source": None, "times": 12}
 MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "marginals": 3}
 
@@ -209,8 +210,9 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
     ("slip", "words"),
     [
         (UNPENALISED, "The regularizer of net/dense/kernel and 2 more has no effect"),
+        (UNADDED, "What vae/sampling adds to the loss has no effect: the loss of your loop leaves it out (train.py:7)"),
         (TIMED, "dense predicts a number for each of 12 time steps, but a sample has one target"),
-        (TIMED | {"times": 0}, "dense predicts a number for each time step, but"),
+        (TIMED | {"times": -1}, "dense predicts a number for each time step, but"),
         (AHEAD, "The attention sees only later positions: its causal mask is inverted (train.py:7)"),
         (MARGINALS, "The mixture is summed for each of 3 coordinates by itself"),
         (MARGINALS | {"marginals": 0, "tiled": 4}, "A tile lays each sample beside the items of other samples"),

@@ -1223,6 +1223,8 @@ class SlipKind(Enum):
     """Each coordinate picks a component of a mixture for itself."""
     HINGE = auto()
     """A hinge gets labels of 0 and 1."""
+    UNADDED = auto()
+    """The loss leaves out what layers add to it."""
     TIMED = auto()
     """Predictions for each time meet one target."""
     MASK = auto()
@@ -1292,6 +1294,7 @@ _BY_FIELD: Final = {
     "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
     "ahead": SlipKind.AHEAD,
+    "unadded": SlipKind.UNADDED,
     "times": SlipKind.TIMED,
     "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,

@@ -274,12 +274,12 @@ def _say_ahead(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_timed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     n, layer = int(lead.slip["times"]), lead.slip["layer"]
-    place, times = say_line(lead.slip.get("source")), f"each of {n:,} time steps" if n else "each time step"
+    place, times = say_line(lead.slip.get("source")), f"each of {n:,} time steps" if n > 0 else "each time step"
     return (
         f"{layer} predicts a number for {times}, but a sample has one target{place}",
         (
-            f"{layer} gives [n, {n or 'time'}, 1], the target is one number per sample. The loss broadcasts the two "
-            "without a word, so each time step is compared with a target."
+            f"{layer} gives [n, {n if n > 0 else 'time'}, 1], the target is one number per sample. The loss broadcasts "
+            "the two without a word, so each time step is compared with a target."
         ),
         Hypothesis(
             f"The last recurrent layer returns all its steps: `return_sequences=True`{place}",
@@ -880,6 +880,26 @@ def _say_unpenalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unadded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, layer, place = int(lead.slip["unadded"]), lead.slip["layer"], say_line(lead.slip.get("source"))
+    others = "" if n == 1 else f", and {n - 1:,} more like it,"
+    return (
+        f"What {layer} adds to the loss{others} has no effect: the loss of your loop leaves it out{place}",
+        (
+            f"{layer} adds a term by `add_loss` or an `activity_regularizer`{place}. `fit` puts it into the loss; the "
+            "loss that this step differentiates does not contain it."
+        ),
+        Hypothesis(
+            f"`model.losses` is missing in the loss{place}",
+            0.95,
+            "Keras keeps such terms in `model.losses`; a loop of your own has to add them. Without them nothing pulls "
+            "at what they are about: a latent code's distribution, a codebook, the load of experts, sparse outputs.",
+            "Add the sum of `model.losses`, within the tape.",
+            UNPENALISED_CODE,
+        ),
+    )
+
+
 def _say_tiled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, n = say_line(lead.slip.get("source")), int(lead.slip["tiled"])
     return (
@@ -1366,6 +1386,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.STRANGERS: _say_strangers,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
+    SlipKind.UNADDED: _say_unadded,
     SlipKind.MARGINALS: _say_marginals,
     SlipKind.UNSHOWN: _say_unshown,
     SlipKind.ATTRACTED: _say_attracted,
