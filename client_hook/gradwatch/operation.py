@@ -22,7 +22,7 @@ from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed
 from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
-from gradwatch.cosines import find_cooled, find_negated
+from gradwatch.cosines import find_cooled, find_negated, find_repelled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.exchanged import find_exchanged
@@ -38,6 +38,7 @@ from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
+from gradwatch.overlap import find_overlap
 from gradwatch.padded import find_ends
 from gradwatch.paired import find_pairs, find_twins
 from gradwatch.penalty import find_unadded, find_unpenalised
@@ -48,6 +49,7 @@ from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.rounded import find_rounded
 from gradwatch.shared import SharedFunction
+from gradwatch.signs import is_descended
 from gradwatch.statistic import estimate_size
 from gradwatch.survival import find_left
 from gradwatch.tap import find_handle, find_outer
@@ -341,6 +343,7 @@ def find_slips(
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
     whole = sorted(_find_all([], loss).values(), key=_place)  # with gradients that are part of the loss
+    least = loss if is_descended(gradients) else None  # what is made small
     return {
         "broadcasts": _broadcasts_in(forward, layer_paths),
         "reshapes": _reshapes_in(forward, layer_paths),
@@ -380,11 +383,12 @@ def find_slips(
             *find_one_sided(forward, layer_paths),
             *find_codes(forward, layer_paths),
             *find_inverse(forward, layer_paths),
-            *find_climbing(forward, loss, layer_paths),
+            *find_climbing(forward, least, layer_paths),
+            *find_overlap(forward, least, layer_paths),
             *find_greedy(forward),
             *find_unfollowed(forward),
             *find_cooled(forward, layer_paths),
-            *find_negated(forward, layer_paths),
+            *(find_negated(forward, layer_paths) or find_repelled(forward, least, layer_paths)),
             *find_emptying(forward, layer_paths),
             *find_pairs(forward, layer_paths),
             *find_twins(forward, layer_paths),

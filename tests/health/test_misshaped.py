@@ -202,6 +202,8 @@ UNPENALISED = {
 }
 AHEAD = {"type": "Mask", "name": "sub", "layer": "", "source": SOURCE, "ahead": True}
 UNADDED = {"type": "Penalty", "name": "mul", "layer": "vae/sampling", "source": SOURCE, "unadded": 1}
+OVERLAP = {"type": "RealDiv", "name": "truediv", "layer": "", "source": SOURCE, "overlaps": True}
+REPELLED = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "repels": "target"}
 TIMED = {"type": "Sub", "name": "sub", "layer": "dense", "source": None, "times": 12}
 MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "marginals": 3}
 
@@ -211,6 +213,9 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
     [
         (UNPENALISED, "The regularizer of net/dense/kernel and 2 more has no effect"),
         (UNADDED, "What vae/sampling adds to the loss has no effect: the loss of your loop leaves it out (train.py:7)"),
+        (OVERLAP, "The overlap with the targets is minimised, not maximised (train.py:7)"),
+        (REPELLED, "The loss makes the output and its target point in opposite directions"),
+        (REPELLED | {"repels": "output"}, "The loss makes the two outputs point in opposite directions"),
         (TIMED, "dense predicts a number for each of 12 time steps, but a sample has one target"),
         (TIMED | {"times": -1}, "dense predicts a number for each time step, but"),
         (AHEAD, "The attention sees only later positions: its causal mask is inverted (train.py:7)"),

@@ -237,6 +237,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.RESTARTED, SlipKind.RESIZED, SlipKind.COARSE, SlipKind.TURNED, SlipKind.SHUFFLED, SlipKind.HINGE),
         *(SlipKind.WRAPPED, SlipKind.IDS, SlipKind.FOREIGN, SlipKind.PARTED, SlipKind.MARGINALS),
         *(SlipKind.UNPENALISED, SlipKind.UNADDED, SlipKind.TILED, SlipKind.STRANGERS, SlipKind.AHEAD, SlipKind.TIMED),
+        *(SlipKind.OVERLAP, SlipKind.REPELLED),
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),
         *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),

@@ -1225,6 +1225,10 @@ class SlipKind(Enum):
     """A hinge gets labels of 0 and 1."""
     UNADDED = auto()
     """The loss leaves out what layers add to it."""
+    OVERLAP = auto()
+    """An overlap with the targets is made small."""
+    REPELLED = auto()
+    """A cosine is made small."""
     TIMED = auto()
     """Predictions for each time meet one target."""
     MASK = auto()
@@ -1294,6 +1298,8 @@ _BY_FIELD: Final = {
     "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
     "ahead": SlipKind.AHEAD,
+    "overlaps": SlipKind.OVERLAP,
+    "repels": SlipKind.REPELLED,
     "unadded": SlipKind.UNADDED,
     "times": SlipKind.TIMED,
     "foreign": SlipKind.FOREIGN,

@@ -116,6 +116,11 @@ SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
 DIVERGING_CODE: Final = """\
 kl_divergence(tf.nn.softmax(teacher_logits), tf.nn.softmax(student_logits))     # a temperature divides the logits"""
+OVERLAP_CODE: Final = """\
+return 1.0 - dice                                     # or -dice; of an IoU: 1.0 - iou"""
+REPELLED_CODE: Final = """\
+loss = keras.losses.CosineSimilarity()(a, b)          # no minus: -1 for the same direction
+loss = -tf.reduce_mean(cosine)                        # of a cosine of your own"""
 TIMED_CODE: Final = """\
 h = layers.LSTM(units)(h)                             # the last one without return_sequences=True
 # or: h = layers.GlobalAveragePooling1D()(h)
@@ -1144,6 +1149,46 @@ def _say_negated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_overlap(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The overlap with the targets is minimised, not maximised{place}",
+        (
+            "What the output and the target share is divided by what both have: 1 where they agree, 0 where they have "
+            "nothing in common. It goes into the loss with a plus sign."
+        ),
+        Hypothesis(
+            f"A Dice coefficient or IoU is used as the loss itself{place}",
+            0.95,
+            "The optimizer makes the loss small. A falling loss then means masks that miss their targets ever more "
+            "completely, an empty mask in the end.",
+            "Subtract it from 1.",
+            OVERLAP_CODE,
+        ),
+    )
+
+
+def _say_repelled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, of_target = say_line(lead.slip.get("source")), lead.slip["repels"] == "target"
+    both = "the output and its target" if of_target else "the two outputs"
+    return (
+        f"The loss makes {both} point in opposite directions: the cosine similarity is minimised{place}",
+        (
+            f"The loss contains the cosine of {both} with a plus sign"
+            + (", and no other cosine." if of_target else ", and nothing else.")
+            + " It is 1 for the same direction and -1 for opposite ones."
+        ),
+        Hypothesis(
+            f"The cosine similarity has the wrong sign{place}",
+            0.95,
+            "A loss is made small, so the cosine has to be subtracted. `keras.losses.CosineSimilarity` and "
+            "`keras.losses.cosine_similarity` give minus the cosine already: another minus turns it round.",
+            "Use Keras' loss as it is, or subtract a cosine of your own.",
+            REPELLED_CODE,
+        ),
+    )
+
+
 def _say_emptying(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, rate = say_line(lead.slip.get("source")), float(lead.slip["rate"])
     return (
@@ -1422,6 +1467,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.MISWEIGHED: _say_misweighed,
     SlipKind.UNSHIFTED: _say_unshifted,
     SlipKind.TIMED: _say_timed,
+    SlipKind.OVERLAP: _say_overlap,
+    SlipKind.REPELLED: _say_repelled,
     SlipKind.MASK: _say_mask,
     SlipKind.AHEAD: _say_ahead,
     SlipKind.CUT: _say_cut,
