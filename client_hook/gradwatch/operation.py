@@ -19,7 +19,7 @@ import tensorflow as tf
 from gradwatch.attracted import find_attracted
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
-from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed
+from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
 from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
 from gradwatch.cosines import find_cooled, find_negated, find_repelled
@@ -387,6 +387,7 @@ def find_slips(
             *find_overlap(forward, least, layer_paths),
             *find_greedy(forward),
             *find_unfollowed(forward),
+            *find_unstopped(forward, trained),
             *find_cooled(forward, layer_paths),
             *(find_negated(forward, layer_paths) or find_repelled(forward, least, layer_paths)),
             *find_emptying(forward, layer_paths),

@@ -205,6 +205,18 @@ UNADDED = {"type": "Penalty", "name": "mul", "layer": "vae/sampling", "source": 
 OVERLAP = {"type": "RealDiv", "name": "truediv", "layer": "", "source": SOURCE, "overlaps": True}
 REPELLED = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "repels": "target"}
 TIMED = {"type": "Sub", "name": "sub", "layer": "dense", "source": None, "times": 12}
+UNSTOPPED = {"type": "AddV2", "name": "add", "layer": "", "source": SOURCE, "unstopped": True}
+
+
+@pytest.mark.parametrize(("loss", "is_told"), [(LEVEL, True), (FALLING, False)])
+def test_a_target_that_is_moved_by_its_own_loss(loss: np.ndarray, is_told: bool) -> None:
+    titles = [found.title for found in run_of(loss, slips=[UNSTOPPED]).feed().findings()]
+    assert (
+        titles
+        == ["The bootstrapped target is moved by its own loss: nothing stops its gradient (train.py:7)"] * is_told
+    )
+
+
 MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "marginals": 3}
 
 

@@ -1229,6 +1229,8 @@ class SlipKind(Enum):
     """An overlap with the targets is made small."""
     REPELLED = auto()
     """A cosine is made small."""
+    UNSTOPPED = auto()
+    """A return has a gradient of its own, through the network that is to learn it."""
     TIMED = auto()
     """Predictions for each time meet one target."""
     MASK = auto()
@@ -1298,6 +1300,7 @@ _BY_FIELD: Final = {
     "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
     "ahead": SlipKind.AHEAD,
+    "unstopped": SlipKind.UNSTOPPED,
     "overlaps": SlipKind.OVERLAP,
     "repels": SlipKind.REPELLED,
     "unadded": SlipKind.UNADDED,

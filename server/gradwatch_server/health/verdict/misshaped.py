@@ -121,6 +121,9 @@ return 1.0 - dice                                     # or -dice; of an IoU: 1.0
 REPELLED_CODE: Final = """\
 loss = keras.losses.CosineSimilarity()(a, b)          # no minus: -1 for the same direction
 loss = -tf.reduce_mean(cosine)                        # of a cosine of your own"""
+UNSTOPPED_CODE: Final = """\
+best = tf.reduce_max(target_network(next_state), axis=1)       # a slow copy of the network
+target = tf.stop_gradient(reward + discount * (1.0 - done) * best)"""
 TIMED_CODE: Final = """\
 h = layers.LSTM(units)(h)                             # the last one without return_sequences=True
 # or: h = layers.GlobalAveragePooling1D()(h)
@@ -1189,6 +1192,26 @@ def _say_repelled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unstopped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The bootstrapped target is moved by its own loss: nothing stops its gradient{place}",
+        (
+            "The target is a reward plus a discounted value of the next state, by the network that is trained on it "
+            "and within the tape. The gradient goes through both sides of the error."
+        ),
+        Hypothesis(
+            f"`tf.stop_gradient` is missing around the target{place}",
+            0.85,
+            "The error also becomes small if the next state's value moves towards this one's. Values are pulled "
+            "together from both ends, against the direction in which rewards travel, and learning is slow or ends "
+            "elsewhere.",
+            "Stop the gradient at the target, or take the next state's value from a target network.",
+            UNSTOPPED_CODE,
+        ),
+    )
+
+
 def _say_emptying(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, rate = say_line(lead.slip.get("source")), float(lead.slip["rate"])
     return (
@@ -1467,6 +1490,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.MISWEIGHED: _say_misweighed,
     SlipKind.UNSHIFTED: _say_unshifted,
     SlipKind.TIMED: _say_timed,
+    SlipKind.UNSTOPPED: _say_unstopped,
     SlipKind.OVERLAP: _say_overlap,
     SlipKind.REPELLED: _say_repelled,
     SlipKind.MASK: _say_mask,
