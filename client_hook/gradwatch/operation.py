@@ -49,6 +49,7 @@ from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.rounded import find_rounded
 from gradwatch.shared import SharedFunction
+from gradwatch.shifted import find_shifts
 from gradwatch.signs import is_descended
 from gradwatch.statistic import estimate_size
 from gradwatch.survival import find_left
@@ -394,6 +395,7 @@ def find_slips(
             *find_pairs(forward, layer_paths),
             *find_twins(forward, layer_paths),
             *find_blank(forward),
+            *find_shifts(forward),
             *find_ends(forward, layer_paths),
             *find_heads(forward, layer_paths),
             *find_least(forward, layer_paths),

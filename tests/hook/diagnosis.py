@@ -46,7 +46,7 @@ def diagnose(recording):
     return engine
 
 
-KNOWN = ("blank", "codes", "end_of", "entering", "normalises", "opposes", "pairs", "unbounded")
+KNOWN = ("blank", "codes", "end_of", "entering", "normalises", "opposes", "pairs", "shifts", "unbounded")
 """By which entries of ``slips`` are known that are none by themselves."""
 
 
