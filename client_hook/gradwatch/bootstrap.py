@@ -6,16 +6,17 @@ episode has ended there is no next state: a step that is told so and does not re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.constants import factor
+from gradwatch.constants import factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, source_of
-from gradwatch.walk import ADDING, behind, beyond, passed, reads_variable
+from gradwatch.tap import find_handle
+from gradwatch.walk import ADDING, behind, beyond, given_of, passed, reads_variable
 
-__all__ = ["find_greedy", "find_returns", "find_unended", "find_unfollowed", "is_of_return"]
+__all__ = ["find_greedy", "find_returns", "find_unended", "find_unfollowed", "find_unstopped", "is_of_return"]
 
 DISCOUNT_MIN: Final = 0.5
 """A discount is between this and 1."""
@@ -35,6 +36,8 @@ PICKING: Final = SAME | {
     "Sum",
 }
 """What picks a value among those of several actions, or networks."""
+MOVING: Final = (PICKING | {"Mul", "Neg", "SelectV2"}) - {"StopGradient"}
+"""What hands a gradient on to the network that gave a value."""
 MADE: Final = frozenset({"BatchMatMulV2", "MatMul"})
 """What a network gives is made by."""
 COMPARING: Final = frozenset({"SquaredDifference", "Sub"})
@@ -112,6 +115,54 @@ def find_greedy(forward: Sequence[Any]) -> list[dict[str, Any]]:
                 place = {"layer": "", "source": source_of(largest)}
                 return [{"type": largest.type, "name": largest.name, **place, "greedy": True}]
     return []
+
+
+def find_unstopped(forward: Sequence[Any], trained: Set[int]) -> list[dict[str, Any]]:
+    """A return that a network's value is compared with, and through which the same network has a gradient too.
+
+    Args:
+        forward: as for `find_unended`.
+        trained: the handles of the variables that the step trains.
+
+    Returns:
+        Type, name, no layer and source line of the first sum of a reward and a discounted value of another state by the
+        network that is to learn it, with nothing between that ends the gradient, and ``unstopped``: True.
+    """
+    for op in forward:
+        for learned, asked in (op.inputs, tuple(reversed(op.inputs))) if op.type in COMPARING else ():
+            for counted, given, later in _find_sums(behind([asked.op], through=MOVING | ADDING, most=WAY_MAX)):
+                states, others = given_of(later), given_of(learned)
+                is_between_two = bool(states - others) and bool(others - states) and given.outputs[0].name not in others
+                if is_between_two and _is_discounted(later) and _kernels_moved(later, trained) & _kernels(learned):
+                    place = {"layer": "", "source": source_of(counted)}
+                    return [{"type": counted.type, "name": counted.name, **place, "unstopped": True}]
+    return []
+
+
+def _is_discounted(tensor: Tensor) -> bool:
+    """Whether it is multiplied by a number that a discount may be."""
+    products = (one for one in behind([tensor.op], through=MOVING, most=WAY_MAX) if one.type == "Mul")
+    return any((parts := parted(one)) is not None and DISCOUNT_MIN <= parts[0] < 1 for one in products)
+
+
+def _kernels_moved(tensor: Tensor, trained: Set[int]) -> set[int | None]:
+    """The trained kernels that make a tensor and have a gradient through it."""
+    made = [one for one in behind([tensor.op], through=MOVING, most=WAY_MAX) if one.type in MADE]
+    users = ((one, user) for one in made for user in one.inputs[0].consumers())
+    moved = [one for one, user in users if user.type in MADE and user.name.startswith(GRADIENT_SCOPE)]
+    return {handle for one in moved for handle in _handles_of(one) if handle in trained}
+
+
+def _kernels(tensor: Tensor) -> set[int | None]:
+    made = (one for one in behind([tensor.op], through=None, most=WAY_MAX) if one.type in MADE)
+    return {handle for one in made for handle in _handles_of(one)}
+
+
+def _handles_of(product: Any) -> Iterator[int | None]:
+    """The variable that a product's second input is, if it is one."""
+    read = passed(product.inputs[1])
+    if read.type == "ReadVariableOp":
+        yield find_handle(read.inputs[0])
 
 
 def find_returns(forward: Sequence[Any]) -> Any:

@@ -6,14 +6,15 @@ so that one may outweigh all others together. Multiplied by it, none can: the lo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.constants import constant, factor
-from gradwatch.origin import slip_of, source_of
-from gradwatch.walk import PRODUCTS, behind
+from gradwatch.origin import find_source, slip_of, source_of
+from gradwatch.signs import signs_in
+from gradwatch.walk import PRODUCTS, behind, given_of, reads_variable
 
-__all__ = ["find_cooled", "find_negated"]
+__all__ = ["find_cooled", "find_negated", "find_repelled"]
 
 FACTOR_MAX: Final = 0.5
 """Times a cosine: without a temperature it is 1, with one more."""
@@ -66,6 +67,55 @@ def find_negated(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
         if op.type == "Sub" and constant(op.inputs[0]) == 1 and _is_negative_cosine(op.inputs[1]):
             return [slip_of(op, layer_paths) | {"negated": True}]
     return []
+
+
+def find_repelled(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """A cosine that a loss makes small, where there is no other: of an output and its target, or of two outputs.
+
+    Args:
+        forward: as for `find_cooled`.
+        loss: what is made small; None where it is not known.
+        layer_paths: as for `find_cooled`.
+
+    Returns:
+        Type, name, layer and source line of the loss, and ``repels``: ``target``, or ``output`` where the loss is made
+        of nothing else.
+    """
+    cosines = [] if loss is None else [op for op in forward if op.type == "Sum" and _is_cosine(op)]
+    if loss is None or len(cosines) != 1 or set(signs_in(cosines[0].outputs[0], loss)) != {1}:
+        return []
+    one, other = cosines[0].inputs[0].op.inputs
+    learned = [part for part in (one, other) if reads_variable(part, None)]
+    of_target = len(learned) == 1 and any(not reads_variable(part, None) and given_of(part) for part in (one, other))
+    if of_target or (len(learned) > 1 and _is_nothing_else(loss, cosines[0])):
+        kind = "target" if of_target else "output"
+        source = source_of(cosines[0]) or find_source(loss)
+        return [slip_of(cosines[0], layer_paths) | {"source": source, "repels": kind}]
+    return []
+
+
+def _is_cosine(total: Any) -> bool:
+    product = total.inputs[0].op
+    return product.type == "Mul" and all(map(_is_unit, product.inputs)) and product.inputs[0] is not product.inputs[1]
+
+
+def _is_nothing_else(loss: Tensor, cosine: Any) -> bool:
+    """Whether a loss is a mean or sum of a cosine, times a number, and has no other term."""
+    return all(one is cosine for one in _terms(loss, cosine))
+
+
+def _terms(loss: Tensor, cosine: Any) -> Iterator[Any]:
+    pending = [loss.op]
+    for _ in range(WAY_MAX):
+        if not pending:
+            return
+        op = pending.pop()
+        parts = [one for one in op.inputs if one.dtype.is_floating and reads_variable(one, None)]
+        if op is cosine or op.type not in KEEPING | AVERAGING | {"AddN", "AddV2", "Neg", "Sub"}:
+            yield op
+        else:
+            pending.extend(part.op for part in parts)
+    yield from pending
 
 
 def _is_negative_cosine(tensor: Tensor) -> bool:

@@ -14,7 +14,15 @@ import tensorflow as tf
 from gradwatch.bootstrap import is_of_return
 from gradwatch.correlation import Pair, find_deviations
 from gradwatch.peeking import sees_later
-from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, PADDED_PLACE, ROUNDED_PLACE, SAME_PLACE
+from gradwatch.protocol import (
+    BLANK_PLACE,
+    LEAKED_PLACES,
+    NEXT_PLACE,
+    PADDED_PLACE,
+    ROUNDED_PLACE,
+    SAME_PLACE,
+    TWICE_PLACE,
+)
 
 __all__ = ["Compared", "find_leaked"]
 
@@ -50,6 +58,8 @@ class Compared(NamedTuple):
         end_of: how many steps a recurrent layer reads whose last output alone goes on, 0 where that is not known
             (`padded.find_ends`); None where there is none.
         difference: a variance as a difference, and what it is taken from (`rounded.find_difference`); or None.
+        moved: sequences of targets as they were given, of integers, of which a loss leaves out the first where the last
+            scores are left out (`shifted.find_moved`); or None.
         are_windows: whether sequences are windows of a series: a target is to come after the last time of its own.
     """
 
@@ -60,6 +70,7 @@ class Compared(NamedTuple):
     labels: Tensor | None = None
     end_of: int | None = None
     difference: tuple[Tensor, Tensor] | None = None
+    moved: Tensor | None = None
     are_windows: bool = False
 
 
@@ -73,7 +84,8 @@ def find_leaked(compared: Compared) -> Tensor:
     are the same, or the target one step ahead of what a model is given that sees all steps. A reward is no target.
     Where two of what enters must differ, it is asked of each two of one form whether they are the same in nearly all
     samples; where label 0 is none, whether sequences of labels begin with it; where the end of a sequence is what goes
-    on, whether most sequences end in zeros; where a variance is a difference, whether any digits of it are left.
+    on, whether most sequences end in zeros; where a variance is a difference, whether any digits of it are left; where
+    a loss moves its targets by a step, whether they are the next numbers before that.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -85,6 +97,8 @@ def find_leaked(compared: Compared) -> Tensor:
         left, of = (tf.cast(one, tf.float32) for one in compared.difference)
         is_lost = tf.abs(left) <= LOST * tf.abs(of)
         return tf.where(tf.reduce_mean(tf.cast(is_lost, tf.float32)) >= LOST_SHARE, float(ROUNDED_PLACE), 0.0)
+    if compared.moved is not None and (place := _find_twice(compared.inputs, compared.moved)) is not None:
+        return place
     found = _find_same(compared) if compared.must_differ else tf.constant(_NAN)
     for target in compared.targets[:COMPARED_MAX]:
         if tf.is_symbolic_tensor(target) and is_of_return(target):
@@ -94,7 +108,7 @@ def find_leaked(compared: Compared) -> Tensor:
             sign = 1.0 if is_window or (values.shape.rank == 2 and values.dtype.is_floating) else -1.0
             if (columns := _columns(values, target, is_window=is_window)) is not None:
                 place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
-                place = tf.where(place < ROUNDED_PLACE, place, 0.0) if is_window else place
+                place = tf.where(place < TWICE_PLACE, place, 0.0) if is_window else place
             elif _are_words(values, target):
                 is_seen = any(one.target is target and sees_later(one.output, values) for one in compared.pairs)
                 place = _place_of_all(values, target, is_next_seen=is_seen)
@@ -103,6 +117,15 @@ def find_leaked(compared: Compared) -> Tensor:
             place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
             found = tf.where((found > 0) | (found < 0), found, place)
     return found if compared.end_of is None else _find_padded(compared, found)
+
+
+def _find_twice(inputs: Sequence[Tensor], moved: Tensor) -> Tensor | None:
+    """`TWICE_PLACE` where the targets that a loss moves by a step are the input's next numbers; None without one."""
+    alike = {id(one): one for one in inputs[:COMPARED_MAX] if one is not moved and _are_words(one, moved)}
+    if len(alike) != 1:
+        return None
+    place = _place_of_all(next(iter(alike.values())), moved, is_next_seen=True)
+    return tf.where(place == NEXT_PLACE, float(TWICE_PLACE), tf.where(place > 0, 0.0, place))
 
 
 def _find_same(compared: Compared) -> Tensor:
@@ -152,7 +175,7 @@ def _columns(values: Tensor, target: Tensor, *, is_window: bool) -> Tensor | Non
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < ROUNDED_PLACE else None
+    return values if values.shape[-1] < TWICE_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:

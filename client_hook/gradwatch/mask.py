@@ -1,19 +1,21 @@
 """An attention that cannot attend, in the graph: its mask is the wrong way round, or its softmax has nothing to weigh.
 
 Padding is 0: a mask is made by comparing with 0, and ends before a softmax, either choosing between the scores and a
-number far below them, or multiplied by such a number and added to them. Owns no state.
+number far below them, or multiplied by such a number and added to them. A causal mask hides what comes later. Owns no
+state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from gradwatch.constants import constant
-from gradwatch.origin import layer_of, slip_of, source_of
-from gradwatch.walk import ADDING, PASSING, goes_into, passed
+from gradwatch.diagonals import OFFSETS, find_diagonals
+from gradwatch.origin import is_own, layer_of, slip_of, source_of
+from gradwatch.walk import ADDING, PASSING, behind, goes_into, passed
 
-__all__ = ["find_inverted", "find_single"]
+__all__ = ["find_ahead", "find_inverted", "find_single"]
 
 FAR_BELOW: Final = -1e3
 """From here on a number that stands for minus infinity: of its exponential nothing is left."""
@@ -23,6 +25,9 @@ Tensor = Any  # tensorflow ships no types
 
 _WEIGHING: Final = {"BatchMatMulV2", "Einsum", "MatMul", "Mul"}
 """Operations that take weights."""
+_CHOOSING: Final = frozenset({"Select", "SelectV2"})
+_UPRIGHT: Final = PASSING - {"Transpose"}
+"""What leaves a matrix the way it is turned."""
 
 
 class _Mask(NamedTuple):
@@ -50,6 +55,45 @@ def find_inverted(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
                     one = {"type": compared.type, "layer": layer_of(compared.name, layer_paths)}
                     found.setdefault(compared.name, {"name": compared.name, **one, "source": source_of(compared)})
     return list(found.values())[:MASKS_MAX]
+
+
+def find_ahead(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Masks that let an attention see just what comes later, and neither a place itself nor what was before it.
+
+    Args:
+        forward: as for `find_inverted`.
+        layer_paths: likewise.
+
+    Returns:
+        Type (``Mask``), name, layer and source line of the first, and ``ahead``: True. None where another attention of
+        the step sees just what was before: then the one beside it is meant to see the rest.
+    """
+    ids = {id(op) for op in forward}
+    found: list[dict[str, Any]] = []
+    for op in forward:
+        if op.type == "Softmax" and goes_into(op, ids, _WEIGHING, through=PASSING | _CHOOSING):
+            for made, kept in _seen_by(op.inputs[0]):
+                if (kept == (OFFSETS < 0)).all():
+                    return []
+                if (kept == (OFFSETS > 0)).all():
+                    ways = filter(is_own, behind([made], through=None))
+                    own = sorted(ways, key=lambda one: one.type in PASSING | {"Const"})[:1] or [made]
+                    place = {"layer": layer_of(op.name, layer_paths), "source": source_of(own[0])}
+                    found.append({"type": "Mask", "name": made.name, **place, "ahead": True})
+    return found[:1]
+
+
+def _seen_by(scores: Tensor) -> Iterator[tuple[Any, Any]]:
+    """The masks on scores that depend on the distance alone: what makes them, and which of `OFFSETS` they keep."""
+    op = passed(scores, _UPRIGHT)
+    for mask in (part for one in _masks_of(op) for part in _parts(one, _UPRIGHT)):
+        held = find_diagonals(mask.tensor)
+        if held is not None:
+            yield mask.tensor.op, (held != 0) == mask.keeps
+    for added in op.inputs if op.type in ADDING else ():
+        held = find_diagonals(added)
+        if held is not None:
+            yield added.op, held > FAR_BELOW
 
 
 def find_single(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -97,21 +141,28 @@ def _masks_added(tensor: Tensor, sign: float) -> Iterator[_Mask]:
                 yield _Mask(other, keeps=False)
 
 
-def _comparisons(mask: _Mask, depth: int = DEPTH_MAX) -> Iterator[Any]:
+def _comparisons(mask: _Mask) -> Iterator[Any]:
     """The comparisons with 0 which hold where something is 0 and that is all that is kept."""
-    op, keeps = passed(mask.tensor), mask.keeps
+    for part in _parts(mask, PASSING):
+        op = passed(part.tensor)
+        is_wanted = op.type in ("Equal", "NotEqual", "Greater") and part.keeps is (op.type == "Equal")
+        if is_wanted and any(_is_constant(one, 0) for one in op.inputs) and find_diagonals(part.tensor) is None:
+            yield op
+
+
+def _parts(mask: _Mask, through: Set[str], depth: int = DEPTH_MAX) -> Iterator[_Mask]:
+    """A mask and those that it is made of, each of which must hold for what is kept."""
+    yield mask
+    op, keeps = passed(mask.tensor, through), mask.keeps
     if not depth:
         return
-    if op.type in ("Equal", "NotEqual", "Greater"):
-        if any(_is_constant(one, 0) for one in op.inputs) and keeps is (op.type == "Equal"):
-            yield op
-    elif op.type == "LogicalNot":
-        yield from _comparisons(_Mask(op.inputs[0], keeps=not keeps), depth - 1)
+    if op.type == "LogicalNot":
+        yield from _parts(_Mask(op.inputs[0], keeps=not keeps), through, depth - 1)
     elif op.type == "Sub" and _is_constant(op.inputs[0], 1):
-        yield from _comparisons(_Mask(op.inputs[1], keeps=not keeps), depth - 1)
-    elif op.type in (("LogicalAnd", "Mul") if keeps else ("LogicalOr",)):  # each must hold for what is kept
+        yield from _parts(_Mask(op.inputs[1], keeps=not keeps), through, depth - 1)
+    elif op.type in (("LogicalAnd", "Mul") if keeps else ("LogicalOr",)):
         for one in op.inputs:
-            yield from _comparisons(_Mask(one, keeps=keeps), depth - 1)
+            yield from _parts(_Mask(one, keeps=keeps), through, depth - 1)
 
 
 def _is_far_below(tensor: Tensor) -> bool:

@@ -19,10 +19,10 @@ import tensorflow as tf
 from gradwatch.attracted import find_attracted
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
-from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed
+from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
 from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
-from gradwatch.cosines import find_cooled, find_negated
+from gradwatch.cosines import find_cooled, find_negated, find_repelled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.exchanged import find_exchanged
@@ -32,7 +32,7 @@ from gradwatch.heads import find_heads
 from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.least import find_least
 from gradwatch.linear import find_linear
-from gradwatch.mask import find_inverted, find_single
+from gradwatch.mask import find_ahead, find_inverted, find_single
 from gradwatch.misapplied import (
     find_doubled,
     find_hinge,
@@ -47,9 +47,10 @@ from gradwatch.neighbours import find_messages, find_returned
 from gradwatch.normed import find_normed
 from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
+from gradwatch.overlap import find_overlap
 from gradwatch.padded import find_ends
 from gradwatch.paired import find_pairs, find_twins
-from gradwatch.penalty import find_unpenalised
+from gradwatch.penalty import find_unadded, find_unpenalised
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.ratio import find_climbing, find_inverse
 from gradwatch.redrawn import find_redrawn
@@ -57,10 +58,13 @@ from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.rounded import find_rounded
 from gradwatch.shared import SharedFunction
+from gradwatch.shifted import find_shifts
+from gradwatch.signs import is_descended
 from gradwatch.statistic import estimate_size
 from gradwatch.survival import find_left
 from gradwatch.tap import find_handle, find_outer
 from gradwatch.tiled import find_tiled
+from gradwatch.timed import find_timed
 from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
 from gradwatch.undropped import find_undropped
 from gradwatch.unordered import find_unordered
@@ -324,6 +328,7 @@ def find_slips(
     trained: Set[int] = frozenset(),
     *,
     penalised: Mapping[int, str] = MappingProxyType({}),
+    added: Sequence[tuple[str, Tensor]] = (),
     models: Sequence[Any] = (),
     dropouts: Sequence[str] = (),
 ) -> dict[str, list[dict[str, Any]]]:
@@ -336,6 +341,7 @@ def find_slips(
         outputs: those that the step compares with a target each, as far as they are known.
         trained: the handles of the variables that the step trains.
         penalised: those of them that have a regularizer, with their names.
+        added: what the layers add to a loss, with their paths.
         models: the watched models.
         dropouts: the paths of dropouts that the step is to go through.
 
@@ -352,11 +358,13 @@ def find_slips(
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
     whole = sorted(_find_all([], loss).values(), key=_place)  # with gradients that are part of the loss
+    least = loss if is_descended(gradients) else None  # what is made small
     return {
         "broadcasts": _broadcasts_in(forward, layer_paths),
         "reshapes": _reshapes_in(forward, layer_paths),
         "slips": [
             *find_inverted(forward, layer_paths),
+            *find_ahead(forward, layer_paths),
             *find_single(forward, layer_paths),
             *find_detached(forward, layer_paths),
             *find_capped(forward, layer_paths),
@@ -393,15 +401,18 @@ def find_slips(
             *find_one_sided(forward, layer_paths),
             *find_codes(forward, layer_paths),
             *find_inverse(forward, layer_paths),
-            *find_climbing(forward, loss, layer_paths),
+            *find_climbing(forward, least, layer_paths),
+            *find_overlap(forward, least, layer_paths),
             *find_greedy(forward),
             *find_unfollowed(forward),
+            *find_unstopped(forward, trained),
             *find_cooled(forward, layer_paths),
-            *find_negated(forward, layer_paths),
+            *(find_negated(forward, layer_paths) or find_repelled(forward, least, layer_paths)),
             *find_emptying(forward, layer_paths),
             *find_pairs(forward, layer_paths),
             *find_twins(forward, layer_paths),
             *find_blank(forward),
+            *find_shifts(forward),
             *find_ends(forward, layer_paths),
             *find_heads(forward, layer_paths),
             *find_least(forward, layer_paths),
@@ -412,7 +423,9 @@ def find_slips(
             *find_unscaled(forward, layer_paths),
             *find_marginals(forward, layer_paths),
             *find_tiled(forward, layer_paths),
+            *find_timed(forward, layer_paths),
             *find_unpenalised(forward, penalised, layer_paths),
+            *find_unadded(forward, loss, added, layer_paths),
             *find_opposed(forward, layer_paths),
             *find_undropped(forward, models, dropouts, layer_paths),
         ],

@@ -1,18 +1,22 @@
-"""Penalties on weights that a step's loss leaves out, in the graph. Owns no state.
+"""Penalties that a step's loss leaves out, in the graph. Owns no state.
 
-A layer's regularizer is added to the loss by `fit`; in a loop of one's own, only where ``model.losses`` is.
+A layer's regularizer, and what it adds by `add_loss`, is added to the loss by `fit`; in a loop of one's own, only where
+``model.losses`` is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
-from gradwatch.origin import layer_of
-from gradwatch.tap import find_handle
-from gradwatch.walk import SHAPES
+import keras
 
-__all__ = ["find_unpenalised"]
+from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
+from gradwatch.tap import find_handle
+from gradwatch.target import walk
+from gradwatch.walk import GIVEN, SHAPES, behind
+
+__all__ = ["added_losses", "find_unadded", "find_unpenalised"]
 
 HANDING: Final = frozenset({"Cast", "Identity"})
 """What hands a variable's numbers on as they are."""
@@ -49,6 +53,86 @@ def find_unpenalised(
             "unpenalised": len(read),
         }
     ]
+
+
+def added_losses(models: Sequence[Any], trained: Set[int]) -> list[tuple[str, Any]]:
+    """What the layers of models have added by `add_loss` in their last call.
+
+    Args:
+        models: the watched ones.
+        trained: the ids of the variables that the step trains.
+
+    Returns:
+        The path of each such layer and the tensor. None of a model, or of one within it, that the step does not train:
+        as a generator where its judge is.
+    """
+    layers = list(dict.fromkeys(one for one in walk(models) if isinstance(one, keras.layers.Layer)))
+    whole = [(one, {id(part) for part in walk([one])}) for one in layers if isinstance(one, keras.Model)]
+    idle = [parts for one, parts in whole if one.trainable_variables and not _trains(one, trained)]
+    return [
+        (str(layer.path), loss)
+        for layer in layers
+        if not any(id(layer) in parts for parts in idle)
+        for loss in layer._get_own_losses()
+    ]
+
+
+def _trains(model: Any, trained: Set[int]) -> bool:
+    return any(id(one) in trained for one in model.trainable_variables)
+
+
+def find_unadded(
+    forward: Sequence[Any], loss: Any, added: Sequence[tuple[str, Any]], layer_paths: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Losses that layers add, of what a step computes on the way to its own loss, which has none of them in it.
+
+    Args:
+        forward: as for `find_unpenalised`.
+        loss: what the gradients were asked of; None where it is not known.
+        added: as `added_losses` gives them.
+        layer_paths: as for `find_unpenalised`.
+
+    Returns:
+        One entry, type ``Penalty``, name, layer and source line of the first such loss, and ``unadded``: how many there
+        are. None where one is asked for its gradient by itself, or where the step does something of its own with what
+        they are made of.
+    """
+    if loss is None:
+        return []
+    ids = {id(op) for op in forward}
+    left = [(layer, one) for layer, one in added if getattr(one, "graph", None) is loss.graph]
+    if not left or any(not _is_left_out(one, ids, layer_paths) for _, one in left):
+        return []
+    layer, first = left[0]
+    place = {"layer": layer, "source": source_of(first.op)}
+    return [{"type": "Penalty", "name": first.op.name, **place, "unadded": len(left)}]
+
+
+def _is_left_out(tensor: Any, forward: Set[int], layer_paths: Sequence[str]) -> bool:
+    own = [op for op in _until(tensor.op, forward) if id(op) not in forward]
+    if not own or any(user.name.startswith(GRADIENT_SCOPE) for op in own for user in op.outputs[0].consumers()):
+        return False
+    ends = {one.op for op in own for one in op.inputs if id(one.op) in forward and _is_computed(one)}
+    users = (user for op in ends for user in op.outputs[0].consumers() if id(user) in forward)
+    return bool(ends) and all(layer_of(user.name, layer_paths) for user in users if user.type not in SHAPES)
+
+
+def _until(op: Any, forward: Set[int]) -> Iterator[Any]:
+    """What an operation is made of, up to what is on the way to the loss."""
+    pending, seen = [op], set[int]()
+    while pending:
+        one = pending.pop()
+        if id(one) not in seen and id(one) not in forward:
+            seen.add(id(one))
+            yield one
+            pending.extend(source.op for source in one.inputs)
+
+
+def _is_computed(tensor: Any) -> bool:
+    """Whether it is what a network gives, and neither a weight nor what it was given."""
+    ways = (op for op in behind([tensor.op], through=HANDING | {"StopGradient"}))
+    kinds = {op.type for op in ways}
+    return tensor.dtype.is_floating and not kinds & (GIVEN | {"Const", "ReadVariableOp"})
 
 
 def _is_read_outside(op: Any, layer_paths: Sequence[str]) -> bool:

@@ -33,6 +33,7 @@ from gradwatch.replay import TRACES_MAX, Replay
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.rounded import find_difference
 from gradwatch.row import N_LOSSES_MAX, Layout
+from gradwatch.shifted import find_moved
 from gradwatch.sums import is_cleared
 from gradwatch.tap import Tap, Tapped, Waiting, enclosing_graphs, unique_taps
 from gradwatch.traced import Traced, find_outdated
@@ -285,8 +286,8 @@ class Stream:
         self.alike = AlikeKernels(self.names, self.variables) if "weight" in self.kinds else AlikeKernels([], [])
         beside = {"traced": [one.to_message() for one in traced], "alike": list(self.alike.names)}
         self._setup = nothing | dict(setup or {}) | beside
-        self._must_differ, self._has_blank, self._is_rounded = (
-            any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank", "rounded")
+        self._must_differ, self._has_blank, self._is_rounded, self._is_moved = (
+            any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank", "rounded", "shifts")
         )
         self._has_windows = any(call["role"] == "windows" for call in self._setup["script"].get("calls", ()))
         self._end_of = next((slip["end_of"] for slip in self._setup["slips"] if "end_of" in slip), None)
@@ -556,16 +557,18 @@ class Stream:
         nothing = self._nothing_compared()
         labels = find_labels(enclosing_graphs()) if self._has_blank else None
         difference = find_difference(enclosing_graphs()) if self._is_rounded else None
+        moved = find_moved(enclosing_graphs()) if self._is_moved and compared.inputs else None
         compared = compared._replace(
             must_differ=self._must_differ,
             labels=labels,
             end_of=self._end_of,
             difference=difference,
+            moved=moved,
             are_windows=self._has_windows,
         )
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
         has_two = compared.inputs and (compared.targets or compared.must_differ or self._end_of is not None)
-        if not pairs and not has_two and labels is None and difference is None:
+        if not pairs and not has_two and all(one is None for one in (labels, difference, moved)):
             return nothing
 
         def look() -> Tensor:

@@ -30,6 +30,7 @@ __all__ = [
     "ROUNDED_PLACE",
     "SAME_PLACE",
     "STATISTICS",
+    "TWICE_PLACE",
     "columns_message",
     "decode",
     "decode_columns",
@@ -81,6 +82,8 @@ PADDED_PLACE: Final = LEAKED_PLACES - 4
 """Likewise: the sequences of the input end in padding, and the end is what a recurrent layer hands on."""
 ROUNDED_PLACE: Final = LEAKED_PLACES - 5
 """In place of all: of most variances, as differences of two large numbers, nothing but rounding is left."""
+TWICE_PLACE: Final = LEAKED_PLACES - 6
+"""In place of the column: the targets of a sequence of integers are its next numbers, and the loss moves them again."""
 TARGET_CORRELATION: Final = "target_correlation"
 """The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
 _TARGET: Final = "target"

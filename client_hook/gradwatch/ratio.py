@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, factor
 from gradwatch.origin import slip_of
+from gradwatch.signs import signs_in
 from gradwatch.walk import reads_variable
 
 __all__ = ["find_climbing", "find_inverse"]
@@ -27,7 +28,6 @@ NEGATIVE: Final = frozenset(
 )
 """What is the smaller, the more probable something is; of a normal distribution the square of the distance."""
 BOUNDING: Final = frozenset({"ClipByValue", "Maximum", "Minimum"})
-ADDING: Final = frozenset({"AddN", "AddV2", "Cast", "Identity", "Mean", "Reshape", "Squeeze", "Sub", "Sum"})
 WAY_MAX: Final = 60
 Tensor = Any  # tensorflow ships no types
 
@@ -68,7 +68,7 @@ def find_climbing(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequ
     """
     for op in forward if loss is not None else ():
         if op.type == "Minimum" and len({one.name for one in op.inputs}) == len(op.inputs) and _is_objective(op):
-            signs = set(_signs_in(op.outputs[0], loss))
+            signs = set(signs_in(op.outputs[0], loss))
             if signs == {1}:
                 return [slip_of(op, layer_paths) | {"climbs": True}]
     return []
@@ -85,26 +85,6 @@ def _is_objective(op: Any) -> bool:
         return False
     rest = [next(one for name, one in named.items() if name not in shared).op for named in factors if len(named) > 1]
     return len(rest) == len(products) and any(one.type == "Exp" and _is_bounded(one) for one in rest)
-
-
-def _signs_in(tensor: Tensor, loss: Tensor) -> Iterator[int]:
-    """With which sign a tensor goes into a loss, on each way that only adds, averages and scales by a number."""
-    pending = [(tensor, 1)]
-    for _ in range(WAY_MAX):
-        if not pending:
-            return
-        one, sign = pending.pop()
-        if one is loss:
-            yield sign
-        for user in one.consumers():
-            if user.type == "Neg" or (user.type == "Sub" and user.inputs[1] is one):
-                pending.append((user.outputs[0], -sign))
-            elif user.type in ("Mul", "RealDiv"):
-                scaled = factor(user)
-                if scaled is not None and scaled[1] is one:
-                    pending.append((user.outputs[0], sign if scaled[0] > 0 else -sign))
-            elif user.type in ADDING:
-                pending.append((user.outputs[0], sign))
 
 
 def _is_bounded(op: Any) -> bool:

@@ -68,6 +68,7 @@ from gradwatch.opposed import is_opposed
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.origin import find_source, source_of
 from gradwatch.outside import find_outside, outside_layers
+from gradwatch.penalty import added_losses
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
@@ -1074,6 +1075,7 @@ class Watch:
             trained = {int(resource_of(one).handle._id) for one in variables}
             regularised = (one for one in variables if getattr(one, "regularizer", None) is not None)
             penalised = {int(resource_of(one).handle._id): str(one.path) for one in regularised}
+            added = added_losses(self._models, set(map(id, variables)))
             return {
                 **find_slips(
                     gradients,
@@ -1082,6 +1084,7 @@ class Watch:
                     outputs,
                     trained,
                     penalised=penalised,
+                    added=added,
                     models=self._models,
                     dropouts=dropouts_of(self._models, trained),
                 ),

@@ -205,6 +205,23 @@ UNPENALISED = {
     "source": None,
     "unpenalised": 3,
 }
+AHEAD = {"type": "Mask", "name": "sub", "layer": "", "source": SOURCE, "ahead": True}
+UNADDED = {"type": "Penalty", "name": "mul", "layer": "vae/sampling", "source": SOURCE, "unadded": 1}
+OVERLAP = {"type": "RealDiv", "name": "truediv", "layer": "", "source": SOURCE, "overlaps": True}
+REPELLED = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "repels": "target"}
+TIMED = {"type": "Sub", "name": "sub", "layer": "dense", "source": None, "times": 12}
+UNSTOPPED = {"type": "AddV2", "name": "add", "layer": "", "source": SOURCE, "unstopped": True}
+
+
+@pytest.mark.parametrize(("loss", "is_told"), [(LEVEL, True), (FALLING, False)])
+def test_a_target_that_is_moved_by_its_own_loss(loss: np.ndarray, is_told: bool) -> None:
+    titles = [found.title for found in run_of(loss, slips=[UNSTOPPED]).feed().findings()]
+    assert (
+        titles
+        == ["The bootstrapped target is moved by its own loss: nothing stops its gradient (train.py:7)"] * is_told
+    )
+
+
 MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "marginals": 3}
 
 
@@ -212,6 +229,13 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
     ("slip", "words"),
     [
         (UNPENALISED, "The regularizer of net/dense/kernel and 2 more has no effect"),
+        (UNADDED, "What vae/sampling adds to the loss has no effect: the loss of your loop leaves it out (train.py:7)"),
+        (OVERLAP, "The overlap with the targets is minimised, not maximised (train.py:7)"),
+        (REPELLED, "The loss makes the output and its target point in opposite directions"),
+        (REPELLED | {"repels": "output"}, "The loss makes the two outputs point in opposite directions"),
+        (TIMED, "dense predicts a number for each of 12 time steps, but a sample has one target"),
+        (TIMED | {"times": -1}, "dense predicts a number for each time step, but"),
+        (AHEAD, "The attention sees only later positions: its causal mask is inverted (train.py:7)"),
         (MARGINALS, "The mixture is summed for each of 3 coordinates by itself"),
         (MARGINALS | {"marginals": 0, "keeps": 0.005}, "A slow copy of a network keeps only 0.50% of its own value"),
         (MARGINALS | {"marginals": 0, "past": True}, "Each step's return sums the rewards before it, not those that"),

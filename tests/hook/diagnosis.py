@@ -56,6 +56,7 @@ KNOWN = (
     "outside",
     "pairs",
     "rescales",
+    "shifts",
     "unbounded",
     "unconverted",
     "undropped",

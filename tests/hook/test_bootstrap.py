@@ -118,3 +118,42 @@ def test_it_is_told_what_the_step_does_not_read(watch, read):
     (one,) = [one for one in findings if "bootstraps from another state" in one.title]
     assert "`following`" in one.title
     assert one.hypotheses[0].cause.startswith("The next state is not used")
+
+
+def stopped(reward, values, done):
+    return tf.stop_gradient(ended(reward, values, done))
+
+
+def stopped_before(reward, values, done):
+    return ended(reward, tf.stop_gradient(values), done)
+
+
+UNSTOPPED = {
+    "of the best": (ended, True, True, 1),
+    "where it goes on": (ended_by_choice, True, True, 1),
+    "stopped": (stopped, True, True, 0),
+    "stopped before": (stopped_before, True, True, 0),
+    "of another network": (ended, False, True, 0),
+    "before the tape": (ended, True, False, 0),
+}
+
+
+@pytest.mark.parametrize(("target_of", "is_own", "is_taped", "n_told"), UNSTOPPED.values(), ids=UNSTOPPED)
+def test_a_target_whose_gradient_is_left(watch, read, target_of, is_own, is_taped, n_told):
+    online, target = build(), build()
+    optimizer = keras.optimizers.Adam(1e-3)
+    watched = watch(online)
+    ahead = online if is_own else target
+
+    @tf.function
+    def learn(states, actions, reward, following, done):
+        goal = None if is_taped else target_of(reward, ahead(following), done)
+        with tf.GradientTape() as tape:
+            goal = target_of(reward, ahead(following), done) if is_taped else goal
+            q = tf.reduce_sum(online(states) * tf.one_hot(actions, 2), axis=1)
+            loss = tf.reduce_mean(tf.square(goal - q))
+        optimizer.apply(tape.gradient(loss, online.trainable_variables), online.trainable_variables)
+
+    for _ in range(3):
+        learn(*map(tf.constant, (STATES, ACTIONS, REWARDS, NEXT, DONE)))
+    assert len([one for one in found_in(read(watched)) if "unstopped" in one]) == n_told

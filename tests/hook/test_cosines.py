@@ -130,3 +130,58 @@ def test_it_is_told_with_its_cause(watch, read):
     (found,) = [one for one in diagnose(read(train(watch, multiplied, 130))).findings() if "Cosines" in one.title]
     assert found.title.startswith("Cosines are scaled by 0.07 before the softmax")
     assert found.hypotheses[0].cause.startswith("The cosines are multiplied by the temperature, not divided by it")
+
+
+def similar(a, b):
+    a, b = tf.math.l2_normalize(a, axis=-1), tf.math.l2_normalize(b, axis=-1)
+    return tf.reduce_sum(a * b, axis=-1)
+
+
+def class_negated(a, b):
+    return -keras.losses.CosineSimilarity()(a, b)  # class_negated
+
+
+def with_another(a, b):
+    return tf.reduce_mean(similar(a, tf.roll(b, 1, 0))) - tf.reduce_mean(similar(a, b))
+
+
+def beside_a_loss(a, b):
+    return tf.reduce_mean(tf.square(a - OTHER[:, :1])) + 0.1 * tf.reduce_mean(similar(a, b))
+
+
+def within_a_margin(a, b):
+    return tf.reduce_mean(tf.nn.relu(similar(a, b) - 0.2))
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "wanted"),
+    [
+        (class_negated, ["output"]),
+        (lambda a, b: tf.reduce_mean(similar(a, b)), ["output"]),
+        (distance_by_hand, []),
+        (as_a_loss, []),
+        (gap, []),
+        (with_another, []),
+        (beside_a_loss, []),
+        (within_a_margin, []),
+    ],
+)
+def test_cosines_that_are_made_small(watch, read, loss_of, wanted):
+    assert [one["repels"] for one in found_in(read(train(watch, loss_of))) if "repels" in one] == wanted
+
+
+@pytest.mark.parametrize(
+    ("loss", "wanted"),
+    [
+        (lambda y, p: -keras.losses.cosine_similarity(y, p), ["target"]),
+        (lambda y, p: tf.reduce_mean(tf.square(y - p)) - keras.losses.cosine_similarity(y, p), ["target"]),
+        ("cosine_similarity", []),
+        (lambda y, p: 1.0 + keras.losses.cosine_similarity(y, p), []),
+    ],
+)
+def test_cosines_with_targets_that_are_made_small(watch, read, loss, wanted):
+    model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(WIDTH)])
+    model.compile(keras.optimizers.SGD(0.01), loss)
+    watched = watch(model)
+    model.fit(ONE, OTHER, batch_size=16, verbose=0)
+    assert [one["repels"] for one in found_in(read(watched)) if "repels" in one] == wanted

@@ -163,3 +163,87 @@ def test_it_is_told_while_little_is_learned(watch, read, options):
 def test_a_mask_within_a_class(watch, read):
     (found,) = found_in(read(fit(watch, ByHand(lambda s, t: tf.where(t == 0, s, -1e4)))))
     assert found["type"] == "Equal"
+
+
+N_STEPS = 10
+ONES = np.ones((N_STEPS, N_STEPS), np.float32)
+
+
+def causal(t):
+    return tf.linalg.band_part(tf.ones((t, t)), -1, 0)
+
+
+class Among(layers.Layer):
+    """Attention of all places among each other; ``hide`` puts a mask on its scores."""
+
+    def __init__(self, hide):
+        super().__init__()
+        self.hide = hide
+
+    def call(self, x, tokens):
+        scores = self.hide(tf.einsum("nsd,ntd->nst", x, x), tf.shape(tokens)[1])
+        return tf.einsum("nst,ntd->nd", tf.nn.softmax(scores), x)
+
+
+def among_keras(mask, **options):
+    """Attention of Keras' with a mask made of the number of places."""
+
+    def attend(x, tokens):
+        seen = layers.Lambda(lambda t: mask(tf.shape(t)[1])[None], output_shape=(None, None))(tokens)
+        return layers.Flatten()(layers.MultiHeadAttention(2, 4, **options)(x, x, attention_mask=seen))
+
+    return attend
+
+
+def apart(x, tokens):
+    """What was before, and what comes later, each by an attention of its own."""
+    before = Among(lambda s, t: tf.where(tf.range(t)[:, None] > tf.range(t)[None, :], s, -1e9))
+    later = Among(lambda s, t: tf.where(tf.range(t)[:, None] < tf.range(t)[None, :], s, -1e9))
+    return layers.Concatenate()([before(x, tokens), later(x, tokens)])
+
+
+AHEAD = {
+    "Keras, a band": among_keras(lambda t: 1 - causal(t)),  # of_band
+    "Keras, truths": among_keras(lambda t: tf.range(t)[:, None] < tf.range(t)),
+    "Keras, of a layer": among_keras(lambda t: keras.ops.triu(tf.ones((t, t)), 1)),
+    "Keras, a constant": among_keras(lambda _: tf.constant(np.triu(ONES, 1))),
+    "chosen": Among(lambda s, t: tf.where(causal(t) == 0, s, -1e9)),
+    "chosen, slices of a constant": Among(lambda s, t: tf.where(tf.constant(np.tril(ONES) > 0)[:t, :t], -1e9, s)),
+    "added": Among(lambda s, t: s + causal(t) * -1e9),
+    "added, of a constant": Among(lambda s, _: s + tf.constant(np.tril(ONES) * -1e9)),
+    "added, less than 1, and another": Among(
+        lambda s, t: s - 1e9 * (1 - (1 - causal(t)) * tf.cast(tf.reduce_sum(s, -1, keepdims=True) != 7.0, tf.float32))
+    ),
+    "turned": Among(lambda s, t: tf.where(tf.transpose(tf.range(t)[:, None] > tf.range(t)), s, -1e9)),
+}
+NOT_AHEAD = {
+    "causal": among_keras(causal),
+    "Keras' own": lambda x, tokens: layers.Flatten()(layers.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True)),
+    "itself and what is later": Among(lambda s, t: tf.where(tf.range(t)[:, None] <= tf.range(t), s, -1e9)),
+    "itself and what is later, a band": among_keras(lambda t: tf.linalg.band_part(tf.ones((t, t)), 0, -1)),
+    "all but the first": Among(lambda s, t: tf.where(tf.range(t)[None, :] > 0, s, -1e9)),
+    "added": Among(lambda s, t: s + (1 - causal(t)) * -1e9),
+    "all but itself": Among(lambda s, t: s - 1e9 * tf.eye(t)),
+    "both ways": apart,
+    "a bias": Among(lambda s, t: s - causal(t)),
+    "of scores that are turned": Among(
+        lambda s, t: tf.transpose(tf.where(tf.range(t)[:, None] < tf.range(t), s, -1e9), (0, 2, 1))
+    ),
+}
+
+
+@pytest.mark.parametrize("attend", AHEAD.values(), ids=AHEAD)
+def test_a_causal_mask_the_wrong_way_round(watch, read, attend):
+    (found,) = found_in(read(fit(watch, attend)))
+    assert (found["type"], found["ahead"]) == ("Mask", True)
+    assert found["source"]["file"].endswith("test_masks.py")
+
+
+def test_the_line_of_a_causal_mask(watch, read):
+    (found,) = found_in(read(fit(watch, AHEAD["Keras, a band"])))
+    assert found["source"]["line"] == find_line("of_band", sys.modules[__name__])
+
+
+@pytest.mark.parametrize("attend", NOT_AHEAD.values(), ids=NOT_AHEAD)
+def test_what_is_seen_is_meant(watch, read, attend):
+    assert found_in(read(fit(watch, attend))) == []

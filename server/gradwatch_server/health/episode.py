@@ -851,7 +851,8 @@ class Leaked(Episode):
         pairs: what two inputs are to be that are one, ``returns`` (a state and the one that follows) or ``views`` (of a
             sample); empty where it is of a target.
         has_blank: whether it is of labels that are the blank of their loss; then of no input.
-        source: of that loss.
+        is_twice: whether the targets are the next numbers as they are given, and the loss moves them by another step.
+        source: of the line that does, or of that loss.
     """
 
     number: int = 0
@@ -862,6 +863,7 @@ class Leaked(Episode):
     is_next: bool = False
     pairs: str = ""
     has_blank: bool = False
+    is_twice: bool = False
     source: Mapping[str, Any] | None = None
 
 
@@ -1251,6 +1253,16 @@ class SlipKind(Enum):
     """Each coordinate picks a component of a mixture for itself."""
     HINGE = auto()
     """A hinge gets labels of 0 and 1."""
+    UNADDED = auto()
+    """The loss leaves out what layers add to it."""
+    OVERLAP = auto()
+    """An overlap with the targets is made small."""
+    REPELLED = auto()
+    """A cosine is made small."""
+    UNSTOPPED = auto()
+    """A return has a gradient of its own, through the network that is to learn it."""
+    TIMED = auto()
+    """Predictions for each time meet one target."""
     MASK = auto()
     """An attention sees the padding alone."""
     SOLE = auto()
@@ -1259,6 +1271,8 @@ class SlipKind(Enum):
     """A focal loss weighs the samples most which are right."""
     SWAPPED = auto()
     """A straight-through estimator hands on what was to be replaced, and the gradient to what replaces it."""
+    AHEAD = auto()
+    """An attention sees just what comes later."""
     CUT = auto()
     """A recurrence hands its state on without a gradient."""
 
@@ -1334,6 +1348,12 @@ _BY_FIELD: Final = {
     "tiled": SlipKind.TILED,
     "unpenalised": SlipKind.UNPENALISED,
     "undropped": SlipKind.UNDROPPED,
+    "ahead": SlipKind.AHEAD,
+    "unstopped": SlipKind.UNSTOPPED,
+    "overlaps": SlipKind.OVERLAP,
+    "repels": SlipKind.REPELLED,
+    "unadded": SlipKind.UNADDED,
+    "times": SlipKind.TIMED,
     "foreign": SlipKind.FOREIGN,
     "after": SlipKind.TURNED,
     "stateful": SlipKind.SHUFFLED,

@@ -4,7 +4,7 @@ It does harm where it is learned to be read off; who does not learn that has ano
 its own target is what an autoencoder is given; where nothing on the way is without an axis of time, there is nothing to
 be gained by it. Where it stands beside another input, what that becomes may well have none: there a loss that comes
 down to nothing tells that it is copied. A sequence whose targets are its own next numbers is what a language model is
-given: the hook tells of it only where the model looks at them.
+given: the hook tells of it only where the model looks at them, or where the loss moves them by another step.
 
 And two inputs that are to differ may be the same: a state and the one that follows it, where an environment changes its
 array in place and hands it out again; two views of a sample, made with the same random numbers. And labels may begin
@@ -14,11 +14,20 @@ with what is none to their loss.
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 
-from gradwatch.protocol import BLANK_PLACE, LEAKED_PLACES, NEXT_PLACE, PADDED_PLACE, ROUNDED_PLACE, SAME_PLACE
+from gradwatch.protocol import (
+    BLANK_PLACE,
+    LEAKED_PLACES,
+    NEXT_PLACE,
+    PADDED_PLACE,
+    ROUNDED_PLACE,
+    SAME_PLACE,
+    TWICE_PLACE,
+)
 from gradwatch_server.health.block import Block
 from gradwatch_server.health.episode import Leaked, Phase
 from gradwatch_server.health.setup import Setup
@@ -38,6 +47,10 @@ LEARNED_SHARE: Final = 0.5
 """Of its start, what the loss is at the most by then."""
 
 
+def _source_of(setup: Setup, field: str) -> Mapping[str, Any] | None:
+    return next((slip.get("source") for slip in setup.slips if field in slip), None)
+
+
 class LeakedRule:
     """Watches one stream's inputs and targets.
 
@@ -55,7 +68,8 @@ class LeakedRule:
         self._has_others = len([*table.entering("input"), *table.entering("index")]) > 1
         shapes = [table.shapes[column] for column in table.entering("input")]
         self._n_features = shapes[0][-1] if len(shapes) == 1 and len(shapes[0]) == SEQUENCE_RANK else 0
-        self._source = next((slip.get("source") for slip in setup.slips if "blank" in slip), None)
+        self._source = _source_of(setup, "blank")
+        self._shift = _source_of(setup, "shifts")
         self._place = 0
         self._differed = False
         """Whether two that are to differ did, in any row so far."""
@@ -104,9 +118,13 @@ class LeakedRule:
         return self._place == BLANK_PLACE
 
     @property
+    def _is_twice(self) -> bool:
+        return self._place == TWICE_PLACE
+
+    @property
     def _is_learned(self) -> bool:
         """Whether the loss came down, as far as it is known, or need not."""
-        if self._is_of_two or self._is_blank:
+        if self._is_of_two or self._is_blank or self._is_twice:
             return True
         if self._is_whole and not self._keeps_time:
             return bool(np.median(self._losses) <= COPIED_SHARE * self._start)
@@ -134,6 +152,7 @@ class LeakedRule:
                     is_next=abs(self._place) % LEAKED_PLACES == NEXT_PLACE,
                     pairs=self._pairs if self._is_of_two else "",
                     has_blank=self._is_blank,
-                    source=self._source if self._is_blank else None,
+                    is_twice=self._is_twice,
+                    source=self._source if self._is_blank else self._shift if self._is_twice else None,
                 )
             )

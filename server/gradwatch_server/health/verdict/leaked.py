@@ -56,8 +56,8 @@ def advise_views(cause: str, fix: str) -> Hypothesis:
 
 def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
     """The finding of one place, or of two inputs that are one."""
-    if lead.has_blank:
-        return _tell_blank(lead, scene)
+    if lead.has_blank or lead.is_twice:
+        return _tell_blank(lead, scene) if lead.has_blank else _tell_twice(lead, scene)
     return _tell_same(lead, scene) if lead.pairs else _tell_target(lead, scene)
 
 
@@ -86,6 +86,35 @@ def _tell_blank(lead: Leaked, scene: Scene) -> Finding:
                 "counted by it, sequences end too soon. Decoding with another blank gives nonsense.",
                 "Let labels count from 1, or give the loss another blank, the same as the decoder's.",
                 BLANK_CODE,
+            )
+        ],
+    )
+
+
+TWICE_CODE: Final = """\
+x, y = tokens[:, :-1], tokens[:, 1:]                 # the data set moves them,
+loss = loss_function(y, logits)                      # so the loss must not: no y[:, 1:], no logits[:, :-1]"""
+
+
+def _tell_twice(lead: Leaked, scene: Scene) -> Finding:
+    place = say_line(lead.source)
+    return tell(
+        lead,
+        scene,
+        title=f"The targets are shifted twice: each step learns the token after the next one{place}",
+        source=None if lead.source is None else dict(lead.source),
+        evidence=scene.evidence(
+            f"In {lead.n_rows} batches checked since step {lead.first_step}, the targets as they are given are the "
+            "next tokens of the input in every sequence. The loss then leaves out the first target and the last scores."
+        ),
+        hypotheses=[
+            Hypothesis(
+                f"Both the data and the loss shift the targets by one{place}",
+                0.95,
+                "The model learns to skip a token. Its loss is higher than it need be, and what it generates, one "
+                "token at a time, leaves out every other one.",
+                "Shift once: in the data, or in the loss.",
+                TWICE_CODE,
             )
         ],
     )

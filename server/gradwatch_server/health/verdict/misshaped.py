@@ -185,6 +185,22 @@ with tf.GradientTape() as tape:
     prediction = model(x, training=True)              # in the training step; evaluation stays as it is"""
 ACROSS_CODE: Final = """\
 tf.keras.layers.BatchNormalization()                  # axis=-1: one mean and one deviation for each channel"""
+OVERLAP_CODE: Final = """\
+return 1.0 - dice                                     # or -dice; of an IoU: 1.0 - iou"""
+REPELLED_CODE: Final = """\
+loss = keras.losses.CosineSimilarity()(a, b)          # no minus: -1 for the same direction
+loss = -tf.reduce_mean(cosine)                        # of a cosine of your own"""
+UNSTOPPED_CODE: Final = """\
+best = tf.reduce_max(target_network(next_state), axis=1)       # a slow copy of the network
+target = tf.stop_gradient(reward + discount * (1.0 - done) * best)"""
+TIMED_CODE: Final = """\
+h = layers.LSTM(units)(h)                             # the last one without return_sequences=True
+# or: h = layers.GlobalAveragePooling1D()(h)
+output = layers.Dense(1)(h)                           # [n, 1]"""
+AHEAD_CODE: Final = """\
+seen = tf.linalg.band_part(tf.ones((n_steps, n_steps)), -1, 0)     # 1: may be seen. Not 1 - seen
+x = attention(x, x, attention_mask=seen[None])        # or: attention(x, x, use_causal_mask=True)
+scores += (1.0 - seen) * -1e9                         # for scores of your own"""
 TILED_CODE: Final = """\
 repeated = tf.repeat(per_sample, {n}, axis=0)         # each sample beside its own items"""
 STRANGERS_CODE: Final = """\
@@ -988,6 +1004,128 @@ def _say_across(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_ahead(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The attention sees only later positions: its causal mask is inverted{place}",
+        (
+            "At each position the mask hides that position and all earlier ones, and shows the later ones. The last "
+            "position sees nothing."
+        ),
+        Hypothesis(
+            f"The causal mask is the wrong way round{place}",
+            0.95,
+            "A Keras `attention_mask` is true where attention is allowed; a mask that is multiplied by -1e9 and added "
+            "is 1 where it is not. Inverted, a model of the next token reads it off the input: the loss falls, but "
+            "nothing can be generated.",
+            "Allow the lower triangle with its diagonal: each position sees itself and what came before.",
+            AHEAD_CODE,
+        ),
+    )
+
+
+def _say_timed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, layer = int(lead.slip["times"]), lead.slip["layer"]
+    place, times = say_line(lead.slip.get("source")), f"each of {n:,} time steps" if n > 0 else "each time step"
+    return (
+        f"{layer} predicts a number for {times}, but a sample has one target{place}",
+        (
+            f"{layer} gives [n, {n if n > 0 else 'time'}, 1], the target is one number per sample. The loss broadcasts "
+            "the two without a word, so each time step is compared with a target."
+        ),
+        Hypothesis(
+            f"The last recurrent layer returns all its steps: `return_sequences=True`{place}",
+            0.9,
+            "Every step, the first one too, has to predict what only the end of the sequence tells, and most of the "
+            "loss comes from steps that cannot know it. With targets of shape [n] they even meet those of other "
+            "samples. `predict` gives a sequence where one number is expected.",
+            f"Let the last layer before {layer} give its last step alone, or average over the steps. If each step has "
+            "a target of its own, give targets of shape [n, time, 1].",
+            TIMED_CODE,
+        ),
+    )
+
+
+def _say_unadded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, layer, place = int(lead.slip["unadded"]), lead.slip["layer"], say_line(lead.slip.get("source"))
+    others = "" if n == 1 else f", and {n - 1:,} more like it,"
+    return (
+        f"What {layer} adds to the loss{others} has no effect: the loss of your loop leaves it out{place}",
+        (
+            f"{layer} adds a term by `add_loss` or an `activity_regularizer`{place}. `fit` puts it into the loss; the "
+            "loss that this step differentiates does not contain it."
+        ),
+        Hypothesis(
+            f"`model.losses` is missing in the loss{place}",
+            0.95,
+            "Keras keeps such terms in `model.losses`; a loop of your own has to add them. Without them nothing pulls "
+            "at what they are about: a latent code's distribution, a codebook, the load of experts, sparse outputs.",
+            "Add the sum of `model.losses`, within the tape.",
+            UNPENALISED_CODE,
+        ),
+    )
+
+
+def _say_overlap(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The overlap with the targets is minimised, not maximised{place}",
+        (
+            "What the output and the target share is divided by what both have: 1 where they agree, 0 where they have "
+            "nothing in common. It goes into the loss with a plus sign."
+        ),
+        Hypothesis(
+            f"A Dice coefficient or IoU is used as the loss itself{place}",
+            0.95,
+            "The optimizer makes the loss small. A falling loss then means masks that miss their targets ever more "
+            "completely, an empty mask in the end.",
+            "Subtract it from 1.",
+            OVERLAP_CODE,
+        ),
+    )
+
+
+def _say_repelled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, of_target = say_line(lead.slip.get("source")), lead.slip["repels"] == "target"
+    both = "the output and its target" if of_target else "the two outputs"
+    return (
+        f"The loss makes {both} point in opposite directions: the cosine similarity is minimised{place}",
+        (
+            f"The loss contains the cosine of {both} with a plus sign"
+            + (", and no other cosine." if of_target else ", and nothing else.")
+            + " It is 1 for the same direction and -1 for opposite ones."
+        ),
+        Hypothesis(
+            f"The cosine similarity has the wrong sign{place}",
+            0.95,
+            "A loss is made small, so the cosine has to be subtracted. `keras.losses.CosineSimilarity` and "
+            "`keras.losses.cosine_similarity` give minus the cosine already: another minus turns it round.",
+            "Use Keras' loss as it is, or subtract a cosine of your own.",
+            REPELLED_CODE,
+        ),
+    )
+
+
+def _say_unstopped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The bootstrapped target is moved by its own loss: nothing stops its gradient{place}",
+        (
+            "The target is a reward plus a discounted value of the next state, by the network that is trained on it "
+            "and within the tape. The gradient goes through both sides of the error."
+        ),
+        Hypothesis(
+            f"`tf.stop_gradient` is missing around the target{place}",
+            0.85,
+            "The error also becomes small if the next state's value moves towards this one's. Values are pulled "
+            "together from both ends, against the direction in which rewards travel, and learning is slow or ends "
+            "elsewhere.",
+            "Stop the gradient at the target, or take the next state's value from a target network.",
+            UNSTOPPED_CODE,
+        ),
+    )
+
+
 def _say_tiled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, n = say_line(lead.slip.get("source")), int(lead.slip["tiled"])
     return (
@@ -1477,6 +1615,12 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.LOST: _say_lost,
     SlipKind.ACROSS: _say_across,
     SlipKind.UNDROPPED: _say_undropped,
+    SlipKind.UNADDED: _say_unadded,
+    SlipKind.TIMED: _say_timed,
+    SlipKind.UNSTOPPED: _say_unstopped,
+    SlipKind.OVERLAP: _say_overlap,
+    SlipKind.REPELLED: _say_repelled,
+    SlipKind.AHEAD: _say_ahead,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,

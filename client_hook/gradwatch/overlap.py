@@ -1,0 +1,84 @@
+"""An overlap of a mask and what a network gives for it that a loss makes small, in the graph. Owns no state.
+
+The Dice coefficient, twice what two masks share over what both have, and the share of their union, are 1 where they are
+the same, and 0 where they have nothing in common: the loss is 1 less that, its negative, or that of its logarithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from gradwatch.constants import constant, factor
+from gradwatch.origin import slip_of, source_of
+from gradwatch.signs import signs_in
+from gradwatch.walk import ADDING, behind, given_of, reads_variable
+
+__all__ = ["find_overlap"]
+
+DIVIDING: Final = frozenset({"Div", "DivNoNan", "RealDiv"})
+SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Mean", "Reshape", "Squeeze"})
+RISING: Final = frozenset({"Log"})
+SUMMING: Final = SAME | ADDING | {"Maximum", "Mul", "Sub"}
+DEPTH_MAX: Final = 8
+Tensor = Any  # tensorflow ships no types
+
+
+def find_overlap(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """The first share of what a network gives and what it is asked for have in common, added to a loss.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        loss: what is made small; None where it is not known.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type, name, layer and source line of the division, and ``overlaps``: True.
+    """
+    for op in forward if loss is not None else ():
+        if op.type in DIVIDING and _is_overlap(op) and set(signs_in(op.outputs[0], loss, RISING)) == {1}:
+            return [slip_of(op, layer_paths) | {"source": source_of(op), "overlaps": True}]
+    return []
+
+
+def _is_overlap(division: Any) -> bool:
+    """Whether it divides the sum of a target times an output by sums that hold both."""
+    shared = _sum_of(division.inputs[0])
+    if shared is None or shared.inputs[0].op.type != "Mul":
+        return False
+    factors = list(shared.inputs[0].op.inputs)
+    asked = [one for one in factors if not reads_variable(one, None)]
+    given = [one for one in factors if reads_variable(one, None)]
+    names = given_of(asked[0]) if asked and given else set()
+    if not names or names & given_of(given[0]):  # a mean that is weighed by what it is of
+        return False
+    sums = [one for one in _sums_in(division.inputs[1]) if one is not shared]
+    holds_both = [any(names & given_of(one.inputs[0]) for one in sums), any(map(_is_learned, sums))]
+    return all(holds_both)
+
+
+def _is_learned(total: Any) -> bool:
+    return reads_variable(total.inputs[0], None)
+
+
+def _sum_of(tensor: Tensor) -> Any:
+    """The sum that a tensor is, times a number, with a number added; None where it is something else."""
+    op = tensor.op
+    for _ in range(DEPTH_MAX):
+        if op.type == "Sum":
+            return op
+        scaled = factor(op)
+        if scaled is not None and scaled[0] > 0:
+            op = scaled[1].op
+        elif op.type in ADDING and any(constant(one) is not None for one in op.inputs):
+            op = next((one for one in op.inputs if constant(one) is None), op.inputs[0]).op
+        elif op.type in SAME:
+            op = op.inputs[0].op
+        else:
+            return None
+    return None
+
+
+def _sums_in(tensor: Tensor) -> Iterator[Any]:
+    """The sums that are added up in a tensor; of a sum of two masks each is one."""
+    return (op for op in behind([tensor.op], through=SUMMING) if op.type == "Sum")
