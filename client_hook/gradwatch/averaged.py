@@ -51,6 +51,8 @@ def find_replaced(files: Sequence[str]) -> list[dict[str, Any]]:
         0 and up to `KEPT_MAX`, that the copy keeps; none where there is no such line.
     """
     for file in files:
+        if not any(_is_loop(node) or _is_set(node) for node in nodes_of(file)):
+            continue
         for line, keeps in _File(file).find():
             place = {"type": "Assign", "name": "", "layer": "", "source": source_at([(file, line)])}
             return [{**place, "keeps": keeps}]

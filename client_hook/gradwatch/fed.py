@@ -632,7 +632,8 @@ def _are_fed(names: tuple[str, str], first: int, last: int, file: str) -> bool:
             continue
         for frame in _running(file):
             rows = [_held(one, frame) for one in fed]
-            if all(map(_is_of_rows, rows)) and (last_name(call) == "fit" or _is_of_labels(*rows)):
+            is_fitted = last_name(call) == "fit" and not _are_alike(*rows)
+            if all(map(_is_of_rows, rows)) and (is_fitted or _is_of_labels(*rows)):
                 return True
     return False
 
@@ -670,6 +671,12 @@ def _fed_by(call: ast.Call) -> tuple[str, str] | None:
 
 def _is_of_rows(value: Any) -> bool:
     return isinstance(value, list) or len(np.shape(_array(value))) > 0
+
+
+def _are_alike(inputs: Any, targets: Any) -> bool:
+    """Whether two arrays hold images, or the like, of one shape: these may be of two kinds, and no pairs."""
+    shapes = [np.shape(_array(one))[1:] for one in (inputs, targets)]
+    return shapes[0] == shapes[1] and len(shapes[0]) > 1
 
 
 def _is_of_labels(inputs: Any, targets: Any) -> bool:

@@ -534,6 +534,31 @@ def test_both_of_a_pair_that_are_shuffled_each_by_itself(find: Any, line: str, m
     assert [one["moved"] for one in found if "partner" in one] == ([] if moved is None else [moved])
 
 
+TWO_KINDS = """
+photos = np.zeros((60, 4, 4), "float32")
+paintings = np.zeros({shape}, "float32")
+np.random.shuffle(photos)
+np.random.shuffle(paintings)
+
+
+class Look(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        global found
+        found = find([__file__])
+
+
+model = keras.Sequential([keras.Input((4, 4)), keras.layers.Dense({units})])
+model.compile("sgd", "mse")
+model.fit(photos, paintings, callbacks=[Look()], verbose=0)
+"""
+
+
+@pytest.mark.parametrize(("shape", "units", "is_told"), [((60, 4, 4), 4, False), ((60, 4, 2), 2, True)])
+def test_images_of_two_kinds_are_no_pairs(find: Any, shape: tuple[int, ...], units: int, is_told: bool) -> None:
+    found = [one for one in find(TWO_KINDS.format(shape=shape, units=units)) if "partner" in one]
+    assert len(found) == is_told
+
+
 APART = """
 images = np.repeat(x, 4, axis=1)
 codes = x * 2
