@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_of
 
 __all__ = ["TURNING", "Turned", "find_turned"]
 
@@ -70,13 +70,14 @@ def _turned_in(file: str) -> Iterator[Turned]:
 
 
 def _turned_by(file: str, function: ast.FunctionDef | ast.Lambda, made: Mapping[str, bool]) -> Iterator[Turned]:
-    names = {argument.arg for argument in function.args.args}
+    names = [argument.arg for argument in function.args.args]
+    origins = _origins_in(function, names)
     turned: dict[str, ast.Call] = {}
     seeded: dict[str, bool] = {}
     for node in ast.walk(function):
         name = getattr(getattr(node, "func", None), "id", "")
         if isinstance(node, ast.Call) and node.args and (_turns(node) or name in made):
-            both = names & {one.id for one in ast.walk(node.args[0]) if isinstance(one, ast.Name)}
+            both = _made_of(node.args[0], origins)
             if len(both) == len(names):
                 return  # together, as they should be
             for one in both:
@@ -86,6 +87,27 @@ def _turned_by(file: str, function: ast.FunctionDef | ast.Lambda, made: Mapping[
     if turned and not (len(turned) == len(names) and all(seeded.values())):
         first = min(turned.values(), key=lambda node: (node.lineno, node.col_offset))
         yield Turned(file, first, len(turned))
+
+
+def _origins_in(function: ast.FunctionDef | ast.Lambda, names: Sequence[str]) -> dict[str, set[str]]:
+    """Of each name in a function of a pair, which of the two what it holds is made of, in the end.
+
+    Of a call that gives a pair the first is taken to be made of the first.
+    """
+    origins = {name: {name} for name in names}
+    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    for node in sorted(nodes, key=lambda one: one.lineno):
+        of = [_made_of(one, origins) for one in getattr(node.value, "elts", [node.value])]
+        for target in node.targets:
+            to = getattr(target, "elts", [target])
+            if len(of) != len(to):
+                of = [{name} for name in names] if len(to) == len(names) else [set().union(*of)] * len(to)
+            origins |= {one.id: made for one, made in zip(to, of, strict=True) if isinstance(one, ast.Name)}
+    return origins
+
+
+def _made_of(node: ast.expr, origins: Mapping[str, set[str]]) -> set[str]:
+    return set[str]().union(*(origins.get(one.id, ()) for one in names_in(node)))
 
 
 def _turns(node: ast.AST) -> bool:

@@ -170,11 +170,23 @@ class Lines:
     Args:
         types: of what the tapes of that step differentiated.
         calls: of each of these, if that was heard.
+        before: of each, for each input, the operation with a singular point, if there is but one, that made it of data
+            alone: what no variable goes into no tape differentiates.
     """
 
-    def __init__(self, types: Sequence[str], calls: Sequence[Call | None]) -> None:
+    def __init__(
+        self, types: Sequence[str], calls: Sequence[Call | None], before: Sequence[Sequence[Call | None]] = ()
+    ) -> None:
         self._types = list(types)
         self._calls = list(calls)
+        self._before = list(before)
+
+    def find_before(self, records: Sequence[Record], place: int) -> Call | None:
+        """The call that made bad what one of a step's operations was given, as far as can be known."""
+        if not self._before or [record.type for record in records] != self._types:
+            return None
+        given = zip(records[place].inputs, self._before[place], strict=False)
+        return next((call for tensor, call in given if _count(tensor)), None)
 
     def find(self, records: Sequence[Record], place: int) -> Call | None:
         """The call of one of a step's operations."""
@@ -247,9 +259,25 @@ class EagerReplay:
             if step >= self._not_before:
                 self._not_before = step + STEPS_BETWEEN
                 origin = find_origin(one.records, is_whole=one.is_whole, is_loss_finite=_is_loss_finite(one))
-                if origin is not None:
-                    found.append({"step": step} | self._describe(one.records, *origin))
+                told = self._describe_before(one.records) if origin is None else self._describe(one.records, *origin)
+                if told is not None:
+                    found.append({"step": step} | told)
         return found
+
+    def _describe_before(self, records: Sequence[Record]) -> dict[str, Any] | None:
+        """The operation on data alone behind the first that was given something bad; None where it is not known."""
+        given = (place for place in reversed(range(len(records))) if any(map(_count, records[place].inputs)))
+        place = next(given, None)
+        call = None if place is None or self._lines is None else self._lines.find_before(records, place)
+        if place is None or call is None:
+            return None
+        name = "/".join(part for part in (call.scope, f"{call.type}_before_{place}") if part)
+        made = Operation(call.type, name, layer_of(name, self._layer_paths), False, None, call.source)
+        bad = [one for one in records[place].inputs if _count(one)]
+        n = sum(map(_count, bad))
+        links = [(made, n), (self._operation(records, place, False), sum(map(_count, _outputs_of(records[place]))))]
+        n_elements = sum(int(one._num_elements()) for one in _floating(bad))
+        return self._link(made, links, n_nonfinite=n, n_nonfinite_in=0, n_elements=n_elements, numbers={})
 
     def _describe(self, records: Sequence[Record], place: int, is_gradient: bool) -> dict[str, Any]:
         record = records[place]
@@ -261,12 +289,19 @@ class EagerReplay:
         if is_gradient:
             chain += [(other, True, sum(map(_count, records[other].below))) for other in _way(records, place)]
         links = [(self._operation(records, at, is_back), n) for at, is_back, n in chain]
+        return self._link(
+            operation,
+            links,
+            n_nonfinite=n_nonfinite,
+            n_nonfinite_in=sum(map(_count, given)),
+            n_elements=sum(int(one._num_elements()) for one in _floating(made)),
+            numbers=_numbers(record),
+        )
+
+    def _link(self, operation: Operation, links: Sequence[tuple[Operation, int]], **known: Any) -> dict[str, Any]:
         return {
             "operation": operation._asdict(),
-            "n_nonfinite": n_nonfinite,
-            "n_nonfinite_in": sum(map(_count, given)),
-            "n_elements": sum(int(one._num_elements()) for one in _floating(made)),
-            "numbers": _numbers(record),
+            **known,
             "chain": [
                 {name: getattr(one, name) for name in ("type", "name", "layer", "is_gradient")} | {"n_nonfinite": n}
                 for one, n in links

@@ -20,7 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import frames, is_users, source_at, source_of
-from gradwatch.syntax import FILES_KEPT, last_name, names_in, nodes_of
+from gradwatch.syntax import FILES_KEPT, assigned_before, last_name, names_in, nodes_of
 from gradwatch.target import walk
 
 __all__ = ["find_fed"]
@@ -42,6 +42,16 @@ LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 BETWEEN: Final = frozenset({"area", "bicubic", "bilinear", "gaussian", "lanczos3", "lanczos5", "mitchellcubic"})
 """How `tf.image.resize` makes new numbers of those around; "bilinear" where nothing is said."""
 NOTHING: Final = "bilinear"
+OF_CLASSES: Final = frozenset(
+    {
+        "SparseCategoricalCrossentropy",
+        "sparse_categorical_crossentropy",
+        "sparse_softmax_cross_entropy_with_logits",
+    }
+)
+"""Losses that take numbers of classes, and cut them to whole ones."""
+RESIZE_DEPTH: Final = 10
+"""Statements and calls that a mask is followed through."""
 LAYING: Final = frozenset({"concat", "concatenate", "vstack"})
 COPYING: Final = frozenset({"repeat", "tile"}) | LAYING
 KEEPING: Final = frozenset(
@@ -81,10 +91,11 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         Each with type (``Data``), no name, a layer or none, and the source line, the first of each kind: ``n_seen`` and
         ``n_rows``, of a `tf.data.Dataset` whose iterator is made in each turn of the loop that is being run: how many
         of its elements can be seen, of how many; ``resized``: the method by which an image is resized whose numbers are
-        rounded to integers then; ``buffer``: the integer type of an array that was made like another one, and is fed as
-        floating-point numbers; ``before`` and ``after``: the shapes of an array, or in the map of a data set (the
-        batch's axis is -1), before and after a reshape that gives it the same axes in another order; ``wraps``: the
-        unsigned type of two arrays of which the difference is taken;
+        rounded to integers then, or, with ``uncast`` (True), that a loss of class numbers is given as they are;
+        ``buffer``: the integer type of an array that was made like another one, and is fed as floating-point numbers;
+        ``before`` and ``after``: the shapes of an array, or in the map of a data set (the batch's axis is -1), before
+        and after a reshape that gives it the same axes in another order; ``wraps``: the unsigned type of two arrays of
+        which the difference is taken;
         ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
         end: which of ``repeat`` and ``tile`` the line has; ``unrolled`` (True): the other is laid out by a reshape that
         merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast,
@@ -305,6 +316,39 @@ def _resized(file: str) -> Iterator[dict[str, Any]]:
                 call = made.get(given.id, given) if isinstance(given, ast.Name) else given
                 if (method := _method_of(call)) is not None:
                     yield _slip(file, call.lineno, resized=method)
+    yield from _uncast(file)
+
+
+def _uncast(file: str) -> Iterator[dict[str, Any]]:
+    """The same of the second of a pair, where a loss of class numbers is to take them as they are."""
+    nodes = nodes_of(file)
+    named = {_named(node) for node in nodes if isinstance(node, (ast.Attribute, ast.Constant, ast.Name))}
+    if named.isdisjoint(OF_CLASSES):
+        return
+    maps = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) == "map" and node.args]
+    mapped = {one.args[0].id for one in maps if isinstance(one.args[0], ast.Name)}
+    for function in (node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in mapped):
+        returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+        for pair in (one for one in returned if isinstance(one, ast.Tuple) and len(one.elts) == 2):
+            call = _resize_behind(pair.elts[1], file)
+            if call is not None and (method := _method_of(call)) is not None:
+                yield _slip(file, call.lineno, resized=method, uncast=True)
+
+
+def _resize_behind(node: ast.expr | None, file: str, depth: int = RESIZE_DEPTH) -> ast.Call | None:
+    """The call of `tf.image.resize` that makes the numbers of an expression; None where it is not known."""
+    if node is None or not depth or (isinstance(node, ast.Call) and _method_of(node) is not None):
+        return node if isinstance(node, ast.Call) and depth else None
+    before: ast.expr | None = None
+    if isinstance(node, ast.Name):
+        before = assigned_before(node, file)
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        before = node.left
+    elif isinstance(node, ast.Call) and last_name(node) in KEEPING | {"cast", "round"} and node.args:
+        before = node.args[0]
+    elif isinstance(node, ast.Subscript):
+        before = node.value
+    return _resize_behind(before, file, depth - 1)
 
 
 def _method_of(node: ast.AST) -> str | None:

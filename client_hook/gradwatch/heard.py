@@ -18,9 +18,11 @@ from tensorflow.python.eager import context, record
 from tensorflow.python.framework import op_callbacks, ops
 
 from gradwatch.eager import RECORDS_MAX, Call, Lines, Record, is_differentiating
-from gradwatch.origin import source_here
+from gradwatch.operation import is_risky
+from gradwatch.origin import source_here, source_of
 from gradwatch.sketch import Place, Sketch, scope_of
 from gradwatch.tap import Tap
+from gradwatch.walk import behind
 
 __all__ = ["Drawn", "Ear", "Pattern", "Picked", "Whole"]
 
@@ -145,7 +147,18 @@ class Whole:
 
     def find_lines(self, records: Sequence[Record]) -> Lines:
         """The calls of what the step's tapes differentiated."""
-        return Lines([one.type for one in records], [self._find(one) for one in records])
+        before = [[self._find_before(self.sketch.find(tensor)) for tensor in one.inputs] for one in records]
+        return Lines([one.type for one in records], [self._find(one) for one in records], before)
+
+    def _find_before(self, drawn: Tensor | None) -> Call | None:
+        ways = [] if drawn is None else list(behind([drawn.op], through=None))
+        if any(op.type == "ReadVariableOp" for op in ways):
+            return None
+        risky = {op.name: op for op in ways if is_risky(op)}
+        if len(risky) != 1:
+            return None
+        (op,) = risky.values()
+        return Call(op.type, frozenset(), source_of(op), op.name.rpartition("/")[0], is_backward=False)
 
     def _find(self, one: Record) -> Call | None:
         for output in one.outputs:

@@ -84,6 +84,7 @@ __all__ = [
     "find_learned",
     "find_operations",
     "find_slips",
+    "is_risky",
     "measure",
     "operation_block",
     "row_of",
@@ -280,10 +281,10 @@ def find_operations(gradients: Sequence[Any], loss: Tensor | None) -> list[Any]:
     """
     seen = _find_all(gradients, loss)
     for op in list(seen.values()):
-        forward = _forward_of(op) if _is_risky(op) and _is_gradient(op) else None
-        if forward is not None and _is_risky(forward):
+        forward = _forward_of(op) if is_risky(op) and _is_gradient(op) else None
+        if forward is not None and is_risky(forward):
             seen[id(forward)] = forward
-    chosen = sorted((op for op in seen.values() if _is_risky(op)), key=_place)
+    chosen = sorted((op for op in seen.values() if is_risky(op)), key=_place)
     return chosen[:OPERATIONS_MAX]
 
 
@@ -706,7 +707,7 @@ def _describe_inside(op: Any) -> list[dict[str, Any]]:
     """The user's own operations with a singular point in what an operation calls, a line of a type once."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for inner in _operations_inside(op):
-        source = source_of(inner) if inner.type in RISKS and _is_risky(inner) and not _is_gradient(inner) else None
+        source = source_of(inner) if inner.type in RISKS and is_risky(inner) and not _is_gradient(inner) else None
         if source is not None:
             found.setdefault((inner.type, source["file"], source["line"]), {"type": inner.type, "source": source})
     return list(found.values())[:INSIDE_MAX]
@@ -875,7 +876,8 @@ def _float32(x: Tensor) -> Tensor:
     return tf.cast(x, tf.float32)
 
 
-def _is_risky(op: Any) -> bool:
+def is_risky(op: Any) -> bool:
+    """Whether an operation has a singular point, or may overflow or call what has, and is no mean's division."""
     if op.type not in RISKS and op.type not in WITHOUT_MARGIN:
         return False
     if not any(tensor.dtype.is_floating for tensor in op.outputs):

@@ -48,7 +48,27 @@ def change(photo, truth):
 
 train = data.map(change)
 """
+DECODED = """
+def change(photo_path, truth_path):
+    photo = tf.io.decode_png(tf.io.read_file(photo_path))
+    truth = tf.io.decode_png(tf.io.read_file(truth_path))
+    photo = tf.image.random_flip_left_right(photo)
+    truth = tf.image.random_flip_left_right(truth)
+    return photo, truth
+
+train = data.map(change)
+"""
+LOADED = """
+def change(photo_path, truth_path):
+    photo, truth = load(photo_path, truth_path)
+    photo = tf.image.random_flip_left_right(photo)
+    return photo, truth
+
+train = data.map(change)
+"""
 TOLD = {
+    "decoded first": (DECODED, 5, 2),
+    "loaded first, the image alone": (LOADED, 4, 1),
     "each by a function": (BY_A_FUNCTION, 7, 2),
     "each by itself": (BY_THEMSELVES, 3, 2),
     "the image alone": (IMAGE_ALONE, 3, 1),
@@ -56,6 +76,15 @@ TOLD = {
     "each by a layer": (MASK_BY_A_SECOND_LAYER, 5, 2),
 }
 NOT_TOLD = {
+    "decoded first, together": """
+def change(photo_path, truth_path):
+    photo, truth = load(photo_path), load(truth_path)
+    both = tf.concat([photo, truth], -1)
+    both = tf.image.random_flip_left_right(both)
+    return both[..., :3], both[..., 3:]
+
+train = data.map(change)
+""",
     "together": """
 def change(photo, truth):
     both = tf.image.random_flip_left_right(tf.concat([photo, truth], -1))

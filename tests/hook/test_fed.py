@@ -849,3 +849,35 @@ def test_class_weights_that_grow_with_the_counts(
     model.fit(np.zeros((100, 2)), targets, class_weight=given, verbose=0)
     found = [one for one in found_in(read(watched)) if "favours" in one]
     assert [(one["favours"], one["rare"]) for one in found] == [("0", "2")] * is_told
+
+
+MASKS = """
+def load(image_path, mask_path):
+    mask = tf.io.decode_png(tf.io.read_file(mask_path), channels=1)
+    image = tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(image_path)), size)
+    {resize}
+    mask -= 1
+    return image / 255.0, tf.squeeze(mask, -1)
+
+data = paths.map(load).batch(8)
+loss = "{loss}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("resize", "loss", "is_told"),
+    [
+        ("mask = tf.image.resize(mask, size)", "sparse_categorical_crossentropy", True),
+        ("mask = tf.image.resize(mask, size, method='nearest')", "sparse_categorical_crossentropy", False),
+        ("mask = tf.image.resize(mask, size)", "binary_crossentropy", False),
+        ("mask = tf.image.resize(mask, size) / 255.0", "sparse_categorical_crossentropy", False),
+        ("other = tf.image.resize(mask, size)", "sparse_categorical_crossentropy", False),
+    ],
+)
+def test_class_masks_that_are_interpolated_and_never_cast(
+    tmp_path: Path, resize: str, loss: str, is_told: bool
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(MASKS.format(resize=resize, loss=loss))
+    found = [one for one in find_fed([str(path)]) if "resized" in one]
+    assert [(one["source"]["line"], one["uncast"]) for one in found] == [(5, True)] * is_told

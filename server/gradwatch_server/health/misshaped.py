@@ -341,6 +341,8 @@ class MisshapedRule:
         """Whether the rows show a slip that the graph alone does not tell."""
         if what in (SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED):
             return self._is_of_images(what, slip)
+        if what is SlipKind.RESIZED and slip.get("uncast"):
+            return any(len(self._table.shapes[column]) in IMAGE_RANKS for column in self._targets)
         is_shown = self._SHOWN.get(what)
         return is_shown is None or is_shown(self)
 

@@ -208,11 +208,12 @@ def _say_restarted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_resized(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, method = say_line(lead.slip["source"]), lead.slip["resized"]
     default = "" if method in _line_of(lead).lower() else ", the default"
+    hiding = "loss" if lead.slip.get("uncast") else "cast to integers that follows"
     return (
         f"Class ids are interpolated: labels are resized with `{method}`{place}",
         (
             f"`{method}`{default}, averages neighbouring pixels: between class 0 and class 4, ids 1, 2 and 3 appear. "
-            "The cast to integers that follows hides it."
+            f"The {hiding} cuts off what is left of a number."
         ),
         Hypothesis(
             f'`method="nearest"` is missing where labels are resized{place}',
