@@ -6,7 +6,7 @@ so that one may outweigh all others together. Multiplied by it, none can: the lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
 from gradwatch.constants import constant, factor
@@ -70,7 +70,7 @@ def find_negated(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
 
 
 def find_repelled(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    """A cosine that a loss makes small, where there is no other: of an output and its target, or of two outputs.
+    """Cosines that a loss makes small, where it makes none large: of an output and its target, or of two outputs.
 
     Args:
         forward: as for `find_cooled`.
@@ -78,20 +78,28 @@ def find_repelled(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequ
         layer_paths: as for `find_cooled`.
 
     Returns:
-        Type, name, layer and source line of the loss, and ``repels``: ``target``, or ``output`` where the loss is made
+        Type, name, layer and source line of the first, and ``repels``: ``target``, or ``output`` where the loss is made
         of nothing else.
     """
     cosines = [] if loss is None else [op for op in forward if op.type == "Sum" and _is_cosine(op)]
-    if loss is None or len(cosines) != 1 or set(signs_in(cosines[0].outputs[0], loss)) != {1}:
+    if not cosines or any(set(signs_in(one.outputs[0], loss)) != {1} for one in cosines):
         return []
-    one, other = cosines[0].inputs[0].op.inputs
-    learned = [part for part in (one, other) if reads_variable(part, None)]
-    of_target = len(learned) == 1 and any(not reads_variable(part, None) and given_of(part) for part in (one, other))
-    if of_target or (len(learned) > 1 and _is_nothing_else(loss, cosines[0])):
-        kind = "target" if of_target else "output"
-        source = source_of(cosines[0]) or find_source(loss)
-        return [slip_of(cosines[0], layer_paths) | {"source": source, "repels": kind}]
-    return []
+    kind = "target" if all(map(_is_of_target, cosines)) else "output"
+    if kind == "output" and not (all(map(_is_of_outputs, cosines)) and _is_nothing_else(loss, cosines)):
+        return []
+    source = source_of(cosines[0]) or find_source(loss)
+    return [slip_of(cosines[0], layer_paths) | {"source": source, "repels": kind}]
+
+
+def _is_of_target(cosine: Any) -> bool:
+    sides = [(reads_variable(one, None), given_of(one)) for one in cosine.inputs[0].op.inputs]
+    return sum(is_learned for is_learned, _ in sides) == 1 and all(
+        given for is_learned, given in sides if not is_learned
+    )
+
+
+def _is_of_outputs(cosine: Any) -> bool:
+    return all(reads_variable(one, None) for one in cosine.inputs[0].op.inputs)
 
 
 def _is_cosine(total: Any) -> bool:
@@ -99,21 +107,22 @@ def _is_cosine(total: Any) -> bool:
     return product.type == "Mul" and all(map(_is_unit, product.inputs)) and product.inputs[0] is not product.inputs[1]
 
 
-def _is_nothing_else(loss: Tensor, cosine: Any) -> bool:
-    """Whether a loss is a mean or sum of a cosine, times a number, and has no other term."""
-    return all(one is cosine for one in _terms(loss, cosine))
+def _is_nothing_else(loss: Tensor, cosines: Sequence[Any]) -> bool:
+    """Whether a loss is a mean or sum of cosines, times a number, and has no other term."""
+    names = {one.name for one in cosines}
+    return all(one.name in names for one in _terms(loss, names))
 
 
-def _terms(loss: Tensor, cosine: Any) -> Iterator[Any]:
+def _terms(loss: Tensor, cosines: Set[str]) -> Iterator[Any]:
     pending = [loss.op]
     for _ in range(WAY_MAX):
         if not pending:
             return
         op = pending.pop()
-        parts = [one for one in op.inputs if one.dtype.is_floating and reads_variable(one, None)]
-        if op is cosine or op.type not in KEEPING | AVERAGING | {"AddN", "AddV2", "Neg", "Sub"}:
+        if op.name in cosines or op.type not in KEEPING | AVERAGING | {"AddN", "AddV2", "Neg", "Sub"}:
             yield op
         else:
+            parts = [one for one in op.inputs if one.dtype.is_floating and reads_variable(one, None)]
             pending.extend(part.op for part in parts)
     yield from pending
 

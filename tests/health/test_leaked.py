@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwatch.protocol import LEAKED_PLACES
+from gradwatch.protocol import LEAKED_PLACES, TWICE_PLACE
 from gradwatch_server.health.finding import Finding
 from tests.health.streams import Run, dense
 
@@ -44,3 +44,14 @@ def test_a_second_input_that_is_copied() -> None:
 )
 def test_what_goes_through_a_bottleneck_is_no_leak(loss: np.ndarray, n_inputs: int) -> None:
     assert told(loss, n_inputs=n_inputs) == []
+
+
+@pytest.mark.parametrize("loss", [LEARNED, np.full(N, 3.7)], ids=["falling", "level"])
+def test_targets_that_are_moved_twice_are_told_whatever_the_loss(loss: np.ndarray) -> None:
+    source = {"file": "train.py", "line": 7, "code": "labels = labels[:, 1:]"}
+    slip = {"type": "Shift", "name": "slice", "layer": "", "source": source, "shifts": True}
+    run = Run(dense(4), n_steps=N, layers=[("state", 32, "tanh"), ("out", 5, None)], slips=[slip])
+    run.add_scalar("leaked", float(TWICE_PLACE)).set_loss(loss)
+    (found,) = [one for one in run.feed().findings() if "shifted twice" in one.title]
+    assert found.title == "The targets are shifted twice: each step learns the token after the next one (train.py:7)"
+    assert found.source is not None

@@ -158,6 +158,7 @@ def within_a_margin(a, b):
     [
         (class_negated, ["output"]),
         (lambda a, b: tf.reduce_mean(similar(a, b)), ["output"]),
+        (lambda a, b: 0.5 * tf.reduce_mean(similar(a, b)) + 0.5 * tf.reduce_mean(similar(b[::-1], a)), ["output"]),
         (distance_by_hand, []),
         (as_a_loss, []),
         (gap, []),

@@ -1092,7 +1092,7 @@ def _say_repelled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         f"The loss makes {both} point in opposite directions: the cosine similarity is minimised{place}",
         (
             f"The loss contains the cosine of {both} with a plus sign"
-            + (", and no other cosine." if of_target else ", and nothing else.")
+            + (", and none with a minus." if of_target else ", and nothing else.")
             + " It is 1 for the same direction and -1 for opposite ones."
         ),
         Hypothesis(
