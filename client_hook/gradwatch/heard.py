@@ -154,10 +154,12 @@ class Whole:
         ways = [] if drawn is None else list(behind([drawn.op], through=None))
         if any(op.type == "ReadVariableOp" for op in ways):
             return None
-        risky = {op.name: op for op in ways if is_risky(op)}
+        risky = [op for op in ways if is_risky(op)]
+        # The root of a mean of squares is finite; what is divided by it need not be.
+        risky = [op for op in risky if op.type != "Sqrt"] or risky
         if len(risky) != 1:
             return None
-        (op,) = risky.values()
+        (op,) = risky
         return Call(op.type, frozenset(), source_of(op), op.name.rpartition("/")[0], is_backward=False)
 
     def _find(self, one: Record) -> Call | None:

@@ -53,6 +53,27 @@ def test_a_product_that_overflows_in_a_layer(watch):
     messages.Origin.model_validate(origin)
 
 
+def scaled(x):
+    return (x - tf.reduce_mean(x, 0)) / tf.math.reduce_std(x, 0)  # scaled
+
+
+def test_what_data_alone_are_made_bad_by_is_known_from_the_first_step(watch):
+    model, optimizer = small(), keras.optimizers.Adam(1e-3)
+    begun = watch(model)
+    for step in range(5):
+        x = X.copy()
+        x[:, 1] *= step < 2
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(scaled(tf.constant(x)), training=True)))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+    (origin,) = origins_of(begun)
+    assert (origin["step"], origin["operation"]["type"]) == (2, "RealDiv")
+    assert origin["operation"]["source"]["line"] == line_of(scaled, "# scaled")
+    assert (origin["n_nonfinite"], origin["n_nonfinite_in"], origin["numbers"]) == (6, 0, {})
+    assert [link["type"] for link in origin["chain"]] == ["RealDiv", "MatMul"]
+    messages.Origin.model_validate(origin)
+
+
 def test_what_is_told_of_the_slope_of_a_root(watch):
     model = small()
     begun = watch(model)

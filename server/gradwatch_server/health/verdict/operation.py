@@ -224,7 +224,10 @@ def say_trouble(account: Account, operation: Operation) -> str:
         return f"{noun} {_EXACT.get(function, 'of exactly 0')}"
     if operation.is_gradient:
         return f"slope of {'an' if noun[0] in 'aeiou' else 'a'} {noun}"
-    return f"{noun} {_OUTSIDE[function]}" if function in _OUTSIDE else f"{noun} of finite inputs"
+    trouble = _OUTSIDE.get(function, "of finite inputs")
+    if function in _OUTSIDE and not math.isfinite(account.numbers.get("n_in", math.nan)):  # its input is not known
+        trouble = f"{_EXACT.get(function, 'of exactly 0')}, or {trouble}"
+    return f"{noun} {trouble}"
 
 
 def _say_arithmetic(account: Account, operation: Operation, noun: str) -> str:
@@ -244,8 +247,8 @@ def describe_account(account: Account) -> str:
     numbers = account.numbers
     text = f"The first operation to break was {say_operation(operation)}"
     n_in_broken = numbers["n_nonfinite_in"]
-    text += f": {say_count(numbers['n_nonfinite'], 'value')} of its output NaN or infinite, and "
-    text += "all of its input finite"
+    text += f": {say_count(numbers['n_nonfinite'], 'value')} of its output NaN or infinite"
+    text += ", and all of its input finite" if math.isfinite(numbers.get("n_in", math.nan)) or n_in_broken > 0 else ""
     if n_in_broken > 0:
         text = text.removesuffix("all of its input finite") + f"{say_count(n_in_broken, 'value')} of its input infinite"
     n_singular, n_in = numbers["n_singular"], numbers["n_in"]
