@@ -37,6 +37,7 @@ SHARING: Final = PAIRING | {"train_test_split"}
 DRAWING: Final = frozenset({"np.random", "numpy.random", "random", "tf.random"})
 """What draws from a state that all share."""
 GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
+MAKING_GENERATORS: Final = frozenset({"Random", "RandomState", "default_rng"})
 SEEDING: Final = ("seed", "state")
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 BETWEEN: Final = frozenset({"area", "bicubic", "bilinear", "gaussian", "lanczos3", "lanczos5", "mitchellcubic"})
@@ -90,7 +91,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
     Returns:
         Each with type (``Data``), no name, a layer or none, and the source line, the first of each kind: ``n_seen`` and
         ``n_rows``, of a `tf.data.Dataset` whose iterator is made in each turn of the loop that is being run: how many
-        of its elements can be seen, of how many; ``resized``: the method by which an image is resized whose numbers are
+        of its elements can be seen, of how many, or, with ``reseeded`` (True), of a generator that is begun anew in
+        each epoch and draws from the same state; ``resized``: the method by which an image is resized whose numbers are
         rounded to integers then, or, with ``uncast`` (True), that a loss of class numbers is given as they are;
         ``buffer``: the integer type of an array that was made like another one, and is fed as floating-point numbers;
         ``before`` and ``after``: the shapes of an array, or in the map of a data set (the batch's axis is -1), before
@@ -111,7 +113,7 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         grow with how often a label occurs, the commonest label and its weight, and the rarest and its.
     """
     finders = (
-        _restarted, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
+        _restarted, _reseeded, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
         _both_moved, _copied, _floored, _floored_in_map, _filtered, _trimmed, functools.partial(_unmatched, models),
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
@@ -179,6 +181,68 @@ def _restarted(file: str) -> Iterator[dict[str, Any]]:
             seen = None if name is None else _seen_of(_held(name, frame), n_batches)
             if seen is not None and seen[0] < SEEN_MAX * seen[1]:
                 yield _slip(file, node.lineno, n_seen=seen[0], n_rows=seen[1])
+
+
+def _reseeded(file: str) -> Iterator[dict[str, Any]]:
+    """The lines by which a generator that is begun anew in each epoch draws the same few rows in each."""
+    functions = {node.name: node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)}
+    calls = (node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) == "from_generator")
+    given = [functions.get(node.args[0].id) for node in calls if node.args and isinstance(node.args[0], ast.Name)]
+    found = [_seeded(one) for one in given if one is not None]
+    if len(given) != 1 or not found or found[0] is None or not _are_epochs(file):
+        return
+    parts = (
+        node.value for one in given if one is not None for node in ast.walk(one) if isinstance(node, ast.Subscript)
+    )
+    held = [_held(part.id, frame) for part in parts if isinstance(part, ast.Name) for frame in _running(file)]
+    n_rows = max((len(one) for one in held if isinstance(one, np.ndarray) and one.ndim), default=0)
+    for n_seen in filter(None, map(_taken_of, _data_sets())):
+        if n_seen < SEEN_MAX * n_rows:
+            yield _slip(file, found[0].lineno, n_seen=n_seen, n_rows=n_rows, reseeded=True)
+
+
+def _seeded(function: ast.FunctionDef) -> ast.Assign | None:
+    """The statement of a generator that makes what it draws from, each time in the same state."""
+    if not any(isinstance(node, ast.Yield) for node in ast.walk(function)):
+        return None
+    own = {one.arg for one in function.args.args}
+    for node in (one for one in function.body if isinstance(one, ast.Assign)):
+        made = node.value
+        if not isinstance(made, ast.Call) or last_name(made) not in MAKING_GENERATORS or len(made.args) != 1:
+            continue
+        drawing = [one for one in ast.walk(function) if isinstance(one, ast.Call) and one is not made]
+        to = ast.unparse(node.targets[0])
+        is_drawn = any(isinstance(one.func, ast.Attribute) and ast.unparse(one.func.value) == to for one in drawing)
+        is_fixed = isinstance(made.args[0], (ast.Constant, ast.Name)) and not own & {one.id for one in names_in(made)}
+        if is_drawn and is_fixed:
+            return node
+    return None
+
+
+def _are_epochs(file: str) -> bool:
+    """Whether the step that is being run stands in a loop within a loop, or in a `fit` of several epochs."""
+    for frame in frames():
+        loops = [node for node in nodes_of(file) if isinstance(node, ast.For) and _is_within(node, frame.f_lineno)]
+        if frame.f_code.co_filename == file and len(loops) > 1:
+            return True
+        if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
+            return int(frame.f_locals.get("epochs") or 1) > 1
+    return False
+
+
+def _taken_of(data: Any) -> int | None:
+    """How many rows one pass over a data set gives of a generator; None where that is not known."""
+    chain = _chain(data)
+    kinds = [type(one).__name__ for one in chain]
+    place = next((i for i, kind in enumerate(kinds) if "TakeDataset" in kind), None)
+    if place is None or not any("FlatMap" in kind for kind in kinds):
+        return None
+    spec = tf.nest.flatten(chain[place].element_spec)[0]
+    shape = spec.shape.as_list() if isinstance(spec, tf.TensorSpec) and spec.shape.rank else []
+    is_batched_later = any("Batch" in kind for kind in kinds[:place])
+    size = 1 if is_batched_later else (shape or [None])[0]
+    count = tf.get_static_value(chain[place]._count)
+    return None if size is None or count is None or count < 0 else int(count) * int(size)
 
 
 def _is_within(node: Any, line: int) -> bool:

@@ -268,6 +268,11 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             DATA | {"n_seen": 232, "n_rows": 5000},
             "Each step restarts the data set: only the first 232 of its 5,000",
         ),
+        (
+            DATA | {"n_seen": 480, "n_rows": 24000, "reseeded": True},
+            "Each epoch draws the same samples: only 480 of 24,000",
+        ),
+        (DATA | {"type": "Assign", "lost": "target"}, "The update of the weights of target is lost"),
         (DATA | {"resized": "bilinear"}, "Class ids are interpolated: labels are resized with `bilinear`"),
         (DATA | {"buffer": "int32"}, "An array of int32 is filled in the loop and fed as floats"),
         (DATA | {"before": [9, 4, 8], "after": [9, 8, 4]}, "An array of shape (9, 4, 8) is reshaped to (9, 8, 4)"),

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from gradwatch import averaged
-from gradwatch.averaged import find_replaced
+from gradwatch.averaged import find_lost, find_replaced
 
 LOOP = "for t, w in zip(target.weights, model.weights): "
 STEP = "grads = tape.gradient(loss, model.trainable_variables)"
@@ -49,6 +49,31 @@ def find(monkeypatch):
 )  # fmt: skip
 def test_a_copy_that_keeps_next_to_nothing(find, lines, keeps):
     assert find(STEP, *lines) == ([] if keeps is None else [keeps])
+
+
+COPIES = "for t, w in zip(target.get_weights(), model.get_weights()):"
+
+
+@pytest.mark.parametrize(
+    ("lines", "owner"),
+    [
+        ([f"{COPIES} t += tau * (w - t)"], "target"),
+        ([COPIES, "    t *= 1 - tau", "    t[:] = t + tau * w"], "target"),
+        ([f"{COPIES} t = tau * w + (1 - tau) * t"], "target"),
+        (["for w in self.net.get_weights(): w[:] = 0"], "self.net"),
+        (["model.get_weights()[0][3] = 1.0"], "model"),
+        ([COPIES, "    t += tau * (w - t)", "    new.append(t)"], None),
+        ([f"{COPIES} new.append(tau * w + (1 - tau) * t)"], None),
+        (["for t, w in zip(target.variables, model.get_weights()): t.assign(w)"], None),
+        (["weights = model.get_weights()", "weights[0] += 1.0", "model.set_weights(weights)"], None),
+        (["for w in model.get_weights(): print(w.shape)"], None),
+        (["for w in model.get_weights(): norms = np.abs(w).max()"], None),
+    ],
+)
+def test_copies_of_weights_that_are_changed(monkeypatch, lines, owner):
+    tree = ast.parse("\n".join(lines))
+    monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(tree)))
+    assert [one["lost"] for one in find_lost(["train.py"])] == ([] if owner is None else [owner])
 
 
 FOLLOW = """

@@ -85,6 +85,44 @@ def test_the_first_batches_again_and_again(find: Any, taken: str, seen: list[int
     assert [one["n_seen"] for one in found] == seen
 
 
+ENDLESS = """
+rows = np.random.default_rng(1).normal(size=(500, 4)).astype("float32")
+{outside}
+def batches({argument}):
+    {inside}
+    while True:
+        picked = rng.choice(500, size=10)
+        yield rows[picked], rows[picked, :1]
+data = tf.data.Dataset.from_generator(batches, output_signature=(
+    tf.TensorSpec((10, 4), tf.float32), tf.TensorSpec((10, 1), tf.float32))).take({n})
+for epoch in range(3):
+    for x, y in data:
+        train_step(x, y)
+"""
+SEEDED = "rng = np.random.default_rng({seed})"
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "argument", "n", "is_told"),
+    [
+        (SEEDED.format(seed=3), "", "", 5, True),
+        ("rng = np.random.RandomState(SEED)", "SEED = 3", "", 5, True),
+        (SEEDED.format(seed=""), "", "", 5, False),
+        ("pass", SEEDED.format(seed=3), "", 5, False),
+        (SEEDED.format(seed="seed"), "", "seed=1", 5, False),
+        (SEEDED.format(seed=3), "", "", 40, False),
+    ],
+    ids=["a seed", "a seed by name", "no seed", "outside", "one given", "as many rows as there are"],
+)
+def test_a_generator_that_seeds_itself_in_each_epoch(
+    find: Any, inside: str, outside: str, argument: str, n: int, *, is_told: bool
+) -> None:
+    text = ENDLESS.format(inside=inside, outside=outside, argument=argument, n=n)
+    found = [one for one in find(text) if one.get("reseeded")]
+    assert [(one["n_seen"], one["n_rows"]) for one in found] == [(50, 500)] * is_told
+    assert all(one["source"]["code"] == inside for one in found)
+
+
 @pytest.mark.parametrize(
     ("before", "line"),
     [

@@ -254,6 +254,22 @@ def test_files_that_are_sorted_as_text(find, line, is_told):
 
 
 @pytest.mark.parametrize(
+    ("names", "is_told"),
+    [
+        ("{f'scan_{i}.npy': i for i in range(20)}", True),
+        ("[f'2024_{i}' for i in range(20)]", True),
+        ("[f'scan_{i:03d}.npy' for i in range(20)]", False),
+        ("[f'scan_{i}' for i in range(9)]", False),
+        ("[f'{i % 7} scans' for i in range(20)]", False),
+        ("['north', 'south'] * 10", False),
+    ],
+)
+def test_names_with_numbers_that_are_sorted_as_text(run, names, is_told):
+    text = f"names = {names}\n{SCRIPT}\nfiles = sorted(names)\nfound = find([model], model.optimizer, {{}})\n"
+    assert (called(run(text, find=find_script)["found"], "files") is not None) == is_told
+
+
+@pytest.mark.parametrize(
     ("lines", "is_told"),
     [
         ("files = root.glob('*.png'); labels = read_csv('labels.csv')", True),

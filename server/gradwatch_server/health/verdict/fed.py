@@ -27,6 +27,11 @@ __all__ = ["FED", "order_of_axes"]
 SCALED_CODE: Final = """\
 normalise = tf.keras.layers.Normalization()           # axis=-1: one mean and one deviation per column
 normalise.adapt(x_train)"""
+RESEEDED_CODE: Final = """\
+rng = np.random.default_rng(seed)             # once
+def batches():
+    while True:
+        rows = rng.choice(n_rows, size=batch_size)"""
 RESTARTED_CODE: Final = """\
 batches = iter(data.repeat())                         # once, before the loop
 batch = next(batches)                                 # in the loop"""
@@ -186,6 +191,19 @@ def _say_unscaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_restarted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, n_seen, n_rows = say_line(lead.slip["source"]), lead.slip["n_seen"], lead.slip["n_rows"]
+    if lead.slip.get("reseeded"):
+        return (
+            f"Each epoch draws the same samples: only {n_seen:,} of {n_rows:,} are ever seen{place}",
+            "The generator makes its random numbers from the same seed each time it is begun, once in each epoch.",
+            Hypothesis(
+                f"The seed is set within the generator{place}",
+                0.95,
+                f"A data set begins its generator anew in each epoch. From the same seed it draws the same {n_seen:,} "
+                "samples in the same order, and the model learns these by heart.",
+                "Make the random generator once, outside of the function.",
+                RESEEDED_CODE,
+            ),
+        )
     line = as_next(_line_of(lead), "batches")
     diff = None if line is None else f"+ batches = iter({line[1]}.repeat())      # before the loop\n"
     return (
