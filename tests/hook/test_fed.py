@@ -110,7 +110,7 @@ SEEDED = "rng = np.random.default_rng({seed})"
         (SEEDED.format(seed=""), "", "", 5, False),
         ("pass", SEEDED.format(seed=3), "", 5, False),
         (SEEDED.format(seed="seed"), "", "seed=1", 5, False),
-        (SEEDED.format(seed=3), "", "", 40, False),
+        (SEEDED.format(seed=3), "", "", 50, False),
     ],
     ids=["a seed", "a seed by name", "no seed", "outside", "one given", "as many rows as there are"],
 )
