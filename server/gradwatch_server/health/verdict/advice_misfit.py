@@ -788,7 +788,7 @@ def advise_by_heart(*, is_split: bool, refit: Mapping[str, Any] | None = None) -
             "not at all beside labels in another order, a join on the wrong key, or a wrong column.",
             "Look at a few samples with their labels as they enter `fit`.",
             PAIRS_CODE,
-            (LISTED,),
+            (NUMBERED, LISTED),
         ),
         Hypothesis(
             f"What prepares the validation data is fitted to them anew{place}",
