@@ -32,7 +32,7 @@ enter(
     "kiosk_sales", "generator that seeds itself", "loss_plateau", code="default_rng(SEED)", cause=("The seed is set",)
 )
 enter("orchid_lineage", "acosh of 1", "singular_gradient", operations=("RealDiv",), code="tf.acosh(")
-enter("ore_samples", "softmax over one number", "zero_gradient", code="tf.nn.softmax(score)")
+enter("ore_samples", "softmax over one number", "zero_gradient", cause=("axis of length one",))
 enter("pigeon_headings", "overflow", "nonfinite_loss", operations=("BesselI0",), code="bessel_i0(kappa)")
 enter("podcast_tastes", "start at zero", "zero_gradient", layer="embedding", cause=("began at exactly 0",))
 enter("postal_stamps", "files sorted by name", "loss_plateau", cause=("do not belong to the inputs",))
