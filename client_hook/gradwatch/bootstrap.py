@@ -128,6 +128,8 @@ def find_unstopped(forward: Sequence[Any], trained: Set[int]) -> list[dict[str, 
         Type, name, no layer and source line of the first sum of a reward and a discounted value of another state by the
         network that is to learn it, with nothing between that ends the gradient, and ``unstopped``: True.
     """
+    if any(op.type == "StopGradient" for op in forward):  # whoever knows of it may mean this
+        return []
     for op in forward:
         for learned, asked in (op.inputs, tuple(reversed(op.inputs))) if op.type in COMPARING else ():
             for counted, given, later in _find_sums(behind([asked.op], through=MOVING | ADDING, most=WAY_MAX)):

@@ -6,13 +6,13 @@ so that one may outweigh all others together. Multiplied by it, none can: the lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence
 from typing import Any, Final
 
 from gradwatch.constants import constant, factor
 from gradwatch.origin import find_source, slip_of, source_of
-from gradwatch.signs import signs_in
-from gradwatch.walk import PRODUCTS, behind, given_of, reads_variable
+from gradwatch.signs import signs_in, terms_of
+from gradwatch.walk import GIVEN, PRODUCTS, behind, given_of, reads_variable
 
 __all__ = ["find_cooled", "find_negated", "find_repelled"]
 
@@ -70,7 +70,7 @@ def find_negated(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
 
 
 def find_repelled(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Cosines that a loss makes small, where it makes none large: of an output and its target, or of two outputs.
+    """Cosines that a loss is made of and makes small: of outputs and targets, or of what a network makes of two views.
 
     Args:
         forward: as for `find_cooled`.
@@ -78,14 +78,14 @@ def find_repelled(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequ
         layer_paths: as for `find_cooled`.
 
     Returns:
-        Type, name, layer and source line of the first, and ``repels``: ``target``, or ``output`` where the loss is made
-        of nothing else.
+        Type, name, layer and source line of the first, and ``repels``: ``target`` or ``output``. None where the loss
+        has another term, or makes a cosine large.
     """
     cosines = [] if loss is None else [op for op in forward if op.type == "Sum" and _is_cosine(op)]
     if not cosines or any(set(signs_in(one.outputs[0], loss)) != {1} for one in cosines):
         return []
     kind = "target" if all(map(_is_of_target, cosines)) else "output"
-    if kind == "output" and not (all(map(_is_of_outputs, cosines)) and _is_nothing_else(loss, cosines)):
+    if not _is_nothing_else(loss, cosines) or (kind == "output" and not all(map(_is_of_views, cosines))):
         return []
     source = source_of(cosines[0]) or find_source(loss)
     return [slip_of(cosines[0], layer_paths) | {"source": source, "repels": kind}]
@@ -98,8 +98,15 @@ def _is_of_target(cosine: Any) -> bool:
     )
 
 
-def _is_of_outputs(cosine: Any) -> bool:
-    return all(reads_variable(one, None) for one in cosine.inputs[0].op.inputs)
+def _is_of_views(cosine: Any) -> bool:
+    """Whether a network makes both sides of data: rows of a table alone may be meant to lie apart."""
+    sides = [list(behind([one.op], through=None)) for one in cosine.inputs[0].op.inputs]
+    given = [{one.name for op in ways for one in op.inputs if _is_data(one)} for ways in sides]
+    return all(given) and all(any(op.type == "ReadVariableOp" for op in ways) for ways in sides)
+
+
+def _is_data(tensor: Tensor) -> bool:
+    return tensor.op.type in GIVEN and tensor.dtype.is_floating
 
 
 def _is_cosine(total: Any) -> bool:
@@ -110,21 +117,7 @@ def _is_cosine(total: Any) -> bool:
 def _is_nothing_else(loss: Tensor, cosines: Sequence[Any]) -> bool:
     """Whether a loss is a mean or sum of cosines, times a number, and has no other term."""
     names = {one.name for one in cosines}
-    return all(one.name in names for one in _terms(loss, names))
-
-
-def _terms(loss: Tensor, cosines: Set[str]) -> Iterator[Any]:
-    pending = [loss.op]
-    for _ in range(WAY_MAX):
-        if not pending:
-            return
-        op = pending.pop()
-        if op.name in cosines or op.type not in KEEPING | AVERAGING | {"AddN", "AddV2", "Neg", "Sub"}:
-            yield op
-        else:
-            parts = [one for one in op.inputs if one.dtype.is_floating and reads_variable(one, None)]
-            pending.extend(part.op for part in parts)
-    yield from pending
+    return all(one.name in names for one in terms_of(loss, names))
 
 
 def _is_negative_cosine(tensor: Tensor) -> bool:

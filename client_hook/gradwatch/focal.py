@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.constants import constant
-from gradwatch.origin import slip_of
+from gradwatch.origin import layer_of, slip_of
 from gradwatch.walk import ADDING, passed, reads_variable
 
 __all__ = ["find_focal"]
@@ -18,6 +18,8 @@ __all__ = ["find_focal"]
 POWER_MIN: Final = 1.5
 """A number times its own logarithm is an entropy."""
 WAY_MAX: Final = 12
+SHARES: Final = frozenset({"Sigmoid", "Softmax"})
+CHOOSING: Final = frozenset({"Mul", "Select", "SelectV2"})
 Tensor = Any  # tensorflow ships no types
 
 
@@ -38,7 +40,9 @@ def find_focal(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
         logs = [_probability(one.inputs[0]) for one in factors if one.type == "Log"]
         for one in factors:
             power = _power(one)
-            if power >= POWER_MIN and _probability(one.inputs[0]) in logs and reads_variable(one.inputs[0], None):
+            if power < POWER_MIN or layer_of(op.name, layer_paths) or not _is_share(passed(one.inputs[0])):
+                continue
+            if _probability(one.inputs[0]) in logs and reads_variable(one.inputs[0], None):
                 return [slip_of(one, layer_paths) | {"focal": power}]
     return []
 
@@ -61,6 +65,14 @@ def _power(op: Any) -> float:
     if op.type == "Square" or (op.type == "Mul" and op.inputs[0] is op.inputs[1]):
         return 2.0
     return (constant(op.inputs[1]) or 1.0) if op.type == "Pow" else 1.0
+
+
+def _is_share(op: Any, depth: int = WAY_MAX) -> bool:
+    """Whether what an operation gives is a probability, within bounds, of one class or of the rest."""
+    if op.type in SHARES or not depth:
+        return op.type in SHARES
+    is_kept = op.type in {*ADDING, *CHOOSING, "ClipByValue", "Maximum", "Minimum", "Sub", "Sum", "GatherV2", "GatherNd"}
+    return is_kept and any(_is_share(passed(one), depth - 1) for one in op.inputs if one.dtype.is_floating)
 
 
 def _probability(tensor: Tensor) -> tuple[str, bool]:

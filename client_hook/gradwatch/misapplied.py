@@ -155,24 +155,24 @@ def find_sole(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[s
         layer_paths: as for `find_doubled`.
 
     Returns:
-        Type, name, layer and source line of the first, and ``sole``: True.
+        Type, name, layer and source line of the first, and ``sole``: True. None where another one is given more.
     """
     ids = {id(op) for op in forward}
-    for op in forward:
-        is_share = _is_divided_by_its_sum(op) and goes_into(op, ids, {"Log"}, through=BOUNDING)
-        if op.type not in ENTROPIES and not is_share:
-            continue
-        given = passed(op.inputs[0], PASSING - {"StridedSlice", "Transpose"}).outputs[0]  # with its shape, if known
-        if given.shape.rank and given.shape[-1] == 1:
-            return [slip_of(op, layer_paths) | {"sole": True}]
-    return []
+    found = [op for op in forward if op.type in ENTROPIES or _is_share(op, ids)]
+    # With its shape, if that is known.
+    given = [passed(op.inputs[0], PASSING - {"StridedSlice", "Transpose"}).outputs[0] for op in found]
+    if not all(one.shape.rank and one.shape[-1] == 1 for one in given):
+        return []
+    return [slip_of(op, layer_paths) | {"sole": True} for op in found[:1]]
 
 
-def _is_divided_by_its_sum(op: Any) -> bool:
+def _is_share(op: Any, forward: Set[int]) -> bool:
+    """Whether it divides probabilities by their sum, for a cross-entropy."""
     if op.type != "RealDiv" or op.inputs[1].op.type != "Sum" or op.inputs[1].op.inputs[0] is not op.inputs[0]:
         return False
     axes = tf.get_static_value(op.inputs[1].op.inputs[1])
-    return axes is not None and np.ravel(axes).tolist() in ([-1], [op.inputs[0].shape.rank - 1])
+    is_last = axes is not None and np.ravel(axes).tolist() in ([-1], [(op.inputs[0].shape.rank or 0) - 1])
+    return is_last and goes_into(op, forward, {"Log"}, through=BOUNDING)
 
 
 def _held_by(tensor: Tensor) -> float | None:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, factor
 from gradwatch.origin import slip_of, source_of
-from gradwatch.signs import signs_in
-from gradwatch.walk import ADDING, behind, given_of, reads_variable
+from gradwatch.signs import signs_in, terms_of
+from gradwatch.walk import ADDING, behind, given_of, passed, reads_variable
 
 __all__ = ["find_overlap"]
 
@@ -35,10 +35,28 @@ def find_overlap(forward: Sequence[Any], loss: Tensor | None, layer_paths: Seque
     Returns:
         Type, name, layer and source line of the division, and ``overlaps``: True.
     """
-    for op in forward if loss is not None else ():
-        if op.type in DIVIDING and _is_overlap(op) and set(signs_in(op.outputs[0], loss, RISING)) == {1}:
-            return [slip_of(op, layer_paths) | {"source": source_of(op), "overlaps": True}]
-    return []
+    overlaps = [] if loss is None else [op for op in forward if op.type in DIVIDING and _is_overlap(op)]
+    if not overlaps or any(set(signs_in(op.outputs[0], loss, RISING)) != {1} for op in overlaps):
+        return []
+    # What else the loss is of may be what is asked for, and the overlap with something else is to be small.
+    asked, names = {name for op in overlaps for name in given_of(_factors(op)[0])}, {op.name for op in overlaps}
+    rest = [one for one in terms_of(loss, names) if one.name not in names and one.type not in RISING]
+    if rest and not any(asked & _given_beside(one) for one in rest):
+        return []
+    return [slip_of(overlaps[0], layer_paths) | {"source": source_of(overlaps[0]), "overlaps": True}]
+
+
+def _given_beside(op: Any) -> set[str]:
+    """What is given to a term of a loss: that goes into it, and that it is multiplied with."""
+    products = [one for one in op.outputs[0].consumers() if one.type in DIVIDING | {"Mul"}]
+    parts = [op.outputs[0], *(part for user in products for part in user.inputs)]
+    return {name for part in parts for name in given_of(part)}
+
+
+def _factors(division: Any) -> tuple[Tensor, Tensor]:
+    """What is asked for and what is given for it, of an overlap."""
+    asked, given = sorted(_sum_of(division.inputs[0]).inputs[0].op.inputs, key=lambda one: reads_variable(one, None))
+    return asked, given
 
 
 def _is_overlap(division: Any) -> bool:
@@ -47,6 +65,8 @@ def _is_overlap(division: Any) -> bool:
     if shared is None or shared.inputs[0].op.type != "Mul":
         return False
     factors = list(shared.inputs[0].op.inputs)
+    if any(passed(one).type == "Sub" and constant(passed(one).inputs[0]) == 1 for one in factors):
+        return False  # what is wrong, over what is said: to be small
     asked = [one for one in factors if not reads_variable(one, None)]
     given = [one for one in factors if reads_variable(one, None)]
     names = given_of(asked[0]) if asked and given else set()

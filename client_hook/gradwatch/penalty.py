@@ -6,12 +6,14 @@ A layer's regularizer, and what it adds by `add_loss`, is added to the loss by `
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 import keras
 
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
+from gradwatch.syntax import last_name, nodes_of
 from gradwatch.tap import find_handle
 from gradwatch.target import walk
 from gradwatch.walk import GIVEN, SHAPES, behind
@@ -55,17 +57,22 @@ def find_unpenalised(
     ]
 
 
-def added_losses(models: Sequence[Any], trained: Set[int]) -> list[tuple[str, Any]]:
+def added_losses(models: Sequence[Any], trained: Set[int], files: Sequence[str] = ()) -> list[tuple[str, Any]]:
     """What the layers of models have added by `add_loss` in their last call.
 
     Args:
         models: the watched ones.
         trained: the ids of the variables that the step trains.
+        files: the user's files that are looked at.
 
     Returns:
         The path of each such layer and the tensor. None of a model, or of one within it, that the step does not train:
-        as a generator where its judge is.
+        as a generator where its judge is. None at all where the files ask for ``losses`` anywhere: another step of the
+        training may have them.
     """
+    asked = (one for file in files for one in nodes_of(file) if isinstance(one, ast.Attribute))
+    if any(one.attr == "losses" and last_name(one.value) not in ("keras", "tf") for one in asked):
+        return []
     layers = list(dict.fromkeys(one for one in walk(models) if isinstance(one, keras.layers.Layer)))
     whole = [(one, {id(part) for part in walk([one])}) for one in layers if isinstance(one, keras.Model)]
     idle = [parts for one, parts in whole if one.trainable_variables and not _trains(one, trained)]

@@ -1075,7 +1075,7 @@ class Watch:
             trained = {int(resource_of(one).handle._id) for one in variables}
             regularised = (one for one in variables if getattr(one, "regularizer", None) is not None)
             penalised = {int(resource_of(one).handle._id): str(one.path) for one in regularised}
-            added = added_losses(self._models, set(map(id, variables)))
+            added = added_losses(self._models, set(map(id, variables)), files_near(self._models))
             return {
                 **find_slips(
                     gradients,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from gradwatch.constants import factor
 from gradwatch.walk import reads_variable
 
-__all__ = ["is_descended", "signs_in"]
+__all__ = ["is_descended", "signs_in", "terms_of"]
 
 ADDING: Final = frozenset(
     {"AddN", "AddV2", "Cast", "ExpandDims", "Identity", "Mean", "Reshape", "Squeeze", "Sub", "Sum"}
@@ -44,6 +44,21 @@ def signs_in(tensor: Tensor, loss: Tensor, rising: Set[str] = frozenset()) -> It
                     pending.append((user.outputs[0], sign))  # by how many there are
             elif user.type in ADDING or (user.type in rising and user.inputs[0] is one):
                 pending.append((user.outputs[0], sign))
+
+
+def terms_of(loss: Tensor, ends: Set[str]) -> Iterator[Any]:
+    """The operations that give what a loss averages, adds and scales: those of some names, and any other's last."""
+    pending = [loss.op]
+    for _ in range(WAY_MAX):
+        if not pending:
+            return
+        op = pending.pop()
+        if op.name in ends or op.type not in ADDING | DIVIDING | {"Mul", "Neg"}:
+            yield op
+        else:
+            parts = [one for one in op.inputs if one.dtype.is_floating and reads_variable(one, None)]
+            pending.extend(part.op for part in parts)
+    yield from pending
 
 
 def is_descended(gradients: Sequence[Any]) -> bool:

@@ -233,7 +233,7 @@ def warmed(rates: np.ndarray, loss: np.ndarray) -> list[str]:
     return [found.title for found in engine.findings()]
 
 
-RISING = np.linspace(1e-5, 1e-3, 400)
+RISING = np.repeat(np.linspace(1e-5, 1e-3, 20), 20)
 SLOWLY = np.linspace(2.0, 1.4, 400)
 
 
@@ -244,12 +244,14 @@ SLOWLY = np.linspace(2.0, 1.4, 400)
         (RISING, np.linspace(2.0, 0.5, 400), False),
         (np.concatenate([RISING[::2], np.full(200, 1e-3)]), SLOWLY, False),
         (np.concatenate([RISING[::2], RISING[::-2]]), SLOWLY, False),
-        (np.geomspace(1e-5, 1e-2, 400), SLOWLY, False),
-        (np.linspace(1e-3, 1.0, 400), SLOWLY, False),
-        (np.linspace(5e-4, 1e-3, 400), SLOWLY, False),
+        (np.repeat(np.geomspace(1e-5, 1e-2, 20), 20), SLOWLY, False),
+        (np.repeat(np.linspace(1e-3, 1.0, 20), 20), SLOWLY, False),
+        (np.repeat(np.linspace(5e-4, 1e-3, 20), 20), SLOWLY, False),
+        (np.linspace(1e-5, 1e-3, 400), SLOWLY, False),
+        (np.repeat(np.linspace(1e-5, 1e-3, 5), 80), SLOWLY, False),
     ],
-    ids=["within", "learned", "over", "and down", "looked for", "far", "little"],
+    ids=["within", "learned", "over", "and down", "looked for", "far", "little", "by steps", "five epochs"],
 )
 def test_a_training_that_ends_within_its_warm_up(rates: np.ndarray, loss: np.ndarray, is_told: bool) -> None:
-    words = "The training ended within its warm-up: the learning rate rose to 0.001 up to the last step"
+    words = "The warm-up counts epochs: the learning rate has only come to 0.001 at the last step"
     assert (words in warmed(rates, loss)) == is_told

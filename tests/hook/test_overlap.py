@@ -33,6 +33,11 @@ def tversky(y: Any, p: Any) -> Any:
     return tf.math.divide_no_nan(shared, shared + 0.7 * missed + 0.3 * more)  # tversky
 
 
+def wrong(y: Any, p: Any) -> Any:
+    shared, more = tf.reduce_sum(y * p), tf.reduce_sum((1.0 - y) * p)
+    return more / (more + shared + 1e-6)
+
+
 def crossentropy(y: Any, p: Any) -> Any:
     return tf.reduce_mean(keras.losses.binary_crossentropy(y, p))
 
@@ -54,6 +59,8 @@ LARGE: dict[str, Any] = {
     "a power of what is left": lambda y, p: tf.pow(1.0 - tversky(y, p), 0.75),
     "beside another": lambda y, p: crossentropy(y, p) - tf.math.log(dice(y, p)),
     "a mean that is weighed": cost,
+    "of what is wrong": wrong,
+    "beside what is to agree": lambda y, p: 1.0 - dice(y[:, :3], p[:, :3]) + 0.2 * iou(y[:, 3:], p[:, 3:]),
 }
 
 

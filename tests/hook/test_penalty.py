@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
+from gradwatch import penalty as penalties
 from tests.hook.diagnosis import found_in
 
 CAPTURE = ("gradient", "operation")
@@ -84,7 +85,8 @@ def autoencode() -> Any:
     ("penalty", "n_left_out"),
     [("none", 2), ("losses", 0), ("by hand", 0), ("some of them", 0), ("gradients of their own", 0), ("fit", 0)],
 )
-def test_what_layers_add(watch: Any, read: Any, penalty: str, n_left_out: int) -> None:
+def test_what_layers_add(watch: Any, read: Any, monkeypatch: pytest.MonkeyPatch, penalty: str, n_left_out: int) -> None:
+    monkeypatch.setattr(penalties, "nodes_of", lambda _: ())  # this file asks for `losses`
     model = autoencode()
     optimizer = keras.optimizers.SGD(0.01)
     code = keras.Model(model.inputs, model.layers[1].output)
@@ -114,6 +116,20 @@ def test_what_layers_add(watch: Any, read: Any, penalty: str, n_left_out: int) -
     found = [one for one in found_in(read(watched)) if "unadded" in one]
     assert [one["unadded"] for one in found] == [n_left_out] * (n_left_out > 0)
     assert all(one["layer"].endswith(("hidden", "sampling")) for one in found)
+
+
+def test_a_file_that_asks_for_them_may_add_them_elsewhere(watch: Any, read: Any) -> None:
+    model, optimizer = autoencode(), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+
+    @tf.function
+    def step(x: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x, training=True) - x))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    step(X)
+    assert [one for one in found_in(read(watched)) if "unadded" in one] == []
 
 
 def test_what_another_network_adds(watch: Any, read: Any) -> None:

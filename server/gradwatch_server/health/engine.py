@@ -270,7 +270,7 @@ class Engine:
         for state in self._applied():
             for rule in state.copies:
                 rule.finish()
-            state.misset.finish()
+            state.misset.finish(is_alone=len(self._streams) == 1)
             state.lagging.finish()
         self._ask_questions()
 

@@ -59,6 +59,11 @@ RISING_PART: Final = 0.8
 RISING_SHARE: Final = 0.95
 HIGHEST_RATE: Final = 0.05
 """A rate that comes to more is one that is looked for."""
+RISES_MIN: Final = 12
+"""Times that it rose: a warm-up that is meant to count epochs takes fewer."""
+ROWS_PER_RISE: Final = 10
+"""Rows from one rise to the next at the least, of one that counts epochs. One that counts steps may have been stopped
+by hand."""
 
 
 class _Rates:
@@ -81,10 +86,12 @@ class _Rates:
             self._n_rows += 1
 
     def read(self) -> tuple[float, float] | None:
-        """The first and the last rate of a training that ended while it rose steadily; None for any other."""
+        """The first and the last rate of one that ended while it rose steadily, by epochs; None for any other."""
         first, last = (self._rises[place][1] if self._rises else 0.0 for place in (0, -1))
         is_high = RISEN_FACTOR * first <= last <= HIGHEST_RATE
         if not self._is_rising or self._n_rows < WARM_ROWS or not is_high:
+            return None
+        if not RISES_MIN <= len(self._rises) <= self._n_rows / ROWS_PER_RISE:
             return None
         half, late = (
             max(rate for row, rate in self._rises if row <= part * self._n_rows) for part in (0.5, RISING_PART)
@@ -129,14 +136,14 @@ class MissetRule:
             for episode in self.episodes:
                 episode.last_step, episode.n_rows = step, self._n_rows
 
-    def finish(self) -> None:
-        """Says that the run has ended."""
+    def finish(self, *, is_alone: bool) -> None:
+        """Says that the run has ended, and whether there is no other stream, as of a stage that came later."""
         share = find_first_share(self._setup, self._n_rows)
         if share is not None and share >= FIRST_SHARE and self._n_rows >= CONFIRM_ROWS and not self.episodes:
             self._note(share)
         elif self._is_summed and self._n_rows >= MANY_STEPS and self._n_updates < FEW_UPDATES and not self.episodes:
             self._note(n_updates=self._n_updates)
-        elif not self.episodes and (warm_up := self._rates.read()) is not None:
+        elif not self.episodes and is_alone and (warm_up := self._rates.read()) is not None:
             self._note(warm_up=warm_up)
 
     def _note(

@@ -153,12 +153,12 @@ def _find_calls(table: TensorTable) -> list[tuple[int, int]]:
 
 
 def _find_words(table: TensorTable) -> list[int]:
-    """The column of the only input of whole numbers, where these are sequences and some table has many rows."""
+    """The column of the only input of whole numbers, where these are sequences and each table has many rows."""
     found = table.entering("index")
     shapes = [table.shapes[column] for column in found]
     rows = [shape[0] for shape, name in zip(table.shapes, table.names, strict=True) if name.endswith("/embeddings")]
     is_text = len(found) == 1 and len(shapes[0]) == TABLE_RANK and (shapes[0][1] or WORDS_MIN) >= WORDS_MIN
-    return found if is_text and max(rows, default=0) >= VOCABULARY_MIN else []
+    return found if is_text and min(rows, default=0) >= VOCABULARY_MIN else []
 
 
 class MisshapedRule:

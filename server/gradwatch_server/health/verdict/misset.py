@@ -237,21 +237,20 @@ def _tell_warm_up(lead: Misset, scene: Scene, _: str) -> Finding:
     return tell(
         lead,
         scene,
-        title=f"The training ended within its warm-up: the learning rate rose to {last} up to the last step",
+        title=f"The warm-up counts epochs: the learning rate has only come to {last} at the last step",
         evidence=scene.evidence(
-            f"It rose from {first} at first to {last} after {n_steps}, and never came down.{fall}",
+            f"It rose from {first} at first to {last} after {n_steps}, once in an epoch, and never came down.{fall}",
             first_rate=lead.warm_up[0],
             rate=lead.warm_up[1],
         ),
         hypotheses=[
             Hypothesis(
-                "The warm-up is longer than the training",
+                "The warm-up counts epochs where steps are meant, or is longer than the training",
                 0.9,
-                "Most steps were taken with a small part of the rate that is meant, and none with a rate that comes "
-                "down again. Usual reason: the warm-up's length was taken from a longer training, or counts steps "
-                "where epochs were meant.",
-                "Let the warm-up last for a twentieth of the steps or so, and compute its length from how many there "
-                "are; or train for longer.",
+                "A warm-up is a matter of some hundred steps. Here the rate rises once in an epoch, so all steps were "
+                "taken with a small part of the rate that is meant.",
+                "Compute the rate from the number of the step, in a schedule that the optimizer is given; let the "
+                "warm-up last for a twentieth of the steps or so.",
                 WARM_UP_CODE.format(rate=lead.warm_up[1]),
             )
         ],

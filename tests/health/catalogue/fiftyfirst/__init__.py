@@ -38,7 +38,7 @@ enter("podcast_tastes", "start at zero", "zero_gradient", layer="embedding", cau
 enter("postal_stamps", "files sorted by name", "loss_plateau", cause=("do not belong to the inputs",))
 enter("pottery_marks", "layer called by a Lambda", "missing_gradient", layer="tower", cause=("which no model holds",))
 enter("resin_molecules", "root of 0", "nonfinite_loss", operations=("Rsqrt",), code="tf.math.rsqrt(degree)")
-enter("semaphore_phrases", "warm-up in epochs", "loss_plateau", cause=("warm-up",))
+enter("semaphore_phrases", "warm-up in epochs", "loss_plateau", cause=("counts epochs",))
 enter("vinegar_vats", "inputs scaled by one number", "loss_plateau", layer="normalization", cause=("column by column",))
 
 enter_healthy(HERE / "healthy")
