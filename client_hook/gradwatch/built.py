@@ -23,6 +23,22 @@ RECURRENT: Final = (keras.layers.GRU, keras.layers.LSTM, keras.layers.SimpleRNN)
 KERNELS: Final = ("kernel", "depthwise_kernel", "embeddings")
 """What a layer holds that makes features of its own."""
 MOVING: Final = (keras.layers.Permute, keras.layers.Reshape)
+IN_PLACE: Final = (
+    keras.layers.Activation,
+    keras.layers.AveragePooling2D,
+    keras.layers.Dropout,
+    keras.layers.ELU,
+    keras.layers.GaussianDropout,
+    keras.layers.LeakyReLU,
+    keras.layers.MaxPooling2D,
+    keras.layers.PReLU,
+    keras.layers.ReLU,
+    keras.layers.SpatialDropout2D,
+)
+"""Layers that leave the axes of maps where they are."""
+TURNING: Final = frozenset({"moveaxis", "permute_dimensions", "transpose"})
+DEPTH_MAX: Final = 8
+"""Layers through which an input is followed."""
 MAP_RANK: Final = 4
 
 
@@ -58,6 +74,9 @@ def find_built(models: Sequence[Any], files: Sequence[str] = ()) -> list[dict[st
 
 def _crossing(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, Any]]:
     layers = [layer for model in models for layer in _crossing_in(model)]
+    nodes = [node for file in files for node in nodes_of(file)]
+    if any(isinstance(node, ast.Call) and last_name(node) in TURNING for node in nodes):
+        layers = [layer for layer in layers if _source_of_maps(layer) is not None]
     if not layers:
         return []
     lines = {(file, line) for file in files for line in _lines_with_axis(file)}
@@ -76,8 +95,40 @@ def _crossing_in(model: Any) -> Iterator[Any]:
             is_of_maps = False
         elif is_of_maps and isinstance(layer, keras.layers.BatchNormalization) and isinstance(layer.axis, int):
             rank = getattr(layer.input_spec, "ndim", None)
-            if rank == MAP_RANK and layer.axis % rank in (1, 2):
+            if rank == MAP_RANK and layer.axis % rank in (1, 2) and _is_from_kernel(layer):
                 yield layer
+
+
+def _is_from_kernel(layer: Any) -> bool:
+    """Whether what is normalised comes from a convolution as it is, and its channels lie elsewhere.
+
+    Of a layer whose input is not known, as in a model of the user's own, that is taken as given.
+    """
+    if _history_of(layer) is None:
+        return True
+    source = _source_of_maps(layer)
+    n_units = getattr(source, "filters", None)
+    return source is not None and layer.input.shape[layer.axis] != n_units
+
+
+def _history_of(layer: Any) -> Any:
+    """What made the only input of a layer; None where that is not known."""
+    try:
+        return layer.input._keras_history
+    except (AttributeError, ValueError):  # called more than once, or never with anything but numbers
+        return None
+
+
+def _source_of_maps(layer: Any) -> Any:
+    """The layer with a kernel that a layer's input comes from, through nothing that moves its axes; None for others."""
+    for _ in range(DEPTH_MAX):
+        history = _history_of(layer)
+        layer = None if history is None else history.operation
+        if any(hasattr(layer, name) for name in KERNELS):
+            return layer
+        if not isinstance(layer, IN_PLACE):
+            return None
+    return None
 
 
 def _lines_with_axis(file: str) -> Iterator[int]:

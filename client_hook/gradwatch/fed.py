@@ -51,6 +51,10 @@ OF_CLASSES: Final = frozenset(
     }
 )
 """Losses that take numbers of classes, and cut them to whole ones."""
+NO_LOSSES: Final = frozenset({"Loss", "deserialize", "get", "serialize"})
+OTHER_LOSSES: Final = (
+    frozenset({"mae", "mse"}) | {one for one in dir(keras.losses) if one[0] != "_"} - OF_CLASSES - NO_LOSSES
+)
 RESIZE_DEPTH: Final = 10
 """Statements and calls that a mask is followed through."""
 LAYING: Final = frozenset({"concat", "concatenate", "vstack"})
@@ -70,6 +74,8 @@ TURNING: Final = frozenset(
 )
 """Functions that give an array's axes another order."""
 PACKAGES: Final = frozenset({"np", "numpy", "tf", "tnp", "jnp", "ops"})
+FRAMES_MAX: Final = 8
+"""Frames of a series that are merged to one."""
 CLASSES_MIN: Final = 3
 """Of two, the weights and labels of the batches tell."""
 TABLE_RANK: Final = 2
@@ -114,7 +120,7 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
     """
     finders = (
         _restarted, _reseeded, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
-        _both_moved, _copied, _floored, _floored_in_map, _filtered, _trimmed, functools.partial(_unmatched, models),
+        _both_moved, _copied, _floored, _floored_in_map, _filtered, _trimmed, _unmatched,
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
@@ -196,7 +202,7 @@ def _reseeded(file: str) -> Iterator[dict[str, Any]]:
     )
     held = [_held(part.id, frame) for part in parts if isinstance(part, ast.Name) for frame in _running(file)]
     n_rows = max((len(one) for one in held if isinstance(one, np.ndarray) and one.ndim), default=0)
-    for n_seen in filter(None, map(_taken_of, _data_sets())):
+    for n_seen in filter(None, map(_taken_of, _trained_on(file))):
         if n_seen < SEEN_MAX * n_rows:
             yield _slip(file, found[0].lineno, n_seen=n_seen, n_rows=n_rows, reseeded=True)
 
@@ -228,6 +234,19 @@ def _are_epochs(file: str) -> bool:
         if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
             return int(frame.f_locals.get("epochs") or 1) > 1
     return False
+
+
+def _trained_on(file: str) -> list[Any]:
+    """The data sets that the running `fit` was given to train on, or else that the innermost running loop goes over."""
+    if known := _fitted():
+        return [known["x"]] if isinstance(known.get("x"), tf.data.Dataset) else []
+    for frame in _running(file):
+        loops = [node for node in nodes_of(file) if isinstance(node, ast.For) and _is_within(node, frame.f_lineno)]
+        for loop in sorted(loops, key=lambda one: one.lineno, reverse=True):
+            held = (_held(one.id, frame) for one in names_in(loop.iter))
+            if found := [one for one in held if isinstance(one, tf.data.Dataset)]:
+                return found
+    return []
 
 
 def _taken_of(data: Any) -> int | None:
@@ -386,8 +405,7 @@ def _resized(file: str) -> Iterator[dict[str, Any]]:
 def _uncast(file: str) -> Iterator[dict[str, Any]]:
     """The same of the second of a pair, where a loss of class numbers is to take them as they are."""
     nodes = nodes_of(file)
-    named = {_named(node) for node in nodes if isinstance(node, (ast.Attribute, ast.Constant, ast.Name))}
-    if named.isdisjoint(OF_CLASSES):
+    if not _is_loss_of_classes(file):
         return
     maps = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) == "map" and node.args]
     mapped = {one.args[0].id for one in maps if isinstance(one.args[0], ast.Name)}
@@ -397,6 +415,15 @@ def _uncast(file: str) -> Iterator[dict[str, Any]]:
             call = _resize_behind(pair.elts[1], file)
             if call is not None and (method := _method_of(call)) is not None:
                 yield _slip(file, call.lineno, resized=method, uncast=True)
+
+
+def _is_loss_of_classes(file: str) -> bool:
+    """Whether the model that is fitted has losses of class numbers alone; where none is, the file names no others."""
+    if losses := _losses_of(_fitted().get("self")):
+        names = [one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__) for one in losses]
+        return OF_CLASSES.issuperset(names)
+    named = {_named(node) for node in nodes_of(file) if isinstance(node, (ast.Attribute, ast.Constant, ast.Name))}
+    return not named.isdisjoint(OF_CLASSES) and named.isdisjoint(OTHER_LOSSES)
 
 
 def _resize_behind(node: ast.expr | None, file: str, depth: int = RESIZE_DEPTH) -> ast.Call | None:
@@ -508,7 +535,8 @@ def _is_turned_view(array: Any) -> bool:
     whole = array.base
     if not isinstance(whole, np.ndarray) or not (array.flags.c_contiguous and whole.flags.c_contiguous):
         return False
-    return whole.dtype == array.dtype and _is_other_order(whole.shape[1:], array.shape[1:])
+    shapes = whole.shape[1:], array.shape[1:]
+    return whole.dtype == array.dtype and _is_other_order(*shapes) and not _is_of_frames(*shapes)
 
 
 def _turned_in_map(file: str) -> Iterator[dict[str, Any]]:
@@ -520,7 +548,8 @@ def _turned_in_map(file: str) -> Iterator[dict[str, Any]]:
             if any(shape.rank is None for shape in shapes) or not shapes:
                 continue
             before, after = ([-1 if n is None else n for n in shape] for shape in shapes)
-            source = source_of(op) if _is_other_order(before, after) and _is_known(before, after) else None
+            is_mixed = _is_other_order(before, after) and _is_known(before, after) and not _is_of_frames(before, after)
+            source = source_of(op) if is_mixed else None
             if source is not None and source["file"] == file:
                 yield _slip(file, source["line"], before=before, after=after)
 
@@ -540,6 +569,14 @@ def _is_other_order(before: Sequence[int], after: Sequence[int]) -> bool:
     """Whether two shapes have the same axes in another order."""
     axes = [[length for length in shape if length != 1] for shape in (before, after)]
     return axes[0] != axes[1] and sorted(axes[0]) == sorted(axes[1])
+
+
+def _is_of_frames(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Whether of two lengths that change places one is a few times the other: frames are merged then, or split."""
+    axes = [[length for length in shape if length != 1] for shape in (before, after)]
+    moved = {length for one, other in zip(*axes, strict=True) if one != other for length in (one, other)}
+    pairs = itertools.permutations((length for length in moved if length > 0), 2)
+    return any(one % other == 0 and one // other <= FRAMES_MAX for one, other in pairs)
 
 
 def _is_of_package(call: ast.Call) -> bool:
@@ -742,7 +779,9 @@ def _are_fed(names: tuple[str, str], first: int, last: int, file: str) -> bool:
             rows = [_held(one, frame) for one in fed]
             is_fitted = last_name(call) == "fit" and not _are_alike(*rows)
             if all(map(_is_of_rows, rows)) and (is_fitted or _is_of_labels(*rows)):
-                return True
+                # A loss of the user's own may compare the two as wholes, in whatever order they are.
+                losses = _losses_of(_fitted().get("self"))
+                return not losses or _has_losses_of_keras(_fitted().get("self"))
     return False
 
 
@@ -795,31 +834,50 @@ def _is_of_labels(inputs: Any, targets: Any) -> bool:
     return len(wide) > 1 and math.prod(wide[1:]) > 1 and narrow in ((wide[0],), (wide[0], 1))
 
 
-def _unmatched(models: Sequence[Any], file: str) -> Iterator[dict[str, Any]]:
-    yield from _by_method(file, "zip", functools.partial(_are_shuffled_apart, _are_fitted(models)), unmatched=True)
+def _unmatched(file: str) -> Iterator[dict[str, Any]]:
+    model = _fitted().get("self")
+    is_usual = isinstance(model, keras.Model) and type(model).train_step is keras.Model.train_step
+    if is_usual and _has_losses_of_keras(model):
+        yield from _by_method(file, "zip", _are_shuffled_apart, unmatched=True)
 
 
-def _are_fitted(models: Sequence[Any]) -> bool:
-    """Whether `fit` is being run, and it takes a pair for inputs and targets."""
-    is_usual = all(type(one).train_step is keras.Model.train_step for one in models if isinstance(one, keras.Model))
-    return is_usual and any(one.f_code.co_name == "fit" and "keras" in one.f_code.co_filename for one in frames())
+def _fitted() -> dict[str, Any]:
+    """What a `fit` of Keras' that is being run holds by its names: itself, ``x``, ``y``; nothing where none is."""
+    known = (one.f_locals for one in frames() if one.f_code.co_name == "fit" and "keras" in one.f_code.co_filename)
+    return dict(next(known, {}))
 
 
-def _are_shuffled_apart(is_fitted: bool, data: Any) -> bool:
+def _losses_of(model: Any) -> list[Any]:
+    given = getattr(model, "loss", None)
+    return [one for one in tf.nest.flatten(given) if one is not None]
+
+
+def _has_losses_of_keras(model: Any) -> bool:
+    """Whether a model is compiled with losses by their names, or of Keras' own, which compare sample by sample."""
+    losses = _losses_of(model)
+    # One of Keras' classes may be made of the user's function.
+    made = [getattr(one, "fn", one) for one in losses]
+    return bool(losses) and all(isinstance(one, str) or _is_of_keras(one) for one in (*losses, *made))
+
+
+def _is_of_keras(loss: Any) -> bool:
+    module = loss.__module__ if callable(loss) and hasattr(loss, "__name__") else type(loss).__module__
+    return str(module).partition(".")[0] in ("keras", "tf_keras")
+
+
+def _are_shuffled_apart(data: Any) -> bool:
     """Whether a data set is made of inputs and targets, and each was shuffled in an order of its own."""
     *behind, zipped = _chain(data)
     parts = getattr(zipped, "_datasets", ())
-    if not isinstance(parts, tuple) or len(parts) != 2:
+    if not isinstance(parts, tuple) or len(parts) != 2 or any("Map" in type(one).__name__ for one in behind):
         return False
     specs = [one.element_spec for one in parts]
     if not all(isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None for spec in specs):
         return False
-    inputs, targets = specs
-    # Noise may meet any class; an image has its own.
-    is_label = inputs.shape.rank > targets.shape.rank + 1 and (targets.dtype.is_integer or targets.dtype.is_bool)
-    is_pair = is_fitted and not any("Map" in type(one).__name__ for one in behind)
-    shuffles = [[one for one in _chain(part) if "ShuffleDataset" in type(one).__name__] for part in parts]
-    if not all(shuffles) or not (is_label or is_pair):
+    chains = [_chain(part) for part in parts]
+    shuffles = [[one for one in chain if "ShuffleDataset" in type(one).__name__] for chain in chains]
+    # Numbers that are counted, such as the steps of a diffusion, may meet any sample.
+    if not all(shuffles) or any("RangeDataset" in type(chain[-1]).__name__ for chain in chains):
         return False
     seeds = [{_seed_of(one) for one in some} for some in shuffles]
     return seeds[0].isdisjoint(seeds[1]) or seeds == [{(0, 0)}] * 2

@@ -19,6 +19,9 @@ DRAWING: Final = frozenset({"categorical", "choice", "multinomial", "sample", "s
 """Calls that draw an action."""
 TURNING: Final = frozenset({"appendleft", "flip", "flipud", "insert", "reverse", "reversed"})
 """Calls that lay a list the other way round."""
+MEASURING: Final = frozenset({"append", "plot", "print", "std", "var"})
+OF_ONE: Final = frozenset({"mean", "update"})
+"""Calls that measure what they are given, where that is a single thing: a running deviation's, and no agent's."""
 Function = ast.FunctionDef | ast.Module
 
 
@@ -30,7 +33,8 @@ def find_past(files: Sequence[str]) -> list[dict[str, Any]]:
 
     Returns:
         One entry, type ``Data``, no name, no layer, the source line and ``past`` (True); none where there is no such
-        line, no rewards that came of an environment's ``step``, or anything is laid the other way round.
+        line, no rewards that came of an environment's ``step``, or anything is summed from its end, or laid the other
+        way round.
     """
     for file in files:
         for line in _lines_of(file):
@@ -40,6 +44,8 @@ def find_past(files: Sequence[str]) -> list[dict[str, Any]]:
 
 def _lines_of(file: str) -> Iterator[int]:
     nodes = nodes_of(file)
+    if any(map(_is_from_end, nodes)):
+        return
     rewarded = _rewarded(nodes)
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     for loop in (node for node in nodes if isinstance(node, ast.For)) if rewarded else ():
@@ -146,11 +152,31 @@ def _outer(name: str, function: ast.FunctionDef | None, nodes: Sequence[ast.AST]
     return made | {ast.unparse(one.args[place]) for one in calls if len(one.args) > place}
 
 
+def _is_from_end(node: ast.AST) -> bool:
+    """Whether a loop sums from the end on."""
+    if not isinstance(node, ast.For) or not any(
+        isinstance(one, ast.Add) for part in node.body for one in ast.walk(part)
+    ):
+        return False
+    over = list(ast.walk(node.iter))
+    calls = [one for one in over if isinstance(one, ast.Call)]
+    steps = [one.step for one in over if isinstance(one, ast.Slice)]
+    steps += [one.args[2] for one in calls if last_name(one) == "range" and len(one.args) > 2]
+    is_back = any(isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.USub) for one in steps)
+    return is_back or any(last_name(one) == "reversed" for one in calls)
+
+
 def _is_measured(name: str, nodes: Sequence[ast.AST]) -> bool:
-    """Whether nothing but the spread of a list is asked for, by which rewards are scaled."""
+    """Whether nothing but numbers about a list are asked for, such as its spread, by which rewards are scaled."""
     read = {id(one) for node in nodes for one in names_in(node) if one.id == name and isinstance(one.ctx, ast.Load)}
-    spread = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) in ("append", "std", "var")]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    spread = [call for call in calls if last_name(call) in MEASURING or _is_of_one(call, name)]
     return read == {id(one) for call in spread for one in names_in(call) if one.id == name}
+
+
+def _is_of_one(call: ast.Call, name: str) -> bool:
+    """Whether a call measures a list, and is given nothing else."""
+    return last_name(call) in OF_ONE and [ast.unparse(one) for one in call.args] == [name]
 
 
 def _is_turned(names: set[str], nodes: Sequence[ast.AST]) -> bool:

@@ -21,6 +21,7 @@ __all__ = ["find_scaled"]
 
 LEVELS: Final = (127.5, 128.0, 255.0, 256.0)
 """What images of 8 bits are divided by."""
+CHANNELS: Final = (1, 3, 4)
 FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
 KEEPING: Final = frozenset(
     {"cast", "clip_by_value", "random_contrast", "random_crop", "random_flip_left_right", "random_flip_up_down"}
@@ -55,12 +56,12 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
         files: the user's files that are looked at.
 
     Returns:
-        ``Rescaling`` of each layer that divides by one of `LEVELS`, with name, layer and the only line, if there is
-        one, that scales images as well; ``rescales`` and ``offset``: what it multiplies by, and adds. ``Data`` of the
-        first call of ``convert_image_dtype`` on what is floating-point already, with ``unconverted`` (True). And
-        ``Data`` of the first line, or layer, that makes images brighter or darker, with ``brightens``: by how much at
-        most, and ``scaled``: whether they are known to lie between 0 and 1 there. None is a slip by itself, but
-        ``brightens`` of ``scaled`` images.
+        ``Rescaling`` of each layer that divides by one of `LEVELS`, behind none that has weights, with name, layer and
+        the only line, if there is one, that scales images as well; ``rescales`` and ``offset``: what it multiplies by,
+        and adds. ``Data`` of the first call of ``convert_image_dtype`` on what is floating-point already, with
+        ``unconverted`` (True). And ``Data`` of the first line, or layer, that makes images brighter or darker, with
+        ``brightens``: by how much at most, and ``scaled``: whether they are known to lie between 0 and 1 there. None is
+        a slip by itself, but ``brightens`` of ``scaled`` images.
     """
     lines = [(file, line) for file in files for line in sorted(set(_scaling_in(file)))]
     source = source_at(lines) if len(lines) == 1 else None
@@ -69,11 +70,11 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
     lines = [(one.file, one.line) for one in brightening if one.is_layer]
     is_in_model = False
     for model in models:
-        is_before = False
+        is_before = is_behind = False
         for part in leaves(model):
             path = str(part.path or part.name)
             place = {"name": path, "layer": path}
-            if isinstance(part, keras.layers.Rescaling) and _is_of_images(part):
+            if isinstance(part, keras.layers.Rescaling) and _is_of_images(part) and not is_behind:
                 known = {"rescales": part.scale, "offset": float(part.offset)}
                 found.append({"type": "Rescaling", **place, "source": source, **known})
                 is_before = True
@@ -84,13 +85,18 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
                 if delta > DELTA_MIN:
                     known = {"brightens": float(delta), "scaled": is_before}
                     found.append({"type": "RandomBrightness", **place, "source": line, **known})
+            is_behind = is_behind or bool(part.weights)  # what a layer has made is no image any more
     outside = [one for one in brightening if not (one.is_layer and is_in_model)]
     found += [_line(one.file, one.line, brightens=one.delta, scaled=one.is_scaled) for one in outside[:1]]
     return found + list(itertools.islice((one for file in files for one in _unconverted_in(file)), 1))
 
 
 def _is_of_images(layer: Any) -> bool:
+    """Whether a layer scales images of 8 bits, so far as the shape is known that it was built for."""
     is_number = all(isinstance(one, (int, float)) for one in (layer.scale, layer.offset))
+    shape = (getattr(layer, "_build_shapes_dict", None) or {}).get("input_shape")
+    if shape is not None and shape[-1] not in CHANNELS:
+        return False
     return is_number and any(math.isclose(layer.scale * level, 1, rel_tol=1e-3) for level in LEVELS)
 
 

@@ -67,6 +67,7 @@ COPIES = "for t, w in zip(target.get_weights(), model.get_weights()):"
         (["for t, w in zip(target.variables, model.get_weights()): t.assign(w)"], None),
         (["weights = model.get_weights()", "weights[0] += 1.0", "model.set_weights(weights)"], None),
         (["for w in model.get_weights(): print(w.shape)"], None),
+        (["class Policy:", "    def get_weights(self): return self.w", "for w in p.get_weights(): w *= 0.5"], None),
         (["for w in model.get_weights(): norms = np.abs(w).max()"], None),
     ],
 )

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from gradwatch.built import find_built
 from tests.hook.diagnosis import diagnose
 from tests.hook.training import dense
 
@@ -124,8 +125,9 @@ def test_a_state_that_grows_in_a_cell_of_ones_own(watch, read, dt, is_told, opti
         (keras.layers.Conv2D(4, 3, name="conv"), {"axis": 3}, False),
         (keras.layers.MaxPooling2D(name="pool"), {"axis": 1}, False),
         (keras.layers.Permute((3, 1, 2), name="turn"), {"axis": 1}, False),
+        (keras.layers.Conv2D(6, 3, name="conv"), {"axis": 1}, False),
     ],
-    ids=["rows", "columns", "default", "last", "of the input", "turned"],
+    ids=["rows", "columns", "default", "last", "of the input", "turned", "as many as channels"],
 )
 def test_a_batch_normalisation_along_the_places(watch, read, before, options, is_told):
     x = np.random.default_rng(0).normal(size=(16, 8, 8, 3)).astype("float32")
@@ -138,3 +140,30 @@ def test_a_batch_normalisation_along_the_places(watch, read, before, options, is
     model.fit(x, x[:, 0, 0, :1], batch_size=4, epochs=30 if is_told else 1, verbose=0)
     told = [one.title for one in diagnose(read(begun)).findings()]
     assert any("of the maps, not each channel" in title for title in told) == is_told
+
+
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.normal = keras.layers.Conv2D(4, 3), keras.layers.BatchNormalization(axis=1)
+
+    def call(self, x):
+        return self.normal(self.conv(x))
+
+
+@pytest.mark.parametrize(("line", "n"), [("x = ops.relu(x)", 1), ("x = ops.transpose(x, (0, 3, 1, 2))", 0)])
+def test_maps_that_a_model_of_ones_own_may_have_turned(tmp_path, line, n):
+    path = tmp_path / "train.py"
+    path.write_text(line)
+    model = Own()
+    model(np.zeros((1, 8, 8, 3)))
+    assert len([one for one in find_built([model], [str(path)]) if "across" in one]) == n
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_maps_that_are_turned_before_they_are_normalised(is_turned):
+    maps = given = keras.Input((8, 8, 3))
+    maps = keras.layers.Dropout(0.1)(keras.layers.ReLU()(keras.layers.Conv2D(4, 3)(maps)))
+    maps = keras.ops.transpose(maps, (0, 3, 1, 2)) if is_turned else maps
+    model = keras.Model(given, keras.layers.BatchNormalization(axis=1)(maps))
+    assert [one["across"] for one in find_built([model]) if "across" in one] == [1] * (not is_turned)

@@ -123,6 +123,33 @@ def test_a_generator_that_seeds_itself_in_each_epoch(
     assert all(one["source"]["code"] == inside for one in found)
 
 
+FITTED = """
+class Look(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        train_step(x, y)
+
+
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit({fed}, epochs=2, callbacks=[Look()], verbose=0)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed", "ignore:Your input ran out of data")
+@pytest.mark.parametrize(
+    ("train", "is_told"),
+    [
+        (FITTED.format(fed="data"), True),
+        (FITTED.format(fed="rows, rows[:, :1], validation_data=data"), False),
+        ("for epoch in range(3):\n    for i in range(2):\n        train_step(x, y)\n    seen = list(data)", False),
+    ],
+    ids=["fit", "to validate with", "a loop over something else"],
+)
+def test_a_generator_that_seeds_itself_and_feeds_the_training(find: Any, train: str, *, is_told: bool) -> None:
+    text = ENDLESS.format(inside=SEEDED.format(seed=3), outside="", argument="", n=5).partition("for epoch")[0] + train
+    assert len([one for one in find(text) if one.get("reseeded")]) == is_told
+
+
 @pytest.mark.parametrize(
     ("before", "line"),
     [
@@ -349,6 +376,7 @@ def test_axes_that_a_reshape_mixes_up(find: Any, line: str, after: list[int] | N
         ("waves = waves.reshape(waves.shape[0], 7, 3, 1); waves = waves[:8]; other = 0", [10, 7, 3, 1]),
         ("waves = waves.reshape(10, 3, 7, 1); waves = waves.transpose(0, 2, 1, 3)", None),
         ("waves = waves.reshape(10, 21); waves = waves.reshape(10, 3, 7)", None),
+        ("waves = np.zeros((10, 6, 3)); waves = waves.reshape(10, 3, 6)", None),
         ("waves = waves.reshape(7, 3, 10)[:, :, :4]; waves = waves.reshape(4, 3, 7)", None),
         ("waves = waves.transpose(0, 2, 1)", None),
     ],
@@ -389,6 +417,7 @@ for x, y in data.take(1):
         ({"line": "wave = tf.transpose(wave)"}, None),
         ({"line": "wave = tf.reshape(wave, (3, 7, 1))"}, None),
         ({"line": "wave = tf.reshape(wave, (21,))"}, None),
+        ({"line": "wave = tf.reshape(wave[:, :6], (6, 3))"}, None),
         ({"line": "wave = tf.reshape(wave, (-1, 7))", "batch": ".batch(5)"}, None),
     ],
 )
@@ -597,6 +626,14 @@ def test_images_of_two_kinds_are_no_pairs(find: Any, shape: tuple[int, ...], uni
     assert len(found) == is_told
 
 
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.parametrize("fit", [FIT, SLICES])
+def test_two_samples_that_a_loss_of_ones_own_compares_as_wholes(find: Any, fit: str) -> None:
+    text = PARTED.format(line="np.random.shuffle(inputs)\nnp.random.shuffle(targets)", fit=fit)
+    own = "lambda y, p: (tf.reduce_mean(p) - tf.reduce_mean(y)) ** 2"
+    assert not [one for one in find(text.replace('"mse"', own)) if "partner" in one]
+
+
 APART = """
 images = np.repeat(x, 4, axis=1)
 codes = x * 2
@@ -625,22 +662,31 @@ def test_pairs_that_are_cut_from_two_arrays_in_a_loop(find: Any, given: str, is_
 
 UNMATCHED = """
 images = tf.data.Dataset.from_tensor_slices(np.zeros((500, 4, 4), "float32")){images}
-labels = tf.data.Dataset.from_tensor_slices({targets}){labels}
+labels = tf.data.Dataset.{targets}{labels}
 pairs = tf.data.Dataset.zip((images, labels)){pairs}.batch(20)
 
 
-@tf.function
-def step(x, y):
-    train_step(x, y)
-    return x
+class Look(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        train_step(x, y)
 
 
+def compared(y, p):
+    return (tf.reduce_mean(p) - tf.reduce_mean(tf.cast(y, tf.float32))) ** 2
+
+
+model = keras.Sequential([keras.Input((4, 4)), keras.layers.Flatten(), keras.layers.Dense(1)])
+model.compile("sgd", {loss})
+{train}
+"""
+BY_HAND = """
 for x, y in pairs.take(1):
-    step(x, y)
+    train_step(x, y)
 """
 MIX = ".shuffle(500)"
 
 
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
 @pytest.mark.parametrize(
     ("parts", "is_told"),
     [
@@ -648,11 +694,18 @@ MIX = ".shuffle(500)"
         ({"images": f"{MIX}.map(lambda one: 2 * one)", "labels": MIX, "pairs": ".prefetch(2)"}, True),
         ({"pairs": MIX}, False),
         ({"images": ".shuffle(500, seed=3)", "labels": ".shuffle(500, seed=3)"}, False),
-        ({"images": MIX, "labels": MIX, "targets": "np.zeros((500, 4, 4), 'float32')"}, False),
+        ({"images": MIX, "labels": MIX, "loss": "keras.losses.MeanSquaredError()"}, True),
+        ({"images": MIX, "labels": MIX, "loss": "compared"}, False),
+        ({"images": MIX, "labels": MIX, "train": BY_HAND}, False),
+        ({"images": MIX, "labels": MIX, "targets": "range(500)"}, False),
     ],
 )
 def test_two_data_sets_that_are_shuffled_each_by_itself(find: Any, parts: dict[str, str], is_told: bool) -> None:
-    usual = dict.fromkeys(("images", "labels", "pairs"), "") | {"targets": "np.arange(500)"}
+    usual = dict.fromkeys(("images", "labels", "pairs"), "") | {
+        "targets": "from_tensor_slices(np.arange(500))",
+        "loss": "'mse'",
+        "train": "model.fit(pairs, callbacks=[Look()], verbose=0)",
+    }
     found = [one for one in find(UNMATCHED.format(**(usual | parts))) if "unmatched" in one]
     assert len(found) == is_told
     assert all(".zip(" in one["source"]["code"] for one in found)
@@ -908,6 +961,7 @@ loss = "{loss}"
         ("mask = tf.image.resize(mask, size)", "sparse_categorical_crossentropy", True),
         ("mask = tf.image.resize(mask, size, method='nearest')", "sparse_categorical_crossentropy", False),
         ("mask = tf.image.resize(mask, size)", "binary_crossentropy", False),
+        ("mask = tf.image.resize(mask, size)", 'mse"; of_classes = "sparse_categorical_crossentropy', False),
         ("mask = tf.image.resize(mask, size) / 255.0", "sparse_categorical_crossentropy", False),
         ("other = tf.image.resize(mask, size)", "sparse_categorical_crossentropy", False),
     ],
@@ -919,3 +973,29 @@ def test_class_masks_that_are_interpolated_and_never_cast(
     path.write_text(MASKS.format(resize=resize, loss=loss))
     found = [one for one in find_fed([str(path)]) if "resized" in one]
     assert [(one["source"]["line"], one["uncast"]) for one in found] == [(5, True)] * is_told
+
+
+DEPTHS = """
+def prepare(image, depth):
+    depth = tf.image.resize(depth, (2, 2))
+    return tf.image.resize(image, (2, 2)), depth
+
+
+class Look(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        train_step(x, y)
+
+
+images = np.zeros((8, 4, 4, 1), "float32")
+model = keras.Sequential([keras.Input((2, 2, 1)), keras.layers.Conv2D(2, 1)])
+losses = ["mse", keras.losses.SparseCategoricalCrossentropy(from_logits=True)]
+model.compile("sgd", losses[PLACE])
+pairs = tf.data.Dataset.from_tensor_slices((images, images)).map(prepare).batch(4)
+model.fit(pairs, callbacks=[Look()], verbose=0)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.parametrize(("place", "is_told"), [("0", False), ("1", True)])
+def test_depths_that_are_interpolated_are_no_classes(find: Any, place: str, is_told: bool) -> None:
+    assert len([one for one in find(DEPTHS.replace("PLACE", place)) if "uncast" in one]) == is_told

@@ -103,6 +103,8 @@ def train(watch: Any, read: Any, images: Any, *first: Any) -> list[str]:
         (IMAGES, [layers.Rescaling(1 / 255)], False),
         (IMAGES, [layers.Rescaling(1 / 127.5, offset=-1)], False),
         (IMAGES / 255, [layers.Rescaling(2.0, offset=-1)], False),
+        (IMAGES / 255, [layers.Conv2D(3, 1, activation="tanh"), layers.Rescaling(1 / 128)], False),
+        (np.repeat(IMAGES / 255, 2, axis=-1), [layers.Rescaling(1 / 255)], False),
     ],
 )
 def test_images_that_are_scaled_twice(watch: Any, read: Any, images: Any, first: list[Any], is_told: bool) -> None:

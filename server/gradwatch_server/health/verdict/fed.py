@@ -308,11 +308,13 @@ def _say_wrapped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_rescaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, layer = say_line(lead.slip["source"]), lead.slip["layer"]
     low, high = map(say_number, lead.reach)
+    factor, offset = float(lead.slip["rescales"]), float(lead.slip["offset"])
+    least, most = (say_number((one - offset) / factor) for one in lead.reach)
     return (
         f"Images are scaled twice: `{layer}` gets them scaled already, and gives numbers from {low} to {high}{place}",
         (
-            f"`{layer}` multiplies by {say_number(float(lead.slip['rescales']))}, for numbers from 0 to 255. In all "
-            "checked steps what it was given lay between 0 and 1, or little beyond."
+            f"`{layer}` multiplies by {say_number(factor)}, for numbers from 0 to 255. In all checked steps what it "
+            f"was given lay between {least} and {most}."
         ),
         Hypothesis(
             f"The inputs are scaled to next to nothing: divided by their range twice, the last time in {layer}{place}",
