@@ -6,6 +6,7 @@ the same, and 0 where they have nothing in common: the loss is 1 less that, its 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Mean", "Reshape", "S
 RISING: Final = frozenset({"Log"})
 SUMMING: Final = SAME | ADDING | {"Maximum", "Mul", "Sub"}
 DEPTH_MAX: Final = 8
+DIVISIONS_MAX: Final = 32
+"""Of sums, that are looked at."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -35,8 +38,9 @@ def find_overlap(forward: Sequence[Any], loss: Tensor | None, layer_paths: Seque
     Returns:
         Type, name, layer and source line of the division, and ``overlaps``: True.
     """
-    for op in forward if loss is not None else ():
-        if op.type in DIVIDING and _is_overlap(op) and set(signs_in(op.outputs[0], loss, RISING)) == {1}:
+    divisions = (op for op in forward if op.type in DIVIDING and _sum_of(op.inputs[0]) is not None)
+    for op in itertools.islice(divisions, DIVISIONS_MAX) if loss is not None else ():
+        if set(signs_in(op.outputs[0], loss, RISING)) == {1} and _is_overlap(op):
             return [slip_of(op, layer_paths) | {"source": source_of(op), "overlaps": True}]
     return []
 

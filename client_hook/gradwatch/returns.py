@@ -41,10 +41,10 @@ def find_past(files: Sequence[str]) -> list[dict[str, Any]]:
 def _lines_of(file: str) -> Iterator[int]:
     nodes = nodes_of(file)
     rewarded = _rewarded(nodes)
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)] if rewarded else []
+    within = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
     for loop in (node for node in nodes if isinstance(node, ast.For)) if rewarded else ():
-        within = [one for one in functions if any(node is loop for node in ast.walk(one))]
-        around = within[-1] if within else None
+        around = within.get(id(loop))
         for line, rewards, out in _sums(loop):
             names = {out, *_outer(rewards, around, nodes)}
             if not rewarded & names:
@@ -148,7 +148,8 @@ def _outer(name: str, function: ast.FunctionDef | None, nodes: Sequence[ast.AST]
 
 def _is_measured(name: str, nodes: Sequence[ast.AST]) -> bool:
     """Whether nothing but the spread of a list is asked for, by which rewards are scaled."""
-    read = {id(one) for node in nodes for one in names_in(node) if one.id == name and isinstance(one.ctx, ast.Load)}
+    names = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
+    read = {id(one) for one in names if isinstance(one.ctx, ast.Load)}
     spread = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) in ("append", "std", "var")]
     return read == {id(one) for call in spread for one in names_in(call) if one.id == name}
 
