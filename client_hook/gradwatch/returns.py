@@ -41,6 +41,7 @@ def find_past(files: Sequence[str]) -> list[dict[str, Any]]:
 def _lines_of(file: str) -> Iterator[int]:
     nodes = nodes_of(file)
     rewarded = _rewarded(nodes)
+    turned = _turned(nodes) if rewarded else set()
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef)] if rewarded else []
     within = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
     for loop in (node for node in nodes if isinstance(node, ast.For)) if rewarded else ():
@@ -50,7 +51,7 @@ def _lines_of(file: str) -> Iterator[int]:
             if not rewarded & names:
                 continue
             called = {around.name} if around is not None and rewards not in rewarded else set()
-            if not _is_turned(names | {rewards} | called, nodes) and not _is_measured(out, nodes):
+            if not turned & (names | {rewards} | called) and not _is_measured(out, nodes):
                 yield line
 
 
@@ -154,12 +155,11 @@ def _is_measured(name: str, nodes: Sequence[ast.AST]) -> bool:
     return read == {id(one) for call in spread for one in names_in(call) if one.id == name}
 
 
-def _is_turned(names: set[str], nodes: Sequence[ast.AST]) -> bool:
-    """Whether any of these is laid the other way round anywhere."""
+def _turned(nodes: Sequence[ast.AST]) -> set[str]:
+    """What is laid the other way round anywhere."""
+    found: set[str] = set()
     for node in nodes:
         step = node.slice.step if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else None
-        is_turn = step is not None or (isinstance(node, ast.Call) and last_name(node) in TURNING)
-        inner = ast.walk(node) if is_turn else ()
-        if any(isinstance(one, (ast.Name, ast.Attribute)) and ast.unparse(one) in names for one in inner):
-            return True
-    return False
+        if step is not None or (isinstance(node, ast.Call) and last_name(node) in TURNING):
+            found |= {ast.unparse(one) for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))}
+    return found
