@@ -23,7 +23,8 @@ def constant(tensor: Tensor) -> float | None:
     if op.type in ("OnesLike", "ZerosLike"):
         return float(op.type == "OnesLike")
     if op.type == "Mul":
-        one, other = (constant(part) for part in op.inputs)
+        one = constant(op.inputs[0])
+        other = None if one is None else constant(op.inputs[1])
         return None if one is None or other is None else one * other
     if op.type != "Const":
         return None

@@ -23,6 +23,8 @@ PLACES: Final = np.array([[0], [1], [3], [11]])
 """Where on a diagonal: what depends on the distance alone is the same at each."""
 ROWS, COLUMNS = np.maximum(-OFFSETS, 0) + PLACES, np.maximum(OFFSETS, 0) + PLACES
 DEPTH_MAX: Final = 24
+VISITS_MAX: Final = 500
+"""Tensors that are looked at for one."""
 LENGTH_MIN: Final = 3
 LENGTH_MAX: Final = 4096
 MATRIX_RANK: Final = 2
@@ -52,36 +54,85 @@ _ELEMENTWISE: Final[Mapping[str, Callable[..., Numbers]]] = {
 _KEEPING: Final = frozenset({"BroadcastTo", "Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"})
 """What leaves the matrix in the last two axes what it is, if it leaves them their lengths."""
 
+_BANDED: Final = frozenset({"MatrixBandPart", "MatrixDiagV3", "MatrixSetDiagV3", "Tile", "Transpose"})
+
 
 def find_diagonals(tensor: Tensor) -> Any | None:
     """What a tensor ``[..., time, time]`` holds on each of the diagonals `OFFSETS`: an array, None where not known."""
     with np.errstate(all="ignore"):
-        found = _find(tensor, None, DEPTH_MAX)
+        found = _Search().find(tensor, None, DEPTH_MAX)
     if found is None:
         return None
     found = np.broadcast_to(found, ROWS.shape)
     return found[0] if bool((found == found[0]).all()) else None
 
 
-def _find(tensor: Tensor, places: Numbers | None, depth: int) -> Numbers | None:
-    """Likewise; ``places``: of what follows on a vector, which of `ROWS` and `COLUMNS` it tells of."""
-    op = tensor.op
-    number = constant(tensor)
-    if number is not None:
-        return np.full(len(OFFSETS), number)
-    places = _places_of(tensor) if places is None else places
-    values = _value_of(tensor)
-    if values is not None:
-        return _read(values, places)
-    if not depth:
-        return None
-    if op.type in _ELEMENTWISE:
-        parts = [_find(one, places, depth - 1) for one in op.inputs]
-        return None if any(part is None for part in parts) else _ELEMENTWISE[op.type](*parts)
-    if _is_from_start(op) or (op.type in _KEEPING and (places is not None or _is_same_matrix(op))):
-        kept = _find(op.inputs[0], places, depth - 1)
-        return kept if kept is None or op.outputs[0].dtype != tf.bool else kept != 0
-    return _find_range(op, places) if places is not None else _find_banded(op, depth)
+class _Search:
+    """What the tensors hold that one is made of, each looked at once: many are often made of the same one."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, int], Numbers | None] = {}
+
+    def find(self, tensor: Tensor, places: Numbers | None, depth: int) -> Numbers | None:
+        """As `find_diagonals`; ``places``: of what follows on a vector, which of `ROWS` and `COLUMNS` it tells of."""
+        key = id(tensor.op), tensor.value_index, id(places)
+        if key not in self._known:
+            if len(self._known) >= VISITS_MAX:
+                return None
+            self._known[key] = None
+            self._known[key] = self._find(tensor, places, depth)
+        return self._known[key]
+
+    def _find(self, tensor: Tensor, places: Numbers | None, depth: int) -> Numbers | None:
+        op = tensor.op
+        number = constant(tensor)
+        if number is not None:
+            return np.full(len(OFFSETS), number)
+        places = _places_of(tensor) if places is None else places
+        values = _value_of(tensor)
+        if values is not None:
+            return _read(values, places)
+        if not depth:
+            return None
+        if op.type in _ELEMENTWISE:
+            return self._find_elementwise(op, places, depth)
+        if _is_from_start(op) or (op.type in _KEEPING and (places is not None or _is_same_matrix(op))):
+            kept = self.find(op.inputs[0], places, depth - 1)
+            return kept if kept is None or op.outputs[0].dtype != tf.bool else kept != 0
+        return _find_range(op, places) if places is not None else self._find_banded(op, depth)
+
+    def _find_elementwise(self, op: Any, places: Numbers | None, depth: int) -> Numbers | None:
+        parts: list[Numbers] = []
+        for one in op.inputs:
+            part = self.find(one, places, depth - 1)
+            if part is None:
+                return None
+            parts.append(part)
+        return _ELEMENTWISE[op.type](*parts)
+
+    def _find_banded(self, op: Any, depth: int) -> Numbers | None:
+        """What is left of a matrix within a band, or put on its diagonal, or of one that is turned or repeated."""
+        inner = self.find(op.inputs[0], None, depth - 1) if op.type in _BANDED else None
+        if inner is None:
+            return None
+        if op.type == "MatrixBandPart":
+            lower, upper = (constant(one) for one in op.inputs[1:])
+            if lower is None or upper is None:
+                return None
+            return np.where(((lower < 0) | (lower >= -OFFSETS)) & ((upper < 0) | (upper >= OFFSETS)), inner, 0)
+        if op.type == "Tile":
+            return inner if _is_same_matrix(op) else None
+        if op.type == "Transpose":
+            order = tf.get_static_value(op.inputs[1])
+            last = None if order is None else [int(axis) - len(order) for axis in order[-2:]]
+            return inner if last == [-2, -1] else inner[..., ::-1] if last == [-1, -2] else None
+        return self._with_diagonal(op, inner, depth)
+
+    def _with_diagonal(self, op: Any, inner: Numbers, depth: int) -> Numbers | None:
+        if op.type == "MatrixDiagV3":
+            return np.where(OFFSETS == 0, inner, 0) if constant(op.inputs[1]) == 0 else None
+        own = self.find(op.inputs[1], None, depth - 1)
+        return None if own is None or constant(op.inputs[2]) != 0 else np.where(OFFSETS == 0, own, inner)
 
 
 def _places_of(tensor: Tensor) -> Numbers | None:
@@ -140,35 +191,6 @@ def _is_from_start(op: Any) -> bool:
     picks = op.get_attr("shrink_axis_mask")
     is_whole = all(number == 0 or (whole | picks) >> place & 1 for place, number in enumerate(begin.tolist()))
     return is_whole and (not picks or len(begin) <= rank - MATRIX_RANK)
-
-
-_BANDED: Final = frozenset({"MatrixBandPart", "MatrixDiagV3", "MatrixSetDiagV3", "Tile", "Transpose"})
-
-
-def _find_banded(op: Any, depth: int) -> Numbers | None:
-    """What is left of a matrix within a band, or put on its diagonal, or of one that is turned or repeated."""
-    inner = _find(op.inputs[0], None, depth - 1) if op.type in _BANDED else None
-    if inner is None:
-        return None
-    if op.type == "MatrixBandPart":
-        lower, upper = (constant(one) for one in op.inputs[1:])
-        if lower is None or upper is None:
-            return None
-        return np.where(((lower < 0) | (lower >= -OFFSETS)) & ((upper < 0) | (upper >= OFFSETS)), inner, 0)
-    if op.type == "Tile":
-        return inner if _is_same_matrix(op) else None
-    if op.type == "Transpose":
-        order = tf.get_static_value(op.inputs[1])
-        last = None if order is None else [int(axis) - len(order) for axis in order[-2:]]
-        return inner if last == [-2, -1] else inner[..., ::-1] if last == [-1, -2] else None
-    return _with_diagonal(op, inner, depth)
-
-
-def _with_diagonal(op: Any, inner: Numbers, depth: int) -> Numbers | None:
-    if op.type == "MatrixDiagV3":
-        return np.where(OFFSETS == 0, inner, 0) if constant(op.inputs[1]) == 0 else None
-    own = _find(op.inputs[1], None, depth - 1)
-    return None if own is None or constant(op.inputs[2]) != 0 else np.where(OFFSETS == 0, own, inner)
 
 
 def _is_same_matrix(op: Any) -> bool:

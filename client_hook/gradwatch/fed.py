@@ -79,6 +79,8 @@ FRAMES_MAX: Final = 8
 CLASSES_MIN: Final = 3
 """Of two, the weights and labels of the batches tell."""
 TABLE_RANK: Final = 2
+LABELS_MAX: Final = 10_000_000
+"""Numbers that labels are: more are not counted."""
 COUNT_SLACK: Final = 1.2
 """Between what weights are of the labels' counts: some of the samples may be kept for the validation."""
 UNEVEN: Final = 1.5
@@ -160,12 +162,17 @@ def _counted() -> dict[str, Any] | None:
 
 def _ends_of(weights: Any, labels: Any) -> tuple[int, int] | None:
     """The commonest label and the rarest, where each label's weight is its share, times a number; None elsewhere."""
-    array: Any = np.asarray(labels) if isinstance(labels, (np.ndarray, tf.Tensor)) else np.zeros(0)
+    size = math.prod(labels.shape) if isinstance(labels, (np.ndarray, tf.Tensor)) else 0
+    if not isinstance(weights, Mapping) or len(weights) < CLASSES_MIN or not 0 < size <= LABELS_MAX:
+        return None
+    array: Any = np.asarray(labels)
     if array.ndim == TABLE_RANK:
         array = array[:, 0] if array.shape[1] == 1 else array.argmax(axis=1)
-    if not isinstance(weights, Mapping) or len(weights) < CLASSES_MIN or array.ndim != 1 or not len(array):
+    if array.ndim != 1:
         return None
-    counts = {label: int(np.count_nonzero(array == label)) for label in weights}
+    held, numbers = np.unique(array, return_counts=True)
+    of = dict(zip(held.tolist(), numbers.tolist(), strict=True))
+    counts = {label: int(of.get(label, 0)) for label in weights}
     common, rare = max(counts, key=lambda one: counts[one]), min(counts, key=lambda one: counts[one])
     factors = [float(weights[one]) / n for one, n in counts.items() if n > 0]
     is_so = len(factors) == len(counts) and 0 < max(factors) <= COUNT_SLACK * min(factors)
@@ -946,13 +953,17 @@ def _is_end_to_end(call: ast.Call, made: Mapping[str, ast.expr]) -> bool:
 
 def _floored(file: str) -> Iterator[dict[str, Any]]:
     running, calls = list(_running(file)), _Calls.of(file)
-    stores = [node for node in nodes_of(file) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    stores: dict[str, list[ast.Assign | ast.AugAssign]] = defaultdict(list)
     for node in nodes_of(file):
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            for to in _stored(node):
+                stores[to].append(node)
+    for node in nodes_of(file) if running else ():
         name, dtype, scale = _cast_to_whole(node) or ("", "", None)
         function = calls.around.get(id(node))
         is_given = bool(name) and function is not None and calls.given(name, function) is not None
         # What is given another value then, here or below, is not what was cast.
-        later = [one for one in stores if name and one.end_lineno >= node.lineno and name in _stored(one)]  # type: ignore[attr-defined]
+        later = [one for one in stores.get(name, []) if (one.end_lineno or 0) >= node.lineno]  # type: ignore[attr-defined]
         for frame in running if name else ():
             factor, array = _factor(scale, frame), _array(calls.find(name, node, frame))
             if factor is None:

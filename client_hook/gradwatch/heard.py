@@ -22,7 +22,7 @@ from gradwatch.operation import is_risky
 from gradwatch.origin import source_here, source_of
 from gradwatch.sketch import Place, Sketch, scope_of
 from gradwatch.tap import Tap
-from gradwatch.walk import behind
+from gradwatch.walk import SHAPES
 
 __all__ = ["Drawn", "Ear", "Pattern", "Picked", "Whole"]
 
@@ -91,6 +91,20 @@ class Picked(NamedTuple):
     functions: Mapping[Tap, Tensor]
 
 
+class _Origin(NamedTuple):
+    """What a result is made of.
+
+    Attributes:
+        is_learned: whether a variable is among it.
+        risky: its risky operations but roots, or two of them.
+        roots: likewise, roots alone.
+    """
+
+    is_learned: bool = False
+    risky: Sequence[Any] = ()
+    roots: Sequence[Any] = ()
+
+
 class Drawn(NamedTuple):
     """A step that was drawn as a graph, as far as its ``apply``.
 
@@ -147,20 +161,10 @@ class Whole:
 
     def find_lines(self, records: Sequence[Record]) -> Lines:
         """The calls of what the step's tapes differentiated."""
-        before = [[self._find_before(self.sketch.find(tensor)) for tensor in one.inputs] for one in records]
+        drawn = [[self.sketch.find(tensor) for tensor in one.inputs] for one in records]
+        made = _origins(self.sketch.graph.get_operations())
+        before = [[None if one is None else _call_of(made.get(id(one.op))) for one in inputs] for inputs in drawn]
         return Lines([one.type for one in records], [self._find(one) for one in records], before)
-
-    def _find_before(self, drawn: Tensor | None) -> Call | None:
-        ways = [] if drawn is None else list(behind([drawn.op], through=None))
-        if any(op.type == "ReadVariableOp" for op in ways):
-            return None
-        risky = [op for op in ways if is_risky(op)]
-        # The root of a mean of squares is finite; what is divided by it need not be.
-        risky = [op for op in risky if op.type != "Sqrt"] or risky
-        if len(risky) != 1:
-            return None
-        (op,) = risky
-        return Call(op.type, frozenset(), source_of(op), op.name.rpartition("/")[0], is_backward=False)
 
     def _find(self, one: Record) -> Call | None:
         for output in one.outputs:
@@ -410,6 +414,38 @@ class Ear:
     @property
     def _now(self) -> _Listening | None:
         return getattr(self._thread, "now", None)
+
+
+def _origins(operations: Sequence[Any]) -> dict[int, _Origin]:
+    """What each operation's result is made of, by the operation's id; they come in the order in which they run."""
+    found: dict[int, _Origin] = {}
+    for op in operations:
+        parts = [] if op.type in SHAPES else [found.get(id(one.op), _Origin()) for one in op.inputs]
+        if op.type == "ReadVariableOp" or any(part.is_learned for part in parts):
+            found[id(op)] = _Origin(is_learned=True)
+            continue
+        own = [op] if op.type not in SHAPES and is_risky(op) else []
+        is_root = op.type == "Sqrt"
+        risky = _two_of([*([] if is_root else own), *(one for part in parts for one in part.risky)])
+        roots = _two_of([*(own if is_root else []), *(one for part in parts for one in part.roots)])
+        found[id(op)] = _Origin(risky=risky, roots=roots)
+    return found
+
+
+def _two_of(operations: Sequence[Any]) -> Sequence[Any]:
+    return list({id(one): one for one in operations}.values())[:2]
+
+
+def _call_of(origin: _Origin | None) -> Call | None:
+    """The only operation with a singular point that made a result of data; None for none, several, or of a variable."""
+    if origin is None or origin.is_learned:
+        return None
+    # The root of a mean of squares is finite; what is divided by it need not be.
+    risky = origin.risky or origin.roots
+    if len(risky) != 1:
+        return None
+    (op,) = risky
+    return Call(op.type, frozenset(), source_of(op), op.name.rpartition("/")[0], is_backward=False)
 
 
 def _scope() -> str:

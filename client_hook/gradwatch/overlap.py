@@ -6,6 +6,7 @@ the same, and 0 where they have nothing in common: the loss is 1 less that, its 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Mean", "Reshape", "S
 RISING: Final = frozenset({"Log"})
 SUMMING: Final = SAME | ADDING | {"Maximum", "Mul", "Sub"}
 DEPTH_MAX: Final = 8
+DIVISIONS_MAX: Final = 32
+"""Of sums, that are looked at."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -35,15 +38,18 @@ def find_overlap(forward: Sequence[Any], loss: Tensor | None, layer_paths: Seque
     Returns:
         Type, name, layer and source line of the division, and ``overlaps``: True.
     """
-    overlaps = [] if loss is None else [op for op in forward if op.type in DIVIDING and _is_overlap(op)]
-    if not overlaps or any(set(signs_in(op.outputs[0], loss, RISING)) != {1} for op in overlaps):
+    divisions = (op for op in forward if op.type in DIVIDING and _sum_of(op.inputs[0]) is not None)
+    signs = ((op, set(signs_in(op.outputs[0], loss, RISING))) for op in itertools.islice(divisions, DIVISIONS_MAX))
+    overlaps = [] if loss is None else [(op, sign) for op, sign in signs if sign and _is_overlap(op)]
+    if not overlaps or any(sign != {1} for _, sign in overlaps):
         return []
     # What else the loss is of may be what is asked for, and the overlap with something else is to be small.
-    asked, names = {name for op in overlaps for name in given_of(_factors(op)[0])}, {op.name for op in overlaps}
+    asked, names = {name for op, _ in overlaps for name in given_of(_factors(op)[0])}, {op.name for op, _ in overlaps}
     rest = [one for one in terms_of(loss, names) if one.name not in names and one.type not in RISING]
     if rest and not any(asked & _given_beside(one) for one in rest):
         return []
-    return [slip_of(overlaps[0], layer_paths) | {"source": source_of(overlaps[0]), "overlaps": True}]
+    first = overlaps[0][0]
+    return [slip_of(first, layer_paths) | {"source": source_of(first), "overlaps": True}]
 
 
 def _given_beside(op: Any) -> set[str]:

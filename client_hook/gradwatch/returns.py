@@ -47,16 +47,17 @@ def _lines_of(file: str) -> Iterator[int]:
     if any(map(_is_from_end, nodes)):
         return
     rewarded = _rewarded(nodes)
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    turned = _turned(nodes) if rewarded else set()
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)] if rewarded else []
+    within = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
     for loop in (node for node in nodes if isinstance(node, ast.For)) if rewarded else ():
-        within = [one for one in functions if any(node is loop for node in ast.walk(one))]
-        around = within[-1] if within else None
+        around = within.get(id(loop))
         for line, rewards, out in _sums(loop):
             names = {out, *_outer(rewards, around, nodes)}
             if not rewarded & names:
                 continue
             called = {around.name} if around is not None and rewards not in rewarded else set()
-            if not _is_turned(names | {rewards} | called, nodes) and not _is_measured(out, nodes):
+            if not turned & (names | {rewards} | called) and not _is_measured(out, nodes):
                 yield line
 
 
@@ -168,7 +169,8 @@ def _is_from_end(node: ast.AST) -> bool:
 
 def _is_measured(name: str, nodes: Sequence[ast.AST]) -> bool:
     """Whether nothing but numbers about a list are asked for, such as its spread, by which rewards are scaled."""
-    read = {id(one) for node in nodes for one in names_in(node) if one.id == name and isinstance(one.ctx, ast.Load)}
+    names = [node for node in nodes if isinstance(node, ast.Name) and node.id == name]
+    read = {id(one) for one in names if isinstance(one.ctx, ast.Load)}
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     spread = [call for call in calls if last_name(call) in MEASURING or _is_of_one(call, name)]
     return read == {id(one) for call in spread for one in names_in(call) if one.id == name}
@@ -179,12 +181,11 @@ def _is_of_one(call: ast.Call, name: str) -> bool:
     return last_name(call) in OF_ONE and [ast.unparse(one) for one in call.args] == [name]
 
 
-def _is_turned(names: set[str], nodes: Sequence[ast.AST]) -> bool:
-    """Whether any of these is laid the other way round anywhere."""
+def _turned(nodes: Sequence[ast.AST]) -> set[str]:
+    """What is laid the other way round anywhere."""
+    found: set[str] = set()
     for node in nodes:
         step = node.slice.step if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else None
-        is_turn = step is not None or (isinstance(node, ast.Call) and last_name(node) in TURNING)
-        inner = ast.walk(node) if is_turn else ()
-        if any(isinstance(one, (ast.Name, ast.Attribute)) and ast.unparse(one) in names for one in inner):
-            return True
-    return False
+        if step is not None or (isinstance(node, ast.Call) and last_name(node) in TURNING):
+            found |= {ast.unparse(one) for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))}
+    return found

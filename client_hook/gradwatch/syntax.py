@@ -6,6 +6,7 @@ import ast
 import functools
 import linecache
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +18,9 @@ FILES_MAX: Final = 64
 """Of the user's program that are looked through."""
 FILES_KEPT: Final = 4 * FILES_MAX
 """Trees: more than are looked through in a row, or those that come first are gone whenever they are asked for again."""
+
+_Function = ast.FunctionDef | ast.Lambda
+_Store = ast.Assign | ast.AugAssign | ast.For
 
 
 @functools.lru_cache(maxsize=FILES_KEPT)
@@ -57,19 +61,15 @@ def assigned_before(name: ast.Name, file: str) -> ast.expr | None:
 
     Of ``x /= 255.0`` that is ``x / 255.0``. None where it is an argument, one of several, or not known.
     """
-    functions = [node for node in nodes_of(file) if isinstance(node, (ast.FunctionDef, ast.Lambda))]
-    around = [node for node in functions if node.lineno <= name.lineno <= (node.end_lineno or 0)]
-    inner = max(around, key=lambda node: (node.lineno, node.col_offset), default=None)
-    others = {id(one) for node in functions if node not in around for one in ast.walk(node)}
-    nodes = nodes_of(file) if inner is None else tuple(ast.walk(inner))
+    functions, stores = _scopes(file)
+    inner = functions.get(name.lineno)
+    nodes = stores.get((name.id, id(inner)), [])
     found: ast.expr | None = None
     line = 0
     for node in nodes:
-        if not isinstance(node, (ast.Assign, ast.AugAssign, ast.For)) or id(node) in others:
+        if not line < node.lineno < name.lineno:
             continue
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if not line < node.lineno < name.lineno or name.id not in {one.id for to in targets for one in names_in(to)}:
-            continue
         found, line = None, node.lineno
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             read = ast.copy_location(ast.Name(name.id, ast.Load()), node)
@@ -77,3 +77,22 @@ def assigned_before(name: ast.Name, file: str) -> ast.expr | None:
         elif isinstance(node, ast.Assign) and all(isinstance(one, ast.Name) for one in targets):
             found = node.value
     return found
+
+
+@functools.lru_cache(maxsize=FILES_KEPT)
+def _scopes(file: str) -> tuple[dict[int, _Function], dict[tuple[str, int], list[_Store]]]:
+    """The innermost function at each line, and the statements that give a name something in one, by its id."""
+    functions = [node for node in nodes_of(file) if isinstance(node, (ast.FunctionDef, ast.Lambda))]
+    around = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
+    at = {
+        line: function
+        for function in sorted(functions, key=lambda node: (node.lineno, node.col_offset))
+        for line in range(function.lineno, (function.end_lineno or 0) + 1)
+    }
+    stores: dict[tuple[str, int], list[_Store]] = defaultdict(list)
+    for node in nodes_of(file):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.For)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for name in {one.id for to in targets for one in names_in(to)}:
+                stores[name, id(around.get(id(node)))].append(node)
+    return at, dict(stores)
