@@ -19,7 +19,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import frames, is_users, source_at, source_of
+from gradwatch.origin import frames, is_users, locals_of, source_at, source_of
 from gradwatch.syntax import FILES_KEPT, assigned_before, last_name, names_in, nodes_of
 from gradwatch.target import walk
 
@@ -137,7 +137,7 @@ def _shuffled(models: Sequence[Any]) -> dict[str, Any] | None:
     keeping = [one for one in walk(models) if isinstance(one, keras.layers.RNN) and one.stateful]
     is_shuffled = False
     for frame in frames() if keeping else ():
-        file, known = frame.f_code.co_filename, frame.f_locals
+        file, known = frame.f_code.co_filename, locals_of(frame)
         if is_shuffled and is_users(file):
             return _slip(file, frame.f_lineno, str(keeping[0].path or keeping[0].name), stateful=True)
         if frame.f_code.co_name == "fit" and "keras" in file:
@@ -148,7 +148,7 @@ def _shuffled(models: Sequence[Any]) -> dict[str, Any] | None:
 def _counted() -> dict[str, Any] | None:
     weights, labels = None, None
     for frame in frames():
-        file, known = frame.f_code.co_filename, frame.f_locals
+        file, known = frame.f_code.co_filename, locals_of(frame)
         if weights is not None and is_users(file):
             common, rare = _ends_of(weights, labels) or (None, None)
             if common is None or rare is None:
@@ -239,7 +239,7 @@ def _are_epochs(file: str) -> bool:
         if frame.f_code.co_filename == file and len(loops) > 1:
             return True
         if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
-            return int(frame.f_locals.get("epochs") or 1) > 1
+            return int(locals_of(frame).get("epochs") or 1) > 1
     return False
 
 
@@ -321,9 +321,9 @@ def _running(file: str) -> Iterator[Any]:
 def _held(name: str, frame: Any) -> Any:
     """What the running code holds by a name, `_MISSING` for nothing."""
     code = frame.f_code
-    # To ask a frame for its locals makes a copy that keeps them all: only where it has this one.
+    # All that a frame holds is copied: only where it has this one.
     if name in code.co_varnames or name in code.co_cellvars or name in code.co_freevars:
-        return frame.f_locals.get(name, _MISSING)
+        return locals_of(frame).get(name, _MISSING)
     return frame.f_globals.get(name, _MISSING)
 
 
@@ -524,7 +524,7 @@ def _turned(file: str) -> Iterator[dict[str, Any]]:
 
 def _turned_in_place(file: str) -> Iterator[dict[str, Any]]:
     """The lines that give an array another shape under its own name, where its memory tells what shape it had."""
-    held = [(frame, value) for frame in _running(file) for value in frame.f_locals.values()]
+    held = [(frame, value) for frame in _running(file) for value in locals_of(frame).values()]
     turned = [(frame, value) for frame, value in held if isinstance(value, np.ndarray) and _is_turned_view(value)]
     for node in nodes_of(file) if turned else ():
         name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
@@ -569,7 +569,7 @@ def _is_known(*shapes: Sequence[int]) -> bool:
 
 def _data_sets() -> Iterator[Any]:
     """The data sets that the running code holds."""
-    return (value for frame in frames() for value in frame.f_locals.values() if isinstance(value, tf.data.Dataset))
+    return (value for frame in frames() for value in locals_of(frame).values() if isinstance(value, tf.data.Dataset))
 
 
 def _is_other_order(before: Sequence[int], after: Sequence[int]) -> bool:
@@ -850,7 +850,7 @@ def _unmatched(file: str) -> Iterator[dict[str, Any]]:
 
 def _fitted() -> dict[str, Any]:
     """What a `fit` of Keras' that is being run holds by its names: itself, ``x``, ``y``; nothing where none is."""
-    known = (one.f_locals for one in frames() if one.f_code.co_name == "fit" and "keras" in one.f_code.co_filename)
+    known = (locals_of(one) for one in frames() if one.f_code.co_name == "fit" and "keras" in one.f_code.co_filename)
     return dict(next(known, {}))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import linecache
 import os
@@ -24,6 +25,7 @@ __all__ = [
     "is_own",
     "is_users",
     "layer_of",
+    "locals_of",
     "slip_of",
     "source_at",
     "source_here",
@@ -107,6 +109,15 @@ def source_at(frames: Iterable[tuple[str, int]]) -> dict[str, Any] | None:
             place = {"file": filename, "line": line, "code": linecache.getline(filename, line).strip()}
             return place | {"excerpt": _read_excerpt(filename, line)}
     return None
+
+
+def locals_of(frame: FrameType) -> dict[str, Any]:
+    """What a frame holds by its names, with no copy that stays there and keeps all of it as long as the frame runs."""
+    known = frame.f_locals
+    found = dict(known)
+    if frame.f_code.co_flags & inspect.CO_OPTIMIZED and isinstance(known, dict):  # a function's, before Python 3.13
+        known.clear()  # a snapshot, which is made anew whenever it is asked for
+    return found
 
 
 def frames() -> Iterator[FrameType]:
