@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import functions_around, last_name, nodes_of
 
 __all__ = ["find_lost", "find_replaced"]
 
@@ -115,8 +115,7 @@ class _File:
 
     def __init__(self, file: str) -> None:
         self._nodes = nodes_of(file)
-        functions = [node for node in self._nodes if isinstance(node, ast.FunctionDef)]
-        self._around = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
+        self._around = functions_around(self._nodes)
         self._classes = {
             id(part): node.name for node in self._nodes if isinstance(node, ast.ClassDef) for part in node.body
         }

@@ -20,7 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import frames, is_users, locals_of, source_at, source_of
-from gradwatch.syntax import FILES_KEPT, assigned_before, last_name, names_in, nodes_of
+from gradwatch.syntax import FILES_KEPT, assigned_before, functions_around, last_name, names_in, nodes_of, stored_names
 from gradwatch.target import walk
 
 __all__ = ["find_fed"]
@@ -379,11 +379,16 @@ def _keeps_draws(data: Any) -> bool:
     return is_of_samples and any(map(_draws, chain[cached + 1 :]))
 
 
+def _mapped_graph(data: Any) -> Any:
+    """The graph of what a data set maps; None for one that maps nothing."""
+    return getattr(getattr(getattr(data, "_map_func", None), "function", None), "graph", None)
+
+
 def _draws(data: Any) -> bool:
-    function = getattr(getattr(data, "_map_func", None), "function", None)
-    if function is None:
+    mapped = _mapped_graph(data)
+    if mapped is None:
         return False
-    graph = function.graph.as_graph_def()
+    graph = mapped.as_graph_def()
     nodes = itertools.chain(graph.node, *(one.node_def for one in graph.library.function))
     return any("Random" in node.op and "Shuffle" not in node.op for node in nodes)
 
@@ -549,8 +554,8 @@ def _is_turned_view(array: Any) -> bool:
 def _turned_in_map(file: str) -> Iterator[dict[str, Any]]:
     """The lines of a data set's map that reshape what they are given where its axes should change places."""
     for data in _data_sets():
-        functions = [getattr(getattr(one, "_map_func", None), "function", None) for one in _chain(data)]
-        for op in (op for one in functions if one is not None for op in one.graph.get_operations()):
+        graphs = filter(None, map(_mapped_graph, _chain(data)))
+        for op in (op for graph in graphs for op in graph.get_operations()):
             shapes = [one.shape for one in (*op.inputs[:1], *op.outputs)] if op.type == "Reshape" else []
             if any(shape.rank is None for shape in shapes) or not shapes:
                 continue
@@ -624,8 +629,7 @@ class _Calls:
 
     def __init__(self, file: str) -> None:
         nodes = nodes_of(file)
-        functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
-        self.around = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
+        self.around = functions_around(nodes)
         self._calls: dict[str, list[ast.Call]] = defaultdict(list)
         for node in nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -956,7 +960,7 @@ def _floored(file: str) -> Iterator[dict[str, Any]]:
     stores: dict[str, list[ast.Assign | ast.AugAssign]] = defaultdict(list)
     for node in nodes_of(file):
         if isinstance(node, (ast.Assign, ast.AugAssign)):
-            for to in _stored(node):
+            for to in stored_names(node):
                 stores[to].append(node)
     for node in nodes_of(file) if running else ():
         name, dtype, scale = _cast_to_whole(node) or ("", "", None)
@@ -972,11 +976,6 @@ def _floored(file: str) -> Iterator[dict[str, Any]]:
             is_there = scale is None or is_given or not later
             if (scale is not None and is_own and _is_of_zeros(array)) or (is_there and _is_of_shares(array, factor)):
                 yield _slip(file, node.lineno, floored=dtype, **_scaled(factor))  # type: ignore[attr-defined]
-
-
-def _stored(node: ast.Assign | ast.AugAssign) -> set[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return {one.id for to in targets for one in names_in(to)}
 
 
 def _scaled(factor: float) -> dict[str, Any]:
@@ -1036,8 +1035,7 @@ def _floored_in_map(file: str) -> Iterator[dict[str, Any]]:
     for data in _data_sets():
         chain = _chain(data)
         for place, part in enumerate(chain):
-            function, arrays = getattr(getattr(part, "_map_func", None), "function", None), _slices(chain[place + 1 :])
-            graph = None if function is None else function.graph
+            graph, arrays = _mapped_graph(part), _slices(chain[place + 1 :])
             if graph is None or len(graph.inputs) != len(arrays):
                 continue
             for op in (op for op in graph.get_operations() if _is_cut(op)):

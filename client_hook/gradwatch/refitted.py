@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from gradwatch.syntax import last_name, names_in, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_of, stored_names
 
 __all__ = ["Refit", "find_refitted"]
 
@@ -46,7 +46,7 @@ def find_refitted(files: Sequence[str]) -> Iterator[Refit]:
         for node in nodes_of(file) if fed.training and fed.validation else ():
             if isinstance(node, ast.Call) and (_is_fit_to(node, fed) or any(map(_fits, _held_out(node)))):
                 yield Refit(file, node)
-            to = _targets(node) if isinstance(node, ast.Assign) else set()
+            to = stored_names(node) if isinstance(node, ast.Assign) else set()
             if not isinstance(node, ast.Assign) or not fed.validation & to or fed.training & to:
                 continue
             if _fits(node.value) or _is_indexed_by_itself(node, fed, file):
@@ -86,17 +86,13 @@ def _with_parts(names: set[str], file: str) -> set[str]:
     """Names, and those of the arrays that they are put together of."""
     found = set(names)
     for node in nodes_of(file):
-        value = node.value if isinstance(node, ast.Assign) and names & _targets(node) else None
+        value = node.value if isinstance(node, ast.Assign) and names & stored_names(node) else None
         calls = [] if value is None else [one for one in ast.walk(value) if isinstance(one, ast.Call)]
         slices = [one for one in calls if last_name(one) == "from_tensor_slices"]
         if isinstance(value, ast.Tuple) and isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Tuple):
             slices = [ast.Call(ast.Name(""), [value], [])]
         found |= {one.id for call in slices for part in call.args for one in names_in(part)}
     return found
-
-
-def _targets(node: ast.Assign) -> set[str]:
-    return {one.id for to in node.targets for one in ast.walk(to) if isinstance(one, ast.Name)}
 
 
 def _fits(value: ast.expr) -> bool:
@@ -134,9 +130,9 @@ def _is_indexed_by_itself(node: ast.Assign, fed: _Fed, file: str) -> bool:
     """Whether classes get their numbers by an index that is made of the validation data alone."""
     used = {one.id for one in names_in(node.value)}
     assigned = [one for one in nodes_of(file) if isinstance(one, ast.Assign)]
-    for index in (one for one in assigned if _targets(one) & used and _is_index(one.value)):
-        others = [one for one in assigned if fed.training & _targets(one)]
-        is_shared = any(_targets(index) & {name.id for name in names_in(one.value)} for one in others)
+    for index in (one for one in assigned if stored_names(one) & used and _is_index(one.value)):
+        others = [one for one in assigned if fed.training & stored_names(one)]
+        is_shared = any(stored_names(index) & {name.id for name in names_in(one.value)} for one in others)
         own = {one.id for one in names_in(index.value)} - PACKAGES
         if not is_shared and own & used & _arrays(assigned):
             return True
@@ -144,7 +140,7 @@ def _is_indexed_by_itself(node: ast.Assign, fed: _Fed, file: str) -> bool:
 
 
 def _arrays(assigned: Sequence[ast.Assign]) -> set[str]:
-    return {name for one in assigned for name in _targets(one)}
+    return {name for one in assigned for name in stored_names(one)}
 
 
 def _is_index(value: ast.expr) -> bool:
@@ -154,7 +150,7 @@ def _is_index(value: ast.expr) -> bool:
 
 
 def _prepares_both(function: ast.FunctionDef, fed: _Fed, file: str) -> bool:
-    assigned = (one for one in nodes_of(file) if isinstance(one, ast.Assign) and fed.training & _targets(one))
+    assigned = (one for one in nodes_of(file) if isinstance(one, ast.Assign) and fed.training & stored_names(one))
     return any(isinstance(one.value, ast.Call) and last_name(one.value) == function.name for one in assigned)
 
 

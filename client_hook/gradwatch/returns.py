@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, names_in, nodes_of
+from gradwatch.syntax import functions_around, last_name, names_in, nodes_of
 
 __all__ = ["find_past"]
 
@@ -48,8 +48,7 @@ def _lines_of(file: str) -> Iterator[int]:
         return
     rewarded = _rewarded(nodes)
     turned = _turned(nodes) if rewarded else set()
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)] if rewarded else []
-    within = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
+    within = functions_around(nodes) if rewarded else {}
     for loop in (node for node in nodes if isinstance(node, ast.For)) if rewarded else ():
         around = within.get(id(loop))
         for line, rewards, out in _sums(loop):

@@ -7,12 +7,23 @@ import functools
 import linecache
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from gradwatch.origin import is_users
 
-__all__ = ["FILES_KEPT", "FILES_MAX", "assigned_before", "last_name", "names_in", "nodes_of", "parse", "users_files"]
+__all__ = [
+    "FILES_KEPT",
+    "FILES_MAX",
+    "assigned_before",
+    "functions_around",
+    "last_name",
+    "names_in",
+    "nodes_of",
+    "parse",
+    "stored_names",
+    "users_files",
+]
 
 FILES_MAX: Final = 64
 """Of the user's program that are looked through."""
@@ -56,6 +67,18 @@ def names_in(node: ast.AST) -> Iterator[ast.Name]:
     return (one for one in ast.walk(node) if isinstance(one, ast.Name))
 
 
+def functions_around(nodes: Iterable[ast.AST]) -> dict[int, ast.FunctionDef]:
+    """The innermost function that each node of a file stands in, itself among its own, by the node's id."""
+    functions = (node for node in nodes if isinstance(node, ast.FunctionDef))
+    return {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
+
+
+def stored_names(node: _Store) -> set[str]:
+    """The names in what a statement gives something to."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {one.id for to in targets for one in names_in(to)}
+
+
 def assigned_before(name: ast.Name, file: str) -> ast.expr | None:
     """What a name was given last before the line it is read in, by a plain statement of the same function.
 
@@ -83,7 +106,7 @@ def assigned_before(name: ast.Name, file: str) -> ast.expr | None:
 def _scopes(file: str) -> tuple[dict[int, _Function], dict[tuple[str, int], list[_Store]]]:
     """The innermost function at each line, and the statements that give a name something in one, by its id."""
     functions = [node for node in nodes_of(file) if isinstance(node, (ast.FunctionDef, ast.Lambda))]
-    around = {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
+    around = functions_around(nodes_of(file))  # no statement stands in a lambda
     at = {
         line: function
         for function in sorted(functions, key=lambda node: (node.lineno, node.col_offset))
@@ -92,7 +115,6 @@ def _scopes(file: str) -> tuple[dict[int, _Function], dict[tuple[str, int], list
     stores: dict[tuple[str, int], list[_Store]] = defaultdict(list)
     for node in nodes_of(file):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.For)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for name in {one.id for to in targets for one in names_in(to)}:
+            for name in stored_names(node):
                 stores[name, id(around.get(id(node)))].append(node)
     return at, dict(stores)

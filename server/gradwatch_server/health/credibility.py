@@ -247,14 +247,8 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.FOCAL, SlipKind.SWAPPED, SlipKind.SOLE, SlipKind.LOST),
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),
         *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
-        *(
-            SlipKind.UNKNOWN,
-            SlipKind.COUNTED,
-            SlipKind.ACROSS,
-            SlipKind.RESCALED,
-            SlipKind.UNCONVERTED,
-            SlipKind.BRIGHTENED,
-        ),
+        *(SlipKind.UNKNOWN, SlipKind.COUNTED, SlipKind.ACROSS),
+        *(SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )
@@ -269,17 +263,16 @@ several questions by one number, or to turn an image away from its mask. Who lea
 
 
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
-    if episode.what is SlipKind.SCALED:
-        return bool(episode.narrow)
+    is_shown = _SHOWN_OTHERWISE.get(episode.what)
+    if is_shown is not None:
+        return is_shown(episode)
     if episode.what is SlipKind.UNSCALED:
         if math.isfinite(episode.deviation):
             return _is_still_to_learn(testimony, SPARE_SHARE)
         is_far = max(map(abs, episode.reach)) > FAR and _is_still_to_learn(testimony, SPARE_SHARE)
         return bool(episode.narrow) and (episode.is_rounded or is_far)
-    if episode.what is SlipKind.ANGLES:
-        return episode.turn is not None
-    if episode.what is SlipKind.UNDROPPED or episode.what in _UNSEEN_IN_LOSS:
-        return episode.what is not SlipKind.UNDROPPED or _is_overfit(episode)
+    if episode.what in _UNSEEN_IN_LOSS:
+        return True
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
 
 
@@ -287,6 +280,14 @@ def _is_overfit(episode: Misshaped) -> bool:
     # Whoever learns well without dropouts may leave it so.
     best, newest = episode.validation
     return newest >= OVERFIT_FACTOR * best > 0 and episode.loss <= OVERFIT_SHARE * newest
+
+
+_SHOWN_OTHERWISE: Final[Mapping[SlipKind, Callable[[Misshaped], bool]]] = {
+    SlipKind.SCALED: lambda episode: bool(episode.narrow),
+    SlipKind.ANGLES: lambda episode: episode.turn is not None,
+    SlipKind.UNDROPPED: _is_overfit,
+}
+"""Slips of which other numbers than a loss tell whether they do harm."""
 
 
 def _is_emptied_credible(_: Emptied, testimony: Testimony) -> bool:

@@ -248,9 +248,10 @@ def describe_account(account: Account) -> str:
     text = f"The first operation to break was {say_operation(operation)}"
     n_in_broken = numbers["n_nonfinite_in"]
     text += f": {say_count(numbers['n_nonfinite'], 'value')} of its output NaN or infinite"
-    text += ", and all of its input finite" if math.isfinite(numbers.get("n_in", math.nan)) or n_in_broken > 0 else ""
     if n_in_broken > 0:
-        text = text.removesuffix("all of its input finite") + f"{say_count(n_in_broken, 'value')} of its input infinite"
+        text += f", and {say_count(n_in_broken, 'value')} of its input infinite"
+    elif math.isfinite(numbers.get("n_in", math.nan)):
+        text += ", and all of its input finite"
     n_singular, n_in = numbers["n_singular"], numbers["n_in"]
     if n_singular > 0:
         what = _say_singular(operation, int(n_singular), numbers["margin"])
