@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.attracted import find_attracted
+from gradwatch.averse import find_averse
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
@@ -409,6 +410,7 @@ def find_slips(
             *find_unstopped(forward, trained),
             *find_cooled(forward, layer_paths),
             *(find_negated(forward, layer_paths) or find_repelled(forward, least, layer_paths)),
+            *find_averse(forward, least, layer_paths),
             *find_emptying(forward, layer_paths),
             *find_pairs(forward, layer_paths),
             *find_twins(forward, layer_paths),

@@ -209,6 +209,7 @@ AHEAD = {"type": "Mask", "name": "sub", "layer": "", "source": SOURCE, "ahead": 
 UNADDED = {"type": "Penalty", "name": "mul", "layer": "vae/sampling", "source": SOURCE, "unadded": 1}
 OVERLAP = {"type": "RealDiv", "name": "truediv", "layer": "", "source": SOURCE, "overlaps": True}
 REPELLED = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "repels": "target"}
+AVERSE = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "averse": "returns"}
 TIMED = {"type": "Sub", "name": "sub", "layer": "dense", "source": None, "times": 12}
 UNSTOPPED = {"type": "AddV2", "name": "add", "layer": "", "source": SOURCE, "unstopped": True}
 
@@ -233,6 +234,7 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (OVERLAP, "The overlap with the targets is minimised, not maximised (train.py:7)"),
         (REPELLED, "The loss makes the output and its target point in opposite directions"),
         (REPELLED | {"repels": "output"}, "The loss makes the two outputs point in opposite directions"),
+        (AVERSE, "The policy learns to avoid what paid off: the loss has the wrong sign (train.py:7)"),
         (TIMED, "dense predicts a number for each of 12 time steps, but a sample has one target"),
         (TIMED | {"times": -1}, "dense predicts a number for each time step, but"),
         (AHEAD, "The attention sees only later positions: its causal mask is inverted (train.py:7)"),

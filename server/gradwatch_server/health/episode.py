@@ -1259,6 +1259,8 @@ class SlipKind(Enum):
     """An overlap with the targets is made small."""
     REPELLED = auto()
     """A cosine is made small."""
+    AVERSE = auto()
+    """What an action gained is multiplied by its log-probability, and made small."""
     UNSTOPPED = auto()
     """A return has a gradient of its own, through the network that is to learn it."""
     TIMED = auto()
@@ -1352,6 +1354,7 @@ _BY_FIELD: Final = {
     "unstopped": SlipKind.UNSTOPPED,
     "overlaps": SlipKind.OVERLAP,
     "repels": SlipKind.REPELLED,
+    "averse": SlipKind.AVERSE,
     "unadded": SlipKind.UNADDED,
     "times": SlipKind.TIMED,
     "foreign": SlipKind.FOREIGN,

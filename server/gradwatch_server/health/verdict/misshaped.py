@@ -190,6 +190,8 @@ return 1.0 - dice                                     # or -dice; of an IoU: 1.0
 REPELLED_CODE: Final = """\
 loss = keras.losses.CosineSimilarity()(a, b)          # no minus: -1 for the same direction
 loss = -tf.reduce_mean(cosine)                        # of a cosine of your own"""
+AVERSE_CODE: Final = """\
+loss = -tf.reduce_mean(log_prob * advantage)          # or the cross-entropy of the actions times the advantage"""
 UNSTOPPED_CODE: Final = """\
 best = tf.reduce_max(target_network(next_state), axis=1)       # a slow copy of the network
 target = tf.stop_gradient(reward + discount * (1.0 - done) * best)"""
@@ -1106,6 +1108,25 @@ def _say_repelled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_averse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, gain = say_line(lead.slip.get("source")), lead.slip["averse"]
+    return (
+        f"The policy learns to avoid what paid off: the loss has the wrong sign{place}",
+        (
+            f"The log-probability of the action times `{gain}` goes into the loss with a plus sign. Where `{gain}` is "
+            "large, the optimizer makes the action less probable."
+        ),
+        Hypothesis(
+            f"The policy gradient's minus is missing{place}",
+            0.95,
+            "A policy gradient goes up, and an optimizer goes down. A cross-entropy is minus the log-probability, "
+            "and takes no further minus.",
+            f"Minimise minus the log-probability times `{gain}`.",
+            AVERSE_CODE,
+        ),
+    )
+
+
 def _say_unstopped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -1620,6 +1641,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.UNSTOPPED: _say_unstopped,
     SlipKind.OVERLAP: _say_overlap,
     SlipKind.REPELLED: _say_repelled,
+    SlipKind.AVERSE: _say_averse,
     SlipKind.AHEAD: _say_ahead,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,

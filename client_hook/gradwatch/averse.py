@@ -1,0 +1,144 @@
+"""Policy losses with the sign turned round, in the graph. Owns no state.
+
+REINFORCE and its kin make ``-log p(action) * return`` small. Without the minus the policy avoids what paid off. What
+the step knows of a return are numbers of either sign, as costs would be: that the user's line calls it a return, a
+reward or an advantage tells them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gradwatch.constants import constant, factor
+from gradwatch.origin import slip_of
+from gradwatch.signs import signs_in
+from gradwatch.walk import ADDING
+
+__all__ = ["find_averse"]
+
+ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
+KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
+CHOOSING: Final = frozenset({"GatherNd", "GatherV2", "Sum"})
+BOUNDING: Final = frozenset({*ADDING, "ClipByValue", "Maximum"})
+SHARES: Final = frozenset({"Sigmoid", "Softmax"})
+WAY_MAX: Final = 16
+NAME: Final = re.compile(r"[^\W\d]\w*")
+WORTH: Final = frozenset(
+    {"adv", "advantage", "advantages", "advs", "gae", "ret", "return", "returns", "reward", "rewards"}
+)
+WORTHLESS: Final = frozenset({"cost", "costs", "minus", "neg", "negative", "penalties", "penalty", "regret", "regrets"})
+Tensor = Any  # tensorflow ships no types
+
+
+def find_averse(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Log-probabilities times what was gained, where a loss makes their product small.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        loss: what is made small; None where it is not known.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type (of the product), name, layer and source line of the first, and ``averse``: what the line calls the gain.
+    """
+    if loss is None:
+        return []
+    for op in forward:
+        if op.type != "Mul":
+            continue
+        one, other = op.inputs
+        sign = _sign_of_log(one) * _sign_of_gain(other) or _sign_of_log(other) * _sign_of_gain(one)
+        if not sign or {sign * way for way in signs_in(op.outputs[0], loss)} != {1}:
+            continue
+        slip = slip_of(op, layer_paths)
+        gain = _gain_named(slip["source"])
+        if gain is not None:
+            return [slip | {"averse": gain}]
+    return []
+
+
+def _sign_of_log(tensor: Tensor) -> int:
+    """With which sign a tensor is the log-probability of what was chosen; 0 if it is none."""
+    sign, op = 1, tensor.op
+    for _ in range(WAY_MAX):
+        if op.type in ENTROPIES:
+            return -sign
+        if op.type == "LogSoftmax":
+            return sign
+        if op.type == "Log":
+            return sign if _is_share(op.inputs[0]) else 0
+        scale = factor(op)
+        if op.type == "Neg" or (scale is not None and scale[0] < 0):
+            sign = -sign
+        if scale is not None:
+            op = scale[1].op
+        elif op.type == "Mul":  # with what marks the choice
+            read = [one for one in op.inputs if _is_learned(one)]
+            if len(read) != 1:
+                return 0
+            op = read[0].op
+        elif op.type == "Neg" or op.type in KEEPING | CHOOSING:
+            op = op.inputs[0].op
+        else:
+            return 0
+    return 0
+
+
+def _is_share(tensor: Tensor) -> bool:
+    """Whether a tensor is a probability, one of several perhaps, and held from 0."""
+    op = tensor.op
+    for _ in range(WAY_MAX):
+        if op.type in SHARES:
+            return True
+        if op.type in BOUNDING:
+            parts = [one for one in op.inputs if constant(one) is None]
+        elif op.type == "Mul":
+            parts = [one for one in op.inputs if _is_learned(one)]
+        else:
+            parts = [op.inputs[0]] if op.type in KEEPING | CHOOSING else []
+        if not parts:
+            return False
+        op = parts[0].op
+    return False
+
+
+def _sign_of_gain(tensor: Tensor) -> int:
+    """With which sign a tensor is what data says of each sample; 0 if it is learned by this loss, or one for all."""
+    if tensor.shape.rank == 0 or constant(tensor) is not None or _is_learned(tensor):
+        return 0
+    sign, op = 1, tensor.op
+    for _ in range(WAY_MAX):
+        scale = factor(op)
+        if op.type == "Neg" or (scale is not None and scale[0] < 0):
+            sign = -sign
+        if scale is not None:
+            op = scale[1].op
+        elif op.type == "Neg" or op.type in KEEPING | {"StopGradient"}:
+            op = op.inputs[0].op
+        else:
+            break
+    return sign
+
+
+def _is_learned(tensor: Tensor) -> bool:
+    """Whether a gradient leads from a tensor to a variable."""
+    pending, seen = [tensor.op], set[int]()
+    while pending:
+        op = pending.pop()
+        if op.type == "ReadVariableOp":
+            return True
+        if id(op) not in seen and op.type != "StopGradient":
+            seen.add(id(op))
+            pending.extend(one.op for one in op.inputs)
+    return False
+
+
+def _gain_named(source: dict[str, Any] | None) -> str | None:
+    """What a line calls a gain, unless it speaks of a cost as well."""
+    line = "" if source is None else re.sub(r"#.*|\breturn\b|^\s*\w+\s*=(?!=)", "", source["code"])
+    names = [(name, set(name.lower().split("_"))) for name in NAME.findall(line)]
+    if any(WORTHLESS & words for _, words in names):
+        return None
+    return next((name for name, words in names if WORTH & words), None)

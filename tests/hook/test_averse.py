@@ -1,0 +1,113 @@
+"""Policy losses with the wrong sign are told with their line; those with the right one, and other losses, are not."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import found_in
+
+RANDOM = np.random.default_rng(0)
+STATES = tf.constant(RANDOM.normal(size=(16, 4)).astype(np.float32))
+ACTIONS = tf.constant(RANDOM.integers(0, 3, 16))
+GAINS = tf.constant(RANDOM.normal(size=16).astype(np.float32))
+
+
+def log_of_gathered(logits: Any, actions: Any, returns: Any) -> Any:
+    p = tf.gather(tf.nn.softmax(logits), actions, batch_dims=1)
+    return tf.reduce_mean(tf.math.log(p + 1e-8) * returns)
+
+
+def log_softmax_of_marks(logits: Any, actions: Any, adv: Any) -> Any:
+    chosen = tf.reduce_sum(tf.nn.log_softmax(logits) * tf.one_hot(actions, 3), axis=1)
+    return tf.reduce_sum(adv * chosen) / 16.0 - 0.01 * tf.reduce_mean(tf.square(logits))
+
+
+def minus_an_entropy(logits: Any, actions: Any, rewards: Any) -> Any:
+    ce = tf.nn.sparse_softmax_cross_entropy_with_logits(actions, logits)
+    return -tf.reduce_mean(ce * (rewards - tf.reduce_mean(rewards)))
+
+
+def two_minuses(logits: Any, actions: Any, advantage: Any) -> Any:
+    logp = -tf.nn.sparse_softmax_cross_entropy_with_logits(actions, logits)
+    return tf.reduce_mean(logp * advantage)
+
+
+def right(logits: Any, actions: Any, returns: Any) -> Any:
+    p = tf.gather(tf.nn.softmax(logits), actions, batch_dims=1)
+    return -tf.reduce_mean(tf.math.log(p + 1e-8) * returns)
+
+
+def right_entropy(logits: Any, actions: Any, returns: Any) -> Any:
+    return tf.reduce_mean(returns * tf.nn.sparse_softmax_cross_entropy_with_logits(actions, logits))
+
+
+def right_inside(logits: Any, actions: Any, adv: Any) -> Any:
+    chosen = tf.reduce_sum(tf.nn.log_softmax(logits) * tf.one_hot(actions, 3), axis=1)
+    return tf.reduce_mean(chosen * -adv)
+
+
+def of_costs(logits: Any, actions: Any, cost: Any) -> Any:
+    p = tf.gather(tf.nn.softmax(logits), actions, batch_dims=1)
+    return tf.reduce_mean(tf.math.log(p + 1e-8) * cost)
+
+
+def of_lost_rewards(logits: Any, actions: Any, rewards: Any) -> Any:
+    neg_rewards = 0.0 - rewards
+    p = tf.gather(tf.nn.softmax(logits), actions, batch_dims=1)
+    return tf.reduce_mean(tf.math.log(p + 1e-8) * neg_rewards)
+
+
+def confused(logits: Any, actions: Any, adv_lambda: Any) -> Any:
+    """A domain that is not to be told, by a weight for all."""
+    ce = tf.nn.sparse_softmax_cross_entropy_with_logits(actions, logits)
+    return tf.reduce_mean(tf.square(logits)) - tf.reduce_mean(ce) * tf.reduce_mean(adv_lambda)
+
+
+def weighed_entropy(logits: Any, actions: Any, reward: Any) -> Any:
+    p = tf.nn.softmax(logits)
+    return tf.reduce_mean(tf.reduce_sum(p * tf.math.log(p), axis=1) * tf.square(reward)) + tf.reduce_mean(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(actions, logits)
+    )
+
+
+def train(watch: Any, loss_of: Any, *, is_eager: bool = False) -> Any:
+    keras.utils.set_random_seed(0)
+    policy = keras.Sequential([keras.Input((4,)), layers.Dense(8, "tanh"), layers.Dense(3)])
+    optimizer = keras.optimizers.SGD(0.01)
+    watched = watch(policy)
+
+    def step(states: Any, actions: Any, gains: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(policy(states, training=True), actions, gains)
+        optimizer.apply(tape.gradient(loss, policy.trainable_variables), policy.trainable_variables)
+
+    step = step if is_eager else tf.function(step)
+    for _ in range(2):
+        step(STATES, ACTIONS, GAINS)
+    return watched
+
+
+WRONG = {log_of_gathered: "returns", log_softmax_of_marks: "adv", minus_an_entropy: "rewards", two_minuses: "advantage"}
+
+
+@pytest.mark.parametrize("is_eager", [False, True], ids=["graph", "eager"])
+@pytest.mark.parametrize("loss_of", WRONG)
+def test_the_sign_is_told_with_its_line(watch, read, loss_of, is_eager):
+    (found,) = [one for one in found_in(read(train(watch, loss_of, is_eager=is_eager))) if "averse" in one]
+    assert found["averse"] == WRONG[loss_of]
+    assert found["source"]["file"] == sys.modules[__name__].__file__
+    assert "tf.reduce_" in found["source"]["code"]
+
+
+@pytest.mark.parametrize(
+    "loss_of", [right, right_entropy, right_inside, of_costs, of_lost_rewards, confused, weighed_entropy]
+)
+def test_others_are_not(watch, read, loss_of):
+    assert not [one for one in found_in(read(train(watch, loss_of))) if "averse" in one]
