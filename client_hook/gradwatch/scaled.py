@@ -17,7 +17,7 @@ from gradwatch.origin import source_at
 from gradwatch.syntax import assigned_before, last_name, nodes_of
 from gradwatch.target import leaves
 
-__all__ = ["find_scaled"]
+__all__ = ["LEVELS", "find_scaled", "scaling_in"]
 
 LEVELS: Final = (127.5, 128.0, 255.0, 256.0)
 """What images of 8 bits are divided by."""
@@ -63,7 +63,7 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
         ``brightens``: by how much at most, and ``scaled``: whether they are known to lie between 0 and 1 there. None is
         a slip by itself, but ``brightens`` of ``scaled`` images.
     """
-    lines = [(file, line) for file in files for line in sorted(set(_scaling_in(file)))]
+    lines = [(file, line) for file in files for line in sorted(set(scaling_in(file)))]
     source = source_at(lines) if len(lines) == 1 else None
     found: list[dict[str, Any]] = []
     brightening = [one for file in files for one in _brightened_in(file)]
@@ -100,7 +100,7 @@ def _is_of_images(layer: Any) -> bool:
     return is_number and any(math.isclose(layer.scale * level, 1, rel_tol=1e-3) for level in LEVELS)
 
 
-def _scaling_in(file: str) -> Iterator[int]:
+def scaling_in(file: str) -> Iterator[int]:
     """The lines that bring images of 8 bits to a range of about 1; those that make a layer which does are none."""
     nodes = nodes_of(file)
     layers = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) == "Rescaling"]

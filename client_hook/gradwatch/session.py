@@ -22,6 +22,7 @@ import tensorflow as tf
 from gradwatch import __version__, legacy
 from gradwatch.assigned import Assignments
 from gradwatch.averaged import find_lost, find_replaced
+from gradwatch.backbones import find_backbones
 from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
@@ -1043,6 +1044,7 @@ class Watch:
         try:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
+            fed += find_backbones(self._models, files)
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

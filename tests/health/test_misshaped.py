@@ -522,6 +522,7 @@ def test_an_axis_of_three() -> None:
 
 
 IMAGE = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
+BACKBONE = IMAGE | {"name": "Net", "wants": [-1.0, 1.0], "prepared": False, "module": "net"}
 
 
 @pytest.mark.parametrize(
@@ -529,6 +530,12 @@ IMAGE = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
     [
         (IMAGE | {"unconverted": True}, (0, 255), "`convert_image_dtype` scales nothing"),
         (IMAGE | {"unconverted": True}, (0, 1), None),
+        (BACKBONE, (0, 255), "Net gets images from 0 to 255, and was trained on -1 to 1 (train.py:7)"),
+        (BACKBONE, (0, 1), None),
+        (BACKBONE | {"prepared": True}, (0, 255), None),
+        (BACKBONE | {"prepared": True}, (-123.7, 151), "Net gets images from -124 to 151"),
+        (BACKBONE | {"wants": [-123.7, 151]}, (0, 1), "Net gets images from 0 to 1, and was trained on -124 to 151"),
+        (BACKBONE | {"wants": [-123.7, 151]}, (0, 255), None),
         (IMAGE | {"brightens": 32.0, "scaled": False}, (-31, 32), "Images from 0 to 1 are made brighter or darker by"),
         (IMAGE | {"brightens": 51.0, "scaled": False}, (0, 50), "Images from 0 to 1 are made brighter or darker by"),
         (IMAGE | {"brightens": 32.0, "scaled": False}, (-31, 280), None),

@@ -60,6 +60,7 @@ KNOWN = (
     "unbounded",
     "unconverted",
     "undropped",
+    "wants",
 )
 """By which entries of ``slips`` are known that are none by themselves."""
 

@@ -1221,6 +1221,8 @@ class SlipKind(Enum):
     """A conversion that scales integers is given floating-point numbers, which it leaves as they are."""
     BRIGHTENED = auto()
     """Images from 0 to 1 are made brighter or darker by more than that."""
+    BACKBONE = auto()
+    """A pretrained network gets images in another range than it was trained on."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1326,6 +1328,7 @@ _BY_FIELD: Final = {
     "buffer": SlipKind.COARSE,
     "rescales": SlipKind.RESCALED,
     "unconverted": SlipKind.UNCONVERTED,
+    "wants": SlipKind.BACKBONE,
     "brightens": SlipKind.BRIGHTENED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,

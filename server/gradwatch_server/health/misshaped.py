@@ -84,6 +84,8 @@ UNIT_MAX: Final = 1.5
 """What images that are scaled to about 1 hold at most, however they were changed."""
 FAR_IMAGE: Final = 30.0
 """A number that no scaled image holds."""
+RANGE_FACTOR: Final = 20.0
+"""Between the widths of two ranges of images; that of 0 to 1 is half that of -1 to 1, and does little harm there."""
 IMAGE_RANKS: Final = (3, 4)
 DARKENED_SHARE: Final = 0.5
 """Of the largest change of brightness: among the rows there is one that is as large."""
@@ -329,6 +331,8 @@ class MisshapedRule:
             return offset - most <= low and high <= offset + most
         if what is SlipKind.UNCONVERTED:
             return self._is_entered and high > FAR_IMAGE
+        if what is SlipKind.BACKBONE:
+            return self._is_of_another_range(slip, low, high)
         delta = float(slip["brightens"])
         if slip.get("scaled"):
             return True
@@ -337,9 +341,17 @@ class MisshapedRule:
         is_dark = low == 0 or low < -DARKENED_SHARE * delta
         return is_dark and -delta - UNIT_MAX <= low and DARKENED_SHARE * delta < high <= delta + UNIT_MAX
 
+    def _is_of_another_range(self, slip: Mapping[str, Any], low: float, high: float) -> bool:
+        """Whether colour images enter that no line behind can bring to the range which a pretrained network wants."""
+        least, most = map(float, slip["wants"])
+        share = (high - low) / (most - least)
+        is_colour = self._images.entering is not None and self._table.shapes[self._images.entering][-1] == 3
+        is_other = share > RANGE_FACTOR or share < 1 / RANGE_FACTOR
+        return is_colour and is_other and (not slip["prepared"] or low < -FAR_IMAGE)
+
     def _is_borne_out(self, what: SlipKind, slip: Mapping[str, Any]) -> bool:
         """Whether the rows show a slip that the graph alone does not tell."""
-        if what in (SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED):
+        if what in (SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED, SlipKind.BACKBONE):
             return self._is_of_images(what, slip)
         if what is SlipKind.RESIZED and slip.get("uncast"):
             return any(len(self._table.shapes[column]) in IMAGE_RANKS for column in self._targets)
@@ -360,7 +372,7 @@ class MisshapedRule:
 
     def _measured(self, what: SlipKind, slip: Mapping[str, Any]) -> dict[str, Any]:
         """What `Misshaped` has of such a slip that the rows tell."""
-        if what in (SlipKind.RESCALED, SlipKind.UNCONVERTED):
+        if what in (SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BACKBONE):
             return {"reach": self._reach_of(what, slip)}
         if what is SlipKind.UNSHIFTED:
             n_first = int(np.median(list(self._firsts.elements()))) if self._is_offset else 0

@@ -95,6 +95,9 @@ class_weight = {label: len(y_train) / (len(counts) * n) for label, n in enumerat
 model.fit(x_train, y_train, class_weight=class_weight)                    # and what else you give it"""
 RESCALED_CODE: Final = """\
 image = tf.cast(image, tf.float32)                    # 0 to 255: the layer scales it"""
+BACKBONE_CODE: Final = """\
+image = tf.cast(image, tf.float32)                    # 0 to 255
+image = keras.applications.{module}.preprocess_input(image)"""
 UNCONVERTED_CODE: Final = """\
 image = tf.image.convert_image_dtype(image, tf.float32)       # of uint8: divides by 255
 image = tf.image.resize(image, size)"""
@@ -331,6 +334,24 @@ def _say_rescaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _without_division(line: str) -> str | None:
     changed = re.sub(r"\s*/=?\s*(255|256|127\.5|128)(\.0*)?(?![\d.])", "", line)
     return None if changed == line or "/=" in line else changed
+
+
+def _say_backbone(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name = say_line(lead.slip["source"]), lead.slip["name"]
+    low, high = map(say_number, lead.reach)
+    least, most = (say_number(float(one)) for one in lead.slip["wants"])
+    return (
+        f"{name} gets images from {low} to {high}, and was trained on {least} to {most}{place}",
+        f"In all checked steps what entered the model lay between {low} and {high}. Nothing behind that changes it.",
+        Hypothesis(
+            f"The images are not prepared as {name} wants them{place}",
+            0.95,
+            "The weights of a pretrained network, and the means and variances of its batch normalisations, belong to "
+            "one range of inputs. In another it gives next to the same features for every image, or huge ones.",
+            "Give its own `preprocess_input` images from 0 to 255, and scale nothing yourself.",
+            BACKBONE_CODE.format(module=lead.slip["module"]),
+        ),
+    )
 
 
 def _say_unconverted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
@@ -679,6 +700,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.COUNTED: _say_counted,
     SlipKind.RESCALED: _say_rescaled,
     SlipKind.UNCONVERTED: _say_unconverted,
+    SlipKind.BACKBONE: _say_backbone,
     SlipKind.BRIGHTENED: _say_brightened,
     SlipKind.PARTED: _say_parted,
     SlipKind.UNNORMALISED: _say_unnormalised,

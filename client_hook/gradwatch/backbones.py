@@ -1,0 +1,115 @@
+"""Which numbers the pretrained networks of `keras.applications` that a script makes were trained on. Runs no training.
+
+Each family has a range of its own, which its ``preprocess_input`` gives; some scale by themselves. What enters the
+model tells whether a script kept to it. Owns no state.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import keras
+import numpy as np
+
+from gradwatch.origin import source_at
+from gradwatch.scaled import LEVELS, scaling_in
+from gradwatch.syntax import last_name, nodes_of
+from gradwatch.target import leaves
+
+__all__ = ["find_backbones"]
+
+PACKAGE: Final = "applications"
+LEVEL_MAX: Final = 255.0
+WIDE: Final = 30.0
+"""Images that are scaled have no such range."""
+KERNELS_MIN: Final = 10
+"""Layers with weights: the least of these networks has more."""
+PREPARING: Final = frozenset({"per_image_standardization", "preprocess_input"})
+CHANGING: Final = (keras.layers.Lambda, keras.layers.Normalization, keras.layers.Rescaling)
+
+
+class _Backbone(NamedTuple):
+    """A call that makes a pretrained network, and the least and the largest number that this was trained on."""
+
+    file: str
+    line: int
+    name: str
+    module: str
+    low: float
+    high: float
+
+
+def find_backbones(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, Any]]:
+    """The only call that makes a pretrained network which does not scale its images by itself.
+
+    Args:
+        models: the watched models.
+        files: the user's files that are looked at.
+
+    Returns:
+        One entry, type ``Data``, the name of the function, no layer, the source line, ``wants``: the least and the
+        largest number that the network was trained on, ``prepared``: whether a layer or line may bring images to it
+        behind the inputs, and ``module``: where its ``preprocess_input`` is; none where there is no such call, or
+        several. It is a slip where other numbers enter.
+    """
+    made = [one for file in files for one in _made_in(file)]
+    layers = [part for model in models for part in leaves(model)]
+    if len(made) != 1 or sum(bool(part.weights) for part in layers) < KERNELS_MIN:
+        return []
+    one = made[0]
+    is_wide = one.high - one.low > WIDE
+    is_prepared = any(isinstance(part, CHANGING) for part in layers) or any(_is_prepared(f, is_wide) for f in files)
+    source = source_at([(one.file, one.line)])
+    known = {"wants": [one.low, one.high], "prepared": is_prepared, "module": one.module}
+    return [{"type": "Data", "name": one.name, "layer": "", "source": source, **known}]
+
+
+def _made_in(file: str) -> Iterator[_Backbone]:
+    nodes = nodes_of(file)
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and PACKAGE in (node.module or "")]
+    imported = {alias.asname or alias.name: alias.name for node in imports for alias in node.names}
+    for node in nodes:
+        if not isinstance(node, ast.Call) or not _is_trained(node):
+            continue
+        parts = ast.unparse(node.func).split(".")
+        name = imported.get(parts[-1], parts[-1]) if len(parts) == 1 else parts[-1]
+        if PACKAGE not in parts[:-1] and parts[0] not in imported:
+            continue
+        wanted = _wanted(name)
+        if wanted is not None:
+            yield _Backbone(file, node.lineno, name, *wanted)
+
+
+def _is_trained(call: ast.Call) -> bool:
+    """Whether a call is given weights, which are ImageNet's by default."""
+    given = [one.value for one in call.keywords if one.arg == "weights"] or call.args[1:2]
+    return not any(isinstance(one, ast.Constant) and one.value is None for one in given)
+
+
+def _wanted(name: str) -> tuple[str, float, float] | None:
+    """The module of a network, and what its ``preprocess_input`` makes of black and of white.
+
+    None of what is no network, and of one that takes images as they are.
+    """
+    made = getattr(keras.applications, name, None)
+    module = str(getattr(made, "__module__", ""))
+    prepare = getattr(sys.modules.get(module), "preprocess_input", None)
+    if prepare is None or not callable(made):
+        return None
+    levels = np.repeat(np.array([0.0, LEVEL_MAX], np.float32).reshape(2, 1, 1, 1), 3, axis=3)
+    given = prepare(levels, data_format="channels_last")
+    low, high = float(np.min(given)), float(np.max(given))
+    return None if (low, high) == (0.0, LEVEL_MAX) else (module.rpartition(".")[2], low, high)
+
+
+def _is_prepared(file: str, is_wide: bool) -> bool:
+    """Whether a file has a line that scales images down, or up to a wide range."""
+    if is_wide:
+        products = [node for node in nodes_of(file) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)]
+        sides = [side for node in products for side in (node.left, node.right)]
+        return any(isinstance(side, ast.Constant) and side.value in LEVELS for side in sides)
+    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
+    return any(last_name(node) in PREPARING for node in calls) or any(scaling_in(file))
