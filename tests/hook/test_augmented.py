@@ -10,6 +10,9 @@ import pytest
 
 from gradwatch.augmented import find_turned
 
+CAPTURE = ("gradient", "operation")
+
+
 numbers = count()
 
 BY_THEMSELVES = """

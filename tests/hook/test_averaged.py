@@ -7,6 +7,9 @@ import pytest
 from gradwatch import averaged
 from gradwatch.averaged import find_lost, find_replaced
 
+CAPTURE = ("gradient", "operation")
+
+
 LOOP = "for t, w in zip(target.weights, model.weights): "
 STEP = "grads = tape.gradient(loss, model.trainable_variables)"
 

@@ -13,6 +13,9 @@ from keras import layers
 
 from tests.hook.diagnosis import found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 RANDOM = np.random.default_rng(0)
 STATES = tf.constant(RANDOM.normal(size=(16, 4)).astype(np.float32))
 ACTIONS = tf.constant(RANDOM.integers(0, 3, 16))

@@ -10,6 +10,9 @@ from gradwatch.protocol import BLANK_PLACE
 from tests.hook.diagnosis import diagnose, known_in
 from tests.hook.test_paired import leaked
 
+CAPTURE = ("gradient", "operation")
+
+
 N, LENGTH, N_FRAMES, N_LABELS = 8, 3, 12, 4
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(N, N_FRAMES, 5)).astype("float32")

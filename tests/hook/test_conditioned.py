@@ -10,6 +10,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, known_in
 
+CAPTURE = ("gradient", "operation")
+
+
 N, LATENT, WIDTH, LABELS = 16, 4, 6, 3
 
 

@@ -7,6 +7,9 @@ import tensorflow as tf
 
 from tests.hook.diagnosis import diagnose
 
+CAPTURE = ("gradient", "operation")
+
+
 X = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
 TITLE = "The target network is as it was made: in 330 steps it was never brought up to date"
 

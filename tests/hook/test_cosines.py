@@ -10,6 +10,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 N, WIDTH = 32, 6
 RANDOM = np.random.default_rng(0)
 ONE = RANDOM.normal(size=(N, WIDTH)).astype("float32")

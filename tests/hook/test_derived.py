@@ -10,6 +10,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 T = np.random.default_rng(0).uniform(0, 1, (32, 1)).astype(np.float32)
 
 

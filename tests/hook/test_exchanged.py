@@ -12,6 +12,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(32, 3)).astype(np.float32)
 Y = np.eye(4, dtype=np.float32)[RANDOM.integers(0, 4, 32)]

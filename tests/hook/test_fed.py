@@ -13,6 +13,9 @@ import pytest
 from gradwatch.fed import find_fed
 from tests.hook.diagnosis import found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 HEAD = """
 import keras
 import numpy as np

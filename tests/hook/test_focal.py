@@ -14,6 +14,9 @@ from keras import layers
 
 from tests.hook.diagnosis import find_line, found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(32, 5)).astype(np.float32)
 Y = (X[:, :1] > 0).astype(np.float32)

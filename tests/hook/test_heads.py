@@ -9,6 +9,9 @@ from keras import layers, ops
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 N_STEPS, WIDTH, N_HEADS = 6, 12, 3
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(32, N_STEPS, 5)).astype("float32")

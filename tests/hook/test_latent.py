@@ -7,6 +7,9 @@ from keras import layers, ops
 
 from tests.hook.diagnosis import diagnose, found_in, known_in
 
+CAPTURE = ("gradient", "operation")
+
+
 WIDTH, LATENT = 6, 2
 X = np.random.default_rng(0).normal(size=(32, WIDTH)).astype("float32")
 

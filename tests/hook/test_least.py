@@ -14,6 +14,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(16, 3)).astype(np.float32)
 LABELS = np.arange(16) % 4

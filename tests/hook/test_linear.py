@@ -13,6 +13,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, found_in
 
+CAPTURE = ("gradient", "activation", "input", "operation")
+
+
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(64, 16, 3)).astype(np.float32)
 Y = RANDOM.integers(0, 4, 64).astype(np.int32)

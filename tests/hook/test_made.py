@@ -9,6 +9,9 @@ import tensorflow as tf
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient", "activation", "input", "operation")
+
+
 X = np.random.default_rng(0).normal(size=(16, 4)).astype(np.float32)
 
 

@@ -13,6 +13,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, found_in
 
+CAPTURE = ("gradient", "activation", "input", "operation")
+
+
 N_NODES, N_GRAPHS = 10, 8
 
 

@@ -10,6 +10,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 RANDOM = np.random.default_rng(0)
 A, B = (RANDOM.standard_normal((256, 6)).astype(np.float32) for _ in range(2))
 SAME = RANDOM.integers(0, 2, 256).astype(np.float32)

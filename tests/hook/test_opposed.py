@@ -8,6 +8,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, known_in
 
+CAPTURE = ("gradient", "activation", "input", "operation")
+
+
 N, WIDTH = 64, 6
 HEAD = ["rival", "domain"]
 

@@ -10,6 +10,9 @@ from gradwatch.protocol import PADDED_PLACE
 from tests.hook.diagnosis import known_in
 from tests.hook.test_paired import places_in
 
+CAPTURE = ("gradient", "activation", "input", "operation")
+
+
 N, LENGTH, N_WORDS = 16, 40, 50
 RANDOM = np.random.default_rng(0)
 

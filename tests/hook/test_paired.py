@@ -11,6 +11,9 @@ from keras import layers
 from gradwatch.protocol import LEAKED_PLACES, SAME_PLACE
 from tests.hook.diagnosis import diagnose, find_line, known_in
 
+CAPTURE = ("gradient", "activation", "input", "operation")
+
+
 N, WIDTH = 32, 4
 
 

@@ -7,6 +7,9 @@ import pytest
 from gradwatch import refitted
 from gradwatch.refitted import find_refitted
 
+CAPTURE = ("gradient", "operation")
+
+
 FIT = "model.fit(x_train, y_train, validation_data=(x_val, y_val), epochs=3)"
 BOTH = "a, b = load(); k = {n: i for i, n in enumerate(set(a + b))}"
 

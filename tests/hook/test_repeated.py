@@ -11,6 +11,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, found_in
 
+CAPTURE = ("gradient", "activation", "input", "operation")
+
+
 X = np.random.default_rng(0).normal(size=(256, 6)).astype(np.float32)
 Y = np.random.default_rng(1).normal(size=(256, 3)).astype(np.float32)
 

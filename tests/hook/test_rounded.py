@@ -10,6 +10,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, known_in
 
+CAPTURE = ("gradient", "operation")
+
+
 N, LENGTH = 32, 64
 TITLE = "A variance is the difference of two large numbers, and nothing but rounding is left of it"
 

@@ -25,6 +25,9 @@ from tests.hook.recording import Recording
 from tests.hook.test_capture import X, Y, adam, compiled, fit
 from tests.hook.training import LOSS, batches
 
+CAPTURE = ("gradient", "operation")
+
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -7,6 +7,9 @@ import pytest
 from gradwatch import unapplied
 from gradwatch.unapplied import find_unapplied
 
+CAPTURE = ("gradient", "operation")
+
+
 STEP = """\
 def train_step(x, y):
     with tf.GradientTape() as tape:

@@ -8,6 +8,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 RANDOM = np.random.default_rng(0)
 LENGTH, WIDTH = 12, 8
 TOKENS = RANDOM.integers(1, 30, (250, LENGTH)).astype(np.int32)

@@ -10,6 +10,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
+CAPTURE = ("gradient", "operation")
+
+
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((256, 10, 8)).astype(np.float32)
 Y = RANDOM.integers(0, 3, 256)
