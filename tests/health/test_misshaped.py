@@ -281,6 +281,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"stateful": True, "layer": "lstm"}, "lstm keeps its state from batch to batch, but `fit` shuffles"),
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
         (DATA | {"moved": "y", "partner": "x"}, "`x` and `y` are shuffled, each in its own order: inputs and targets"),
+        (
+            DATA | {"name": "encode", "unpacked": ["mean", "spread"]},
+            "`mean` and `spread` change places: `encode` gives them in the other order (train.py:7)",
+        ),
         (DATA | {"unmatched": True}, "Two data sets are shuffled, each in its own order: inputs and targets no longer"),
         (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps around: -1 becomes 255"),
         (DATA | {"copies": "tile"}, "Inputs and targets no longer belong together: one is repeated, the other tiled"),

@@ -1261,6 +1261,8 @@ class SlipKind(Enum):
     """An overlap with the targets is made small."""
     REPELLED = auto()
     """A cosine is made small."""
+    UNPACKED = auto()
+    """Two results of a function are given one another's name."""
     AVERSE = auto()
     """What an action gained is multiplied by its log-probability, and made small."""
     UNSTOPPED = auto()
@@ -1358,6 +1360,7 @@ _BY_FIELD: Final = {
     "overlaps": SlipKind.OVERLAP,
     "repels": SlipKind.REPELLED,
     "averse": SlipKind.AVERSE,
+    "unpacked": SlipKind.UNPACKED,
     "unadded": SlipKind.UNADDED,
     "times": SlipKind.TIMED,
     "foreign": SlipKind.FOREIGN,

@@ -106,6 +106,7 @@ image = tf.image.random_brightness(image, 0.1)
 image = tf.clip_by_value(image, 0.0, 1.0)"""
 BRIGHTER_CODE: Final = """\
 tf.keras.layers.RandomBrightness(0.1, value_range=(0, 1))"""
+NAME: Final = re.compile(r"[^\W\d]\w*")
 BRIGHTENING: Final = frozenset({"RandomBrightness"})
 RESIZING: Final = frozenset({"resize"})
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
@@ -606,6 +607,25 @@ def _say_foreign(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unpacked(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name, (one, other) = say_line(lead.slip["source"]), lead.slip["name"], lead.slip["unpacked"]
+    exchanged = {one: other, other: one}
+    targets, assigns, call = _line_of(lead).partition(" = ")
+    cured = NAME.sub(lambda found: exchanged.get(found[0], found[0]), targets) + assigns + call
+    return (
+        f"`{one}` and `{other}` change places: `{name}` gives them in the other order{place}",
+        f"`{name}` gives `{one}` before `{other}`. The line that takes them apart has `{other}` before `{one}`.",
+        Hypothesis(
+            f"The results of `{name}` are unpacked in the wrong order{place}",
+            0.95,
+            f"From this line on `{one}` stands for `{other}`, and the other way round. Nothing fails as long as their "
+            "shapes agree.",
+            f"Take them apart in the order in which `{name}` gives them.",
+            cured if assigns else "",
+        ),
+    )
+
+
 def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name, partner = say_line(lead.slip["source"]), lead.slip.get("moved"), lead.slip.get("partner")
     if name is None or partner is not None:
@@ -703,6 +723,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.BACKBONE: _say_backbone,
     SlipKind.BRIGHTENED: _say_brightened,
     SlipKind.PARTED: _say_parted,
+    SlipKind.UNPACKED: _say_unpacked,
     SlipKind.UNNORMALISED: _say_unnormalised,
     SlipKind.CACHED: _say_cached,
     SlipKind.COPIED: _say_copied,
