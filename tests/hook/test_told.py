@@ -61,8 +61,15 @@ def loop(model, **options):
         step(x, y)
 
 
-@pytest.mark.parametrize("options", [{"jit_compile": False}, {"jit_compile": True}], ids=["graph", "jit"])
-@pytest.mark.parametrize("train", [fit, loop])
+@pytest.mark.parametrize(
+    ("train", "options"),
+    [
+        pytest.param(fit, {"jit_compile": False}, id="fit-graph"),
+        pytest.param(fit, {"jit_compile": True}, id="fit-jit"),
+        pytest.param(loop, {"jit_compile": False}, id="loop-graph"),
+        pytest.param(loop, {"jit_compile": True}, id="loop-jit", marks=pytest.mark.thorough),
+    ],
+)
 def test_rows_are_those_of_a_step_that_finds_out_by_itself(watch, read, monkeypatch, train, options):
     found = []
     for is_told in (True, False):
@@ -95,7 +102,10 @@ with gradwatch.watch(model, url="http://127.0.0.1:9", every=100, budget=0):
 """
 
 
-@pytest.mark.parametrize(("is_told", "expected"), [(True, [(0, 1), (3, 0)]), (False, [(3, 1)])])
+@pytest.mark.parametrize(
+    ("is_told", "expected"),
+    [(True, [(0, 1), (3, 0)]), pytest.param(False, [(3, 1)], marks=pytest.mark.thorough)],
+)
 def test_where_nothing_is_due_xla_comes_to_no_condition(tmp_path, is_told, expected):
     """But to a loop that only a bad step enters; one that finds out by itself comes to one for each group of layers."""
     flags = f"--xla_dump_to={tmp_path / 'programs'} --xla_dump_hlo_as_text"
