@@ -76,6 +76,7 @@ from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
+from gradwatch.rotated import find_rotated
 from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
@@ -1044,7 +1045,7 @@ class Watch:
         try:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
-            fed += find_backbones(self._models, files)
+            fed += [*find_backbones(self._models, files), *find_rotated(self._models, files)]
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

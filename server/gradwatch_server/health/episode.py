@@ -1223,6 +1223,10 @@ class SlipKind(Enum):
     """Images from 0 to 1 are made brighter or darker by more than that."""
     BACKBONE = auto()
     """A pretrained network gets images in another range than it was trained on."""
+    HALVED = auto()
+    """Images are scaled to between -1 and 0."""
+    ROTATED = auto()
+    """Images are turned by turns where degrees are meant."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1330,6 +1334,8 @@ _BY_FIELD: Final = {
     "unconverted": SlipKind.UNCONVERTED,
     "wants": SlipKind.BACKBONE,
     "brightens": SlipKind.BRIGHTENED,
+    "halved": SlipKind.HALVED,
+    "rotates": SlipKind.ROTATED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,

@@ -1,0 +1,79 @@
+"""Words for what a training is made of that does not do what it was made for: layers, settings, fine-tuning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from gradwatch_server.health.episode import Misshaped, SlipKind
+from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.verdict.operation import say_line
+from gradwatch_server.health.verdict.rewrite import say_change
+from gradwatch_server.health.verdict.spelling import say_number
+
+__all__ = ["BUILT"]
+
+ROTATED_CODE: Final = """\
+tf.keras.layers.RandomRotation({degrees} / 360)          # up to {degrees} degrees to either side"""
+HALVED_CODE: Final = """\
+image = tf.cast(image, tf.float32) / 127.5 - 1.0      # -1 to 1"""
+HALVED_LAYER_CODE: Final = """\
+tf.keras.layers.Rescaling(1 / 127.5, offset=-1)       # -1 to 1"""
+
+
+def _line_of(lead: Misshaped) -> str:
+    """The user's line; "" where it is not known."""
+    return str((lead.slip.get("source") or {}).get("code", ""))
+
+
+def _say_rotated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, layer = say_line(lead.slip.get("source")), lead.slip["layer"]
+    low, high = map(float, lead.slip["rotates"])
+    degrees = say_number(max(abs(low), abs(high)))
+    return (
+        f"`RandomRotation` turns images by up to {degrees} whole turns: its factor is no number of degrees{place}",
+        (
+            f"The factor of {f'`{layer}`' if layer else 'the layer'} goes from {say_number(low)} to "
+            f"{say_number(high)}. 1 is a whole turn."
+        ),
+        Hypothesis(
+            f"Images are turned by any angle, where at most {degrees} degrees are meant{place}",
+            0.93,
+            "A random number of turns ends at any angle, upside down as often as not. The model has to learn what it "
+            "will never be shown, and 6 and 9 are one.",
+            "Give the share of a whole turn: degrees divided by 360.",
+            ROTATED_CODE.format(degrees=degrees),
+        ),
+    )
+
+
+def _say_halved(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, line = say_line(lead.slip.get("source")), _line_of(lead)
+    layer = lead.slip["layer"]
+    low, high = map(say_number, lead.reach)
+    is_layer = bool(layer) or "Rescaling" in line
+    changed = re.sub(r"(?<![\d.])25[56](\.0*)?(?![\d.])", "127.5", line)
+    return (
+        f"Images are scaled to between {low} and {high}, not to between -1 and 1{place}",
+        (
+            f"{f'`{layer}` gives' if layer else 'What enters the model has'} numbers from {low} "
+            f"to {high} in all checked steps: 0 to 255 was divided by the whole range, and 1 subtracted."
+        ),
+        Hypothesis(
+            f"1 is subtracted from images between 0 and 1{place}",
+            0.93,
+            "With 0 to 255 divided by 255, an offset of -1 leaves nothing above 0. What ends in a tanh, or was trained "
+            "on -1 to 1, meets one half of its range alone.",
+            "Divide by 127.5 and subtract 1, for -1 to 1. For 0 to 1 leave the offset out.",
+            (say_change(line, changed) if changed != line else None)
+            or (HALVED_LAYER_CODE if is_layer else HALVED_CODE),
+        ),
+    )
+
+
+BUILT: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
+    SlipKind.ROTATED: _say_rotated,
+    SlipKind.HALVED: _say_halved,
+}
+"""What each tells: a title, what was seen, and the cause."""
