@@ -91,6 +91,10 @@ DARKENED_SHARE: Final = 0.5
 """Of the largest change of brightness: among the rows there is one that is as large."""
 
 
+DARK_SHARE: Final = 0.1
+"""Of the range that a network wants: all images, prepared twice, lie about where black should be."""
+TWICE_SHARE: Final = 0.4
+"""Of the least number that it wants: images have none below 0 before they are prepared."""
 HALF_SLACK: Final = 0.01
 HALF_MIN: Final = 0.7
 """What images from 0 to 255 reach of -1 to 0, at the least."""
@@ -356,7 +360,10 @@ class MisshapedRule:
         share = (high - low) / (most - least)
         is_colour = self._images.entering is not None and self._table.shapes[self._images.entering][-1] == 3
         is_other = share > RANGE_FACTOR or share < 1 / RANGE_FACTOR
-        return is_colour and is_other and (not slip["prepared"] or low < -FAR_IMAGE)
+        is_black = least < 0 and least - DARK_SHARE * (most - least) <= low < high < least + DARK_SHARE * (most - least)
+        is_twice = bool(slip.get("within")) and low < TWICE_SHARE * least <= 0
+        is_sure = bool(slip.get("by")) or is_black or is_twice
+        return is_colour and (is_sure or (is_other and (not slip["prepared"] or low < -FAR_IMAGE)))
 
     def _is_borne_out(self, what: SlipKind, slip: Mapping[str, Any]) -> bool:
         """Whether the rows show a slip that the graph alone does not tell."""
