@@ -103,6 +103,7 @@ from gradwatch.target import (
     trainable_variables,
     untracked_variables,
 )
+from gradwatch.thawed import find_thawed
 from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
 from gradwatch.undropped import dropouts_of
 from gradwatch.within import Function, find_functions
@@ -1046,6 +1047,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += [*find_backbones(self._models, files), *find_rotated(self._models, files)]
+            fed += find_thawed(self._models, files)
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

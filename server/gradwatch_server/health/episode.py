@@ -1225,6 +1225,10 @@ class SlipKind(Enum):
     """A pretrained network gets images in another range than it was trained on."""
     HALVED = auto()
     """Images are scaled to between -1 and 0."""
+    THAWED = auto()
+    """Layers that were frozen are thawed before anything is trained."""
+    STILL_TRAINED = auto()
+    """What is frozen between two stages goes on being trained."""
     ROTATED = auto()
     """Images are turned by turns where degrees are meant."""
     UNKNOWN = auto()
@@ -1336,6 +1340,8 @@ _BY_FIELD: Final = {
     "brightens": SlipKind.BRIGHTENED,
     "halved": SlipKind.HALVED,
     "rotates": SlipKind.ROTATED,
+    "thawed": SlipKind.THAWED,
+    "frozen": SlipKind.STILL_TRAINED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,

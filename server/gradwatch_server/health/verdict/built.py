@@ -21,6 +21,14 @@ image = tf.cast(image, tf.float32) / 127.5 - 1.0      # -1 to 1"""
 HALVED_LAYER_CODE: Final = """\
 tf.keras.layers.Rescaling(1 / 127.5, offset=-1)       # -1 to 1"""
 
+THAWED_CODE: Final = """\
+{model}.trainable = True                        # first: it sets that of all layers
+for layer in {model}.layers[:n_frozen]:
+    layer.trainable = False"""
+FROZEN_CODE: Final = """\
+{model}.trainable = False
+model.compile(optimizer=optimizer, loss=loss)  # again: only then `fit` makes a new step"""
+
 
 def _line_of(lead: Misshaped) -> str:
     """The user's line; "" where it is not known."""
@@ -72,8 +80,42 @@ def _say_halved(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_thawed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, model = say_line(lead.slip.get("source")), lead.slip["thawed"]
+    return (
+        f"No layer of `{model}` is frozen: a later line sets `trainable` of all of them{place}",
+        f"A loop over `{model}.layers[...]` sets `trainable = False`. The line behind it sets it back to True.",
+        Hypothesis(
+            f"`{model}.trainable = True` stands behind the loop that freezes some of its layers{place}",
+            0.93,
+            "A model's `trainable` sets that of every layer in it. All of them are trained now, the first ones too, "
+            "which were meant to stay as they are.",
+            "Set the model's `trainable` first, then freeze layers.",
+            THAWED_CODE.format(model=model),
+        ),
+    )
+
+
+def _say_still_trained(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, model = say_line(lead.slip.get("source")), lead.slip["frozen"]
+    return (
+        f"Freezing `{model}` between two calls of `fit` changes nothing: `compile` is not called{place}",
+        f"`fit` stands before and behind the line that sets `{model}.trainable = False`, and no `compile` between.",
+        Hypothesis(
+            f"`{model}` goes on being trained in the second stage{place}",
+            0.9,
+            "`fit` compiles its step once, with the weights that could be trained then. Later calls go on with that "
+            "step, whatever `trainable` is by now, until `compile` is called.",
+            "Call `compile` after `trainable` has changed.",
+            FROZEN_CODE.format(model=model),
+        ),
+    )
+
+
 BUILT: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
     SlipKind.ROTATED: _say_rotated,
     SlipKind.HALVED: _say_halved,
+    SlipKind.THAWED: _say_thawed,
+    SlipKind.STILL_TRAINED: _say_still_trained,
 }
 """What each tells: a title, what was seen, and the cause."""
