@@ -81,6 +81,7 @@ from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
+from gradwatch.severed import find_severed
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
 from gradwatch.sums import are_from_tape, find_sums
@@ -1036,7 +1037,8 @@ class Watch:
     def _built(self) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
         try:
-            return [*find_built(self._models, files_near(self._models)), *find_outside(self._models)]
+            built = [*find_built(self._models, files_near(self._models)), *find_severed(self._models)]
+            return [*built, *find_outside(self._models)]
         except Exception as error:  # the boundary: any object may be a layer
             self._fail("looking at what the models are built of", error)
             return []

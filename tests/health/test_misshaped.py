@@ -547,6 +547,7 @@ BACKBONE = IMAGE | {"name": "Net", "wants": [-1.0, 1.0], "prepared": False, "mod
         ),
         (IMAGE | {"thawed": "base"}, (0, 1), "No layer of `base` is frozen: a later line sets `trainable` of all of"),
         (IMAGE | {"frozen": "base"}, (0, 1), "Freezing `base` between two calls of `fit` changes nothing"),
+        (IMAGE | {"name": "a", "severs": ["b", "c"]}, (0, 1), "No output of the model depends on its input `a`"),
         (IMAGE | {"halved": True}, (-1, 0), "Images are scaled to between -1 and 0, not to between -1 and 1 (train.py"),
         (IMAGE | {"halved": True}, (-1, 1), None),
         (IMAGE | {"halved": True}, (-0.2, 0), None),

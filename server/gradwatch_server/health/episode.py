@@ -1227,6 +1227,8 @@ class SlipKind(Enum):
     """Images are scaled to between -1 and 0."""
     THAWED = auto()
     """Layers that were frozen are thawed before anything is trained."""
+    SEVERED = auto()
+    """An input of a model, and the layers made for it, are on the way to no output."""
     STILL_TRAINED = auto()
     """What is frozen between two stages goes on being trained."""
     ROTATED = auto()
@@ -1341,6 +1343,7 @@ _BY_FIELD: Final = {
     "halved": SlipKind.HALVED,
     "rotates": SlipKind.ROTATED,
     "thawed": SlipKind.THAWED,
+    "severs": SlipKind.SEVERED,
     "frozen": SlipKind.STILL_TRAINED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,

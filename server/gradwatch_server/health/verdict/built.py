@@ -10,7 +10,7 @@ from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
-from gradwatch_server.health.verdict.spelling import say_number
+from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["BUILT"]
 
@@ -28,6 +28,10 @@ for layer in {model}.layers[:n_frozen]:
 FROZEN_CODE: Final = """\
 {model}.trainable = False
 model.compile(optimizer=optimizer, loss=loss)  # again: only then `fit` makes a new step"""
+
+SEVERED_CODE: Final = """\
+joined = tf.keras.layers.Concatenate()([first, second])               # of features
+outputs = decoder(decoder_inputs, initial_state=[state_h, state_c])   # of an encoder's states"""
 
 
 def _line_of(lead: Misshaped) -> str:
@@ -112,10 +116,27 @@ def _say_still_trained(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_severed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    name, layers = lead.slip["name"], list_names([f"`{one}`" for one in lead.slip["severs"]])
+    return (
+        f"No output of the model depends on its input `{name}`: what was built on it is joined with nothing",
+        f"The layers {layers} were called on `{name}`. None of them is on the way to an output.",
+        Hypothesis(
+            f"What the layers behind `{name}` give is not handed on",
+            0.93,
+            "`keras.Model` keeps only the layers between its inputs and its outputs. This input is fed, and then "
+            "dropped. What it could tell is never learned.",
+            f"Hand the result of these layers on to those that make the output, or leave `{name}` out.",
+            SEVERED_CODE,
+        ),
+    )
+
+
 BUILT: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
     SlipKind.ROTATED: _say_rotated,
     SlipKind.HALVED: _say_halved,
     SlipKind.THAWED: _say_thawed,
+    SlipKind.SEVERED: _say_severed,
     SlipKind.STILL_TRAINED: _say_still_trained,
 }
 """What each tells: a title, what was seen, and the cause."""
