@@ -106,7 +106,9 @@ from gradwatch.target import (
 )
 from gradwatch.thawed import find_thawed
 from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
+from gradwatch.uncalled import find_uncalled
 from gradwatch.undropped import dropouts_of
+from gradwatch.withheld import find_withheld
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 from gradwatch.xla import is_under_xla
@@ -1037,8 +1039,9 @@ class Watch:
     def _built(self) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
         try:
-            built = [*find_built(self._models, files_near(self._models)), *find_severed(self._models)]
-            return [*built, *find_outside(self._models)]
+            files = files_near(self._models)
+            built = [*find_built(self._models, files), *find_severed(self._models)]
+            return [*built, *find_uncalled(self._models, files), *find_outside(self._models)]
         except Exception as error:  # the boundary: any object may be a layer
             self._fail("looking at what the models are built of", error)
             return []
@@ -1049,7 +1052,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += [*find_backbones(self._models, files), *find_rotated(self._models, files)]
-            fed += find_thawed(self._models, files)
+            fed += [*find_thawed(self._models, files), *find_withheld(files)]
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

@@ -33,6 +33,7 @@ def find_thawed(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
         loop above has frozen, where none of the models' is frozen now; or with ``frozen`` the text of what it freezes
         between two calls of ``fit`` of one model, of which the second goes on with the step of the first.
     """
+    # TensorFlow leaves out an assignment that changes nothing: only a model that was frozen as a whole is thawed so.
     is_open = all(part.trainable for model in models for part in leaves(model))
     for file in files:
         for node in nodes_of(file):

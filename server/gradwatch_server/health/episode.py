@@ -1229,6 +1229,12 @@ class SlipKind(Enum):
     """Layers that were frozen are thawed before anything is trained."""
     SEVERED = auto()
     """An input of a model, and the layers made for it, are on the way to no output."""
+    WITHHELD = auto()
+    """A callback, a schedule or weights of classes are made and never handed over."""
+    UNCALLED = auto()
+    """A layer of a model's own is made and never called."""
+    UNREAD = auto()
+    """A setting of a loss is stored and never read."""
     STILL_TRAINED = auto()
     """What is frozen between two stages goes on being trained."""
     ROTATED = auto()
@@ -1343,6 +1349,9 @@ _BY_FIELD: Final = {
     "halved": SlipKind.HALVED,
     "rotates": SlipKind.ROTATED,
     "thawed": SlipKind.THAWED,
+    "withheld": SlipKind.WITHHELD,
+    "uncalled": SlipKind.UNCALLED,
+    "setting": SlipKind.UNREAD,
     "severs": SlipKind.SEVERED,
     "frozen": SlipKind.STILL_TRAINED,
     "favours": SlipKind.COUNTED,

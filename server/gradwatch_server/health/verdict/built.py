@@ -14,6 +14,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["BUILT"]
 
+CALLBACKS: Final = frozenset({"EarlyStopping", "LearningRateScheduler", "ModelCheckpoint", "ReduceLROnPlateau"})
 ROTATED_CODE: Final = """\
 tf.keras.layers.RandomRotation({degrees} / 360)          # up to {degrees} degrees to either side"""
 HALVED_CODE: Final = """\
@@ -132,10 +133,72 @@ def _say_severed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_withheld(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, what, name = say_line(lead.slip.get("source")), str(lead.slip["name"]), lead.slip["withheld"]
+    if what == "class_weight":
+        use, code = "`fit` weighs all classes alike", f"model.fit(x_train, y_train, class_weight={name})"
+    elif what in CALLBACKS:
+        use, code = "`fit` never calls it", f"model.fit(x_train, y_train, callbacks=[{name}])"
+    else:
+        use, code = "the optimizer does not follow it", f"optimizer = tf.keras.optimizers.Adam({name})"
+    return (
+        f"`{name}` is made and never handed over: {use}{place}",
+        (
+            f"The script gives {'class weights' if what == 'class_weight' else f'its `{what}`'} the name `{name}`. "
+            "Nothing reads that name."
+        ),
+        Hypothesis(
+            f"`{name}` is handed to nothing{place}",
+            0.9,
+            "To make it changes nothing by itself. The training runs as if the line were not there.",
+            "Hand it over, or remove the line.",
+            code,
+        ),
+    )
+
+
+def _say_uncalled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name, layer = say_line(lead.slip.get("source")), lead.slip["name"], lead.slip["layer"]
+    return (
+        f"`self.{name}` of `{layer}` is made and never called{place}",
+        (
+            f"`{layer}` has been called. Its {lead.slip['uncalled']} `{name}` has not: it has no weights yet, and no "
+            f"line reads `self.{name}`."
+        ),
+        Hypothesis(
+            f"`self.{name}` is left out where `{layer}` computes its output{place}",
+            0.85,
+            "The model is another one than was written down: what that layer should do is not done. Usual reason: one "
+            "layer's name was copied to a second line, or a line is missing.",
+            f"Call `self.{name}` where it belongs, or remove it.",
+            f"x = self.{name}(x)",
+        ),
+    )
+
+
+def _say_unread(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name, layer = say_line(lead.slip.get("source")), lead.slip["name"], lead.slip["layer"]
+    return (
+        f"`{layer}` stores `{name}` and never reads it: what it should weigh is weighed by nothing{place}",
+        f"`self.{name}` is set in `__init__`, and no line reads it.",
+        Hypothesis(
+            f"`self.{name}` is left out of the loss{place}",
+            0.85,
+            f"Whatever value `{name}` is given, the training is the same. Usual reason: the term that it belongs to is "
+            "not added to the loss, or is added without it.",
+            f"Multiply the term by `self.{name}` and add it to the loss.",
+            f"loss = loss + self.{name} * penalty",
+        ),
+    )
+
+
 BUILT: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
     SlipKind.ROTATED: _say_rotated,
     SlipKind.HALVED: _say_halved,
     SlipKind.THAWED: _say_thawed,
+    SlipKind.WITHHELD: _say_withheld,
+    SlipKind.UNCALLED: _say_uncalled,
+    SlipKind.UNREAD: _say_unread,
     SlipKind.SEVERED: _say_severed,
     SlipKind.STILL_TRAINED: _say_still_trained,
 }
