@@ -108,6 +108,7 @@ from gradwatch.thawed import find_thawed
 from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
 from gradwatch.uncalled import find_uncalled
 from gradwatch.undropped import dropouts_of
+from gradwatch.unmasked import find_unmasked
 from gradwatch.withheld import find_withheld
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
@@ -1052,7 +1053,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += [*find_backbones(self._models, files), *find_rotated(self._models, files)]
-            fed += [*find_thawed(self._models, files), *find_withheld(files)]
+            fed += [*find_thawed(self._models, files), *find_withheld(files), *find_unmasked(self._models, files)]
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

@@ -553,6 +553,8 @@ BACKBONE = IMAGE | {"name": "Net", "wants": [-1.0, 1.0], "prepared": False, "mod
         (IMAGE | {"name": "CosineDecay", "withheld": "s"}, (0, 1), "`s` is made and never handed over: the optimizer"),
         (IMAGE | {"name": "gp_weight", "layer": "gan", "setting": True}, (0, 1), "`gan` stores `gp_weight` and never"),
         (IMAGE | {"name": "norm", "layer": "net", "uncalled": "Dense"}, (0, 1), None),
+        (IMAGE | {"layer": "m", "unmasked": "0", "pads": -1.0}, (0, 1), "`m` masks nothing: it looks for 0, and the"),
+        (IMAGE | {"layer": "m", "unmasked": "0", "pads": None}, (0, 1), "`m` masks nothing: it looks for 0, and the"),
         (IMAGE | {"halved": True}, (-1, 0), "Images are scaled to between -1 and 0, not to between -1 and 1 (train.py"),
         (IMAGE | {"halved": True}, (-1, 1), None),
         (IMAGE | {"halved": True}, (-0.2, 0), None),

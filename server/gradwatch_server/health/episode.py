@@ -1229,6 +1229,8 @@ class SlipKind(Enum):
     """Layers that were frozen are thawed before anything is trained."""
     SEVERED = auto()
     """An input of a model, and the layers made for it, are on the way to no output."""
+    UNMASKED = auto()
+    """A layer that is to mask the padding masks nothing."""
     WITHHELD = auto()
     """A callback, a schedule or weights of classes are made and never handed over."""
     UNCALLED = auto()
@@ -1349,6 +1351,7 @@ _BY_FIELD: Final = {
     "halved": SlipKind.HALVED,
     "rotates": SlipKind.ROTATED,
     "thawed": SlipKind.THAWED,
+    "unmasked": SlipKind.UNMASKED,
     "withheld": SlipKind.WITHHELD,
     "uncalled": SlipKind.UNCALLED,
     "setting": SlipKind.UNREAD,

@@ -30,6 +30,10 @@ FROZEN_CODE: Final = """\
 {model}.trainable = False
 model.compile(optimizer=optimizer, loss=loss)  # again: only then `fit` makes a new step"""
 
+MASKING_CODE: Final = """\
+tf.keras.layers.Masking(mask_value={pads})"""
+PADDED_CODE: Final = """\
+x_train[np.arange(n_times) >= lengths[:, None]] = {value}     # after scaling: what `Masking` looks for"""
 SEVERED_CODE: Final = """\
 joined = tf.keras.layers.Concatenate()([first, second])               # of features
 outputs = decoder(decoder_inputs, initial_state=[state_h, state_c])   # of an encoder's states"""
@@ -192,10 +196,33 @@ def _say_unread(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unmasked(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, layer, value = say_line(lead.slip.get("source")), lead.slip["layer"], lead.slip["unmasked"]
+    pads = None if lead.slip["pads"] is None else say_number(float(lead.slip["pads"]))
+    what = "with other numbers" if pads is None else f"with {pads}"
+    return (
+        f"`{layer}` masks nothing: it looks for {value}, and the sequences are padded {what}{place}",
+        (
+            f"In no time of the sequences that `fit` was given are all numbers {value}. Most sequences begin or end in "
+            "one and the same time over and over, for lengths that differ."
+        ),
+        Hypothesis(
+            f"The padding is not what `{layer}` is made to mask{place}",
+            0.93,
+            "The layers behind it read the padding as if it were data. A recurrence ends in what the padding leaves, "
+            "more so the shorter the sequence is. Usual reason: the value differs, or the data were scaled after they "
+            "were padded.",
+            "Give `Masking` the number that the sequences are padded with, or pad after scaling.",
+            PADDED_CODE.format(value=value) if pads is None else MASKING_CODE.format(pads=pads),
+        ),
+    )
+
+
 BUILT: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
     SlipKind.ROTATED: _say_rotated,
     SlipKind.HALVED: _say_halved,
     SlipKind.THAWED: _say_thawed,
+    SlipKind.UNMASKED: _say_unmasked,
     SlipKind.WITHHELD: _say_withheld,
     SlipKind.UNCALLED: _say_uncalled,
     SlipKind.UNREAD: _say_unread,
