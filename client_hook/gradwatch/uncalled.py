@@ -15,7 +15,7 @@ from typing import Any, Final
 import keras
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, nodes_of, readers_of
 from gradwatch.target import walk
 
 __all__ = ["find_uncalled"]
@@ -41,7 +41,7 @@ def find_uncalled(models: Sequence[Any], files: Sequence[str]) -> list[dict[str,
         Type (``Attribute``), the attribute's name as name, the owner's path as layer, the line that sets it, and
         ``uncalled`` (the class of a layer), or ``setting`` (True).
     """
-    read = _read_in(files)
+    read = _read_in([one for file in files for one in readers_of(file)])
     for owner in walk(models) if not read & LOOKING else ():
         module = sys.modules.get(type(owner).__module__)
         file = str(getattr(module, "__file__", None) or "")

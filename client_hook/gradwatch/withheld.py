@@ -13,7 +13,7 @@ from typing import Any, Final
 import keras
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, nodes_of, readers_of
 
 __all__ = ["find_withheld"]
 
@@ -40,14 +40,14 @@ def find_withheld(files: Sequence[str]) -> list[dict[str, Any]]:
         Type (``Data``), what it is (its class, or ``class_weight``) as name, no layer, the source line, and
         ``withheld``: the name that it was given.
     """
-    nodes = [node for file in files for node in nodes_of(file)]
-    calls = {last_name(node) for node in nodes if isinstance(node, ast.Call)}
-    if calls & LOOKING:
-        return []
-    read = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
-    read |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    read |= {one.name for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names}
     for file in files:
+        nodes = [node for one in readers_of(file) for node in nodes_of(one)]
+        calls = {last_name(node) for node in nodes if isinstance(node, ast.Call)}
+        if calls & LOOKING:
+            continue
+        read = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+        read |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        read |= {one.name for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names}
         for line, name, what in _made_in(file, "fit" in calls):
             if name not in read:
                 known = {"withheld": name}

@@ -40,8 +40,9 @@ def test_lines(tmp_path: Path, text: str, told: tuple[str, str] | None) -> None:
     assert [(one["name"], one["withheld"]) for one in find_withheld([str(path)])] == ([] if told is None else [told])
 
 
-def test_one_that_another_file_imports(tmp_path: Path) -> None:
+def test_one_that_another_file_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = tmp_path / "settings.py", tmp_path / "train.py"
     first.write_text(STOP + "x = 1\n")
     second.write_text("from settings import stop\n" + FIT)
+    monkeypatch.setattr("gradwatch.syntax.users_files", lambda: [str(first), str(second)])
     assert find_withheld([str(first), str(second)]) == []
