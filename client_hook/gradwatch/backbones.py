@@ -16,13 +16,15 @@ import numpy as np
 
 from gradwatch.origin import source_at
 from gradwatch.scaled import LEVELS, scaling_in
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import assigned_before, last_name, nodes_of
 from gradwatch.target import leaves
 
 __all__ = ["find_backbones"]
 
 PACKAGE: Final = "applications"
 LEVEL_MAX: Final = 255.0
+AS_THEY_ARE: Final = (0.0, LEVEL_MAX)
+PREPARE: Final = "preprocess_input"
 WIDE: Final = 30.0
 """Images that are scaled have no such range."""
 KERNELS_MIN: Final = 10
@@ -52,10 +54,14 @@ def find_backbones(models: Iterable[Any], files: Sequence[str]) -> list[dict[str
     Returns:
         One entry, type ``Data``, the name of the function, no layer, the source line, ``wants``: the least and the
         largest number that the network was trained on, ``prepared``: whether a layer or line may bring images to it
-        behind the inputs, and ``module``: where its ``preprocess_input`` is; none where there is no such call, or
-        several. It is a slip where other numbers enter.
+        behind the inputs, ``module``: where its ``preprocess_input`` is, ``within``: whether the model calls that on
+        what enters, and ``by``: the module whose ``preprocess_input`` the files take in its place, which gives other
+        numbers, or none. None where there is no such call, or several, or one of a network that does scale, and no
+        ``by``. It is a slip where other numbers enter, and with ``by`` where images do.
     """
     made = [one for file in files for one in _made_in(file)]
+    by = _foreign(made[0].module, files) if len(made) == 1 else ""
+    made = [one for one in made if by or (one.low, one.high) != AS_THEY_ARE]
     layers = [part for model in models for part in leaves(model)]
     if len(made) != 1 or sum(bool(part.weights) for part in layers) < KERNELS_MIN:
         return []
@@ -63,7 +69,8 @@ def find_backbones(models: Iterable[Any], files: Sequence[str]) -> list[dict[str
     is_wide = one.high - one.low > WIDE
     is_prepared = any(isinstance(part, CHANGING) for part in layers) or any(_is_prepared(f, is_wide) for f in files)
     source = source_at([(one.file, one.line)])
-    known = {"wants": [one.low, one.high], "prepared": is_prepared, "module": one.module}
+    known = {"wants": [one.low, one.high], "prepared": is_prepared, "module": one.module, "by": by}
+    known["within"] = any(_prepares_inputs(file) for file in files)
     return [{"type": "Data", "name": one.name, "layer": "", "source": source, **known}]
 
 
@@ -92,17 +99,64 @@ def _is_trained(call: ast.Call) -> bool:
 def _wanted(name: str) -> tuple[str, float, float] | None:
     """The module of a network, and what its ``preprocess_input`` makes of black and of white.
 
-    None of what is no network, and of one that takes images as they are.
+    None of what is no network.
     """
     made = getattr(keras.applications, name, None)
     module = str(getattr(made, "__module__", ""))
     prepare = getattr(sys.modules.get(module), "preprocess_input", None)
     if prepare is None or not callable(made):
         return None
-    levels = np.repeat(np.array([0.0, LEVEL_MAX], np.float32).reshape(2, 1, 1, 1), 3, axis=3)
-    given = prepare(levels, data_format="channels_last")
-    low, high = float(np.min(given)), float(np.max(given))
-    return None if (low, high) == (0.0, LEVEL_MAX) else (module.rpartition(".")[2], low, high)
+    given = _prepared_by(prepare)
+    return module.rpartition(".")[2], float(np.min(given)), float(np.max(given))
+
+
+def _prepared_by(prepare: Any) -> Any:
+    """What a ``preprocess_input`` makes of black, of white, and of a colour."""
+    levels = np.array([[0, 0, 0], [LEVEL_MAX, LEVEL_MAX, LEVEL_MAX], [10, 60, 200]], np.float32)
+    return prepare(levels.reshape(3, 1, 1, 3), data_format="channels_last")
+
+
+def _foreign(module: str, files: Sequence[str]) -> str:
+    """The module of the ``preprocess_input`` that files use, where none of these gives what a network's own does."""
+    used = {name for file in files for name in _prepares_of(file)}
+    own = getattr(getattr(keras.applications, module, None), PREPARE, None)
+    others = [getattr(getattr(keras.applications, name, None), PREPARE, None) for name in used]
+    if own is None or None in others or "imagenet_utils" in used:
+        return ""
+    wanted = _prepared_by(own)
+    is_one = any(np.allclose(_prepared_by(one), wanted) for one in others)
+    return "" if is_one else min(used, default="")
+
+
+def _prepares_of(file: str) -> Iterator[str]:
+    """The modules of `keras.applications` whose ``preprocess_input`` a file uses; empty for one that is not known."""
+    nodes = nodes_of(file)
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    read = {node.id for node in nodes if isinstance(node, ast.Name)}
+    for node in imports:
+        module = (node.module or "").rpartition(".")[2] if PACKAGE in (node.module or "") else ""
+        yield from (module for one in node.names if one.name == PREPARE and (one.asname or one.name) in read)
+    modules = {alias.asname or alias.name: alias.name for node in imports for alias in node.names}
+    for held in nodes:
+        if isinstance(held, ast.Attribute) and held.attr == PREPARE:
+            parts = ast.unparse(held.value).split(".")
+            yield parts[-1] if PACKAGE in parts[:-1] else modules.get(parts[-1], "")
+
+
+def _prepares_inputs(file: str) -> bool:
+    """Whether a model is made that calls ``preprocess_input`` on what enters it, as it is or augmented."""
+    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) == PREPARE]
+    return any(_is_input(call.args[0], file) for call in calls if call.args)
+
+
+def _is_input(node: ast.expr, file: str, depth: int = 3) -> bool:
+    given = assigned_before(node, file) if isinstance(node, ast.Name) else node
+    if not isinstance(given, ast.Call) or not depth:
+        return False
+    made = assigned_before(given.func, file) if isinstance(given.func, ast.Name) else None
+    if isinstance(made, ast.Call) and last_name(made) == "Sequential" and "Rescaling" not in ast.unparse(made):
+        return bool(given.args) and _is_input(given.args[0], file, depth - 1)
+    return last_name(given) == "Input"
 
 
 def _is_prepared(file: str, is_wide: bool) -> bool:

@@ -21,6 +21,7 @@ __all__ = ["LEVELS", "find_scaled", "scaling_in"]
 
 LEVELS: Final = (127.5, 128.0, 255.0, 256.0)
 """What images of 8 bits are divided by."""
+WHOLE_LEVELS: Final = (255.0, 256.0)
 CHANNELS: Final = (1, 3, 4)
 FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
 KEEPING: Final = frozenset(
@@ -60,14 +61,16 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
         the only line, if there is one, that scales images as well; ``rescales`` and ``offset``: what it multiplies by,
         and adds. ``Data`` of the first call of ``convert_image_dtype`` on what is floating-point already, with
         ``unconverted`` (True). And ``Data`` of the first line, or layer, that makes images brighter or darker, with
-        ``brightens``: by how much at most, and ``scaled``: whether they are known to lie between 0 and 1 there. None is
-        a slip by itself, but ``brightens`` of ``scaled`` images.
+        ``brightens``: by how much at most, and ``scaled``: whether they are known to lie between 0 and 1 there. And
+        ``Rescaling`` of such a layer that subtracts 1 as well, or ``Data`` of the first line that divides by a whole
+        `LEVELS` and does, with ``halved`` (True). None is a slip by itself, but ``brightens`` of ``scaled`` images.
     """
     lines = [(file, line) for file in files for line in sorted(set(scaling_in(file)))]
     source = source_at(lines) if len(lines) == 1 else None
     found: list[dict[str, Any]] = []
     brightening = [one for file in files for one in _brightened_in(file)]
     lines = [(one.file, one.line) for one in brightening if one.is_layer]
+    halving = [(file, line) for file in files for line in _halving_in(file)]
     is_in_model = False
     for model in models:
         is_before = is_behind = False
@@ -77,6 +80,10 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
             if isinstance(part, keras.layers.Rescaling) and _is_of_images(part) and not is_behind:
                 known = {"rescales": part.scale, "offset": float(part.offset)}
                 found.append({"type": "Rescaling", **place, "source": source, **known})
+                if _is_halved(part.scale, part.offset):
+                    line = source_at(halving) if len(halving) == 1 else None
+                    found.append({"type": "Rescaling", **place, "source": line, "halved": True})
+                    halving = []
                 is_before = True
             elif isinstance(part, keras.layers.RandomBrightness) and not is_in_model:
                 is_in_model = True
@@ -88,7 +95,39 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
             is_behind = is_behind or bool(part.weights)  # what a layer has made is no image any more
     outside = [one for one in brightening if not (one.is_layer and is_in_model)]
     found += [_line(one.file, one.line, brightens=one.delta, scaled=one.is_scaled) for one in outside[:1]]
+    found += [_line(file, line, halved=True) for file, line in halving[:1]]
     return found + list(itertools.islice((one for file in files for one in _unconverted_in(file)), 1))
+
+
+def _is_halved(scale: float | None, offset: float | None) -> bool:
+    """Whether a scale of images, from 0 to 1, and an offset of -1 leave them between -1 and 0."""
+    return (
+        offset == -1 and scale is not None and any(math.isclose(scale * one, 1, rel_tol=1e-3) for one in WHOLE_LEVELS)
+    )
+
+
+def _halving_in(file: str) -> Iterator[int]:
+    """The lines that divide by the whole range of images and subtract 1, or make a layer that does."""
+    for node in nodes_of(file):
+        if isinstance(node, ast.Call) and last_name(node) == "Rescaling":
+            known = {one.arg: one.value for one in node.keywords}
+            given = dict(zip(("scale", "offset"), node.args, strict=False)) | known
+            if _is_halved(_number(given.get("scale")), _number(given.get("offset"))):
+                yield node.lineno
+        elif _is_halving(node):
+            yield getattr(node, "lineno", 0)
+
+
+def _is_halving(node: ast.AST) -> bool:
+    is_less = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and _number(node.right) == 1
+    return is_less and _is_quotient(node.left)  # type: ignore[attr-defined]
+
+
+def _is_quotient(node: ast.expr) -> bool:
+    """Whether something that is no number is divided by the whole range of images."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div) or isinstance(node.left, ast.Constant):
+        return False
+    return isinstance(node.right, ast.Constant) and node.right.value in WHOLE_LEVELS
 
 
 def _is_of_images(layer: Any) -> bool:
@@ -193,6 +232,9 @@ def _brightened_in(file: str) -> Iterator[_Brightened]:
 
 def _number(node: ast.expr | None) -> float | None:
     is_number = isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        number = _number(node.operand)
+        return None if number is None else -number
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         over, under = _number(node.left), _number(node.right)
         return over / under if over is not None and under else None

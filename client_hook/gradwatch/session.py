@@ -76,10 +76,12 @@ from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
 from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
+from gradwatch.rotated import find_rotated
 from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
+from gradwatch.severed import find_severed
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
 from gradwatch.sums import are_from_tape, find_sums
@@ -102,9 +104,13 @@ from gradwatch.target import (
     trainable_variables,
     untracked_variables,
 )
+from gradwatch.thawed import find_thawed
 from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
+from gradwatch.uncalled import find_uncalled
 from gradwatch.undropped import dropouts_of
+from gradwatch.unmasked import find_unmasked
 from gradwatch.unpacked import find_unpacked
+from gradwatch.withheld import find_withheld
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 from gradwatch.xla import is_under_xla
@@ -1035,7 +1041,9 @@ class Watch:
     def _built(self) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
         try:
-            return [*find_built(self._models, files_near(self._models)), *find_outside(self._models)]
+            files = files_near(self._models)
+            built = [*find_built(self._models, files), *find_severed(self._models)]
+            return [*built, *find_uncalled(self._models, files), *find_outside(self._models)]
         except Exception as error:  # the boundary: any object may be a layer
             self._fail("looking at what the models are built of", error)
             return []
@@ -1043,10 +1051,20 @@ class Watch:
     def _fed(self) -> list[dict[str, Any]]:
         """What the user's lines lose of what feeds the training, slow copies that are none, returns of the past."""
         try:
-            files = files_near(self._models)
-            fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
-            fed += find_backbones(self._models, files)
-            return [*fed, *find_replaced(files), *find_lost(files), *find_past(files), *find_unpacked(files)]
+            models, files = self._models, files_near(self._models)
+            return [
+                *find_fed(files, models),
+                *find_scaled(models, files),
+                *find_rotated(models, files),
+                *find_backbones(models, files),
+                *find_unmasked(models, files),
+                *find_thawed(models, files),
+                *find_withheld(files),
+                *find_replaced(files),
+                *find_lost(files),
+                *find_past(files),
+                *find_unpacked(files),
+            ]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)
             return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ __all__ = [
     "names_in",
     "nodes_of",
     "parse",
+    "readers_of",
     "stored_names",
     "users_files",
 ]
@@ -54,6 +56,19 @@ def users_files() -> list[str]:
     """The files that the user's program has loaded, the newest `FILES_MAX`."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return [file for file in files if file is not None and file.endswith(".py") and is_users(file)][-FILES_MAX:]
+
+
+def readers_of(file: str) -> list[str]:
+    """A file of the user's, and those that import its module."""
+    module = os.path.basename(file).removesuffix(".py")
+    return [file, *(one for one in users_files() if one != file and _imports(one, module))]
+
+
+def _imports(file: str, module: str) -> bool:
+    nodes = [node for node in nodes_of(file) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    names = {alias.name for node in nodes for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return any(name.rpartition(".")[2] == module for name in names)
 
 
 def last_name(node: ast.expr) -> str:

@@ -51,6 +51,7 @@ KNOWN = (
     "codes",
     "end_of",
     "entering",
+    "halved",
     "normalises",
     "opposes",
     "outside",

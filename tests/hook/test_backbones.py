@@ -56,6 +56,48 @@ def test_a_call_that_makes_one(tmp_path: Path, lines: str, wanted: Any) -> None:
     assert [one["source"]["line"] for one in found] == [3] * len(found)
 
 
+@pytest.mark.parametrize(
+    ("lines", "by"),
+    [
+        ("from keras.applications.vgg16 import preprocess_input\nResNet50()\npreprocess_input(x)", ""),
+        (
+            "from keras.applications.mobilenet_v2 import preprocess_input\nResNet50()\npreprocess_input(x)",
+            "mobilenet_v2",
+        ),
+        ("from keras.applications.resnet import preprocess_input\nMobileNetV2()\nmap(preprocess_input)", "resnet"),
+        ("from keras.applications import resnet as net\nMobileNetV2()\nnet.preprocess_input(x)", "resnet"),
+        ("MobileNetV2()\nkeras.applications.vgg16.preprocess_input(x)", "vgg16"),
+        ("keras.applications.EfficientNetB0()\nkeras.applications.vgg16.preprocess_input(x)", "vgg16"),
+        ("from keras.applications.resnet import preprocess_input\nMobileNetV2()", ""),
+        ("MobileNetV2()\nkeras.applications.imagenet_utils.preprocess_input(x, mode='tf')", ""),
+        ("MobileNetV2()\nutils.preprocess_input(x)", ""),
+        ("keras.applications.vgg16.preprocess_input(x)\nMobileNetV2()\nmobilenet_v2.preprocess_input(x)", ""),
+        ("from keras.applications import vgg16\nMobileNetV2()\n(vgg16 or other.net).preprocess_input(x)", ""),
+    ],
+)
+def test_what_prepares_for_another_network(tmp_path: Path, lines: str, by: str) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(IMPORT + lines)
+    assert [one["by"] for one in find_backbones([DEEP], [str(path)])] == [by] * ("Efficient" not in lines or by != "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_within"),
+    [
+        ("inputs = keras.Input((8, 8, 3))\nx = preprocess_input(inputs)", True),
+        ("turn = Sequential([flip])\ni = keras.Input((8, 8, 3))\nx = turn(i)\nx = preprocess_input(x)", True),
+        ("turn = Sequential([Rescaling(2)])\ni = keras.Input((8, 8, 3))\nx = turn(i)\nx = preprocess_input(x)", False),
+        ("i = keras.Input((8, 8, 3))\nx = restore(i)\nx = preprocess_input(x)", False),
+        ("x = preprocess_input(x)", False),
+    ],
+)
+def test_a_model_that_prepares(tmp_path: Path, lines: str, is_within: bool) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(f"{IMPORT}base = MobileNetV2()\n{lines}\n")
+    (found,) = find_backbones([DEEP], [str(path)])
+    assert found["within"] == is_within
+
+
 @pytest.mark.parametrize(("first", "is_prepared"), [([layers.Rescaling(2.0)], True), ([layers.Dropout(0.1)], False)])
 def test_a_layer_that_may_scale(tmp_path: Path, first: list[Any], is_prepared: bool) -> None:
     path = tmp_path / "train.py"

@@ -126,3 +126,38 @@ def test_images_that_a_layer_makes_brighter(
 ) -> None:
     titles = train(watch, read, images, *(one.__class__.from_config(one.get_config()) for one in first))
     assert any(title.startswith("Images from 0 to 1 are made brighter") for title in titles) == is_told
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x = x / 255.0 - 1.0", 1),
+        ("data = data.map(lambda x, y: (tf.cast(x, tf.float32) / 255 - 1, y))", 1),
+        ("scale = layers.Rescaling(1.0 / 255, offset=-1)", 1),
+        ("scale = layers.Rescaling(scale=1 / 255.0, offset=-1.0)", 1),
+        ("x = x / 127.5 - 1", None),
+        ("x = 1 - x / 255", None),
+        ("x = x / 255 - 0.5", None),
+        ("step = 2.0 / 255 - 1", None),
+        ("scale = layers.Rescaling(1 / 127.5, offset=-1)", None),
+        ("scale = layers.Rescaling(1 / 255)", None),
+    ],
+)
+def test_a_line_that_halves_the_range(find: Any, text: str, line: int | None) -> None:
+    found = [one["source"]["line"] for one in find(text + "\n") if "halved" in one]
+    assert found == [line] * (line is not None)
+
+
+@pytest.mark.parametrize(
+    ("scale", "offset", "factor", "is_told"), [(255, -1, 1, True), (127.5, -1, 1, False), (255, -1, 2, False)]
+)
+def test_a_layer_that_halves_the_range(
+    watch: Any, read: Any, scale: float, offset: float, factor: float, is_told: bool
+) -> None:
+    scaling = layers.Rescaling(1 / scale, offset=offset, name="scaling")
+    model = keras.Sequential([keras.Input((8, 8, 3)), scaling, layers.Flatten(), layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(1e-4), "mse")
+    begun = watch(model)
+    model.fit(factor * IMAGES, IMAGES.mean((1, 2, 3)) / 255, batch_size=8, epochs=14, verbose=0)
+    titles = [one.title for one in diagnose(read(begun)).findings()]
+    assert any("to between -1 and 0" in one for one in titles) == is_told

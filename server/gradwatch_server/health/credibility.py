@@ -249,6 +249,8 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
         *(SlipKind.UNKNOWN, SlipKind.COUNTED, SlipKind.ACROSS),
         *(SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED, SlipKind.BACKBONE),
+        *(SlipKind.HALVED, SlipKind.ROTATED, SlipKind.THAWED, SlipKind.STILL_TRAINED, SlipKind.SEVERED),
+        *(SlipKind.WITHHELD, SlipKind.UNREAD, SlipKind.UNMASKED),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )

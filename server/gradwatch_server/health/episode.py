@@ -1223,6 +1223,24 @@ class SlipKind(Enum):
     """Images from 0 to 1 are made brighter or darker by more than that."""
     BACKBONE = auto()
     """A pretrained network gets images in another range than it was trained on."""
+    HALVED = auto()
+    """Images are scaled to between -1 and 0."""
+    THAWED = auto()
+    """Layers that were frozen are thawed before anything is trained."""
+    SEVERED = auto()
+    """An input of a model, and the layers made for it, are on the way to no output."""
+    UNMASKED = auto()
+    """A layer that is to mask the padding masks nothing."""
+    WITHHELD = auto()
+    """A callback, a schedule or weights of classes are made and never handed over."""
+    UNCALLED = auto()
+    """A layer of a model's own is made and never called."""
+    UNREAD = auto()
+    """A setting of a loss is stored and never read."""
+    STILL_TRAINED = auto()
+    """What is frozen between two stages goes on being trained."""
+    ROTATED = auto()
+    """Images are turned by turns where degrees are meant."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1332,6 +1350,15 @@ _BY_FIELD: Final = {
     "unconverted": SlipKind.UNCONVERTED,
     "wants": SlipKind.BACKBONE,
     "brightens": SlipKind.BRIGHTENED,
+    "halved": SlipKind.HALVED,
+    "rotates": SlipKind.ROTATED,
+    "thawed": SlipKind.THAWED,
+    "unmasked": SlipKind.UNMASKED,
+    "withheld": SlipKind.WITHHELD,
+    "uncalled": SlipKind.UNCALLED,
+    "setting": SlipKind.UNREAD,
+    "severs": SlipKind.SEVERED,
+    "frozen": SlipKind.STILL_TRAINED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,

@@ -91,6 +91,18 @@ DARKENED_SHARE: Final = 0.5
 """Of the largest change of brightness: among the rows there is one that is as large."""
 
 
+DARK_SHARE: Final = 0.1
+"""Of the range that a network wants: all images, prepared twice, lie about where black should be."""
+TWICE_SHARE: Final = 0.4
+"""Of the least number that it wants: images have none below 0 before they are prepared."""
+HALF_SLACK: Final = 0.01
+HALF_MIN: Final = 0.7
+"""What images from 0 to 255 reach of -1 to 0, at the least."""
+SCALING: Final = frozenset({SlipKind.HALVED, SlipKind.RESCALED})
+"""Slips of a layer that scales."""
+OF_IMAGES: Final = SCALING | {SlipKind.BACKBONE, SlipKind.BRIGHTENED, SlipKind.UNCONVERTED}
+
+
 class _Images(NamedTuple):
     """Columns of images: what enters, if that is one, and what each layer that scales them gives."""
 
@@ -100,7 +112,7 @@ class _Images(NamedTuple):
     @classmethod
     def of(cls, table: TensorTable, slips: Sequence[Mapping[str, Any]]) -> _Images:
         entering = [c for c in table.entering("input") if len(table.shapes[c]) in IMAGE_RANKS]
-        layers = {str(slip["layer"]) for slip in slips if SlipKind.of(slip) is SlipKind.RESCALED}
+        layers = {str(slip["layer"]) for slip in slips if SlipKind.of(slip) in SCALING}
         columns = [c for c in table.activation.tolist() if len(table.shapes[c]) in IMAGE_RANKS]
         scaled = {table.layer_of(c): c for c in columns if table.layer_of(c) in layers}
         return cls(entering[0] if len(entering) == 1 else None, scaled)
@@ -319,7 +331,8 @@ class MisshapedRule:
 
     def _reach_of(self, what: SlipKind, slip: Mapping[str, Any]) -> tuple[float, float] | None:
         """Between which numbers the images lie that a slip is about; None where that was not seen."""
-        column = self._images.scaled.get(str(slip["layer"])) if what is SlipKind.RESCALED else self._images.entering
+        is_of_layer = what in SCALING and slip["layer"]
+        column = self._images.scaled.get(str(slip["layer"])) if is_of_layer else self._images.entering
         low, high = self._ends.get(-1 if column is None else column, (math.inf, -math.inf))
         return (low, high) if low < high else None
 
@@ -347,11 +360,17 @@ class MisshapedRule:
         share = (high - low) / (most - least)
         is_colour = self._images.entering is not None and self._table.shapes[self._images.entering][-1] == 3
         is_other = share > RANGE_FACTOR or share < 1 / RANGE_FACTOR
-        return is_colour and is_other and (not slip["prepared"] or low < -FAR_IMAGE)
+        is_black = least < 0 and least - DARK_SHARE * (most - least) <= low < high < least + DARK_SHARE * (most - least)
+        is_twice = bool(slip.get("within")) and low < TWICE_SHARE * least <= 0
+        is_sure = bool(slip.get("by")) or is_black or is_twice
+        return is_colour and (is_sure or (is_other and (not slip["prepared"] or low < -FAR_IMAGE)))
 
     def _is_borne_out(self, what: SlipKind, slip: Mapping[str, Any]) -> bool:
         """Whether the rows show a slip that the graph alone does not tell."""
-        if what in (SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED, SlipKind.BACKBONE):
+        if what is SlipKind.HALVED:
+            low, high = self._reach_of(what, slip) or (math.nan, math.nan)
+            return low >= -1 - HALF_SLACK and high <= HALF_SLACK and high - low > HALF_MIN
+        if what in OF_IMAGES:
             return self._is_of_images(what, slip)
         if what is SlipKind.RESIZED and slip.get("uncast"):
             return any(len(self._table.shapes[column]) in IMAGE_RANKS for column in self._targets)
@@ -372,7 +391,7 @@ class MisshapedRule:
 
     def _measured(self, what: SlipKind, slip: Mapping[str, Any]) -> dict[str, Any]:
         """What `Misshaped` has of such a slip that the rows tell."""
-        if what in (SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BACKBONE):
+        if what in OF_IMAGES - {SlipKind.BRIGHTENED}:
             return {"reach": self._reach_of(what, slip)}
         if what is SlipKind.UNSHIFTED:
             n_first = int(np.median(list(self._firsts.elements()))) if self._is_offset else 0

@@ -341,6 +341,39 @@ def _say_backbone(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name = say_line(lead.slip["source"]), lead.slip["name"]
     low, high = map(say_number, lead.reach)
     least, most = (say_number(float(one)) for one in lead.slip["wants"])
+    by, module = str(lead.slip.get("by", "")), lead.slip["module"]
+    if by:
+        return (
+            f"{name} gets images that the `preprocess_input` of {by} made, which are not what it was trained on{place}",
+            (
+                f"The script takes `{by}.preprocess_input` and no other. What it makes of an image is not what "
+                f"`{module}.preprocess_input` does."
+            ),
+            Hypothesis(
+                f"The images are prepared for another network than {name}{place}",
+                0.93,
+                "Each family was trained on a range, a mean and an order of channels of its own. In another one the "
+                "pretrained features are far worse than they could be.",
+                f"Take the `preprocess_input` of {name}'s own module.",
+                f"from tensorflow.keras.applications.{module} import preprocess_input",
+            ),
+        )
+    if lead.slip.get("within") and lead.reach[0] < 0:
+        return (
+            f"Images are prepared twice for {name}: what enters lies between {low} and {high} already{place}",
+            (
+                f"The model calls `{module}.preprocess_input` on its inputs, which wants 0 to 255. In all checked "
+                f"steps these lay between {low} and {high}."
+            ),
+            Hypothesis(
+                f"`preprocess_input` is called on the images, and again in the model{place}",
+                0.95,
+                f"Prepared twice, the images are not between {least} and {most}, where {name} was trained: they are "
+                "next to constant, or moved by the mean once more and their channels turned back.",
+                "Prepare them once: give the model images from 0 to 255, or leave `preprocess_input` out of it.",
+                BACKBONE_CODE.format(module=module),
+            ),
+        )
     return (
         f"{name} gets images from {low} to {high}, and was trained on {least} to {most}{place}",
         f"In all checked steps what entered the model lay between {low} and {high}. Nothing behind that changes it.",

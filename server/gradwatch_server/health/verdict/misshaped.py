@@ -10,6 +10,7 @@ from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_crossing
 from gradwatch_server.health.verdict.advice_zero import advise_mask, advise_sole
+from gradwatch_server.health.verdict.built import BUILT
 from gradwatch_server.health.verdict.fed import FED, order_of_axes
 from gradwatch_server.health.verdict.leaked import advise_views
 from gradwatch_server.health.verdict.operation import say_line, say_source
@@ -1618,6 +1619,7 @@ def _say(shape: Sequence[int]) -> str:
 
 _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
     **FED,
+    **BUILT,
     SlipKind.CROSSING: _say_crossing,
     SlipKind.RESHAPE: _say_reshape,
     SlipKind.MADE: _say_made,

@@ -1,0 +1,82 @@
+"""Images that are rotated by turns where degrees are meant, in the user's own source and by layers. Runs none of it.
+
+The factor of Keras' `RandomRotation` is a share of a whole turn: of what is above 1 nothing is left but some angle or
+other. Owns no state.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from gradwatch.origin import source_at
+from gradwatch.syntax import last_name, nodes_of
+from gradwatch.target import leaves
+
+__all__ = ["find_rotated"]
+
+ROTATION: Final = "RandomRotation"
+TURN: Final = 360.0
+"""Degrees. Who means all of them gets them."""
+
+
+class _Line(NamedTuple):
+    """A call that makes a layer which rotates, and between which factors; None where these are no plain numbers."""
+
+    file: str
+    line: int
+    factor: tuple[float, float] | None
+
+
+def find_rotated(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, Any]]:
+    """The first layer that rotates images by more than a whole turn, which looks like degrees.
+
+    Args:
+        models: the watched models.
+        files: the user's files that are looked at.
+
+    Returns:
+        Type (``RandomRotation``), name and layer (its Keras path; both empty of one that is outside of the models), the
+        source line where that is clear, and ``rotates``: from which factor to which.
+    """
+    lines = [one for file in files for one in _lines_in(file)]
+    for part in (one for model in models for one in leaves(model)):
+        if type(part).__name__ == ROTATION and (factor := _ends(getattr(part, "factor", None))) and _is_degrees(factor):
+            alike = [one for one in lines if one.factor in (factor, None)]
+            source = source_at([(alike[0].file, alike[0].line)]) if len(alike) == 1 else None
+            path = str(part.path or part.name)
+            return [{"type": ROTATION, "name": path, "layer": path, "source": source, "rotates": list(factor)}]
+    for one in lines:
+        if one.factor is not None and _is_degrees(one.factor):
+            source = source_at([(one.file, one.line)])
+            return [{"type": ROTATION, "name": "", "layer": "", "source": source, "rotates": list(one.factor)}]
+    return []
+
+
+def _is_degrees(factor: tuple[float, float]) -> bool:
+    low, high = factor
+    return max(abs(low), abs(high)) > 1 and high - low < TURN
+
+
+def _lines_in(file: str) -> Iterator[_Line]:
+    for node in nodes_of(file):
+        if isinstance(node, ast.Call) and last_name(node) == ROTATION:
+            given = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "factor")]
+            yield _Line(file, node.lineno, _ends(_literal(given[0])) if given else None)
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return None
+
+
+def _ends(factor: Any) -> tuple[float, float] | None:
+    """The smallest and the largest of what a factor allows, which may be one number or two."""
+    ends = factor if isinstance(factor, (list, tuple)) else [factor]
+    if not ends or not all(isinstance(one, (int, float)) for one in ends):
+        return None
+    both = [float(one) for one in ends]
+    return (-abs(both[0]), abs(both[0])) if len(both) == 1 else (min(both), max(both))
