@@ -294,6 +294,15 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             DATA | {"favours": "0", "favoured": 0.6, "rare": "2", "rarely": 0.05},
             "The class weights are the wrong way round: 0.05 for label 2, the rarest, and 0.6 for 0, the commonest",
         ),
+        (
+            DATA | {"beyond": [0.0, 1.0, 0.0, 255.0], "names": ["x_train", "x_test"]},
+            "The validation data are in another range: 0 to 255, in training 0 to 1 (train.py:7)",
+        ),
+        (
+            DATA | {"beyond": [-2.0, 2.0, 0.0, 900.0], "names": [], "of_targets": True},
+            "The validation targets are in another range: 0 to 900, in training -2 to 2 (train.py:7)",
+        ),
+        (DATA | {"seen": 1.0, "names": []}, "100 % of the validation samples are among the training samples"),
         (DATA | {"filtered": True}, "Inputs and targets no longer belong together: one data set is filtered before"),
         (DATA | {"drops": 1.25, "layer": "table"}, "A dropout scales the ids that `table` looks up by 1.25"),
     ],

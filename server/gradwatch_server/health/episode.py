@@ -1223,6 +1223,10 @@ class SlipKind(Enum):
     """Images from 0 to 1 are made brighter or darker by more than that."""
     BACKBONE = auto()
     """A pretrained network gets images in another range than it was trained on."""
+    BEYOND = auto()
+    """The validation data, or its targets, are in another range than those of the training."""
+    SEEN = auto()
+    """The validation samples are among those that are trained on."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1329,6 +1333,8 @@ _BY_FIELD: Final = {
     "rescales": SlipKind.RESCALED,
     "unconverted": SlipKind.UNCONVERTED,
     "wants": SlipKind.BACKBONE,
+    "beyond": SlipKind.BEYOND,
+    "seen": SlipKind.SEEN,
     "brightens": SlipKind.BRIGHTENED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,

@@ -98,6 +98,17 @@ image = tf.cast(image, tf.float32)                    # 0 to 255: the layer scal
 BACKBONE_CODE: Final = """\
 image = tf.cast(image, tf.float32)                    # 0 to 255
 image = keras.applications.{module}.preprocess_input(image)"""
+BEYOND_CODE: Final = """\
+def prepare(x):                                             # what was done to the training data, and no more
+    return x.astype("float32") / 255.0                      # of a table: scaler.transform(x), fitted to x_train
+x_train, x_val = prepare(x_train), prepare(x_val)"""
+TARGETS_BEYOND_CODE: Final = """\
+mean, std = y_train.mean(axis=0), y_train.std(axis=0)       # of the training data alone
+y_train, y_val = (y_train - mean) / std, (y_val - mean) / std"""
+SEEN_CODE: Final = """\
+n = len(x) * 4 // 5                                         # of rows that are in random order
+x_train, y_train, x_val, y_val = x[:n], y[:n], x[n:], y[n:]
+model.fit(x_train, y_train, validation_data=(x_val, y_val))"""
 UNCONVERTED_CODE: Final = """\
 image = tf.image.convert_image_dtype(image, tf.float32)       # of uint8: divides by 255
 image = tf.image.resize(image, size)"""
@@ -350,6 +361,43 @@ def _say_backbone(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "one range of inputs. In another it gives next to the same features for every image, or huge ones.",
             "Give its own `preprocess_input` images from 0 to 255, and scale nothing yourself.",
             BACKBONE_CODE.format(module=lead.slip["module"]),
+        ),
+    )
+
+
+def _say_beyond(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    low, high, low_held, high_held = (say_number(float(one)) for one in lead.slip["beyond"])
+    what = "targets" if lead.slip.get("of_targets") else "data"
+    names = [f"`{one}`" for one in lead.slip["names"]] or [f"the training {what}", f"the validation {what}"]
+    return (
+        f"The validation {what} are in another range: {low_held} to {high_held}, in training {low} to {high}{place}",
+        f"Of {names[0]} and {names[1]}, as `fit` is given them, some rows were compared, column by column.",
+        Hypothesis(
+            f"Only one of {names[0]} and {names[1]} is scaled, or one is scaled twice{place}",
+            0.95,
+            "What the model learns holds for one range. The validation loss and its metrics then say nothing, however "
+            "well it learns, and neither do early stopping or the best weights that are chosen by them.",
+            "Prepare both by one function, with the numbers of the training data.",
+            TARGETS_BEYOND_CODE if what == "targets" else BEYOND_CODE,
+        ),
+    )
+
+
+def _say_seen(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, share = say_line(lead.slip["source"]), say_number(round(100 * float(lead.slip["seen"])))
+    names = [f"`{one}`" for one in lead.slip["names"]] or ["the training data", "the validation data"]
+    return (
+        f"{share} % of the validation samples are among the training samples{place}",
+        f"Some rows of {names[1]} were looked for in {names[0]}: they are there, with the same targets.",
+        Hypothesis(
+            f"The validation samples were not taken out of the training data{place}",
+            0.93,
+            "The model has learned these very samples. Its validation loss looks good however much it overfits, and "
+            "says nothing of new data. Usual reasons: the training data are not shortened by what is held out, or rows "
+            "were copied, to balance classes, before they were split.",
+            "Split first, leave out of the training what is held out, and copy rows of the training data only.",
+            SEEN_CODE,
         ),
     )
 
@@ -701,6 +749,8 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.RESCALED: _say_rescaled,
     SlipKind.UNCONVERTED: _say_unconverted,
     SlipKind.BACKBONE: _say_backbone,
+    SlipKind.BEYOND: _say_beyond,
+    SlipKind.SEEN: _say_seen,
     SlipKind.BRIGHTENED: _say_brightened,
     SlipKind.PARTED: _say_parted,
     SlipKind.UNNORMALISED: _say_unnormalised,
