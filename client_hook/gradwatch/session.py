@@ -58,6 +58,7 @@ from gradwatch.held_out import find_held_out
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
+from gradwatch.mispaired import find_mispaired
 from gradwatch.operation import (
     Operation,
     describe_operations,
@@ -1045,7 +1046,7 @@ class Watch:
         try:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
-            fed += [*find_backbones(self._models, files), *find_held_out()]
+            fed += [*find_backbones(self._models, files), *find_held_out(), *find_mispaired(files)]
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

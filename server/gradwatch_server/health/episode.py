@@ -1227,6 +1227,10 @@ class SlipKind(Enum):
     """The validation data, or its targets, are in another range than those of the training."""
     SEEN = auto()
     """The validation samples are among those that are trained on."""
+    MIXED = auto()
+    """Inputs of one part of the data are paired with targets of another, or with other rows."""
+    NOISY = auto()
+    """A noisy array is its own target, or that of the clean one, or has the same noise in all samples."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1335,6 +1339,8 @@ _BY_FIELD: Final = {
     "wants": SlipKind.BACKBONE,
     "beyond": SlipKind.BEYOND,
     "seen": SlipKind.SEEN,
+    "mixed": SlipKind.MIXED,
+    "noisy": SlipKind.NOISY,
     "brightens": SlipKind.BRIGHTENED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,

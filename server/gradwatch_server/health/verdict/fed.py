@@ -102,6 +102,18 @@ BEYOND_CODE: Final = """\
 def prepare(x):                                             # what was done to the training data, and no more
     return x.astype("float32") / 255.0                      # of a table: scaler.transform(x), fitted to x_train
 x_train, x_val = prepare(x_train), prepare(x_val)"""
+MIXED_CODE: Final = """\
+model.fit(x_train, y_train, validation_data=(x_val, y_val))"""
+CUT_CODE: Final = """\
+n = 5000                                                    # the same rows of both
+x_train, x_val = x[:-n], x[-n:]
+y_train, y_val = y[:-n], y[-n:]"""
+NOISY_CODE: Final = """\
+{noisy} = {clean} + noise
+model.fit({noisy}, {clean})                                 # inputs with noise, targets without"""
+ALIKE_CODE: Final = """\
+noise = np.random.normal(size={clean}.shape)                # of each sample its own
+{noisy} = {clean} + noise"""
 TARGETS_BEYOND_CODE: Final = """\
 mean, std = y_train.mean(axis=0), y_train.std(axis=0)       # of the training data alone
 y_train, y_val = (y_train - mean) / std, (y_val - mean) / std"""
@@ -398,6 +410,65 @@ def _say_seen(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "were copied, to balance classes, before they were split.",
             "Split first, leave out of the training what is held out, and copy rows of the training data only.",
             SEEN_CODE,
+        ),
+    )
+
+
+def _say_mixed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    inputs, targets = (f"`{one}`" for one in lead.slip["mixed"])
+    is_cut = bool(lead.slip.get("cut"))
+    how = "Other rows are taken of the inputs than of the targets" if is_cut else "Inputs and targets are of other data"
+    return (
+        f"{how}: {inputs} with {targets}{place}",
+        "That both are equally long hides it: each input gets the target of another sample.",
+        Hypothesis(
+            f"{inputs} and {targets} do not belong together{place}",
+            0.95,
+            "What is trained on such pairs can only be learned by heart, and what is evaluated on them is no better "
+            "than guessing, however well the model has learned.",
+            "Cut both in the same way." if is_cut else "Give the targets of the same part of the data.",
+            CUT_CODE if is_cut else MIXED_CODE,
+        ),
+    )
+
+
+def _say_noisy(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, noisy, clean = say_line(lead.slip["source"]), str(lead.slip["noisy"]), str(lead.slip["clean"])
+    code = NOISY_CODE.format(noisy=noisy, clean=clean)
+    if lead.slip["as"] == "alike":
+        return (
+            f"All samples of `{noisy}` have the same noise{place}",
+            f"The random numbers have the shape of one sample of `{clean}`, and are added to each of them.",
+            Hypothesis(
+                f"The noise is drawn once for all samples{place}",
+                0.93,
+                "Then it is a constant picture. The model learns to subtract it, and nothing of any other noise.",
+                "Draw numbers of the shape of all samples.",
+                ALIKE_CODE.format(noisy=noisy, clean=clean),
+            ),
+        )
+    if lead.slip["as"] == "target":
+        return (
+            f"The noise is on the targets: `{noisy}` is to be learned from `{clean}`{place}",
+            f"`{noisy}` is `{clean}` and random numbers. These cannot be predicted from anything.",
+            Hypothesis(
+                f"Inputs and targets changed places{place}",
+                0.93,
+                "The best that can be learned is to give back the input. Noise in it was never seen, and stays.",
+                "Give the noisy array as inputs, and the clean one as targets.",
+                code,
+            ),
+        )
+    return (
+        f"The noisy inputs are their own targets: nothing asks the model to remove the noise{place}",
+        f"`{noisy}` is `{clean}` and random numbers, and `fit` is given it as inputs and as targets.",
+        Hypothesis(
+            f"`{noisy}` is the target where `{clean}` should be{place}",
+            0.93,
+            "The loss is least where the noise comes out as it went in. It falls, but the model learns to copy.",
+            "Give the clean array as targets.",
+            code,
         ),
     )
 
@@ -751,6 +822,8 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.BACKBONE: _say_backbone,
     SlipKind.BEYOND: _say_beyond,
     SlipKind.SEEN: _say_seen,
+    SlipKind.MIXED: _say_mixed,
+    SlipKind.NOISY: _say_noisy,
     SlipKind.BRIGHTENED: _say_brightened,
     SlipKind.PARTED: _say_parted,
     SlipKind.UNNORMALISED: _say_unnormalised,
