@@ -27,6 +27,8 @@ DRAWS: Final = frozenset({"gauss", "normal", "rand", "randn", "random", "standar
 NOISY: Final = re.compile(r"(?i)nois(y|ed)|corrupt")
 """A name that tells that the noise is no part of the data."""
 CUTTING: Final = frozenset({"clip", "clip_by_value", "maximum", "minimum"})
+STATEMENTS_MAX: Final = 4
+"""That an array is followed back through."""
 SHIFT_MAX: Final = 32
 """Rows: more are no step of a series."""
 
@@ -126,9 +128,12 @@ def _of_cuts(pairs: Sequence[_Pair], file: str) -> Iterator[dict[str, Any]]:
 
 
 def _cut_of(node: ast.expr, file: str) -> _Cut | None:
-    if isinstance(node, ast.Name):
-        found = assigned_before(node, file) or _one_of_several(node, file)
-        node = node if found is None else found
+    for _ in range(STATEMENTS_MAX):
+        while isinstance(node, ast.BinOp):  # arithmetic leaves the rows where they are
+            node = node.left
+        if not isinstance(node, ast.Name):
+            break
+        node = assigned_before(node, file) or _one_of_several(node, file) or node
     if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
         return None
     part = node.slice

@@ -76,6 +76,7 @@ from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.replay import Replay
+from gradwatch.resplit import find_resplit
 from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
 from gradwatch.scaled import find_scaled
@@ -1047,6 +1048,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += [*find_backbones(self._models, files), *find_held_out(), *find_mispaired(files)]
+            fed += find_resplit(files)
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

@@ -34,6 +34,7 @@ def found(tmp_path: Path, lines: str) -> list[dict[str, Any]]:
         ("x_val, y_val = x[-500:], y[:500]\nmodel.fit(x, y, validation_data=(x_val, y_val))", 1),
         ("x_val = x[-500:]\nx = x[:-500]\ny = y[500:]\nmodel.fit(x, y, epochs=2)", 3),
         ("model.fit(x[:half], y[half:], epochs=1)", 1),
+        ("x, y = a[:-90], b[90:]\nheld = a[-90:]\nx = (x - m) / s\nmodel.fit(x, y, epochs=1)", 1),
         ("model.fit(x_train, y_train, validation_data=(x_test, y_test))", None),
         ("model.fit(x_train, y_train, validation_data=(x_trainval_test, y_test))", None),
         ("model.fit(x_train, teacher(x_test), epochs=1)", None),

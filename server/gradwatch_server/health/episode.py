@@ -1227,6 +1227,8 @@ class SlipKind(Enum):
     """The validation data, or its targets, are in another range than those of the training."""
     SEEN = auto()
     """The validation samples are among those that are trained on."""
+    RESPLIT = auto()
+    """Data sets for training and validation are cut of one, and share samples all the same."""
     MIXED = auto()
     """Inputs of one part of the data are paired with targets of another, or with other rows."""
     NOISY = auto()
@@ -1339,6 +1341,7 @@ _BY_FIELD: Final = {
     "wants": SlipKind.BACKBONE,
     "beyond": SlipKind.BEYOND,
     "seen": SlipKind.SEEN,
+    "resplit": SlipKind.RESPLIT,
     "mixed": SlipKind.MIXED,
     "noisy": SlipKind.NOISY,
     "brightens": SlipKind.BRIGHTENED,

@@ -114,6 +114,13 @@ model.fit({noisy}, {clean})                                 # inputs with noise,
 ALIKE_CODE: Final = """\
 noise = np.random.normal(size={clean}.shape)                # of each sample its own
 {noisy} = {clean} + noise"""
+RESHUFFLED_CODE: Final = """\
+data = data.shuffle(n_samples, seed=0, reshuffle_each_iteration=False)      # one order, for the cut
+val, train = data.take(n_val), data.skip(n_val).shuffle(n_samples)          # anew each epoch: behind the cut"""
+SUBSET_CODE: Final = """\
+same = dict(validation_split=0.2, seed=1, image_size=size)                  # one seed for both
+train = keras.utils.image_dataset_from_directory(folder, subset="training", **same)
+val = keras.utils.image_dataset_from_directory(folder, subset="validation", **same)"""
 TARGETS_BEYOND_CODE: Final = """\
 mean, std = y_train.mean(axis=0), y_train.std(axis=0)       # of the training data alone
 y_train, y_val = (y_train - mean) / std, (y_val - mean) / std"""
@@ -410,6 +417,46 @@ def _say_seen(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "were copied, to balance classes, before they were split.",
             "Split first, leave out of the training what is held out, and copy rows of the training data only.",
             SEEN_CODE,
+        ),
+    )
+
+
+RESPLIT: Final[Mapping[str, tuple[str, str, str, str]]] = {
+    "shuffle": (
+        "one data set is cut by `take` and `skip`, and shuffled anew each time",
+        "Both parts are cut of one data set, which has another order whenever it is gone through, and so other parts.",
+        "Shuffle with `reshuffle_each_iteration=False` before the cut, and shuffle the training part behind it.",
+        RESHUFFLED_CODE,
+    ),
+    "subset": (
+        "both are the same `subset` of the folder",
+        "The two calls list one folder, and ask for the same part of its files.",
+        'Ask for `subset="training"` and `subset="validation"`, with one seed and one `validation_split`.',
+        SUBSET_CODE,
+    ),
+    "seed": (
+        "the folder's files are divided by two seeds",
+        "The seed gives the order by which the files are divided. By two seeds there are two divisions.",
+        "Give both calls the same seed.",
+        SUBSET_CODE,
+    ),
+}
+"""How data sets come to share samples: in the title, what was seen, and what to change."""
+
+
+def _say_resplit(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    how, seen, change, code = RESPLIT[str(lead.slip["resplit"])]
+    return (
+        f"Validation samples are trained on: {how}{place}",
+        seen,
+        Hypothesis(
+            f"Training and validation share samples: {how}{place}",
+            0.95,
+            "The model learns what it is validated with. The validation loss looks good however much it overfits, and "
+            "says nothing of new data.",
+            change,
+            code,
         ),
     )
 
@@ -822,6 +869,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.BACKBONE: _say_backbone,
     SlipKind.BEYOND: _say_beyond,
     SlipKind.SEEN: _say_seen,
+    SlipKind.RESPLIT: _say_resplit,
     SlipKind.MIXED: _say_mixed,
     SlipKind.NOISY: _say_noisy,
     SlipKind.BRIGHTENED: _say_brightened,
