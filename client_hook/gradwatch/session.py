@@ -75,6 +75,7 @@ from gradwatch.penalty import added_losses
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
+from gradwatch.refitted import find_renumbered
 from gradwatch.replay import Replay
 from gradwatch.resplit import find_resplit
 from gradwatch.returns import find_past
@@ -1048,7 +1049,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += [*find_backbones(self._models, files), *find_held_out(), *find_mispaired(files)]
-            fed += find_resplit(files)
+            fed += [*find_resplit(files), *find_renumbered(files)]
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

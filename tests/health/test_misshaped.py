@@ -306,6 +306,7 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             DATA | {"mixed": ["x_test", "y_train"]},
             "Inputs and targets are of other data: `x_test` with `y_train` (train.py:7)",
         ),
+        (DATA | {"renumbers": "tok"}, "The words of the validation texts get numbers of their own (train.py:7)"),
         (DATA | {"resplit": "shuffle"}, "Validation samples are trained on: one data set is cut by `take` and"),
         (DATA | {"resplit": "subset"}, "Validation samples are trained on: both are the same `subset` of the folder"),
         (DATA | {"resplit": "seed"}, "Validation samples are trained on: the folder's files are divided by two seeds"),

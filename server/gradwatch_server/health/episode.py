@@ -1227,6 +1227,8 @@ class SlipKind(Enum):
     """The validation data, or its targets, are in another range than those of the training."""
     SEEN = auto()
     """The validation samples are among those that are trained on."""
+    RENUMBERED = auto()
+    """The words of the validation texts are numbered by themselves."""
     RESPLIT = auto()
     """Data sets for training and validation are cut of one, and share samples all the same."""
     MIXED = auto()
@@ -1341,6 +1343,7 @@ _BY_FIELD: Final = {
     "wants": SlipKind.BACKBONE,
     "beyond": SlipKind.BEYOND,
     "seen": SlipKind.SEEN,
+    "renumbers": SlipKind.RENUMBERED,
     "resplit": SlipKind.RESPLIT,
     "mixed": SlipKind.MIXED,
     "noisy": SlipKind.NOISY,

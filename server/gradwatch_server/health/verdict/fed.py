@@ -121,6 +121,10 @@ SUBSET_CODE: Final = """\
 same = dict(validation_split=0.2, seed=1, image_size=size)                  # one seed for both
 train = keras.utils.image_dataset_from_directory(folder, subset="training", **same)
 val = keras.utils.image_dataset_from_directory(folder, subset="validation", **same)"""
+RENUMBERED_CODE: Final = """\
+tokenizer.fit_on_texts(train_texts)                         # once, of the training texts
+x_train = pad_sequences(tokenizer.texts_to_sequences(train_texts), maxlen=length)
+x_val = pad_sequences(tokenizer.texts_to_sequences(val_texts), maxlen=length)"""
 TARGETS_BEYOND_CODE: Final = """\
 mean, std = y_train.mean(axis=0), y_train.std(axis=0)       # of the training data alone
 y_train, y_val = (y_train - mean) / std, (y_val - mean) / std"""
@@ -442,6 +446,22 @@ RESPLIT: Final[Mapping[str, tuple[str, str, str, str]]] = {
     ),
 }
 """How data sets come to share samples: in the title, what was seen, and what to change."""
+
+
+def _say_renumbered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name = say_line(lead.slip["source"]), lead.slip["renumbers"]
+    return (
+        f"The words of the validation texts get numbers of their own{place}",
+        f"`{name}` is fitted to the validation texts, and makes numbers of them. The training texts had another index.",
+        Hypothesis(
+            f"`{name}` is fitted anew to the validation texts{place}",
+            0.95,
+            "Words are numbered by how often they occur. In other texts the same number stands for another word, and "
+            "what the model has learned of a word is applied to another.",
+            "Fit it once, to the training texts, and look up both with it.",
+            RENUMBERED_CODE,
+        ),
+    )
 
 
 def _say_resplit(lead: Misshaped) -> tuple[str, str, Hypothesis]:
@@ -869,6 +889,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.BACKBONE: _say_backbone,
     SlipKind.BEYOND: _say_beyond,
     SlipKind.SEEN: _say_seen,
+    SlipKind.RENUMBERED: _say_renumbered,
     SlipKind.RESPLIT: _say_resplit,
     SlipKind.MIXED: _say_mixed,
     SlipKind.NOISY: _say_noisy,
