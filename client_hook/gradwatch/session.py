@@ -52,6 +52,7 @@ from gradwatch.errors import (
     TrainingStoppedError,
 )
 from gradwatch.fed import find_fed
+from gradwatch.folds import find_folds
 from gradwatch.governor import Governor
 from gradwatch.heard import Drawn, Ear, Pattern, Picked
 from gradwatch.held_out import find_held_out
@@ -1049,7 +1050,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += [*find_backbones(self._models, files), *find_held_out(), *find_mispaired(files)]
-            fed += [*find_resplit(files), *find_renumbered(files)]
+            fed += [*find_resplit(files), *find_renumbered(files), *find_folds(files)]
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

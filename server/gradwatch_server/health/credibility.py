@@ -249,7 +249,8 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
         *(SlipKind.UNKNOWN, SlipKind.COUNTED, SlipKind.ACROSS),
         *(SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED, SlipKind.BACKBONE),
-        *(SlipKind.BEYOND, SlipKind.SEEN, SlipKind.MIXED, SlipKind.NOISY, SlipKind.RESPLIT, SlipKind.RENUMBERED),
+        *(SlipKind.BEYOND, SlipKind.SEEN, SlipKind.MIXED, SlipKind.NOISY),
+        *(SlipKind.RESPLIT, SlipKind.RENUMBERED, SlipKind.FOLDS),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )

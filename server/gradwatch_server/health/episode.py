@@ -1227,6 +1227,8 @@ class SlipKind(Enum):
     """The validation data, or its targets, are in another range than those of the training."""
     SEEN = auto()
     """The validation samples are among those that are trained on."""
+    FOLDS = auto()
+    """A model is made on the wrong side of a loop over folds or epochs, or trained on what is held out."""
     RENUMBERED = auto()
     """The words of the validation texts are numbered by themselves."""
     RESPLIT = auto()
@@ -1343,6 +1345,7 @@ _BY_FIELD: Final = {
     "wants": SlipKind.BACKBONE,
     "beyond": SlipKind.BEYOND,
     "seen": SlipKind.SEEN,
+    "folds": SlipKind.FOLDS,
     "renumbers": SlipKind.RENUMBERED,
     "resplit": SlipKind.RESPLIT,
     "mixed": SlipKind.MIXED,

@@ -125,6 +125,14 @@ RENUMBERED_CODE: Final = """\
 tokenizer.fit_on_texts(train_texts)                         # once, of the training texts
 x_train = pad_sequences(tokenizer.texts_to_sequences(train_texts), maxlen=length)
 x_val = pad_sequences(tokenizer.texts_to_sequences(val_texts), maxlen=length)"""
+FOLDS_CODE: Final = """\
+for train, held in KFold(5, shuffle=True, random_state=0).split(x):
+    {model} = build_model()                                 # of each fold its own, compiled anew as well
+    {model}.fit(x[train], y[train], validation_data=(x[held], y[held]))"""
+EPOCHS_CODE: Final = """\
+{model} = build_model()                                     # once, before the loop
+for epoch in range(epochs):
+    {model}.fit(x_train, y_train, epochs=1)"""
 TARGETS_BEYOND_CODE: Final = """\
 mean, std = y_train.mean(axis=0), y_train.std(axis=0)       # of the training data alone
 y_train, y_val = (y_train - mean) / std, (y_val - mean) / std"""
@@ -446,6 +454,46 @@ RESPLIT: Final[Mapping[str, tuple[str, str, str, str]]] = {
     ),
 }
 """How data sets come to share samples: in the title, what was seen, and what to change."""
+
+
+FOLDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
+    "shared": (
+        "The folds share one model, `{model}`: from the second on it is validated with what it has trained on",
+        "It is made before the loop over the folds, and trained on in each of them.",
+        "Make and compile the model within the loop.",
+        FOLDS_CODE,
+    ),
+    "swapped": (
+        "Each fold trains on what is to be held out, and is validated with the rest",
+        "`split` gives the rows to train on first, and those that are held out second: they changed places.",
+        "Train on the first, and validate with the second.",
+        FOLDS_CODE,
+    ),
+    "epoch": (
+        "Each epoch makes a new `{model}`: what the last one has learned is lost",
+        "It is made within the loop over the epochs, and trained for one of them.",
+        "Make and compile the model before the loop.",
+        EPOCHS_CODE,
+    ),
+}
+"""What a loop does with its model: the title, what was seen, and what to change."""
+FOLDS_HARM: Final = {
+    "shared": "The scores of the later folds say nothing of new data: they get better from fold to fold, however much "
+    "the model overfits.",
+    "swapped": "With k folds the model sees one k-th of the data, and its scores are those of so few samples.",
+    "epoch": "The loss begins anew in each epoch, and never comes further than one epoch leads.",
+}
+
+
+def _say_folds(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, how, model = say_line(lead.slip["source"]), str(lead.slip["folds"]), str(lead.slip["model"])
+    title, seen, change, code = FOLDS[how]
+    title = title.format(model=model)
+    return (
+        title + place,
+        seen,
+        Hypothesis(title.partition(":")[0] + place, 0.93, FOLDS_HARM[how], change, code.format(model=model)),
+    )
 
 
 def _say_renumbered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
@@ -889,6 +937,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.BACKBONE: _say_backbone,
     SlipKind.BEYOND: _say_beyond,
     SlipKind.SEEN: _say_seen,
+    SlipKind.FOLDS: _say_folds,
     SlipKind.RENUMBERED: _say_renumbered,
     SlipKind.RESPLIT: _say_resplit,
     SlipKind.MIXED: _say_mixed,
