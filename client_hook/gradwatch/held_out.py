@@ -114,7 +114,11 @@ def _arrays(value: Any) -> dict[str, Array]:
     )
     parts = parts or {"": value}
     held = {str(key): np.asarray(one) for key, one in parts.items() if isinstance(one, np.ndarray | tf.Tensor)}
-    return {key: one for key, one in held.items() if one.dtype.kind in "iufb" and one.ndim and len(one) >= ROWS_MIN}
+    return {
+        key: one
+        for key, one in held.items()
+        if one.dtype.kind in "iufb" and one.ndim and len(one) >= ROWS_MIN and one.size
+    }
 
 
 def _rows_of(array: Array) -> Array:
@@ -169,7 +173,10 @@ def _find_seen(fit: _Fit) -> dict[str, Any] | None:
     # One that is as long is what is trained on, and is meant to be.
     if not is_alike or len(x) == len(x_held) or not TRAINED_MIN <= len(x) == len(y) <= SEARCHED_MAX:
         return None
-    chosen = np.arange(len(x_held))[:: max(1, len(x_held) // ROWS)][:ROWS]
+    if not x.flags.c_contiguous:  # to look for rows would copy all of it
+        return None
+    n_rows = len(_rows_of(x_held))
+    chosen = np.arange(len(x_held))[:: max(1, len(x_held) // n_rows)][:n_rows]
     places = _places_in(x, x_held[chosen])
     is_found = places >= 0
     if is_found.mean() < SEEN_MIN or len(y_held) != len(x_held):
