@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from gradwatch.origin import source_at
 from gradwatch.syntax import last_name, names_in, nodes_of, stored_names
 
-__all__ = ["Refit", "find_refitted"]
+__all__ = ["Refit", "find_refitted", "find_renumbered"]
 
 FITTING: Final = frozenset({"factorize", "fit_transform", "get_dummies"})
 """Calls that fit and apply at once."""
@@ -160,3 +161,58 @@ def _fitted_within(function: ast.FunctionDef) -> Iterator[ast.expr]:
         value = node.value if isinstance(node, (ast.Assign, ast.Return)) else None
         if value is not None and (_fits(value) or _is_index(value)):
             yield value
+
+
+NUMBERING: Final = frozenset({"CountVectorizer", "TextVectorization", "TfidfVectorizer", "Tokenizer"})
+"""Classes that number words by what they are fitted to."""
+NUMBERING_CALLS: Final = frozenset({"adapt", "fit", "fit_on_texts", "fit_transform"})
+
+
+def find_renumbered(files: Sequence[str]) -> list[dict[str, Any]]:
+    """The first line that numbers the words of the validation texts by themselves, where the training's are others.
+
+    Args:
+        files: the user's files that are looked at.
+
+    Returns:
+        At most one entry, type ``Data``, no name, no layer, the source line, and ``renumbers``: the name of what
+        numbers the words.
+    """
+    for file in files:
+        for call, name in _numbering(file):
+            source = source_at([(file, call.lineno)])
+            return [{"type": "Data", "name": "", "layer": "", "source": source, "renumbers": name}]
+    return []
+
+
+def _numbering(file: str) -> Iterator[tuple[ast.Call, str]]:
+    nodes = nodes_of(file)
+    made = (one for one in nodes if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call))
+    owners = {name for one in made if last_name(one.value) in NUMBERING for name in stored_names(one)}
+    fed = _fed_in(file) if owners else _Fed(set(), set())
+    if not fed.training or not fed.validation:
+        return
+    training, validation = _making(fed.training, file), _making(fed.validation, file)
+    trained_of = {one.id for node in training for one in names_in(node.value)} - owners
+    for call in (one for one in nodes if isinstance(one, ast.Call) and last_name(one) in NUMBERING_CALLS):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if not isinstance(owner, ast.Name) or owner.id not in owners or not call.args:
+            continue
+        texts = {one.id for one in names_in(call.args[0])}
+        uses = [{one.id for one in names_in(node.value)} for node in validation]
+        is_used = any(owner.id in names and texts & names for names in uses)
+        # What is numbered anew before the training texts are looked up is one index for both.
+        is_shared = any(owner.id in {o.id for o in names_in(n.value)} and n.lineno > call.lineno for n in training)
+        if texts and is_used and not is_shared and not texts & trained_of:
+            yield call, owner.id
+
+
+def _making(names: set[str], file: str) -> list[ast.Assign]:
+    """The statements that arrays are made by, and those that these are made of."""
+    assigned = [one for one in nodes_of(file) if isinstance(one, ast.Assign)]
+    wanted, found = set(names), list[ast.Assign]()
+    for node in sorted(assigned, key=lambda one: -one.lineno):
+        if wanted & stored_names(node):
+            found.append(node)
+            wanted |= {one.id for one in names_in(node.value)}
+    return found

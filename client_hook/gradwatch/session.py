@@ -52,11 +52,14 @@ from gradwatch.errors import (
     TrainingStoppedError,
 )
 from gradwatch.fed import find_fed
+from gradwatch.folds import find_folds
 from gradwatch.governor import Governor
 from gradwatch.heard import Drawn, Ear, Pattern, Picked
+from gradwatch.held_out import find_held_out
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
+from gradwatch.mispaired import find_mispaired
 from gradwatch.operation import (
     Operation,
     describe_operations,
@@ -73,7 +76,9 @@ from gradwatch.penalty import added_losses
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
+from gradwatch.refitted import find_renumbered
 from gradwatch.replay import Replay
+from gradwatch.resplit import find_resplit
 from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
 from gradwatch.rotated import find_rotated
@@ -1064,6 +1069,11 @@ class Watch:
                 *find_lost(files),
                 *find_past(files),
                 *find_unpacked(files),
+                *find_held_out(),
+                *find_mispaired(files),
+                *find_resplit(files),
+                *find_renumbered(files),
+                *find_folds(files),
             ]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

@@ -56,11 +56,13 @@ KNOWN = (
     "opposes",
     "outside",
     "pairs",
+    "relabelled",
     "rescales",
     "shifts",
     "unbounded",
     "unconverted",
     "undropped",
+    "unlabelled",
     "wants",
 )
 """By which entries of ``slips`` are known that are none by themselves."""

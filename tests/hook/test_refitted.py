@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from gradwatch import refitted
-from gradwatch.refitted import find_refitted
+from gradwatch.refitted import find_refitted, find_renumbered
 
 CAPTURE = ("gradient", "operation")
 
@@ -75,3 +75,46 @@ def test_validation_data_within_a_data_set_and_within_the_call(find):
     assert find("a = scaler.fit_transform(a)", sets, "model.fit(train, validation_data=valid)")
     assert not find("x = scaler.fit_transform(x)", sets, "model.fit(train, validation_data=valid)")
     assert find("model.fit(x, y, validation_data=(scaler.fit_transform(a), b))")
+
+
+NUMBERED = """\
+tok = Tokenizer(num_words=500)
+tok.fit_on_texts(train_texts)
+x_train = pad_sequences(tok.texts_to_sequences(train_texts), maxlen=20)
+"""
+ANEW = "tok2 = Tokenizer(num_words=500)\ntok2.fit_on_texts(test_texts)\nx_test = tok2.texts_to_sequences(test_texts)\n"
+AGAIN = "tok.fit_on_texts(test_texts)\nrows = tok.texts_to_sequences(test_texts)\nx_test = pad_sequences(rows)\n"
+TRAINED = "model.fit(x_train, y_train, epochs=2, validation_data=(x_test, y_test))\n"
+SHARED = """\
+tok = Tokenizer()
+tok.fit_on_texts(train_texts)
+tok.fit_on_texts(test_texts)
+x_train, x_test = tok.texts_to_sequences(train_texts), tok.texts_to_sequences(test_texts)
+"""
+ALL = "tok = Tokenizer()\ntok.fit_on_texts(texts)\nx = tok.texts_to_sequences(texts)\nx_train, x_test = x[:9], x[9:]\n"
+ADAPTED = """\
+layer = TextVectorization()
+layer.adapt(train_texts)
+x_train = layer(train_texts)
+layer.adapt(test_texts)
+x_test = layer(test_texts)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (NUMBERED + ANEW + TRAINED, 5),
+        (NUMBERED + AGAIN + TRAINED, 4),
+        (ADAPTED + TRAINED, 4),
+        (NUMBERED + "x_test = tok.texts_to_sequences(test_texts)\n" + TRAINED, None),
+        (SHARED + TRAINED, None),
+        (ALL + TRAINED, None),
+        (NUMBERED + ANEW + "model.fit(x_train, y_train, epochs=2)\n", None),
+        ("scaler = Scaler()\nx_train = scaler.fit(a)\nx_test = scaler.fit(b)\n" + TRAINED, None),
+    ],
+)
+def test_words_that_are_numbered_anew(tmp_path, lines, line):
+    path = tmp_path / "train.py"
+    path.write_text(lines)
+    assert [one["source"]["line"] for one in find_renumbered([str(path)])] == ([] if line is None else [line])

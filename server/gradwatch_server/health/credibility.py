@@ -251,6 +251,8 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED, SlipKind.BACKBONE),
         *(SlipKind.HALVED, SlipKind.ROTATED, SlipKind.THAWED, SlipKind.STILL_TRAINED, SlipKind.SEVERED),
         *(SlipKind.WITHHELD, SlipKind.UNREAD, SlipKind.UNMASKED),
+        *(SlipKind.BEYOND, SlipKind.SEEN, SlipKind.MIXED, SlipKind.NOISY),
+        *(SlipKind.RESPLIT, SlipKind.RENUMBERED, SlipKind.FOLDS),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }
 )

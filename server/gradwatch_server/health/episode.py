@@ -1241,6 +1241,20 @@ class SlipKind(Enum):
     """What is frozen between two stages goes on being trained."""
     ROTATED = auto()
     """Images are turned by turns where degrees are meant."""
+    BEYOND = auto()
+    """The validation data, or its targets, are in another range than those of the training."""
+    SEEN = auto()
+    """The validation samples are among those that are trained on."""
+    FOLDS = auto()
+    """A model is made on the wrong side of a loop over folds or epochs, or trained on what is held out."""
+    RENUMBERED = auto()
+    """The words of the validation texts are numbered by themselves."""
+    RESPLIT = auto()
+    """Data sets for training and validation are cut of one, and share samples all the same."""
+    MIXED = auto()
+    """Inputs of one part of the data are paired with targets of another, or with other rows."""
+    NOISY = auto()
+    """A noisy array is its own target, or that of the clean one, or has the same noise in all samples."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1349,6 +1363,13 @@ _BY_FIELD: Final = {
     "rescales": SlipKind.RESCALED,
     "unconverted": SlipKind.UNCONVERTED,
     "wants": SlipKind.BACKBONE,
+    "beyond": SlipKind.BEYOND,
+    "seen": SlipKind.SEEN,
+    "folds": SlipKind.FOLDS,
+    "renumbers": SlipKind.RENUMBERED,
+    "resplit": SlipKind.RESPLIT,
+    "mixed": SlipKind.MIXED,
+    "noisy": SlipKind.NOISY,
     "brightens": SlipKind.BRIGHTENED,
     "halved": SlipKind.HALVED,
     "rotates": SlipKind.ROTATED,

@@ -771,6 +771,42 @@ x_train, x_val = scaler.transform(x_train), scaler.transform(x_val)
 index = {name: i for i, name in enumerate(sorted(set(train_names)))}    # classes: one index for both"""
 
 
+HELD_CODE: Final = """\
+order = np.random.default_rng(0).permutation(len(x))        # one order for inputs and labels
+x, y, n = x[order], y[order], len(x) * 4 // 5
+x_train, x_val, y_train, y_val = x[:n], x[n:], y[:n], y[n:]"""
+
+
+def advise_held(slip: Mapping[str, Any], *, is_told: bool) -> list[Hypothesis]:
+    """The cause that samples show which are validated with, beside those of the training.
+
+    Args:
+        slip: their entry of `Setup.slips`.
+        is_told: whether it is told already which classes no training sample has.
+    """
+    place = say_line(slip.get("source"))
+    if "relabelled" in slip:
+        return [
+            Hypothesis(
+                f"The validation inputs get the targets of other samples{place}",
+                0.95,
+                "The same inputs are among the training data, where they have other targets: what is validated are "
+                "pairs that do not belong together.",
+                "Take the same rows of inputs and of targets.",
+                HELD_CODE,
+            )
+        ]
+    share = say_number(round(100 * float(slip["unlabelled"])))
+    found = Hypothesis(
+        f"{share} % of the validation samples are of classes that no training sample has{place}",
+        0.93,
+        "Nothing is learned of a class without samples. Usual reason: rows that are sorted by class are cut in two.",
+        "Shuffle inputs and labels by one order before they are split, and number the classes of both alike.",
+        HELD_CODE,
+    )
+    return [] if is_told else [found]
+
+
 def advise_by_heart(*, is_split: bool, refit: Mapping[str, Any] | None = None) -> list[Hypothesis]:
     """Causes of what is learned of the training data and of no others.
 

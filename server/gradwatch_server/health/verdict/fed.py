@@ -98,6 +98,48 @@ image = tf.cast(image, tf.float32)                    # 0 to 255: the layer scal
 BACKBONE_CODE: Final = """\
 image = tf.cast(image, tf.float32)                    # 0 to 255
 image = keras.applications.{module}.preprocess_input(image)"""
+BEYOND_CODE: Final = """\
+def prepare(x):                                             # what was done to the training data, and no more
+    return x.astype("float32") / 255.0                      # of a table: scaler.transform(x), fitted to x_train
+x_train, x_val = prepare(x_train), prepare(x_val)"""
+MIXED_CODE: Final = """\
+model.fit(x_train, y_train, validation_data=(x_val, y_val))"""
+CUT_CODE: Final = """\
+n = 5000                                                    # the same rows of both
+x_train, x_val = x[:-n], x[-n:]
+y_train, y_val = y[:-n], y[-n:]"""
+NOISY_CODE: Final = """\
+{noisy} = {clean} + noise
+model.fit({noisy}, {clean})                                 # inputs with noise, targets without"""
+ALIKE_CODE: Final = """\
+noise = np.random.normal(size={clean}.shape)                # of each sample its own
+{noisy} = {clean} + noise"""
+RESHUFFLED_CODE: Final = """\
+data = data.shuffle(n_samples, seed=0, reshuffle_each_iteration=False)      # one order, for the cut
+val, train = data.take(n_val), data.skip(n_val).shuffle(n_samples)          # anew each epoch: behind the cut"""
+SUBSET_CODE: Final = """\
+same = dict(validation_split=0.2, seed=1, image_size=size)                  # one seed for both
+train = keras.utils.image_dataset_from_directory(folder, subset="training", **same)
+val = keras.utils.image_dataset_from_directory(folder, subset="validation", **same)"""
+RENUMBERED_CODE: Final = """\
+tokenizer.fit_on_texts(train_texts)                         # once, of the training texts
+x_train = pad_sequences(tokenizer.texts_to_sequences(train_texts), maxlen=length)
+x_val = pad_sequences(tokenizer.texts_to_sequences(val_texts), maxlen=length)"""
+FOLDS_CODE: Final = """\
+for train, held in KFold(5, shuffle=True, random_state=0).split(x):
+    {model} = build_model()                                 # of each fold its own, compiled anew as well
+    {model}.fit(x[train], y[train], validation_data=(x[held], y[held]))"""
+EPOCHS_CODE: Final = """\
+{model} = build_model()                                     # once, before the loop
+for epoch in range(epochs):
+    {model}.fit(x_train, y_train, epochs=1)"""
+TARGETS_BEYOND_CODE: Final = """\
+mean, std = y_train.mean(axis=0), y_train.std(axis=0)       # of the training data alone
+y_train, y_val = (y_train - mean) / std, (y_val - mean) / std"""
+SEEN_CODE: Final = """\
+n = len(x) * 4 // 5                                         # of rows that are in random order
+x_train, y_train, x_val, y_val = x[:n], y[:n], x[n:], y[n:]
+model.fit(x_train, y_train, validation_data=(x_val, y_val))"""
 UNCONVERTED_CODE: Final = """\
 image = tf.image.convert_image_dtype(image, tf.float32)       # of uint8: divides by 255
 image = tf.image.resize(image, size)"""
@@ -384,6 +426,198 @@ def _say_backbone(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "one range of inputs. In another it gives next to the same features for every image, or huge ones.",
             "Give its own `preprocess_input` images from 0 to 255, and scale nothing yourself.",
             BACKBONE_CODE.format(module=lead.slip["module"]),
+        ),
+    )
+
+
+def _say_beyond(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    low, high, low_held, high_held = (say_number(float(one)) for one in lead.slip["beyond"])
+    what = "targets" if lead.slip.get("of_targets") else "data"
+    names = [f"`{one}`" for one in lead.slip["names"]] or [f"the training {what}", f"the validation {what}"]
+    return (
+        f"The validation {what} are in another range: {low_held} to {high_held}, in training {low} to {high}{place}",
+        f"Of {names[0]} and {names[1]}, as `fit` is given them, some rows were compared, column by column.",
+        Hypothesis(
+            f"Only one of {names[0]} and {names[1]} is scaled, or one is scaled twice{place}",
+            0.95,
+            "What the model learns holds for one range. The validation loss and its metrics then say nothing, however "
+            "well it learns, and neither do early stopping or the best weights that are chosen by them.",
+            "Prepare both by one function, with the numbers of the training data.",
+            TARGETS_BEYOND_CODE if what == "targets" else BEYOND_CODE,
+        ),
+    )
+
+
+def _say_seen(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, share = say_line(lead.slip["source"]), say_number(round(100 * float(lead.slip["seen"])))
+    names = [f"`{one}`" for one in lead.slip["names"]] or ["the training data", "the validation data"]
+    return (
+        f"{share} % of the validation samples are among the training samples{place}",
+        f"Some rows of {names[1]} were looked for in {names[0]}: they are there, with the same targets.",
+        Hypothesis(
+            f"The validation samples were not taken out of the training data{place}",
+            0.93,
+            "The model has learned these very samples. Its validation loss looks good however much it overfits, and "
+            "says nothing of new data. Usual reasons: the training data are not shortened by what is held out, or rows "
+            "were copied, to balance classes, before they were split.",
+            "Split first, leave out of the training what is held out, and copy rows of the training data only.",
+            SEEN_CODE,
+        ),
+    )
+
+
+RESPLIT: Final[Mapping[str, tuple[str, str, str, str]]] = {
+    "shuffle": (
+        "one data set is cut by `take` and `skip`, and shuffled anew each time",
+        "Both parts are cut of one data set, which has another order whenever it is gone through, and so other parts.",
+        "Shuffle with `reshuffle_each_iteration=False` before the cut, and shuffle the training part behind it.",
+        RESHUFFLED_CODE,
+    ),
+    "subset": (
+        "both are the same `subset` of the folder",
+        "The two calls list one folder, and ask for the same part of its files.",
+        'Ask for `subset="training"` and `subset="validation"`, with one seed and one `validation_split`.',
+        SUBSET_CODE,
+    ),
+    "seed": (
+        "the folder's files are divided by two seeds",
+        "The seed gives the order by which the files are divided. By two seeds there are two divisions.",
+        "Give both calls the same seed.",
+        SUBSET_CODE,
+    ),
+}
+"""How data sets come to share samples: in the title, what was seen, and what to change."""
+
+
+FOLDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
+    "shared": (
+        "The folds share one model, `{model}`: from the second on it is validated with what it has trained on",
+        "It is made before the loop over the folds, and trained on in each of them.",
+        "Make and compile the model within the loop.",
+        FOLDS_CODE,
+    ),
+    "swapped": (
+        "Each fold trains on what is to be held out, and is validated with the rest",
+        "`split` gives the rows to train on first, and those that are held out second: they changed places.",
+        "Train on the first, and validate with the second.",
+        FOLDS_CODE,
+    ),
+    "epoch": (
+        "Each epoch makes a new `{model}`: what the last one has learned is lost",
+        "It is made within the loop over the epochs, and trained for one of them.",
+        "Make and compile the model before the loop.",
+        EPOCHS_CODE,
+    ),
+}
+"""What a loop does with its model: the title, what was seen, and what to change."""
+FOLDS_HARM: Final = {
+    "shared": "The scores of the later folds say nothing of new data: they get better from fold to fold, however much "
+    "the model overfits.",
+    "swapped": "With k folds the model sees one k-th of the data, and its scores are those of so few samples.",
+    "epoch": "The loss begins anew in each epoch, and never comes further than one epoch leads.",
+}
+
+
+def _say_folds(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, how, model = say_line(lead.slip["source"]), str(lead.slip["folds"]), str(lead.slip["model"])
+    title, seen, change, code = FOLDS[how]
+    title = title.format(model=model)
+    return (
+        title + place,
+        seen,
+        Hypothesis(title.partition(":")[0] + place, 0.93, FOLDS_HARM[how], change, code.format(model=model)),
+    )
+
+
+def _say_renumbered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name = say_line(lead.slip["source"]), lead.slip["renumbers"]
+    return (
+        f"The words of the validation texts get numbers of their own{place}",
+        f"`{name}` is fitted to the validation texts, and makes numbers of them. The training texts had another index.",
+        Hypothesis(
+            f"`{name}` is fitted anew to the validation texts{place}",
+            0.95,
+            "Words are numbered by how often they occur. In other texts the same number stands for another word, and "
+            "what the model has learned of a word is applied to another.",
+            "Fit it once, to the training texts, and look up both with it.",
+            RENUMBERED_CODE,
+        ),
+    )
+
+
+def _say_resplit(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    how, seen, change, code = RESPLIT[str(lead.slip["resplit"])]
+    return (
+        f"Validation samples are trained on: {how}{place}",
+        seen,
+        Hypothesis(
+            f"Training and validation share samples: {how}{place}",
+            0.95,
+            "The model learns what it is validated with. The validation loss looks good however much it overfits, and "
+            "says nothing of new data.",
+            change,
+            code,
+        ),
+    )
+
+
+def _say_mixed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    inputs, targets = (f"`{one}`" for one in lead.slip["mixed"])
+    is_cut = bool(lead.slip.get("cut"))
+    how = "Other rows are taken of the inputs than of the targets" if is_cut else "Inputs and targets are of other data"
+    return (
+        f"{how}: {inputs} with {targets}{place}",
+        "That both are equally long hides it: each input gets the target of another sample.",
+        Hypothesis(
+            f"{inputs} and {targets} do not belong together{place}",
+            0.95,
+            "What is trained on such pairs can only be learned by heart, and what is evaluated on them is no better "
+            "than guessing, however well the model has learned.",
+            "Cut both in the same way." if is_cut else "Give the targets of the same part of the data.",
+            CUT_CODE if is_cut else MIXED_CODE,
+        ),
+    )
+
+
+def _say_noisy(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, noisy, clean = say_line(lead.slip["source"]), str(lead.slip["noisy"]), str(lead.slip["clean"])
+    code = NOISY_CODE.format(noisy=noisy, clean=clean)
+    if lead.slip["as"] == "alike":
+        return (
+            f"All samples of `{noisy}` have the same noise{place}",
+            f"The random numbers have the shape of one sample of `{clean}`, and are added to each of them.",
+            Hypothesis(
+                f"The noise is drawn once for all samples{place}",
+                0.93,
+                "Then it is a constant picture. The model learns to subtract it, and nothing of any other noise.",
+                "Draw numbers of the shape of all samples.",
+                ALIKE_CODE.format(noisy=noisy, clean=clean),
+            ),
+        )
+    if lead.slip["as"] == "target":
+        return (
+            f"The noise is on the targets: `{noisy}` is to be learned from `{clean}`{place}",
+            f"`{noisy}` is `{clean}` and random numbers. These cannot be predicted from anything.",
+            Hypothesis(
+                f"Inputs and targets changed places{place}",
+                0.93,
+                "The best that can be learned is to give back the input. Noise in it was never seen, and stays.",
+                "Give the noisy array as inputs, and the clean one as targets.",
+                code,
+            ),
+        )
+    return (
+        f"The noisy inputs are their own targets: nothing asks the model to remove the noise{place}",
+        f"`{noisy}` is `{clean}` and random numbers, and `fit` is given it as inputs and as targets.",
+        Hypothesis(
+            f"`{noisy}` is the target where `{clean}` should be{place}",
+            0.93,
+            "The loss is least where the noise comes out as it went in. It falls, but the model learns to copy.",
+            "Give the clean array as targets.",
+            code,
         ),
     )
 
@@ -754,6 +988,13 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.RESCALED: _say_rescaled,
     SlipKind.UNCONVERTED: _say_unconverted,
     SlipKind.BACKBONE: _say_backbone,
+    SlipKind.BEYOND: _say_beyond,
+    SlipKind.SEEN: _say_seen,
+    SlipKind.FOLDS: _say_folds,
+    SlipKind.RENUMBERED: _say_renumbered,
+    SlipKind.RESPLIT: _say_resplit,
+    SlipKind.MIXED: _say_mixed,
+    SlipKind.NOISY: _say_noisy,
     SlipKind.BRIGHTENED: _say_brightened,
     SlipKind.PARTED: _say_parted,
     SlipKind.UNPACKED: _say_unpacked,

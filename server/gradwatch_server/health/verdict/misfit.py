@@ -39,6 +39,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_collapsed,
     advise_dropped,
     advise_faint,
+    advise_held,
     advise_inverted,
     advise_overclipped,
     advise_padded,
@@ -651,6 +652,7 @@ def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
     what = unseen or "What is learned does not carry over"
     is_split = any("validation_split" in line for line in (scene.setup.find_call("fit") or {}).get("lines", ()))
     loss = scene.testimony.known.read_loss()
+    held = next((one for one in scene.setup.slips if "relabelled" in one or "unlabelled" in one), None)
     return tell(
         lead,
         scene,
@@ -665,6 +667,7 @@ def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
             training_loss=loss.recent,
         ),
         hypotheses=[
+            *(advise_held(held, is_told=lead.n_unseen > 0) if held else []),
             *_advise_unseen(lead, scene),
             *advise_by_heart(is_split=is_split, refit=scene.setup.find_call("refit")),
         ],

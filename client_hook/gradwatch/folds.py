@@ -1,0 +1,134 @@
+"""Models that are made on the wrong side of a loop: before that over folds, or within that over epochs. Runs none.
+
+In a cross-validation each fold needs a model of its own, or all but the first are validated with what was trained on.
+Owns no state.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from gradwatch.origin import source_at
+from gradwatch.syntax import assigned_before, last_name, names_in, nodes_of, stored_names
+
+__all__ = ["find_folds"]
+
+SPLITTERS: Final = frozenset(
+    {
+        *("GroupKFold", "KFold", "RepeatedKFold", "RepeatedStratifiedKFold", "ShuffleSplit"),
+        *("StratifiedGroupKFold", "StratifiedKFold", "StratifiedShuffleSplit"),
+    }
+)
+"""Of scikit-learn; one that goes along a series may well train on."""
+OF_KERAS: Final = frozenset({"batch_size", "callbacks", "epochs", "validation_data"})
+"""What no other `fit` is given."""
+ASKING: Final = frozenset({"compile", "evaluate", "fit", "predict", "summary", "watch"})
+"""What leaves a model its weights, or is a training."""
+
+
+def find_folds(files: Sequence[str]) -> list[dict[str, Any]]:
+    """What loops over folds, or over epochs, do with the model that they train.
+
+    Args:
+        files: the user's files that are looked at.
+
+    Returns:
+        The first of each kind, type ``Data``, no name, no layer, the source line, ``folds``: ``shared`` where each fold
+        trains the same model on, ``swapped`` where it trains on what is held out, ``epoch`` where each epoch makes a
+        new one, and ``model``: its name.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for file in files:
+        for loop in (node for node in nodes_of(file) if isinstance(node, ast.For)):
+            for how, line, name in (*_of_folds(loop, file), *_of_epochs(loop)):
+                source = source_at([(file, line)])
+                slip = {"type": "Data", "name": "", "layer": "", "source": source, "folds": how, "model": name}
+                found.setdefault(how, slip)
+    return list(found.values())
+
+
+def _of_folds(loop: ast.For, file: str) -> Iterator[tuple[str, int, str]]:
+    pair = _parts_of(loop, file)
+    if pair is None:
+        return
+    nodes = [node for one in loop.body for node in ast.walk(one)]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    is_one = any(isinstance(one, ast.Break) for one in nodes)  # the first fold alone
+    for call in (one for one in calls if _is_fit(one) and not is_one):
+        name = call.func.value.id  # type: ignore[attr-defined]
+        if _is_as_before(name, loop, nodes, file):
+            yield "shared", call.lineno, name
+        rows = _rows_of(call.args[0], file) if call.args else None
+        asked = [*(one for one in calls if last_name(one) == "evaluate" and one.args), *_held_in(call)]
+        held = {_rows_of(one.args[0] if isinstance(one, ast.Call) else one, file) for one in asked}
+        if rows == pair[1] and held == {pair[0]}:
+            yield "swapped", call.lineno, name
+
+
+def _parts_of(loop: ast.For, file: str) -> tuple[str, str] | None:
+    """The names of the rows to train on, and of those held out, of a loop over folds; None for any other."""
+    over, to = loop.iter, loop.target
+    if isinstance(over, ast.Call) and last_name(over) == "enumerate" and over.args and isinstance(to, ast.Tuple):
+        over, to = over.args[0], to.elts[-1]
+    if not isinstance(over, ast.Call) or not isinstance(over.func, ast.Attribute) or over.func.attr != "split":
+        return None
+    by: ast.expr | None = over.func.value
+    by = assigned_before(by, file) if isinstance(by, ast.Name) else by
+    names = [one.id for one in to.elts if isinstance(one, ast.Name)] if isinstance(to, ast.Tuple) else []
+    is_splitter = isinstance(by, ast.Call) and last_name(by) in SPLITTERS
+    return (names[0], names[1]) if is_splitter and len(names) == 2 else None
+
+
+def _is_fit(call: ast.Call) -> bool:
+    is_method = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
+    return is_method and last_name(call) == "fit" and any(one.arg in OF_KERAS for one in call.keywords)
+
+
+def _is_as_before(name: str, loop: ast.For, nodes: Sequence[ast.AST], file: str) -> bool:
+    """Whether a loop trains a model that was made before it, and does nothing else to it by its name."""
+    made = [one for one in nodes_of(file) if isinstance(one, ast.Assign) and name in stored_names(one)]
+    own = {id(node) for node in nodes}
+    if any(id(one) in own for one in made) or not any(one.lineno < loop.lineno for one in made):
+        return False
+    if not all(isinstance(one.value, ast.Call) for one in made):
+        return False
+    stores = [one for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)]
+    allowed = 0
+    for call in (one for one in nodes if isinstance(one, ast.Call) and last_name(one) in ASKING):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        allowed += int(isinstance(owner, ast.Name) and owner.id == name)
+        allowed += sum(isinstance(one, ast.Name) and one.id == name for one in call.args)
+    read = sum(isinstance(one, ast.Name) and one.id == name for one in nodes)
+    return not any(one.id == name for one in stores) and read == allowed
+
+
+def _held_in(call: ast.Call) -> list[ast.expr]:
+    held = [one.value for one in call.keywords if one.arg == "validation_data"]
+    return [one.elts[0] for one in held if isinstance(one, ast.Tuple) and one.elts]
+
+
+def _rows_of(node: ast.expr, file: str) -> str | None:
+    """The name by which rows of an array are picked; None where they are not."""
+    node = (assigned_before(node, file) or node) if isinstance(node, ast.Name) else node
+    return node.slice.id if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name) else None
+
+
+def _of_epochs(loop: ast.For) -> Iterator[tuple[str, int, str]]:
+    is_range = isinstance(loop.iter, ast.Call) and last_name(loop.iter) == "range"
+    if not is_range or not isinstance(loop.target, ast.Name) or "epoch" not in loop.target.id.lower():
+        return
+    made = {name: one for one in loop.body if isinstance(one, ast.Assign) for name in stored_names(one)}
+    calls = [node for one in loop.body for node in ast.walk(one) if isinstance(node, ast.Call)]
+    if any("weights" in last_name(call) or "load" in last_name(call) for call in calls):
+        return
+    for call in (one for one in calls if last_name(one) == "fit" and isinstance(one.func, ast.Attribute)):
+        name = getattr(call.func.value, "id", "")  # type: ignore[attr-defined]
+        value = made[name].value if name in made else None
+        epochs = [one.value for one in call.keywords if one.arg == "epochs"]
+        is_one = all(isinstance(one, ast.Constant) and one.value == 1 for one in epochs)
+        is_of_loop = any(one.id == loop.target.id for one in names_in(call))
+        is_anew = isinstance(value, ast.Call) and not any(one.id == name for one in names_in(value))
+        if is_anew and is_one and not is_of_loop and any(one.arg in {*OF_KERAS, "verbose"} for one in call.keywords):
+            yield "epoch", made[name].lineno, name

@@ -1,0 +1,52 @@
+"""Models on the wrong side of a loop over folds or epochs are told; others are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradwatch.folds import find_folds
+
+HEAD = "model = build()\nfolds = KFold(5)\nfor train, held in folds.split(x):\n"
+FIT = "    model.fit(x[train], y[train], epochs=3, validation_data=(x[held], y[held]))\n"
+SWAPPED = "    model.fit(x[held], y[held], epochs=3, validation_data=(x[train], y[train]))\n"
+MADE = "    model = build()\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        (HEAD + FIT, ("shared", 4)),
+        (HEAD + FIT + "    scores.append(model.evaluate(x[held], y[held]))\n", ("shared", 4)),
+        (
+            HEAD.replace("train, held in folds", "i, (train, held) in enumerate(folds").replace(":\n", "):\n") + FIT,
+            ("shared", 4),
+        ),
+        (HEAD.replace("folds = KFold(5)", "").replace("in folds", "in StratifiedKFold(3)") + FIT, ("shared", 4)),
+        (HEAD + MADE + SWAPPED, ("swapped", 5)),
+        (HEAD + MADE + "    a, b = x[held], x[train]\n" + SWAPPED, ("swapped", 6)),
+        (HEAD + MADE + FIT, None),
+        (HEAD + "    model.set_weights(first)\n" + FIT, None),
+        (HEAD + "    reset(model)\n" + FIT, None),
+        (HEAD + "    net = clone_model(model)\n" + FIT.replace("model.", "net."), None),
+        (HEAD.replace("KFold", "TimeSeriesSplit") + FIT, None),
+        (HEAD + "    model.fit(x[train], y[train])\n", None),
+        ("for epoch in range(9):\n    model = build()\n    model.fit(x, y, epochs=1)\n", ("epoch", 2)),
+        ("for epoch in range(9):\n    model = build()\n    model.fit(x, y, verbose=0)\n", ("epoch", 2)),
+        ("for epoch in range(9):\n    model = build()\n    model.fit(x, y, epochs=epoch)\n", None),
+        ("for epochs in (5, 9):\n    model = build()\n    model.fit(x, y, epochs=1)\n", None),
+        ("for seed in range(9):\n    model = build()\n    model.fit(x, y, epochs=1)\n", None),
+        (
+            "for epoch in range(9):\n    model = build()\n    model.load_weights(f)\n    model.fit(x, y, epochs=1)\n",
+            None,
+        ),
+        (HEAD + FIT + "    break\n", None),
+        ("for epoch in range(9):\n    model.fit(x, y, epochs=1)\n", None),
+    ],
+)
+def test_the_side_of_a_loop(tmp_path: Path, lines: str, wanted: tuple[str, int] | None) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(lines)
+    found = [(one["folds"], one["source"]["line"]) for one in find_folds([str(path)])]
+    assert found == ([] if wanted is None else [wanted])
