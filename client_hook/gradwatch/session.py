@@ -104,6 +104,7 @@ from gradwatch.target import (
 )
 from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
 from gradwatch.undropped import dropouts_of
+from gradwatch.unused import find_unused
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 from gradwatch.xla import is_under_xla
@@ -1045,6 +1046,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += find_backbones(self._models, files)
+            fed += find_unused(files, self._models)
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

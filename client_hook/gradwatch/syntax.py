@@ -19,6 +19,7 @@ __all__ = [
     "functions_around",
     "last_name",
     "names_in",
+    "nodes_below",
     "nodes_of",
     "parse",
     "stored_names",
@@ -30,6 +31,7 @@ FILES_MAX: Final = 64
 FILES_KEPT: Final = 4 * FILES_MAX
 """Trees: more than are looked through in a row, or those that come first are gone whenever they are asked for again."""
 
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Function = ast.FunctionDef | ast.Lambda
 _Store = ast.Assign | ast.AugAssign | ast.For
 
@@ -48,6 +50,14 @@ def nodes_of(file: str) -> tuple[ast.AST, ...]:
     """All nodes of a file's tree, as `ast.walk` gives them; none where there is no tree."""
     tree = parse(file)
     return () if tree is None else tuple(ast.walk(tree))
+
+
+def nodes_below(scope: ast.AST) -> Iterator[ast.AST]:
+    """Everything in a scope, but not in those within it."""
+    for one in ast.iter_child_nodes(scope):
+        if not isinstance(one, _SCOPES):
+            yield one
+            yield from nodes_below(one)
 
 
 def users_files() -> list[str]:

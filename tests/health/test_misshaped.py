@@ -570,3 +570,19 @@ def test_words_that_are_all_unknown(highest: int, n_words: int, is_told: bool) -
     run.statistics[:, column, COLUMN["max"]] = highest
     titles = [found.title for found in run.set_loss(FALLING).feed().findings()]
     assert any(title == "Every word in input is unknown: it holds 0 and 1 alone" for title in titles) == is_told
+
+
+@pytest.mark.parametrize(
+    ("unused", "title", "code"),
+    [
+        ("result", "A result is thrown away: `x` stays as it was (train.py:7)", "+ x = error = y - mean"),
+        ("tensor", "`x` is computed for the training and never read (train.py:7)", "next_layer(x)"),
+        ("overwritten", "A layer's output is replaced before anything reads it (train.py:7)", "x = second(x)"),
+        ("turns", "Only the last of a loop's gradients are applied (train.py:7)", "x = tape.gradient"),
+    ],
+)
+def test_what_nothing_reads_is_told_whatever_the_loss(unused: str, title: str, code: str) -> None:
+    slip = {"type": "Line", "name": "x", "layer": "", "source": SOURCE, "unused": unused, "lost": SOURCE}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert (found.kind, found.title) == ("loss_plateau", title)
+    assert code in found.hypotheses[0].code

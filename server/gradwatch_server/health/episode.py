@@ -1223,6 +1223,8 @@ class SlipKind(Enum):
     """Images from 0 to 1 are made brighter or darker by more than that."""
     BACKBONE = auto()
     """A pretrained network gets images in another range than it was trained on."""
+    UNUSED = auto()
+    """Nothing reads what a line makes for the training."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1330,6 +1332,7 @@ _BY_FIELD: Final = {
     "unconverted": SlipKind.UNCONVERTED,
     "wants": SlipKind.BACKBONE,
     "brightens": SlipKind.BRIGHTENED,
+    "unused": SlipKind.UNUSED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,
