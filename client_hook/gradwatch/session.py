@@ -56,6 +56,7 @@ from gradwatch.governor import Governor
 from gradwatch.heard import Drawn, Ear, Pattern, Picked
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
+from gradwatch.late import find_late
 from gradwatch.layer import LayerProbe
 from gradwatch.operation import (
     Operation,
@@ -1046,7 +1047,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += find_backbones(self._models, files)
-            fed += find_unused(files, self._models)
+            fed += [*find_unused(files, self._models), *find_late(files)]
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import frames, locals_of, source_at
-from gradwatch.syntax import functions_around, last_name, names_in, nodes_below, nodes_of, stored_names
+from gradwatch.syntax import functions_around, last_name, names_in, nodes_below, nodes_of, read_in, stored_names
 from gradwatch.target import walk
 
 __all__ = ["find_unused"]
@@ -44,7 +44,6 @@ TERM: Final = re.compile(r"(^|_)(cost|divergence|entropy|gp|kl|loss|penalty|reg|
 TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 LOSSES: Final = frozenset(one for one in dir(keras.losses) if one[0] != "_") | {"mae", "mse"}
 LAYERS: Final = frozenset(one for one in dir(keras.layers) if one[0].isupper()) - {"Input", "InputLayer", "Layer"}
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Found = tuple[str, ast.stmt | ast.expr, str, ast.stmt | None]
 
 
@@ -77,7 +76,7 @@ def find_unused(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[s
 class _Scope(NamedTuple):
     """A function or a module: its own nodes, what is read in it or within, and which calls make what is trained."""
 
-    node: _Function | ast.Module
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
     own: Sequence[ast.AST]
     read: Set[str]
     attributes: Set[str]
@@ -116,37 +115,13 @@ def _in_file(file: str, layers: Set[str]) -> Iterator[_Found]:
         if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
             own = list(nodes_below(scope))
             if getattr(scope, "name", "") == "call" or any(_is_taped(one) or _is_model(one) for one in own):
-                read = _read_in(scope)
+                read = read_in(scope)
                 if SHOWING.isdisjoint(read):
                     yield from _unread(_Scope(scope, own, read, attributes, models, losses))
 
 
 def _is_model(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and last_name(node) == "Model" and bool(node.args + node.keywords)
-
-
-def _read_in(scope: ast.AST) -> set[str]:
-    """The names of a scope that are read in it, or in those within it that have no such name of their own."""
-    read, pending = set[str](), list(ast.iter_child_nodes(scope))
-    while pending:
-        one = pending.pop()
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            read |= _read_in(one) - _bound_in(one)
-            pending += [*one.args.defaults, *filter(None, one.args.kw_defaults), *getattr(one, "decorator_list", ())]
-            continue
-        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Store):
-            read.add(one.id)
-        elif isinstance(one, (ast.Global, ast.Nonlocal)):
-            read |= set(one.names)
-        pending += ast.iter_child_nodes(one)
-    return read
-
-
-def _bound_in(function: _Function | ast.Lambda) -> set[str]:
-    own = list(nodes_below(function))
-    outer = {name for one in own if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names}
-    stored = {one.id for one in own if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return (stored | {one.arg for one in own if isinstance(one, ast.arg)}) - outer
 
 
 def _blocks_of(node: ast.AST) -> Iterator[list[ast.stmt]]:

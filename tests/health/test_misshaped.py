@@ -586,3 +586,10 @@ def test_what_nothing_reads_is_told_whatever_the_loss(unused: str, title: str, c
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()
     assert (found.kind, found.title) == ("loss_plateau", title)
     assert code in found.hypotheses[0].code
+
+
+def test_functions_of_a_loop_that_see_its_last_turn() -> None:
+    slip = {"type": "Line", "name": "q", "layer": "", "source": SOURCE, "late": True}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "All functions that a loop makes use its last `q` (train.py:7)"
+    assert "q=q" in found.hypotheses[0].code

@@ -1225,6 +1225,8 @@ class SlipKind(Enum):
     """A pretrained network gets images in another range than it was trained on."""
     UNUSED = auto()
     """Nothing reads what a line makes for the training."""
+    LATE = auto()
+    """Functions that a loop makes see the last value of its name."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1333,6 +1335,7 @@ _BY_FIELD: Final = {
     "wants": SlipKind.BACKBONE,
     "brightens": SlipKind.BRIGHTENED,
     "unused": SlipKind.UNUSED,
+    "late": SlipKind.LATE,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,

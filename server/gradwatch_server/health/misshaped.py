@@ -251,7 +251,7 @@ class MisshapedRule:
             for what, slip in list(self._waiting):
                 if not self._is_borne_out(what, slip):
                     continue
-                n_steps = 0 if what in (SlipKind.CROSSING, SlipKind.UNUSED) else DOUBT_STEPS
+                n_steps = 0 if what in (SlipKind.CROSSING, SlipKind.UNUSED, SlipKind.LATE) else DOUBT_STEPS
                 # One step for each turn of an outer loop is not made often.
                 n_rows = TURNS_ROWS if slip.get("unused") == "turns" else CONFIRM_ROWS
                 if self._n_rows >= n_rows and step - self._first_step >= n_steps:

@@ -1,4 +1,4 @@
-"""Words for what a script makes and never uses: changed data, outputs of layers, terms of a loss, gradients."""
+"""Words for what a script makes and never uses: changed data, outputs of layers, terms of a loss, turns of a loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
 
-__all__ = ["say_unused"]
+__all__ = ["say_late", "say_unused"]
 
 RESULT_CODE: Final = """\
 {name} = {name}.map(change)                           # what comes back is the changed one"""
@@ -30,6 +30,9 @@ for x, y in data:
 # or, for one step per n turns, begin with zeros and add them up in each turn:
 total = [a + b / n for a, b in zip(total, {name})]"""
 
+LATE_CODE: Final = """\
+functions = [lambda x, {name}={name}: change(x, {name}) for {name} in values]     # the value, as it is now"""
+
 
 def say_unused(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     """A title, what was seen, and the cause."""
@@ -37,6 +40,24 @@ def say_unused(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source = slip.get("source") or {}
     say = _WORDS.get(str(slip["unused"]), _say_tensor)
     return say(slip, str(slip["name"]), str(source.get("code", "")), say_line(slip.get("source")))
+
+
+def say_late(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    """The same of functions that a loop makes."""
+    place, name = say_line(lead.slip.get("source")), str(lead.slip["name"])
+    code = (lead.slip.get("source") or {}).get("code", "")
+    return (
+        f"All functions that a loop makes use its last `{name}`{place}",
+        f"`{code}` makes a function in each turn and keeps it. The function reads `{name}`, the name of the loop.",
+        Hypothesis(
+            f"The functions do not keep the `{name}` of their own turn{place}",
+            0.95,
+            f"A function looks up `{name}` when it is called, not when it is made. By then the loop is over, and all "
+            "see its last value: they are all the same.",
+            f"Give the function its own value as a default argument, `{name}={name}`.",
+            LATE_CODE.format(name=name),
+        ),
+    )
 
 
 def _say_result(_: Mapping[str, Any], name: str, code: str, place: str) -> tuple[str, str, Hypothesis]:
