@@ -81,6 +81,7 @@ from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
+from gradwatch.siblings import find_siblings
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
 from gradwatch.sums import are_from_tape, find_sums
@@ -1047,7 +1048,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += find_backbones(self._models, files)
-            fed += [*find_unused(files, self._models), *find_late(files)]
+            fed += [*find_siblings(files), *find_unused(files, self._models), *find_late(files)]
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

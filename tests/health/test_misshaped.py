@@ -593,3 +593,19 @@ def test_functions_of_a_loop_that_see_its_last_turn() -> None:
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()
     assert found.title == "All functions that a loop makes use its last `q` (train.py:7)"
     assert "q=q" in found.hypotheses[0].code
+
+
+def test_a_copied_line_that_keeps_a_name() -> None:
+    of = SOURCE | {"code": "loss = y - mode"}
+    slip = {
+        "type": "Line",
+        "name": "mean",
+        "layer": "",
+        "source": SOURCE,
+        "unused": "sibling",
+        "meant": "mid",
+        "of": of,
+    }
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "`mean` stands where `mid` was probably meant (train.py:7)"
+    assert found.hypotheses[0].code == "- error = y - mean\n+ error = y - mid"

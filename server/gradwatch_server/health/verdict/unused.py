@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -124,6 +125,24 @@ def _say_turns(_: Mapping[str, Any], name: str, code: str, place: str) -> tuple[
     )
 
 
+def _say_sibling(slip: Mapping[str, Any], name: str, code: str, place: str) -> tuple[str, str, Hypothesis]:
+    meant, of = str(slip["meant"]), slip.get("of") or {}
+    return (
+        f"`{name}` stands where `{meant}` was probably meant{place}",
+        (
+            f"`{code}` is made like `{of.get('code', '')}`, with another word in all names but `{name}`. Nothing reads "
+            f"the value of `{meant}`."
+        ),
+        Hypothesis(
+            f"A copied line still reads `{name}`{place}",
+            0.9,
+            f"The result is made of `{name}` again, and `{meant}` has no part in it.",
+            f"Write `{meant}` in its place.",
+            say_change(code, re.sub(rf"\b{re.escape(name)}\b", meant, code)),
+        ),
+    )
+
+
 def _is_whole(code: str) -> bool:
     """Whether a line is a statement by itself."""
     try:
@@ -137,4 +156,5 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any], str, str, str], tuple[st
     "tensor": _say_tensor,
     "overwritten": _say_overwritten,
     "turns": _say_turns,
+    "sibling": _say_sibling,
 }
