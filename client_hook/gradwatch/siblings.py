@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import nodes_below, nodes_of, read_in
+from gradwatch.syntax import SCOPES, names_in, nodes_below, nodes_of, stored_names
 
 __all__ = ["find_siblings"]
 
@@ -108,17 +108,15 @@ def _word_of(one: str, other: str) -> tuple[str, str] | None:
 
 
 def _is_left(copy: _Copy, scope: _Scope, own: Sequence[ast.AST]) -> bool:
-    """Whether nothing reads the name that was meant; where the line gives that name another value, before it does."""
-    arguments = [one.arg for one in own if isinstance(one, ast.arg)]
+    """Whether nothing reads the value of the name that was meant, or not before the line gives it another one."""
     names = [one for one in own if isinstance(one, ast.Name) and one.id == copy.meant]
-    stored = [one.lineno for one in names if isinstance(one.ctx, ast.Store) and one.lineno < copy.node.lineno]
-    if copy.meant in arguments:
-        stored.append(scope.body[0].lineno - 1)
-    if not stored:
+    is_given = any(isinstance(one.ctx, ast.Store) and one.lineno < copy.node.lineno for one in names)
+    if not is_given and copy.meant not in [one.arg for one in own if isinstance(one, ast.arg)]:
         return False
-    if any(isinstance(one, ast.Name) and one.id == copy.meant for to in copy.node.targets for one in ast.walk(to)):
-        is_read = any(
-            not isinstance(one.ctx, ast.Store) and max(stored) <= one.lineno <= copy.node.lineno for one in names
-        )
-        return not is_read and copy.of.lineno < copy.node.lineno
-    return copy.meant not in read_in(scope)
+    begun = [one for one in scope.body if isinstance(one, ast.Assign) and one.lineno < copy.node.lineno]
+    since = max((one.end_lineno or 0 for one in begun if copy.meant in stored_names(one)), default=0)
+    read = [one.lineno for one in names if not isinstance(one.ctx, ast.Store) and one.lineno > since]
+    if copy.meant in stored_names(copy.node):
+        return copy.of.lineno < copy.node.lineno and not any(line <= copy.node.lineno for line in read)
+    inner = (child for one in (scope, *own) for child in ast.iter_child_nodes(one) if isinstance(child, SCOPES))
+    return not read and not any(one.id == copy.meant for child in inner for one in names_in(child))

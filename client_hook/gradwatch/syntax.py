@@ -15,6 +15,7 @@ from gradwatch.origin import is_users
 __all__ = [
     "FILES_KEPT",
     "FILES_MAX",
+    "SCOPES",
     "assigned_before",
     "free_in",
     "functions_around",
@@ -33,7 +34,7 @@ FILES_MAX: Final = 64
 FILES_KEPT: Final = 4 * FILES_MAX
 """Trees: more than are looked through in a row, or those that come first are gone whenever they are asked for again."""
 
-_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Function = ast.FunctionDef | ast.Lambda
 _Store = ast.Assign | ast.AugAssign | ast.For
 
@@ -57,7 +58,7 @@ def nodes_of(file: str) -> tuple[ast.AST, ...]:
 def nodes_below(scope: ast.AST) -> Iterator[ast.AST]:
     """Everything in a scope, but not in those within it."""
     for one in ast.iter_child_nodes(scope):
-        if not isinstance(one, _SCOPES):
+        if not isinstance(one, SCOPES):
             yield one
             yield from nodes_below(one)
 

@@ -32,6 +32,19 @@ def find(monkeypatch: Any) -> Callable[[str], list[tuple[str, str]]]:
         (f"{LOAD}train_y = one_hot(y_train)\ntest_y = one_hot(y_test)", []),
         (f"{LOAD}train_y = one_hot(y_train)\ntest_y = one_hot(y_train)\nshow(y_test)", []),
         (f"{LOAD}print(x_test)\nx_train = x_train / 255.0\nx_test = x_train / 255.0", []),
+        (
+            f"{LOAD}x_train, x_test = f(x_train), f(x_test)\na_train = g(x_train)\na_test = g(x_train)",
+            [("x_train", "x_test")],
+        ),
+        (
+            f"{LOAD}x_train, x_test = f(x_train), f(x_test)\nx_train = g(x_train)\nx_test = g(x_train)",
+            [("x_train", "x_test")],
+        ),
+        (f"{LOAD}a_train = g(x_train)\na_test = g(x_train)\nx_test = f(x_test)", []),
+        (
+            "for x_train, x_test in folds:\n    a_train = g(x_train)\n    a_test = g(x_train)\n    x_test = f(x_test)",
+            [],
+        ),
         ("x_train = load()\nx_val = x_train[-50:]\nx_train = x_train[:-50]\nfit(x_val)", []),
         ("x_val = x_train[-50:]\ny_val = x_train[:50]", []),
         (
