@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import __version__, legacy
+from gradwatch.aliased import find_aliased
 from gradwatch.assigned import Assignments
 from gradwatch.averaged import find_lost, find_replaced
 from gradwatch.backbones import find_backbones
@@ -1049,6 +1050,7 @@ class Watch:
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += find_backbones(self._models, files)
             fed += [*find_siblings(files), *find_unused(files, self._models), *find_late(files)]
+            fed += find_aliased(files)
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

@@ -609,3 +609,10 @@ def test_a_copied_line_that_keeps_a_name() -> None:
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()
     assert found.title == "`mean` stands where `mid` was probably meant (train.py:7)"
     assert found.hypotheses[0].code == "- error = y - mean\n+ error = y - mid"
+
+
+def test_an_array_that_is_changed_by_a_second_name() -> None:
+    slip = {"type": "Line", "name": "y", "layer": "", "source": SOURCE, "aliased": "x", "written": SOURCE}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "`y` is no copy of `x`: what changes one changes both (train.py:7)"
+    assert found.hypotheses[0].code == "- y = x\n+ y = x.copy()"

@@ -247,7 +247,8 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.AVERSE, SlipKind.FOCAL, SlipKind.SWAPPED, SlipKind.SOLE, SlipKind.LOST),
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),
         *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
-        *(SlipKind.UNKNOWN, SlipKind.COUNTED, SlipKind.ACROSS, SlipKind.UNUSED, SlipKind.LATE),
+        *(SlipKind.UNKNOWN, SlipKind.COUNTED, SlipKind.ACROSS, SlipKind.UNUSED),
+        *(SlipKind.LATE, SlipKind.ALIASED),
         *(SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED, SlipKind.BACKBONE),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
     }

@@ -1227,6 +1227,8 @@ class SlipKind(Enum):
     """Nothing reads what a line makes for the training."""
     LATE = auto()
     """Functions that a loop makes see the last value of its name."""
+    ALIASED = auto()
+    """An array is changed in place that has a second name, by which it is fed beside itself."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1336,6 +1338,7 @@ _BY_FIELD: Final = {
     "brightens": SlipKind.BRIGHTENED,
     "unused": SlipKind.UNUSED,
     "late": SlipKind.LATE,
+    "aliased": SlipKind.ALIASED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,

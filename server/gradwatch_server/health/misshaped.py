@@ -24,6 +24,8 @@ __all__ = ["MisshapedRule"]
 
 CONFIRM_ROWS: Final = 20
 """Rows: what is run a few times is a trial."""
+AT_ONCE: Final = frozenset({SlipKind.ALIASED, SlipKind.CROSSING, SlipKind.LATE, SlipKind.UNUSED})
+"""What is so, however the loss goes on."""
 TURNS_ROWS: Final = 5
 GRAPH_ROWS: Final = 5
 """Rows with the edges of several graphs in them, of which not one shows that they name nodes of all."""
@@ -251,7 +253,7 @@ class MisshapedRule:
             for what, slip in list(self._waiting):
                 if not self._is_borne_out(what, slip):
                     continue
-                n_steps = 0 if what in (SlipKind.CROSSING, SlipKind.UNUSED, SlipKind.LATE) else DOUBT_STEPS
+                n_steps = 0 if what in AT_ONCE else DOUBT_STEPS
                 # One step for each turn of an outer loop is not made often.
                 n_rows = TURNS_ROWS if slip.get("unused") == "turns" else CONFIRM_ROWS
                 if self._n_rows >= n_rows and step - self._first_step >= n_steps:

@@ -16,7 +16,7 @@ from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.rewrite import say_change, with_added_loss
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
-from gradwatch_server.health.verdict.unused import say_late, say_unused
+from gradwatch_server.health.verdict.unused import say_aliased, say_late, say_unused
 
 __all__ = ["tell_misshaped"]
 
@@ -1621,6 +1621,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     **FED,
     SlipKind.UNUSED: say_unused,
     SlipKind.LATE: say_late,
+    SlipKind.ALIASED: say_aliased,
     SlipKind.CROSSING: _say_crossing,
     SlipKind.RESHAPE: _say_reshape,
     SlipKind.MADE: _say_made,

@@ -12,7 +12,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
 
-__all__ = ["say_late", "say_unused"]
+__all__ = ["say_aliased", "say_late", "say_unused"]
 
 RESULT_CODE: Final = """\
 {name} = {name}.map(change)                           # what comes back is the changed one"""
@@ -57,6 +57,27 @@ def say_late(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "see its last value: they are all the same.",
             f"Give the function its own value as a default argument, `{name}={name}`.",
             LATE_CODE.format(name=name),
+        ),
+    )
+
+
+def say_aliased(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    """The same of an array with two names."""
+    slip, place = lead.slip, say_line(lead.slip.get("source"))
+    name, of, written = str(slip["name"]), str(slip["aliased"]), slip.get("written") or {}
+    return (
+        f"`{name}` is no copy of `{of}`: what changes one changes both{place}",
+        (
+            f"`{written.get('code', '')}`{say_line(slip.get('written'))} writes into the array in place. `{name}` and "
+            f"`{of}` are two names of it, and both are fed."
+        ),
+        Hypothesis(
+            f"`{name}` and `{of}` are the same array{place}",
+            0.95,
+            "An assignment copies no numbers. After the change the inputs and what they were to be compared with hold "
+            "the same: there is nothing to learn.",
+            "Make a copy before you change it.",
+            say_change(f"{name} = {of}", f"{name} = {of}.copy()"),
         ),
     )
 
