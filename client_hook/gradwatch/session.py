@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import __version__, legacy
+from gradwatch.aliased import find_aliased
 from gradwatch.assigned import Assignments
 from gradwatch.averaged import find_lost, find_replaced
 from gradwatch.backbones import find_backbones
@@ -58,6 +59,7 @@ from gradwatch.heard import Drawn, Ear, Pattern, Picked
 from gradwatch.held_out import find_held_out
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
+from gradwatch.late import find_late
 from gradwatch.layer import LayerProbe
 from gradwatch.mispaired import find_mispaired
 from gradwatch.operation import (
@@ -87,6 +89,7 @@ from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.severed import find_severed
+from gradwatch.siblings import find_siblings
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
 from gradwatch.sums import are_from_tape, find_sums
@@ -115,6 +118,7 @@ from gradwatch.uncalled import find_uncalled
 from gradwatch.undropped import dropouts_of
 from gradwatch.unmasked import find_unmasked
 from gradwatch.unpacked import find_unpacked
+from gradwatch.unused import find_unused
 from gradwatch.withheld import find_withheld
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
@@ -1074,6 +1078,10 @@ class Watch:
                 *find_resplit(files),
                 *find_renumbered(files),
                 *find_folds(files),
+                *find_siblings(files),
+                *find_unused(files, models),
+                *find_late(files),
+                *find_aliased(files),
             ]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

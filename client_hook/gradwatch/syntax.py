@@ -16,12 +16,16 @@ from gradwatch.origin import is_users
 __all__ = [
     "FILES_KEPT",
     "FILES_MAX",
+    "SCOPES",
     "assigned_before",
+    "free_in",
     "functions_around",
     "last_name",
     "names_in",
+    "nodes_below",
     "nodes_of",
     "parse",
+    "read_in",
     "readers_of",
     "stored_names",
     "users_files",
@@ -32,6 +36,7 @@ FILES_MAX: Final = 64
 FILES_KEPT: Final = 4 * FILES_MAX
 """Trees: more than are looked through in a row, or those that come first are gone whenever they are asked for again."""
 
+SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Function = ast.FunctionDef | ast.Lambda
 _Store = ast.Assign | ast.AugAssign | ast.For
 
@@ -50,6 +55,39 @@ def nodes_of(file: str) -> tuple[ast.AST, ...]:
     """All nodes of a file's tree, as `ast.walk` gives them; none where there is no tree."""
     tree = parse(file)
     return () if tree is None else tuple(ast.walk(tree))
+
+
+def nodes_below(scope: ast.AST) -> Iterator[ast.AST]:
+    """Everything in a scope, but not in those within it."""
+    for one in ast.iter_child_nodes(scope):
+        if not isinstance(one, SCOPES):
+            yield one
+            yield from nodes_below(one)
+
+
+def read_in(scope: ast.AST) -> set[str]:
+    """The names of a scope that are read in it, or in those within it that have no such name of their own."""
+    read, pending = set[str](), list(ast.iter_child_nodes(scope))
+    while pending:
+        one = pending.pop()
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            read |= free_in(one)
+            pending += [*one.args.defaults, *filter(None, one.args.kw_defaults), *getattr(one, "decorator_list", ())]
+            continue
+        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Store):
+            read.add(one.id)
+        elif isinstance(one, (ast.Global, ast.Nonlocal)):
+            read |= set(one.names)
+        pending += ast.iter_child_nodes(one)
+    return read
+
+
+def free_in(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
+    """The names that a function reads and does not give anything itself."""
+    own = list(nodes_below(function))
+    outer = {name for one in own if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names}
+    stored = {one.id for one in own if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return read_in(function) - ((stored | {one.arg for one in own if isinstance(one, ast.arg)}) - outer)
 
 
 def users_files() -> list[str]:

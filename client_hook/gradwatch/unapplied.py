@@ -10,13 +10,12 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from gradwatch.syntax import last_name, names_in, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_below, nodes_of
 
 __all__ = ["Unapplied", "find_unapplied"]
 
 CLIPS: Final = frozenset({"clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value"})
 APPLYING: Final = frozenset({"apply", "apply_gradients"})
-_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 class Unapplied(NamedTuple):
@@ -50,7 +49,7 @@ def find_unapplied(files: Sequence[str]) -> Iterator[Unapplied]:
 
 
 def _of_scope(scope: ast.FunctionDef | ast.Module) -> Iterator[tuple[ast.expr, str | None]]:
-    own = list(_below(scope))
+    own = list(nodes_below(scope))
     given = [one for call in own for one in _applied(call)]
     if not given:
         return
@@ -72,14 +71,6 @@ def _clip_in(value: ast.expr) -> ast.expr | None:
     """The clip that is all of an expression, or each item of a list of its own."""
     item = value.elt if isinstance(value, ast.ListComp) else value
     return item if _is_clip(item) else None
-
-
-def _below(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything in a scope, but not in those within it."""
-    for one in ast.iter_child_nodes(node):
-        if not isinstance(one, _SCOPES):
-            yield one
-            yield from _below(one)
 
 
 def _applied(node: ast.AST) -> list[ast.Name]:

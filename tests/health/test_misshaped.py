@@ -621,3 +621,49 @@ def test_words_that_are_all_unknown(highest: int, n_words: int, is_told: bool) -
     run.statistics[:, column, COLUMN["max"]] = highest
     titles = [found.title for found in run.set_loss(FALLING).feed().findings()]
     assert any(title == "Every word in input is unknown: it holds 0 and 1 alone" for title in titles) == is_told
+
+
+@pytest.mark.parametrize(
+    ("unused", "title", "code"),
+    [
+        ("result", "A result is thrown away: `x` stays as it was (train.py:7)", "+ x = error = y - mean"),
+        ("tensor", "`x` is computed for the training and never read (train.py:7)", "next_layer(x)"),
+        ("overwritten", "A layer's output is replaced before anything reads it (train.py:7)", "x = second(x)"),
+        ("turns", "Only the last of a loop's gradients are applied (train.py:7)", "x = tape.gradient"),
+    ],
+)
+def test_what_nothing_reads_is_told_whatever_the_loss(unused: str, title: str, code: str) -> None:
+    slip = {"type": "Line", "name": "x", "layer": "", "source": SOURCE, "unused": unused, "lost": SOURCE}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert (found.kind, found.title) == ("loss_plateau", title)
+    assert code in found.hypotheses[0].code
+
+
+def test_functions_of_a_loop_that_see_its_last_turn() -> None:
+    slip = {"type": "Line", "name": "q", "layer": "", "source": SOURCE, "late": True}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "All functions that a loop makes use its last `q` (train.py:7)"
+    assert "q=q" in found.hypotheses[0].code
+
+
+def test_a_copied_line_that_keeps_a_name() -> None:
+    of = SOURCE | {"code": "loss = y - mode"}
+    slip = {
+        "type": "Line",
+        "name": "mean",
+        "layer": "",
+        "source": SOURCE,
+        "unused": "sibling",
+        "meant": "mid",
+        "of": of,
+    }
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "`mean` stands where `mid` was probably meant (train.py:7)"
+    assert found.hypotheses[0].code == "- error = y - mean\n+ error = y - mid"
+
+
+def test_an_array_that_is_changed_by_a_second_name() -> None:
+    slip = {"type": "Line", "name": "y", "layer": "", "source": SOURCE, "aliased": "x", "written": SOURCE}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "`y` is no copy of `x`: what changes one changes both (train.py:7)"
+    assert found.hypotheses[0].code == "- y = x\n+ y = x.copy()"

@@ -1255,6 +1255,12 @@ class SlipKind(Enum):
     """Inputs of one part of the data are paired with targets of another, or with other rows."""
     NOISY = auto()
     """A noisy array is its own target, or that of the clean one, or has the same noise in all samples."""
+    UNUSED = auto()
+    """Nothing reads what a line makes for the training."""
+    LATE = auto()
+    """Functions that a loop makes see the last value of its name."""
+    ALIASED = auto()
+    """An array is changed in place that has a second name, by which it is fed beside itself."""
     UNKNOWN = auto()
     """All words that enter are unknown ones."""
     COUNTED = auto()
@@ -1380,6 +1386,9 @@ _BY_FIELD: Final = {
     "setting": SlipKind.UNREAD,
     "severs": SlipKind.SEVERED,
     "frozen": SlipKind.STILL_TRAINED,
+    "unused": SlipKind.UNUSED,
+    "late": SlipKind.LATE,
+    "aliased": SlipKind.ALIASED,
     "favours": SlipKind.COUNTED,
     "wraps": SlipKind.WRAPPED,
     "moved": SlipKind.PARTED,

@@ -24,6 +24,9 @@ __all__ = ["MisshapedRule"]
 
 CONFIRM_ROWS: Final = 20
 """Rows: what is run a few times is a trial."""
+AT_ONCE: Final = frozenset({SlipKind.ALIASED, SlipKind.CROSSING, SlipKind.LATE, SlipKind.UNUSED})
+"""What is so, however the loss goes on."""
+TURNS_ROWS: Final = 5
 GRAPH_ROWS: Final = 5
 """Rows with the edges of several graphs in them, of which not one shows that they name nodes of all."""
 GRAPHS_MIN: Final = 4
@@ -262,8 +265,10 @@ class MisshapedRule:
             for what, slip in list(self._waiting):
                 if not self._is_borne_out(what, slip):
                     continue
-                n_steps = 0 if what is SlipKind.CROSSING else DOUBT_STEPS
-                if self._n_rows >= CONFIRM_ROWS and step - self._first_step >= n_steps:
+                n_steps = 0 if what in AT_ONCE else DOUBT_STEPS
+                # One step for each turn of an outer loop is not made often.
+                n_rows = TURNS_ROWS if slip.get("unused") == "turns" else CONFIRM_ROWS
+                if self._n_rows >= n_rows and step - self._first_step >= n_steps:
                     self._waiting.remove((what, slip))
                     self.episodes.append(
                         Misshaped(

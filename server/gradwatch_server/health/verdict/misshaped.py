@@ -17,6 +17,7 @@ from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.rewrite import say_change, with_added_loss
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
+from gradwatch_server.health.verdict.unused import say_aliased, say_late, say_unused
 
 __all__ = ["tell_misshaped"]
 
@@ -1620,6 +1621,9 @@ def _say(shape: Sequence[int]) -> str:
 _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
     **FED,
     **BUILT,
+    SlipKind.UNUSED: say_unused,
+    SlipKind.LATE: say_late,
+    SlipKind.ALIASED: say_aliased,
     SlipKind.CROSSING: _say_crossing,
     SlipKind.RESHAPE: _say_reshape,
     SlipKind.MADE: _say_made,

@@ -34,7 +34,12 @@ enter("pole_dqn", "a return beyond the end", "loss_plateau", code="goal = r", ca
 enter("pollen_transfer", "frozen as made", "missing_gradient", cause=("never came into",))
 enter("river_stage_vi", "unscaled inputs", "saturated_activation", cause=("inputs are not scaled",))
 enter("satellite_tiles", "data in order", "dead_units", "loss_plateau", cause=("come in order",))
-enter("session_items", "target among the inputs", "loss_plateau", cause=("among what it is predicted from",))
+enter(
+    "session_items",
+    "target among the inputs",
+    "loss_plateau",
+    cause=("among what it is", "are the same array"),
+)
 enter("signature_pairs_vi", "sqrt(0)", "singular_gradient", operations=("SqrtGrad",), code="tf.sqrt(tf.reduce_sum")
 enter("texture_codes_vi", "no gradient", "loss_plateau", code="tf.gather(self.codes", cause=("straight-through",))
 enter("ticket_topics_vi", "unknown words", "dead_units", "loss_plateau", cause=("not found in the vocabulary",))
