@@ -30,6 +30,7 @@ from gradwatch.exchanged import find_exchanged
 from gradwatch.focal import find_focal
 from gradwatch.gathered import find_dropped, find_emptying, find_gathered
 from gradwatch.heads import find_heads
+from gradwatch.joined import find_joined
 from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.least import find_least
 from gradwatch.linear import find_linear
@@ -373,6 +374,7 @@ def find_slips(
             *find_bounded(forward, layer_paths),
             *find_backwards(forward, layer_paths),
             *find_repeated(forward, outputs, layer_paths),
+            *find_joined(forward, layer_paths),
             *find_redrawn(forward),
             *find_unended(forward),
             *find_gathered(forward, layer_paths),

@@ -209,6 +209,7 @@ AHEAD = {"type": "Mask", "name": "sub", "layer": "", "source": SOURCE, "ahead": 
 UNADDED = {"type": "Penalty", "name": "mul", "layer": "vae/sampling", "source": SOURCE, "unadded": 1}
 OVERLAP = {"type": "RealDiv", "name": "truediv", "layer": "", "source": SOURCE, "overlaps": True}
 REPELLED = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "repels": "target"}
+ITSELF = {"type": "AddV2", "name": "add/add", "layer": "add_2", "source": SOURCE, "itself": "add"}
 AVERSE = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "averse": "returns"}
 TIMED = {"type": "Sub", "name": "sub", "layer": "dense", "source": None, "times": 12}
 UNSTOPPED = {"type": "AddV2", "name": "add", "layer": "", "source": SOURCE, "unstopped": True}
@@ -234,6 +235,10 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (OVERLAP, "The overlap with the targets is minimised, not maximised (train.py:7)"),
         (REPELLED, "The loss makes the output and its target point in opposite directions"),
         (REPELLED | {"repels": "output"}, "The loss makes the two outputs point in opposite directions"),
+        (
+            ITSELF,
+            "add_2 gets the same tensor twice: the other one, such as a skip connection, is lost (train.py:7)",
+        ),
         (AVERSE, "The policy learns to avoid what paid off: the loss has the wrong sign (train.py:7)"),
         (TIMED, "dense predicts a number for each of 12 time steps, but a sample has one target"),
         (TIMED | {"times": -1}, "dense predicts a number for each time step, but"),

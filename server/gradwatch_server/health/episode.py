@@ -1275,6 +1275,8 @@ class SlipKind(Enum):
     """A focal loss weighs the samples most which are right."""
     SWAPPED = auto()
     """A straight-through estimator hands on what was to be replaced, and the gradient to what replaces it."""
+    ITSELF = auto()
+    """A layer merges a tensor with itself."""
     AHEAD = auto()
     """An attention sees just what comes later."""
     CUT = auto()
@@ -1354,6 +1356,7 @@ _BY_FIELD: Final = {
     "unpenalised": SlipKind.UNPENALISED,
     "undropped": SlipKind.UNDROPPED,
     "ahead": SlipKind.AHEAD,
+    "itself": SlipKind.ITSELF,
     "unstopped": SlipKind.UNSTOPPED,
     "overlaps": SlipKind.OVERLAP,
     "repels": SlipKind.REPELLED,

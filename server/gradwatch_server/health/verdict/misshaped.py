@@ -199,6 +199,11 @@ TIMED_CODE: Final = """\
 h = layers.LSTM(units)(h)                             # the last one without return_sequences=True
 # or: h = layers.GlobalAveragePooling1D()(h)
 output = layers.Dense(1)(h)                           # [n, 1]"""
+ITSELF_CODE: Final = """\
+  shortcut = x
+  x = tf.keras.layers.Conv2D(64, 3, padding="same")(x)
+- x = tf.keras.layers.{kind}([x, x])
++ x = tf.keras.layers.{kind}([x, shortcut])"""
 AHEAD_CODE: Final = """\
 seen = tf.linalg.band_part(tf.ones((n_steps, n_steps)), -1, 0)     # 1: may be seen. Not 1 - seen
 x = attention(x, x, attention_mask=seen[None])        # or: attention(x, x, use_causal_mask=True)
@@ -1026,6 +1031,27 @@ def _say_ahead(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_itself(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, kind, place = lead.slip["layer"], lead.slip["itself"], say_line(lead.slip.get("source"))
+    what = {
+        "add": "Twice the tensor",
+        "subtract": "Nothing but zeros",
+        "concatenate": "The same features, twice,",
+    }.get(kind, "The tensor as it was")
+    return (
+        f"{layer or f'`{kind}`'} gets the same tensor twice: the other one, such as a skip connection, is lost{place}",
+        f"In the training step both inputs of {layer or f'`{kind}`'} are one tensor. {what} comes out.",
+        Hypothesis(
+            f"`{kind}` is given one tensor in place of two{place}",
+            0.95,
+            "A skip connection joins what entered a block with what the block made. Here a name stands twice, or was "
+            "assigned anew before it was used, and nothing skips the block.",
+            "Give it the tensor that is to skip the block, under a name of its own.",
+            ITSELF_CODE.format(kind=kind),
+        ),
+    )
+
+
 def _say_timed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     n, layer = int(lead.slip["times"]), lead.slip["layer"]
     place, times = say_line(lead.slip.get("source")), f"each of {n:,} time steps" if n > 0 else "each time step"
@@ -1643,6 +1669,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.REPELLED: _say_repelled,
     SlipKind.AVERSE: _say_averse,
     SlipKind.AHEAD: _say_ahead,
+    SlipKind.ITSELF: _say_itself,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,
