@@ -34,7 +34,7 @@ from gradwatch.joined import find_joined
 from gradwatch.latent import find_codes, find_one_sided
 from gradwatch.least import find_least
 from gradwatch.linear import find_linear
-from gradwatch.mask import find_ahead, find_inverted, find_single
+from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
 from gradwatch.misapplied import (
     find_doubled,
     find_hinge,
@@ -368,6 +368,7 @@ def find_slips(
         "slips": [
             *find_inverted(forward, layer_paths),
             *find_ahead(forward, layer_paths),
+            *find_onward(forward, layer_paths),
             *find_single(forward, layer_paths),
             *find_detached(forward, layer_paths),
             *find_capped(forward, layer_paths),

@@ -52,6 +52,7 @@ KNOWN = (
     "end_of",
     "entering",
     "normalises",
+    "onward",
     "opposes",
     "outside",
     "pairs",
