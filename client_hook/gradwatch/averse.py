@@ -3,6 +3,8 @@
 REINFORCE and its kin make ``-log p(action) * return`` small. Without the minus the policy avoids what paid off. What
 the step knows of a return are numbers of either sign, as costs would be: that the user's line calls it a return, a
 reward or an advantage tells them apart.
+
+Beside it the entropy of the policy is made large, so that it goes on trying things: ``loss - weight * entropy``.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, factor
 from gradwatch.origin import slip_of
+from gradwatch.ratio import is_ratio
 from gradwatch.signs import signs_in
-from gradwatch.walk import ADDING
+from gradwatch.walk import ADDING, behind, passed
 
-__all__ = ["find_averse"]
+__all__ = ["find_averse", "find_certain"]
 
 ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
@@ -57,6 +60,51 @@ def find_averse(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequen
         if gain is not None:
             return [slip | {"averse": gain}]
     return []
+
+
+def find_certain(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Entropies that a policy's loss makes small.
+
+    Args:
+        forward: as for `find_averse`.
+        loss: likewise.
+        layer_paths: likewise.
+
+    Returns:
+        Type (of ``p * log(p)``), name, layer and source line of the first, and ``certain``: True. None in a loss that
+        is no policy's.
+    """
+    if loss is None or not any(is_ratio(op) or _weighs_gain(op, layer_paths) for op in forward):
+        return []
+    for op in forward:
+        sign = _sign_of_entropy(op) if op.type == "Mul" else 0
+        if sign and {sign * way for way in signs_in(op.outputs[0], loss)} == {1}:
+            return [slip_of(op, layer_paths) | {"certain": True}]
+    return []
+
+
+def _weighs_gain(op: Any, layer_paths: Sequence[str]) -> bool:
+    if op.type != "Mul":
+        return False
+    one, other = op.inputs
+    is_policy = (_sign_of_log(one) and _sign_of_gain(other)) or (_sign_of_log(other) and _sign_of_gain(one))
+    return bool(is_policy) and _gain_named(slip_of(op, layer_paths)["source"]) is not None
+
+
+def _sign_of_entropy(product: Any) -> int:
+    """With which sign ``p * log(p)``, of one p, is a part of an entropy; 0 if it is something else."""
+    for share, log in (product.inputs, tuple(reversed(product.inputs))):
+        of_share, of_log = passed(share, KEEPING), _scores_of(log)
+        is_share = of_share.type == "Exp" or _is_share(share)
+        if is_share and of_log and _scores_of(share) == of_log:
+            return -_sign_of_log(log)
+    return 0
+
+
+def _scores_of(tensor: Tensor) -> set[str]:
+    """What the softmaxes of a probability, or of its logarithm, are taken of."""
+    ways = behind([tensor.op], through=KEEPING | BOUNDING | {"Exp", "Log", "Neg"})
+    return {op.inputs[0].name for op in ways if op.type in ("LogSoftmax", "Softmax")}
 
 
 def _sign_of_log(tensor: Tensor) -> int:

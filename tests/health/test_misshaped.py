@@ -209,6 +209,8 @@ AHEAD = {"type": "Mask", "name": "sub", "layer": "", "source": SOURCE, "ahead": 
 UNADDED = {"type": "Penalty", "name": "mul", "layer": "vae/sampling", "source": SOURCE, "unadded": 1}
 OVERLAP = {"type": "RealDiv", "name": "truediv", "layer": "", "source": SOURCE, "overlaps": True}
 REPELLED = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "repels": "target"}
+LARGER = {"type": "Maximum", "name": "Maximum", "layer": "", "source": SOURCE, "larger": True}
+CERTAIN = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "certain": True}
 ITSELF = {"type": "AddV2", "name": "add/add", "layer": "add_2", "source": SOURCE, "itself": "add"}
 AVERSE = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "averse": "returns"}
 TIMED = {"type": "Sub", "name": "sub", "layer": "dense", "source": None, "times": 12}
@@ -235,6 +237,8 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (OVERLAP, "The overlap with the targets is minimised, not maximised (train.py:7)"),
         (REPELLED, "The loss makes the output and its target point in opposite directions"),
         (REPELLED | {"repels": "output"}, "The loss makes the two outputs point in opposite directions"),
+        (LARGER, "The policy's clipping has no effect: of the two objectives the larger one counts (train.py:7)"),
+        (CERTAIN, "The entropy bonus is a penalty: its sign makes the policy stop exploring (train.py:7)"),
         (
             ITSELF,
             "add_2 gets the same tensor twice: the other one, such as a skip connection, is lost (train.py:7)",

@@ -114,3 +114,54 @@ def test_the_sign_is_told_with_its_line(watch, read, loss_of, is_eager):
 )
 def test_others_are_not(watch, read, loss_of):
     assert not [one for one in found_in(read(train(watch, loss_of))) if "averse" in one]
+
+
+def gained(logits, actions, adv):
+    return -tf.reduce_mean(tf.gather(tf.nn.log_softmax(logits), actions, batch_dims=1) * adv)
+
+
+def certain(logits, actions, adv):
+    logp = tf.nn.log_softmax(logits)
+    entropy = -tf.reduce_mean(tf.reduce_sum(tf.exp(logp) * logp, axis=1))
+    return gained(logits, actions, adv) + 0.01 * entropy
+
+
+def certain_of_softmax(logits, actions, adv):
+    p = tf.nn.softmax(logits)
+    return gained(logits, actions, adv) - 0.01 * tf.reduce_mean(tf.reduce_sum(p * tf.math.log(p + 1e-8), axis=1))
+
+
+def certain_by_ratio(logits, actions, adv):
+    logp = tf.nn.log_softmax(logits)
+    ratio = tf.exp(tf.gather(logp, actions, batch_dims=1) - tf.stop_gradient(adv))
+    clipped = tf.minimum(ratio * adv, tf.clip_by_value(ratio, 0.8, 1.2) * adv)
+    return tf.reduce_mean(tf.reduce_sum(tf.nn.softmax(logits) * -logp, axis=1)) - tf.reduce_mean(clipped)
+
+
+def exploring(logits, actions, adv):
+    p = tf.nn.softmax(logits)
+    entropy = -tf.reduce_sum(p * tf.math.log(p + 1e-8), axis=1)
+    return gained(logits, actions, adv) - 0.01 * tf.reduce_mean(entropy)
+
+
+def exploring_by_sum(logits, actions, adv):
+    logp = tf.nn.log_softmax(logits)
+    return gained(logits, actions, adv) + 0.01 * tf.reduce_mean(tf.reduce_sum(tf.exp(logp) * logp, axis=1))
+
+
+def sure_of_unlabelled(logits, actions, mask):
+    """Of a classifier, which is to be sure of what has no label."""
+    p = tf.nn.softmax(logits)
+    supervised = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(actions, logits) * mask)
+    return supervised - tf.reduce_mean(tf.reduce_sum(p * tf.math.log(p + 1e-8), axis=1))
+
+
+@pytest.mark.parametrize("loss_of", [certain, certain_of_softmax, certain_by_ratio])
+def test_an_entropy_that_is_made_small(watch, read, loss_of):
+    (found,) = found_in(read(train(watch, loss_of)))
+    assert (found["type"], found["certain"]) == ("Mul", True)
+
+
+@pytest.mark.parametrize("loss_of", [exploring, exploring_by_sum, sure_of_unlabelled])
+def test_an_entropy_that_is_meant(watch, read, loss_of):
+    assert found_in(read(train(watch, loss_of))) == []

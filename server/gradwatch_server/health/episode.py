@@ -1261,6 +1261,10 @@ class SlipKind(Enum):
     """An overlap with the targets is made small."""
     REPELLED = auto()
     """A cosine is made small."""
+    LARGER = auto()
+    """The larger of a policy's objective with and without bounds is made large: no bound holds."""
+    CERTAIN = auto()
+    """A policy's entropy is made small."""
     AVERSE = auto()
     """What an action gained is multiplied by its log-probability, and made small."""
     UNSTOPPED = auto()
@@ -1361,6 +1365,8 @@ _BY_FIELD: Final = {
     "overlaps": SlipKind.OVERLAP,
     "repels": SlipKind.REPELLED,
     "averse": SlipKind.AVERSE,
+    "certain": SlipKind.CERTAIN,
+    "larger": SlipKind.LARGER,
     "unadded": SlipKind.UNADDED,
     "times": SlipKind.TIMED,
     "foreign": SlipKind.FOREIGN,

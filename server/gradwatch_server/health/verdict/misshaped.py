@@ -133,6 +133,12 @@ ONE_SIDED_CODE: Final = """\
 tf.keras.layers.Dense(2 * latent_dim)                   # mean and log-variance, no activation"""
 INVERSE_CODE: Final = """\
 ratio = tf.exp(new_log_prob - old_log_prob)"""
+LARGER_CODE: Final = """\
+- loss = -tf.reduce_mean(tf.maximum(ratio * advantage, clipped_ratio * advantage))
++ loss = -tf.reduce_mean(tf.minimum(ratio * advantage, clipped_ratio * advantage))"""
+CERTAIN_CODE: Final = """\
+entropy = -tf.reduce_sum(p * tf.math.log(p + 1e-8), axis=-1)
+loss = policy_loss - 0.01 * tf.reduce_mean(entropy)"""
 CLIMBING_CODE: Final = """\
 loss = -tf.reduce_mean(tf.minimum(ratio * advantage, clipped_ratio * advantage))"""
 UNFOLLOWED_CODE: Final = """\
@@ -1506,6 +1512,45 @@ def _say_climbing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_larger(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The policy's clipping has no effect: of the two objectives the larger one counts{place}",
+        (
+            "Of ratio * advantage with and without clipping, the larger one goes into the loss with a minus. Whenever "
+            "the ratio leaves its bounds in the direction that pays, the unclipped one is the larger."
+        ),
+        Hypothesis(
+            f"`tf.maximum` stands in place of `tf.minimum`{place}",
+            0.95,
+            "The smaller of both is a lower bound: it gives no reward for moving the ratio beyond the clip. The larger "
+            "one rewards just that, so a few batches can ruin the policy. (Of the negatives, as some write the loss, "
+            "the larger one is right.)",
+            "Take the minimum.",
+            LARGER_CODE,
+        ),
+    )
+
+
+def _say_certain(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The entropy bonus is a penalty: its sign makes the policy stop exploring{place}",
+        (
+            "The entropy of the policy goes into the loss with a plus. The optimizer makes it small, beside what the "
+            "policy gains."
+        ),
+        Hypothesis(
+            f"The entropy has the wrong sign in the loss{place}",
+            0.93,
+            "Entropy is `-sum(p * log(p))`: large while all actions are tried. With a plus in the loss, the policy is "
+            "pushed towards one action before it knows which is best.",
+            "Subtract the entropy, times a small weight.",
+            CERTAIN_CODE,
+        ),
+    )
+
+
 def _say_unfollowed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name = say_line(lead.slip.get("source")), lead.slip["unfollowed"]
     return (
@@ -1668,6 +1713,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.OVERLAP: _say_overlap,
     SlipKind.REPELLED: _say_repelled,
     SlipKind.AVERSE: _say_averse,
+    SlipKind.LARGER: _say_larger,
+    SlipKind.CERTAIN: _say_certain,
     SlipKind.AHEAD: _say_ahead,
     SlipKind.ITSELF: _say_itself,
     SlipKind.TILED: _say_tiled,
