@@ -4,22 +4,26 @@ REINFORCE and its kin make ``-log p(action) * return`` small. Without the minus 
 the step knows of a return are numbers of either sign, as costs would be: that the user's line calls it a return, a
 reward or an advantage tells them apart.
 
+Where a critic tells what an action is worth, its value of the policy's own action is made large, by a minus as well.
+
 Beside it the entropy of the policy is made large, so that it goes on trying things: ``loss - weight * entropy``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Final
 
+from gradwatch.bootstrap import find_returns
 from gradwatch.constants import constant, factor
-from gradwatch.origin import slip_of
+from gradwatch.origin import slip_of, source_of
 from gradwatch.ratio import is_ratio
 from gradwatch.signs import signs_in
+from gradwatch.tap import find_handle
 from gradwatch.walk import ADDING, behind, passed
 
-__all__ = ["find_averse", "find_certain"]
+__all__ = ["find_averse", "find_belittled", "find_certain"]
 
 ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
@@ -60,6 +64,58 @@ def find_averse(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequen
         if gain is not None:
             return [slip | {"averse": gain}]
     return []
+
+
+def find_belittled(
+    forward: Sequence[Any], loss: Tensor | None, trained: Set[int], layer_paths: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Means of what a critic says of a policy's actions, where the policy's loss makes them small.
+
+    Args:
+        forward: as for `find_averse`.
+        loss: likewise.
+        trained: the handles of the variables that the step trains.
+        layer_paths: as for `find_averse`.
+
+    Returns:
+        Type (``Mean``), name, layer and source line of the first, and ``belittles``: what the line of the critic's
+        return calls the gain. None unless the same graph compares that critic, which this loss does not train, with a
+        return: a judge of real and made samples may have either sign.
+    """
+    if loss is None or not trained:
+        return []
+    for op in forward:
+        if op.type == "Mean" and set(signs_in(op.outputs[0], loss)) == {1}:
+            value = passed(op.inputs[0], KEEPING)
+            judge = _weights_of(value)
+            if judge and judge.isdisjoint(trained) and _is_of_trained(value, trained):
+                gain = _gain_learned(loss.graph, judge)
+                if gain is not None:
+                    return [slip_of(op, layer_paths) | {"belittles": gain}]
+    return []
+
+
+def _weights_of(op: Any) -> set[int | None]:
+    """The variables that an operation itself adds or multiplies by."""
+    read = [passed(one, KEEPING) for one in op.inputs]
+    return {find_handle(one.inputs[0]) for one in read if one.type == "ReadVariableOp"} - {None}
+
+
+def _is_of_trained(op: Any, trained: Set[int]) -> bool:
+    ways = behind([op], through=None)
+    return any(one.type == "ReadVariableOp" and find_handle(one.inputs[0]) in trained for one in ways)
+
+
+def _gain_learned(graph: Any, judge: set[int | None]) -> str | None:
+    """What the line calls a gain that makes the return with which a network's output is compared."""
+    for op in graph.get_operations():
+        if op.type in ("SquaredDifference", "Sub") and any(
+            _weights_of(passed(one, KEEPING)) == judge for one in op.inputs
+        ):
+            counted = find_returns([op])
+            if counted is not None:
+                return _gain_named(source_of(counted))
+    return None
 
 
 def find_certain(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.attracted import find_attracted
-from gradwatch.averse import find_averse, find_certain
+from gradwatch.averse import find_averse, find_belittled, find_certain
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
@@ -415,6 +415,7 @@ def find_slips(
             *(find_negated(forward, layer_paths) or find_repelled(forward, least, layer_paths)),
             *find_averse(forward, least, layer_paths),
             *find_certain(forward, least, layer_paths),
+            *find_belittled(forward, least, trained, layer_paths),
             *find_emptying(forward, layer_paths),
             *find_pairs(forward, layer_paths),
             *find_twins(forward, layer_paths),

@@ -165,3 +165,58 @@ def test_an_entropy_that_is_made_small(watch, read, loss_of):
 @pytest.mark.parametrize("loss_of", [exploring, exploring_by_sum, sure_of_unlabelled])
 def test_an_entropy_that_is_meant(watch, read, loss_of):
     assert found_in(read(train(watch, loss_of))) == []
+
+
+def act(watch, actor_loss_of, critic_loss_of):
+    """One step of an actor and its critic, which gets states and actions."""
+    keras.utils.set_random_seed(0)
+    actor = keras.Sequential([keras.Input((4,)), layers.Dense(8, "relu"), layers.Dense(2, "tanh")])
+    given = [keras.Input((4,)), keras.Input((2,))]
+    critic = keras.Model(given, layers.Dense(1)(layers.Dense(8, "relu")(layers.Concatenate()(given))))
+    target = keras.models.clone_model(critic)
+    optimizers = [keras.optimizers.Adam(1e-3), keras.optimizers.Adam(1e-3)]
+    watched = watch(actor, critic)
+
+    @tf.function
+    def step(states, actions, rewards, following):
+        with tf.GradientTape() as tape:
+            later = target([following, actor(following)])
+            loss = critic_loss_of(critic([states, actions], training=True), rewards[:, None], later)
+        optimizers[0].apply(tape.gradient(loss, critic.trainable_variables), critic.trainable_variables)
+        with tf.GradientTape() as tape:
+            loss = actor_loss_of(critic([states, actor(states, training=True)], training=True))
+        optimizers[1].apply(tape.gradient(loss, actor.trainable_variables), actor.trainable_variables)
+
+    for _ in range(2):
+        step(STATES, STATES[:, :2], GAINS, STATES[::-1])
+    return watched
+
+
+def of_rewards(q, rewards, later):
+    target = rewards + 0.9 * later
+    return tf.reduce_mean(tf.square(tf.stop_gradient(target) - q))
+
+
+def of_what_it_costs(q, costs, later):
+    target = costs + 0.9 * later
+    return tf.reduce_mean(tf.square(tf.stop_gradient(target) - q))
+
+
+def of_a_judge(q, rewards, later):
+    return tf.reduce_mean(q) - tf.reduce_mean(later)
+
+
+@pytest.mark.parametrize(
+    ("actor_loss_of", "critic_loss_of", "is_told"),
+    [
+        (tf.reduce_mean, of_rewards, True),
+        (lambda q: 1.0 * tf.reduce_mean(q), of_rewards, True),
+        (lambda q: -tf.reduce_mean(q), of_rewards, False),
+        (lambda q: tf.reduce_mean(-q), of_rewards, False),
+        (tf.reduce_mean, of_what_it_costs, False),
+        (tf.reduce_mean, of_a_judge, False),
+    ],
+)
+def test_an_actor_and_its_critic(watch, read, actor_loss_of, critic_loss_of, is_told):
+    found = [one for one in found_in(read(act(watch, actor_loss_of, critic_loss_of))) if "belittles" in one]
+    assert [one["belittles"] for one in found] == ["rewards"] * is_told

@@ -1263,6 +1263,8 @@ class SlipKind(Enum):
     """A cosine is made small."""
     LARGER = auto()
     """The larger of a policy's objective with and without bounds is made large: no bound holds."""
+    BELITTLED = auto()
+    """A policy makes small what a critic says of its actions."""
     CERTAIN = auto()
     """A policy's entropy is made small."""
     AVERSE = auto()
@@ -1365,6 +1367,7 @@ _BY_FIELD: Final = {
     "overlaps": SlipKind.OVERLAP,
     "repels": SlipKind.REPELLED,
     "averse": SlipKind.AVERSE,
+    "belittles": SlipKind.BELITTLED,
     "certain": SlipKind.CERTAIN,
     "larger": SlipKind.LARGER,
     "unadded": SlipKind.UNADDED,

@@ -136,6 +136,8 @@ ratio = tf.exp(new_log_prob - old_log_prob)"""
 LARGER_CODE: Final = """\
 - loss = -tf.reduce_mean(tf.maximum(ratio * advantage, clipped_ratio * advantage))
 + loss = -tf.reduce_mean(tf.minimum(ratio * advantage, clipped_ratio * advantage))"""
+BELITTLED_CODE: Final = """\
+actor_loss = -tf.reduce_mean(critic([states, actor(states, training=True)]))"""
 CERTAIN_CODE: Final = """\
 entropy = -tf.reduce_sum(p * tf.math.log(p + 1e-8), axis=-1)
 loss = policy_loss - 0.01 * tf.reduce_mean(entropy)"""
@@ -1532,6 +1534,25 @@ def _say_larger(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_belittled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, gain = say_line(lead.slip.get("source")), lead.slip["belittles"]
+    return (
+        f"The actor learns the worst actions: the critic's value goes into its loss with a plus{place}",
+        (
+            f"The critic learns returns of `{gain}`: the higher its value, the better the action. The actor's loss is "
+            "the mean of that value of its own actions, and the optimizer makes it small."
+        ),
+        Hypothesis(
+            f"The minus sign is missing in the actor's loss{place}",
+            0.95,
+            "The actor is to find the action with the highest value, and an optimizer goes down. A falling actor loss "
+            "here means ever worse actions.",
+            "Minimise minus the mean of the critic's value.",
+            BELITTLED_CODE,
+        ),
+    )
+
+
 def _say_certain(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -1713,6 +1734,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.OVERLAP: _say_overlap,
     SlipKind.REPELLED: _say_repelled,
     SlipKind.AVERSE: _say_averse,
+    SlipKind.BELITTLED: _say_belittled,
     SlipKind.LARGER: _say_larger,
     SlipKind.CERTAIN: _say_certain,
     SlipKind.AHEAD: _say_ahead,
