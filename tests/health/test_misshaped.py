@@ -210,6 +210,7 @@ UNADDED = {"type": "Penalty", "name": "mul", "layer": "vae/sampling", "source": 
 OVERLAP = {"type": "RealDiv", "name": "truediv", "layer": "", "source": SOURCE, "overlaps": True}
 REPELLED = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "repels": "target"}
 LARGER = {"type": "Maximum", "name": "Maximum", "layer": "", "source": SOURCE, "larger": True}
+SPREAD = {"type": "Exp", "name": "Exp", "layer": "", "source": SOURCE, "deviates": 2.0}
 BELITTLED = {"type": "Mean", "name": "Mean", "layer": "", "source": SOURCE, "belittles": "reward"}
 CERTAIN = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "certain": True}
 ITSELF = {"type": "AddV2", "name": "add/add", "layer": "add_2", "source": SOURCE, "itself": "add"}
@@ -239,6 +240,7 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (REPELLED, "The loss makes the output and its target point in opposite directions"),
         (REPELLED | {"repels": "output"}, "The loss makes the two outputs point in opposite directions"),
         (LARGER, "The policy's clipping has no effect: of the two objectives the larger one counts (train.py:7)"),
+        (SPREAD, "The latent code is drawn with another spread than the KL term assumes (train.py:7)"),
         (
             BELITTLED,
             "The actor learns the worst actions: the critic's value goes into its loss with a plus (train.py:7)",

@@ -1263,6 +1263,8 @@ class SlipKind(Enum):
     """A cosine is made small."""
     LARGER = auto()
     """The larger of a policy's objective with and without bounds is made large: no bound holds."""
+    SPREAD = auto()
+    """A code is drawn with another deviation than the one that the loss knows."""
     BELITTLED = auto()
     """A policy makes small what a critic says of its actions."""
     CERTAIN = auto()
@@ -1367,6 +1369,7 @@ _BY_FIELD: Final = {
     "overlaps": SlipKind.OVERLAP,
     "repels": SlipKind.REPELLED,
     "averse": SlipKind.AVERSE,
+    "deviates": SlipKind.SPREAD,
     "belittles": SlipKind.BELITTLED,
     "certain": SlipKind.CERTAIN,
     "larger": SlipKind.LARGER,

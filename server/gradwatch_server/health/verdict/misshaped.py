@@ -136,6 +136,9 @@ ratio = tf.exp(new_log_prob - old_log_prob)"""
 LARGER_CODE: Final = """\
 - loss = -tf.reduce_mean(tf.maximum(ratio * advantage, clipped_ratio * advantage))
 + loss = -tf.reduce_mean(tf.minimum(ratio * advantage, clipped_ratio * advantage))"""
+SPREAD_CODE: Final = """\
+z = mean + tf.exp(0.5 * log_var) * tf.random.normal(tf.shape(mean))
+kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=1)"""
 BELITTLED_CODE: Final = """\
 actor_loss = -tf.reduce_mean(critic([states, actor(states, training=True)]))"""
 CERTAIN_CODE: Final = """\
@@ -1534,6 +1537,26 @@ def _say_larger(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_spread(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, power = say_line(lead.slip.get("source")), float(lead.slip["deviates"])
+    return (
+        f"The latent code is drawn with another spread than the KL term assumes{place}",
+        (
+            "The noise of the code is multiplied by an exponential of what a layer gives, and the KL term contains the "
+            f"variance made of the same. The first is not the second's root but its power {power / 2:g}."
+        ),
+        Hypothesis(
+            f"The logarithm of the variance and that of the deviation are mixed up{place}",
+            0.93,
+            "A log-variance is halved before its exponential is a standard deviation: exp(0.5 * log_var). Without the "
+            "half, noise is too large or too small wherever the variance is not 1, and samples from the prior do not "
+            "look like what the decoder was trained on.",
+            "Use the same quantity in both: half the log-variance in the draw, all of it in the KL term.",
+            SPREAD_CODE,
+        ),
+    )
+
+
 def _say_belittled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, gain = say_line(lead.slip.get("source")), lead.slip["belittles"]
     return (
@@ -1734,6 +1757,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.OVERLAP: _say_overlap,
     SlipKind.REPELLED: _say_repelled,
     SlipKind.AVERSE: _say_averse,
+    SlipKind.SPREAD: _say_spread,
     SlipKind.BELITTLED: _say_belittled,
     SlipKind.LARGER: _say_larger,
     SlipKind.CERTAIN: _say_certain,
