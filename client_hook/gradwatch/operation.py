@@ -72,6 +72,7 @@ from gradwatch.undropped import find_undropped
 from gradwatch.unordered import find_unordered
 from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
+from gradwatch.unvaried import find_unvaried
 from gradwatch.walk import GIVEN, SHAPES, behind, goes_into, passed, reads_variable
 from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
@@ -381,6 +382,7 @@ def find_slips(
             *find_gathered(forward, layer_paths),
             *find_dropped(forward, layer_paths),
             *find_unshown(forward, layer_paths),
+            *find_unvaried(forward, layer_paths),
             *find_attracted(loss),
             *find_undetached(forward),
             *find_cancelled(forward, layer_paths),

@@ -211,6 +211,7 @@ OVERLAP = {"type": "RealDiv", "name": "truediv", "layer": "", "source": SOURCE, 
 REPELLED = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "repels": "target"}
 LARGER = {"type": "Maximum", "name": "Maximum", "layer": "", "source": SOURCE, "larger": True}
 SPREAD = {"type": "Exp", "name": "Exp", "layer": "", "source": SOURCE, "deviates": 2.0}
+UNVARIED = {"type": "Cast", "name": "Cast", "layer": "", "source": SOURCE, "unvaried": "cast"}
 BELITTLED = {"type": "Mean", "name": "Mean", "layer": "", "source": SOURCE, "belittles": "reward"}
 CERTAIN = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "certain": True}
 ITSELF = {"type": "AddV2", "name": "add/add", "layer": "add_2", "source": SOURCE, "itself": "add"}
@@ -240,6 +241,7 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (REPELLED, "The loss makes the output and its target point in opposite directions"),
         (REPELLED | {"repels": "output"}, "The loss makes the two outputs point in opposite directions"),
         (LARGER, "The policy's clipping has no effect: of the two objectives the larger one counts (train.py:7)"),
+        (UNVARIED, "The random numbers never change: every step draws the same (train.py:7)"),
         (SPREAD, "The latent code is drawn with another spread than the KL term assumes (train.py:7)"),
         (
             BELITTLED,

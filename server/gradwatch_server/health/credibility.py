@@ -244,6 +244,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.WRAPPED, SlipKind.IDS, SlipKind.FOREIGN, SlipKind.PARTED, SlipKind.MARGINALS),
         *(SlipKind.UNPENALISED, SlipKind.REPLACED, SlipKind.PAST, SlipKind.TILED, SlipKind.STRANGERS),
         *(SlipKind.UNADDED, SlipKind.AHEAD, SlipKind.TIMED, SlipKind.OVERLAP, SlipKind.REPELLED),
+        *(SlipKind.UNVARIED,),
         *(SlipKind.ITSELF, SlipKind.LARGER, SlipKind.CERTAIN, SlipKind.BELITTLED, SlipKind.SPREAD),
         *(SlipKind.AVERSE, SlipKind.FOCAL, SlipKind.SWAPPED, SlipKind.SOLE, SlipKind.LOST),
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),

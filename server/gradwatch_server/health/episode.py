@@ -1265,6 +1265,8 @@ class SlipKind(Enum):
     """The larger of a policy's objective with and without bounds is made large: no bound holds."""
     SPREAD = auto()
     """A code is drawn with another deviation than the one that the loss knows."""
+    UNVARIED = auto()
+    """A draw gives the same at each step."""
     BELITTLED = auto()
     """A policy makes small what a critic says of its actions."""
     CERTAIN = auto()
@@ -1370,6 +1372,7 @@ _BY_FIELD: Final = {
     "repels": SlipKind.REPELLED,
     "averse": SlipKind.AVERSE,
     "deviates": SlipKind.SPREAD,
+    "unvaried": SlipKind.UNVARIED,
     "belittles": SlipKind.BELITTLED,
     "certain": SlipKind.CERTAIN,
     "larger": SlipKind.LARGER,

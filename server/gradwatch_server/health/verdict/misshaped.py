@@ -139,6 +139,15 @@ LARGER_CODE: Final = """\
 SPREAD_CODE: Final = """\
 z = mean + tf.exp(0.5 * log_var) * tf.random.normal(tf.shape(mean))
 kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=1)"""
+UNVARIED_CODES: Final = {
+    "seed": """\
+- noise = tf.random.stateless_normal(tf.shape(x), seed=(1, 2))
++ noise = tf.random.normal(tf.shape(x))""",
+    "range": """\
+t = tf.random.uniform((batch_size,), 0, n_steps, dtype=tf.int32)   # the end is not drawn: 0 to n_steps - 1""",
+    "cast": """\
+t = tf.random.uniform((batch_size,), 0, n_steps, dtype=tf.int32)   # whole numbers from the start""",
+}
 BELITTLED_CODE: Final = """\
 actor_loss = -tf.reduce_mean(critic([states, actor(states, training=True)]))"""
 CERTAIN_CODE: Final = """\
@@ -1557,6 +1566,29 @@ def _say_spread(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unvaried(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, why = say_line(lead.slip.get("source")), lead.slip["unvaried"]
+    cause, how = {
+        "seed": (
+            "A random generator without a state gets a constant seed",
+            "It gives the same numbers for the same seed: each batch gets the very same noise, which can be learned.",
+        ),
+        "range": (
+            "Whole numbers are drawn from a range that holds a single one",
+            "The end of the range is not drawn: from 0 to 1 that leaves 0 alone.",
+        ),
+        "cast": (
+            "A number between 0 and 1 is cut to a whole number",
+            "A cast to int cuts off the fraction, so each draw becomes 0.",
+        ),
+    }[why]
+    return (
+        f"The random numbers never change: every step draws the same{place}",
+        "In the compiled step this draw, made anew for each batch, has one possible result.",
+        Hypothesis(f"{cause}{place}", 0.93, how, "Draw from a range, and with a state.", UNVARIED_CODES[why]),
+    )
+
+
 def _say_belittled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, gain = say_line(lead.slip.get("source")), lead.slip["belittles"]
     return (
@@ -1758,6 +1790,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.REPELLED: _say_repelled,
     SlipKind.AVERSE: _say_averse,
     SlipKind.SPREAD: _say_spread,
+    SlipKind.UNVARIED: _say_unvaried,
     SlipKind.BELITTLED: _say_belittled,
     SlipKind.LARGER: _say_larger,
     SlipKind.CERTAIN: _say_certain,
