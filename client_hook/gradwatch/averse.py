@@ -3,20 +3,27 @@
 REINFORCE and its kin make ``-log p(action) * return`` small. Without the minus the policy avoids what paid off. What
 the step knows of a return are numbers of either sign, as costs would be: that the user's line calls it a return, a
 reward or an advantage tells them apart.
+
+Where a critic tells what an action is worth, its value of the policy's own action is made large, by a minus as well.
+
+Beside it the entropy of the policy is made large, so that it goes on trying things: ``loss - weight * entropy``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Final
 
+from gradwatch.bootstrap import find_returns
 from gradwatch.constants import constant, factor
-from gradwatch.origin import slip_of
+from gradwatch.origin import slip_of, source_of
+from gradwatch.ratio import is_ratio
 from gradwatch.signs import signs_in
-from gradwatch.walk import ADDING
+from gradwatch.tap import find_handle
+from gradwatch.walk import ADDING, behind, passed
 
-__all__ = ["find_averse"]
+__all__ = ["find_averse", "find_belittled", "find_certain"]
 
 ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
@@ -57,6 +64,103 @@ def find_averse(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequen
         if gain is not None:
             return [slip | {"averse": gain}]
     return []
+
+
+def find_belittled(
+    forward: Sequence[Any], loss: Tensor | None, trained: Set[int], layer_paths: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Means of what a critic says of a policy's actions, where the policy's loss makes them small.
+
+    Args:
+        forward: as for `find_averse`.
+        loss: likewise.
+        trained: the handles of the variables that the step trains.
+        layer_paths: as for `find_averse`.
+
+    Returns:
+        Type (``Mean``), name, layer and source line of the first, and ``belittles``: what the line of the critic's
+        return calls the gain. None unless the same graph compares that critic, which this loss does not train, with a
+        return: a judge of real and made samples may have either sign.
+    """
+    if loss is None or not trained:
+        return []
+    for op in forward:
+        if op.type == "Mean" and set(signs_in(op.outputs[0], loss)) == {1}:
+            value = passed(op.inputs[0], KEEPING)
+            judge = _weights_of(value)
+            if judge and judge.isdisjoint(trained) and _is_of_trained(value, trained):
+                gain = _gain_learned(loss.graph, judge)
+                if gain is not None:
+                    return [slip_of(op, layer_paths) | {"belittles": gain}]
+    return []
+
+
+def _weights_of(op: Any) -> set[int | None]:
+    """The variables that an operation itself adds or multiplies by."""
+    read = [passed(one, KEEPING) for one in op.inputs]
+    return {find_handle(one.inputs[0]) for one in read if one.type == "ReadVariableOp"} - {None}
+
+
+def _is_of_trained(op: Any, trained: Set[int]) -> bool:
+    ways = behind([op], through=None)
+    return any(one.type == "ReadVariableOp" and find_handle(one.inputs[0]) in trained for one in ways)
+
+
+def _gain_learned(graph: Any, judge: set[int | None]) -> str | None:
+    """What the line calls a gain that makes the return with which a network's output is compared."""
+    for op in graph.get_operations():
+        if op.type in ("SquaredDifference", "Sub") and any(
+            _weights_of(passed(one, KEEPING)) == judge for one in op.inputs
+        ):
+            counted = find_returns([op])
+            if counted is not None:
+                return _gain_named(source_of(counted))
+    return None
+
+
+def find_certain(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Entropies that a policy's loss makes small.
+
+    Args:
+        forward: as for `find_averse`.
+        loss: likewise.
+        layer_paths: likewise.
+
+    Returns:
+        Type (of ``p * log(p)``), name, layer and source line of the first, and ``certain``: True. None in a loss that
+        is no policy's.
+    """
+    if loss is None or not any(is_ratio(op) or _weighs_gain(op, layer_paths) for op in forward):
+        return []
+    for op in forward:
+        sign = _sign_of_entropy(op) if op.type == "Mul" else 0
+        if sign and {sign * way for way in signs_in(op.outputs[0], loss)} == {1}:
+            return [slip_of(op, layer_paths) | {"certain": True}]
+    return []
+
+
+def _weighs_gain(op: Any, layer_paths: Sequence[str]) -> bool:
+    if op.type != "Mul":
+        return False
+    one, other = op.inputs
+    is_policy = (_sign_of_log(one) and _sign_of_gain(other)) or (_sign_of_log(other) and _sign_of_gain(one))
+    return bool(is_policy) and _gain_named(slip_of(op, layer_paths)["source"]) is not None
+
+
+def _sign_of_entropy(product: Any) -> int:
+    """With which sign ``p * log(p)``, of one p, is a part of an entropy; 0 if it is something else."""
+    for share, log in (product.inputs, tuple(reversed(product.inputs))):
+        of_share, of_log = passed(share, KEEPING), _scores_of(log)
+        is_share = of_share.type == "Exp" or _is_share(share)
+        if is_share and of_log and _scores_of(share) == of_log:
+            return -_sign_of_log(log)
+    return 0
+
+
+def _scores_of(tensor: Tensor) -> set[str]:
+    """What the softmaxes of a probability, or of its logarithm, are taken of."""
+    ways = behind([tensor.op], through=KEEPING | BOUNDING | {"Exp", "Log", "Neg"})
+    return {op.inputs[0].name for op in ways if op.type in ("LogSoftmax", "Softmax")}
 
 
 def _sign_of_log(tensor: Tensor) -> int:

@@ -3,6 +3,8 @@
 A variational network draws ``mean + exp(log_variance / 2) * noise`` and is to come to a mean of 0 and a variance of 1
 where it knows nothing. A relu before them leaves no mean below 0, and no variance below 1: it cannot say that it is
 sure.
+
+The divergence from that holds the variance, ``exp(log_variance)``: the square of the deviation that is drawn with.
 """
 
 from __future__ import annotations
@@ -10,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from gradwatch.constants import scaled
+from gradwatch.constants import factor, scaled
 from gradwatch.origin import layer_of, slip_of
+from gradwatch.signs import signs_in
 from gradwatch.walk import ADDING, passed
 
-__all__ = ["find_codes", "find_one_sided"]
+__all__ = ["find_codes", "find_one_sided", "find_spread"]
 
 DRAWING: Final = frozenset({"RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"})
 KEEPING: Final = frozenset({"Cast", "Identity", "Reshape", "Split", "SplitV", "Squeeze", "StridedSlice"})
 ONE_SIDED: Final = frozenset({"Relu", "Relu6", "Softplus"})
 WAY_MAX: Final = 12
+TOLERANCE: Final = 0.01
 Tensor = Any  # tensorflow ships no types
 
 
@@ -62,6 +66,56 @@ def find_codes(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
         if id(passed(mean, KEEPING)) in squared and all(layers):
             return [slip_of(op, layer_paths) | {"codes": list(dict.fromkeys(layers))}]
     return []
+
+
+def find_spread(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Draws with another deviation than the root of the variance that a loss makes small.
+
+    Args:
+        forward: as for `find_one_sided`.
+        loss: what is made small; None where it is not known.
+        layer_paths: as for `find_one_sided`.
+
+    Returns:
+        Type (``Exp``), name, layer and source line of what makes the deviation, and ``deviates``: by which power of
+        that root it is drawn; the first such draw.
+    """
+    exponents = [(op, *_exponent_of(op)) for op in forward if op.type == "Exp"] if loss is not None else []
+    for _, _, scale in _find_draws(forward):
+        drawn, base = next(((power, base) for op, power, base in exponents if op.inputs[0] is scale), (0.0, None))
+        made = next((op for op, _, _ in exponents if op.inputs[0] is scale), None)
+        held = {
+            power
+            for op, exponent, other in exponents
+            if other is base and base is not None
+            for power in _powers_in(op, exponent, loss)
+        }
+        if made is not None and len(held) == 1 and drawn > 0:
+            power = 2 * drawn / held.pop()
+            if power > 0 and abs(power - 1) > TOLERANCE:
+                return [slip_of(made, layer_paths) | {"deviates": power}]
+    return []
+
+
+def _exponent_of(exponential: Any) -> tuple[float, Tensor]:
+    """How many times what, a power of e is taken of."""
+    power, tensor = 1.0, exponential.inputs[0]
+    for _ in range(WAY_MAX):
+        parts = factor(tensor.op)
+        if parts is None and tensor.op.type not in ("Cast", "Identity"):
+            break
+        number, tensor = parts or (1.0, tensor.op.inputs[0])
+        power *= number
+    return power, tensor
+
+
+def _powers_in(exponential: Any, power: float, loss: Tensor) -> Iterator[float]:
+    """The powers of e, as they are and squared, that a loss makes small."""
+    made = exponential.outputs[0]
+    squares = [op for op in made.consumers() if _is_square(op) and op.inputs[0] is made]
+    for tensor, times in ((made, 1), *((op.outputs[0], 2) for op in squares)):
+        if set(signs_in(tensor, loss)) == {1}:
+            yield times * power
 
 
 def _find_draws(forward: Sequence[Any]) -> Iterator[tuple[Any, Tensor, Tensor]]:

@@ -15,7 +15,7 @@ from gradwatch.diagonals import OFFSETS, find_diagonals
 from gradwatch.origin import is_own, layer_of, slip_of, source_of
 from gradwatch.walk import ADDING, PASSING, behind, goes_into, passed
 
-__all__ = ["find_ahead", "find_inverted", "find_single"]
+__all__ = ["find_ahead", "find_inverted", "find_onward", "find_single", "is_onward"]
 
 FAR_BELOW: Final = -1e3
 """From here on a number that stands for minus infinity: of its exponential nothing is left."""
@@ -76,11 +76,39 @@ def find_ahead(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
                 if (kept == (OFFSETS < 0)).all():
                     return []
                 if (kept == (OFFSETS > 0)).all():
-                    ways = filter(is_own, behind([made], through=None))
-                    own = sorted(ways, key=lambda one: one.type in PASSING | {"Const"})[:1] or [made]
-                    place = {"layer": layer_of(op.name, layer_paths), "source": source_of(own[0])}
-                    found.append({"type": "Mask", "name": made.name, **place, "ahead": True})
+                    found.append(_describe(op, made, layer_paths) | {"ahead": True})
     return found[:1]
+
+
+def find_onward(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Masks that let an attention see a place itself and what comes later: no slip unless that is asked for.
+
+    Args:
+        forward: as for `find_inverted`.
+        layer_paths: likewise.
+
+    Returns:
+        Type (``Mask``), name, layer and source line of the first, and ``onward``: True.
+    """
+    softmaxes = (op for op in forward if op.type == "Softmax")
+    found = ((op, made) for op in softmaxes for made, kept in _seen_by(op.inputs[0]) if _is_onward(kept))
+    return [_describe(op, made, layer_paths) | {"onward": True} for op, made in found][:1]
+
+
+def is_onward(scores: Tensor) -> bool:
+    """Whether the scores of an attention have such a mask."""
+    return any(_is_onward(kept) for _, kept in _seen_by(scores))
+
+
+def _is_onward(kept: Any) -> bool:
+    return bool((kept == (OFFSETS >= 0)).all())
+
+
+def _describe(softmax: Any, made: Any, layer_paths: Sequence[str]) -> dict[str, Any]:
+    ways = filter(is_own, behind([made], through=None))
+    own = sorted(ways, key=lambda one: one.type in PASSING | {"Const"})[:1] or [made]
+    place = {"layer": layer_of(softmax.name, layer_paths), "source": source_of(own[0])}
+    return {"type": "Mask", "name": made.name, **place}
 
 
 def _seen_by(scores: Tensor) -> Iterator[tuple[Any, Any]]:

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.attracted import find_attracted
-from gradwatch.averse import find_averse
+from gradwatch.averse import find_averse, find_belittled, find_certain
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
@@ -30,10 +30,11 @@ from gradwatch.exchanged import find_exchanged
 from gradwatch.focal import find_focal
 from gradwatch.gathered import find_dropped, find_emptying, find_gathered
 from gradwatch.heads import find_heads
-from gradwatch.latent import find_codes, find_one_sided
+from gradwatch.joined import find_joined
+from gradwatch.latent import find_codes, find_one_sided, find_spread
 from gradwatch.least import find_least
 from gradwatch.linear import find_linear
-from gradwatch.mask import find_ahead, find_inverted, find_single
+from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
 from gradwatch.misapplied import (
     find_doubled,
     find_hinge,
@@ -71,6 +72,7 @@ from gradwatch.undropped import find_undropped
 from gradwatch.unordered import find_unordered
 from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
+from gradwatch.unvaried import find_unvaried
 from gradwatch.walk import GIVEN, SHAPES, behind, goes_into, passed, reads_variable
 from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
@@ -367,17 +369,20 @@ def find_slips(
         "slips": [
             *find_inverted(forward, layer_paths),
             *find_ahead(forward, layer_paths),
+            *find_onward(forward, layer_paths),
             *find_single(forward, layer_paths),
             *find_detached(forward, layer_paths),
             *find_capped(forward, layer_paths),
             *find_bounded(forward, layer_paths),
             *find_backwards(forward, layer_paths),
             *find_repeated(forward, outputs, layer_paths),
+            *find_joined(forward, layer_paths),
             *find_redrawn(forward),
             *find_unended(forward),
             *find_gathered(forward, layer_paths),
             *find_dropped(forward, layer_paths),
             *find_unshown(forward, layer_paths),
+            *find_unvaried(forward, layer_paths),
             *find_attracted(loss),
             *find_undetached(forward),
             *find_cancelled(forward, layer_paths),
@@ -402,6 +407,7 @@ def find_slips(
             *find_left(forward, layer_paths),
             *find_one_sided(forward, layer_paths),
             *find_codes(forward, layer_paths),
+            *find_spread(forward, least, layer_paths),
             *find_inverse(forward, layer_paths),
             *find_climbing(forward, least, layer_paths),
             *find_overlap(forward, least, layer_paths),
@@ -411,6 +417,8 @@ def find_slips(
             *find_cooled(forward, layer_paths),
             *(find_negated(forward, layer_paths) or find_repelled(forward, least, layer_paths)),
             *find_averse(forward, least, layer_paths),
+            *find_certain(forward, least, layer_paths),
+            *find_belittled(forward, least, trained, layer_paths),
             *find_emptying(forward, layer_paths),
             *find_pairs(forward, layer_paths),
             *find_twins(forward, layer_paths),

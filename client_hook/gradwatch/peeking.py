@@ -1,7 +1,8 @@
 """Whether what a model gives for one time of a sequence is made of later times too, in the graph. Owns no state.
 
 A model of the next token that sees it learns to hand it on. Three things let it: an attention over its own sequence
-without a mask, a layer that reads it from the end, and a convolution that is padded on both sides.
+without a mask, or with one that shows what comes later, a layer that reads it from the end, and a convolution that is
+padded on both sides.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.backwards import is_read_by_loop
+from gradwatch.mask import is_onward
 from gradwatch.walk import SHAPES
 
 __all__ = ["sees_later"]
@@ -38,7 +40,7 @@ def sees_later(output: Tensor, sequence: Tensor) -> bool:
         sequence: one of the same graph that it is made of.
 
     Returns:
-        False also where a mask is used, whatever it hides, or where that cannot be seen from here.
+        False also where a mask is used, unless it hides what was before, or where that cannot be seen from here.
     """
     if not (tf.is_symbolic_tensor(output) and tf.is_symbolic_tensor(sequence)):
         return False
@@ -74,7 +76,7 @@ def _users(op: Any) -> list[Any]:
 def _mixes(op: Any, between: Mapping[int, Any]) -> bool:
     """Whether an operation on the way lets one time see the next."""
     if op.type == "Softmax":
-        return _is_unmasked(op) and _weighs(op, between)
+        return (_is_unmasked(op) or is_onward(op.inputs[0])) and _weighs(op, between)
     if op.type == "ReverseV2":
         return is_read_by_loop(op)
     if op.type == "Conv2D" and op.inputs[0].op.type == "ExpandDims":  # of one dimension

@@ -15,7 +15,7 @@ from gradwatch.origin import slip_of
 from gradwatch.signs import signs_in
 from gradwatch.walk import reads_variable
 
-__all__ = ["find_climbing", "find_inverse"]
+__all__ = ["find_climbing", "find_inverse", "is_ratio"]
 
 SAME: Final = frozenset(
     {"AddV2", "Cast", "ExpandDims", "GatherNd", "GatherV2", "Identity", "Mean", "Mul", "RealDiv", "Reshape", "Squeeze"}
@@ -28,6 +28,8 @@ NEGATIVE: Final = frozenset(
 )
 """What is the smaller, the more probable something is; of a normal distribution the square of the distance."""
 BOUNDING: Final = frozenset({"ClipByValue", "Maximum", "Minimum"})
+WRONG: Final = {"Maximum": (-1, "larger"), "Minimum": (1, "climbs")}
+"""With which sign each must not go into a loss, and what that is called."""
 WAY_MAX: Final = 60
 Tensor = Any  # tensorflow ships no types
 
@@ -44,7 +46,7 @@ def find_inverse(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
         which way a probability goes into it.
     """
     for op in forward:
-        if op.type == "Exp" and op.inputs[0].op.type == "Sub" and _is_bounded(op):
+        if is_ratio(op):
             ends = [reads_variable(one, None) for one in op.inputs[0].op.inputs]
             if sum(ends) != 1:
                 continue
@@ -56,7 +58,7 @@ def find_inverse(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
 
 
 def find_climbing(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Smaller ones of an objective with and without bounds, that are added to a loss and not taken from it.
+    """Smaller ones of an objective with and without bounds that are added to a loss, and larger ones taken from it.
 
     Args:
         forward: as for `find_inverse`.
@@ -64,13 +66,14 @@ def find_climbing(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequ
         layer_paths: as for `find_inverse`.
 
     Returns:
-        Type (``Minimum``), name, layer and source line of the first, and ``climbs``: True.
+        Type (``Minimum``), name, layer and source line of the first, and ``climbs``: True. Or ``Maximum``, and
+        ``larger``: True, where the larger ones are taken from the loss: then no bound holds what is gained.
     """
     for op in forward if loss is not None else ():
-        if op.type == "Minimum" and len({one.name for one in op.inputs}) == len(op.inputs) and _is_objective(op):
-            signs = set(signs_in(op.outputs[0], loss))
-            if signs == {1}:
-                return [slip_of(op, layer_paths) | {"climbs": True}]
+        if op.type in WRONG and len({one.name for one in op.inputs}) == len(op.inputs) and _is_objective(op):
+            sign, name = WRONG[op.type]
+            if set(signs_in(op.outputs[0], loss)) == {sign}:
+                return [slip_of(op, layer_paths) | {name: True}]
     return []
 
 
@@ -85,6 +88,11 @@ def _is_objective(op: Any) -> bool:
         return False
     rest = [next(one for name, one in named.items() if name not in shared).op for named in factors if len(named) > 1]
     return len(rest) == len(products) and any(one.type == "Exp" and _is_bounded(one) for one in rest)
+
+
+def is_ratio(op: Any) -> bool:
+    """Whether an operation is a ratio of probabilities, new to old or old to new, that is held within bounds."""
+    return bool(op.type == "Exp" and op.inputs[0].op.type == "Sub" and _is_bounded(op))
 
 
 def _is_bounded(op: Any) -> bool:

@@ -11,7 +11,7 @@ from gradwatch.walk import reads_variable
 __all__ = ["is_descended", "signs_in", "terms_of"]
 
 ADDING: Final = frozenset(
-    {"AddN", "AddV2", "Cast", "ExpandDims", "Identity", "Mean", "Reshape", "Squeeze", "Sub", "Sum"}
+    {"AddN", "AddV2", "Cast", "ExpandDims", "Identity", "Mean", "Pack", "Reshape", "Squeeze", "Sub", "Sum"}
 )
 DIVIDING: Final = frozenset({"DivNoNan", "RealDiv"})
 WAY_MAX: Final = 60

@@ -209,6 +209,12 @@ AHEAD = {"type": "Mask", "name": "sub", "layer": "", "source": SOURCE, "ahead": 
 UNADDED = {"type": "Penalty", "name": "mul", "layer": "vae/sampling", "source": SOURCE, "unadded": 1}
 OVERLAP = {"type": "RealDiv", "name": "truediv", "layer": "", "source": SOURCE, "overlaps": True}
 REPELLED = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "repels": "target"}
+LARGER = {"type": "Maximum", "name": "Maximum", "layer": "", "source": SOURCE, "larger": True}
+SPREAD = {"type": "Exp", "name": "Exp", "layer": "", "source": SOURCE, "deviates": 2.0}
+UNVARIED = {"type": "Cast", "name": "Cast", "layer": "", "source": SOURCE, "unvaried": "cast"}
+BELITTLED = {"type": "Mean", "name": "Mean", "layer": "", "source": SOURCE, "belittles": "reward"}
+CERTAIN = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "certain": True}
+ITSELF = {"type": "AddV2", "name": "add/add", "layer": "add_2", "source": SOURCE, "itself": "add"}
 AVERSE = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "averse": "returns"}
 TIMED = {"type": "Sub", "name": "sub", "layer": "dense", "source": None, "times": 12}
 UNSTOPPED = {"type": "AddV2", "name": "add", "layer": "", "source": SOURCE, "unstopped": True}
@@ -234,6 +240,18 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (OVERLAP, "The overlap with the targets is minimised, not maximised (train.py:7)"),
         (REPELLED, "The loss makes the output and its target point in opposite directions"),
         (REPELLED | {"repels": "output"}, "The loss makes the two outputs point in opposite directions"),
+        (LARGER, "The policy's clipping has no effect: of the two objectives the larger one counts (train.py:7)"),
+        (UNVARIED, "The random numbers never change: every step draws the same (train.py:7)"),
+        (SPREAD, "The latent code is drawn with another spread than the KL term assumes (train.py:7)"),
+        (
+            BELITTLED,
+            "The actor learns the worst actions: the critic's value goes into its loss with a plus (train.py:7)",
+        ),
+        (CERTAIN, "The entropy bonus is a penalty: its sign makes the policy stop exploring (train.py:7)"),
+        (
+            ITSELF,
+            "add_2 gets the same tensor twice: the other one, such as a skip connection, is lost (train.py:7)",
+        ),
         (AVERSE, "The policy learns to avoid what paid off: the loss has the wrong sign (train.py:7)"),
         (TIMED, "dense predicts a number for each of 12 time steps, but a sample has one target"),
         (TIMED | {"times": -1}, "dense predicts a number for each time step, but"),

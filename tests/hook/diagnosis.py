@@ -53,6 +53,7 @@ KNOWN = (
     "entering",
     "halved",
     "normalises",
+    "onward",
     "opposes",
     "outside",
     "pairs",

@@ -114,3 +114,41 @@ def test_noise_that_is_added_as_it_is(watch, read):
     watched = watch(model)
     model.fit(X, X[:, :1], epochs=2, verbose=0)
     assert draws_in(read(watched)) == []
+
+
+class Drawing(layers.Layer):
+    """Draws of a code, and their divergence."""
+
+    def __init__(self, form):
+        super().__init__()
+        self.form, self.mean, self.scale = form, layers.Dense(LATENT), layers.Dense(LATENT)
+
+    def call(self, x):
+        mean, scale = self.mean(x), self.scale(x)
+        deviation, variance, log_variance = FORMS[self.form](scale)
+        self.add_loss(-0.5 * ops.mean(1 + log_variance - ops.square(mean) - variance))
+        return mean + deviation * keras.random.normal(ops.shape(mean))
+
+
+FORMS = {
+    "half": lambda s: (ops.exp(0.5 * s), ops.exp(s), s),
+    "by two": lambda s: (ops.exp(s / 2), ops.exp(s), s),
+    "of the deviation": lambda s: (ops.exp(s), ops.exp(2 * s), 2 * s),
+    "squared": lambda s: (one := ops.exp(s), ops.square(one), 2 * s),
+    "not halved": lambda s: (ops.exp(s), ops.exp(s), s),
+    "halved behind": lambda s: (0.5 * ops.exp(s), ops.exp(s), s),
+    "one for both": lambda s: (one := ops.exp(s), one, s),
+    "halved in both": lambda s: (ops.exp(0.5 * s), ops.exp(0.5 * s), s),
+    "of a softplus": lambda s: (one := ops.softplus(s), ops.square(one), 2 * ops.log(one + 1e-6)),
+}
+POWERS = {"not halved": 2.0, "halved behind": 2.0, "one for both": 2.0, "halved in both": 2.0}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_spread_of_a_draw(watch, read, form):
+    model = keras.Sequential([keras.Input((WIDTH,)), Drawing(form), layers.Dense(WIDTH)])
+    model.compile("adam", "mse")
+    watched = watch(model)
+    model.fit(X, X, batch_size=32, verbose=0)
+    found = [one["deviates"] for one in found_in(read(watched)) if "deviates" in one]
+    assert found == ([POWERS[form]] if form in POWERS else [])

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, find_line, found_in
+from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient", "operation")
 
@@ -242,6 +242,11 @@ def test_a_causal_mask_the_wrong_way_round(watch, read, attend):
 def test_the_line_of_a_causal_mask(watch, read):
     (found,) = found_in(read(fit(watch, AHEAD["Keras, a band"])))
     assert found["source"]["line"] == find_line("of_band", sys.modules[__name__])
+
+
+@pytest.mark.parametrize("name", NOT_AHEAD)
+def test_a_mask_of_itself_and_what_is_later(watch, read, name):
+    assert len(known_in(read(fit(watch, NOT_AHEAD[name])), "onward")) == name.startswith("itself")
 
 
 @pytest.mark.parametrize("attend", NOT_AHEAD.values(), ids=NOT_AHEAD)

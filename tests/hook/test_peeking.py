@@ -9,7 +9,7 @@ from gradwatch.protocol import NEXT_PLACE
 from tests.hook.diagnosis import diagnose
 from tests.hook.test_leakage import leaked
 
-CAPTURE = ("gradient", "input")
+CAPTURE = ("gradient", "input", "operation")
 
 N_TOKENS, TIME = 9, 8
 layers = keras.layers
@@ -34,8 +34,17 @@ def decoder(inputs, **options):
     return x + layers.MultiHeadAttention(2, 8)(x, memory)
 
 
+def triangle(*, onward):
+    i, j = tf.range(TIME)[:, None], tf.range(TIME)
+    return (i <= j if onward else i >= j)[None]
+
+
 MODELS = {
     "attention": (lambda x: attending(embedded(x)), lambda x: attending(embedded(x), use_causal_mask=True)),
+    "mask": (
+        lambda x: attending(embedded(x), attention_mask=triangle(onward=True)),
+        lambda x: attending(embedded(x), attention_mask=triangle(onward=False)),
+    ),
     "convolution": (
         lambda x: layers.Conv1D(16, 3, padding="same")(embedded(x)),
         lambda x: layers.Conv1D(16, 3, padding="causal")(embedded(x)),
@@ -88,8 +97,10 @@ def test_a_model_that_sees_its_next_token(watch, read, name, sees):
     x = [X, Y[:, ::-1].copy()] if name == "decoder" else X
     recording = read(fit(watch, model_of(name, sees=sees), x, Y))
     assert set(leaked(recording)) == {-float(NEXT_PLACE) if sees else 0.0}
-    titles = [one.title for one in diagnose(recording).findings()]
-    assert any(title.startswith("The model sees what it is to predict") for title in titles) is sees
+    findings = diagnose(recording).findings()
+    told = [one for one in findings if one.title.startswith("The model sees what it is to predict")]
+    assert len(told) == sees
+    assert all(one.hypotheses[0].cause.startswith("The causal mask") is (name == "mask") for one in told)
 
 
 @pytest.mark.parametrize("sees", [True, False], ids=["sees", "does not"])

@@ -169,3 +169,30 @@ def test_it_is_told_that_a_minus_is_missing(watch, read):
     findings = diagnose(read(optimize(watch, added, n_steps=130))).findings()
     (one,) = [one for one in findings if "minus sign is missing" in one.title]
     assert one.hypotheses[0].cause.startswith("The policy's loss has the wrong sign")
+
+
+def larger_in(recording):
+    return [one for one in found_in(recording) if "larger" in one]
+
+
+@pytest.mark.parametrize("loss_of", [taken, subtracted])
+def test_the_larger_one_that_is_made_large(watch, read, loss_of):
+    (found,) = larger_in(read(optimize(watch, loss_of, larger)))
+    assert found["type"] == "Maximum"
+
+
+def smaller_of_negatives(scores, action, old, advantage):
+    ratio = right(scores, action, old)
+    return tf.maximum(-advantage * ratio, -advantage * tf.clip_by_value(ratio, 0.8, 1.2))
+
+
+def both_bounds(scores, action, old, advantage):
+    """Never below three times a loss."""
+    return tf.maximum(objective(scores, action, old, advantage), 3.0 * advantage)
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "objective_of"), [(added, larger), (added, smaller_of_negatives), (taken, both_bounds)]
+)
+def test_a_larger_one_that_is_meant(watch, read, loss_of, objective_of):
+    assert not larger_in(read(optimize(watch, loss_of, objective_of)))

@@ -245,6 +245,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.UNPENALISED, SlipKind.REPLACED, SlipKind.PAST, SlipKind.TILED, SlipKind.STRANGERS),
         *(SlipKind.UNADDED, SlipKind.AHEAD, SlipKind.TIMED, SlipKind.OVERLAP, SlipKind.REPELLED),
         *(SlipKind.AVERSE, SlipKind.UNPACKED, SlipKind.FOCAL, SlipKind.SWAPPED, SlipKind.SOLE, SlipKind.LOST),
+        *(SlipKind.ITSELF, SlipKind.LARGER, SlipKind.CERTAIN, SlipKind.BELITTLED, SlipKind.SPREAD, SlipKind.UNVARIED),
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),
         *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
         *(SlipKind.UNKNOWN, SlipKind.COUNTED, SlipKind.ACROSS, SlipKind.UNUSED),

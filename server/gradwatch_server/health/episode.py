@@ -1301,6 +1301,16 @@ class SlipKind(Enum):
     """A cosine is made small."""
     UNPACKED = auto()
     """Two results of a function are given one another's name."""
+    LARGER = auto()
+    """The larger of a policy's objective with and without bounds is made large: no bound holds."""
+    SPREAD = auto()
+    """A code is drawn with another deviation than the one that the loss knows."""
+    UNVARIED = auto()
+    """A draw gives the same at each step."""
+    BELITTLED = auto()
+    """A policy makes small what a critic says of its actions."""
+    CERTAIN = auto()
+    """A policy's entropy is made small."""
     AVERSE = auto()
     """What an action gained is multiplied by its log-probability, and made small."""
     UNSTOPPED = auto()
@@ -1315,6 +1325,8 @@ class SlipKind(Enum):
     """A focal loss weighs the samples most which are right."""
     SWAPPED = auto()
     """A straight-through estimator hands on what was to be replaced, and the gradient to what replaces it."""
+    ITSELF = auto()
+    """A layer merges a tensor with itself."""
     AHEAD = auto()
     """An attention sees just what comes later."""
     CUT = auto()
@@ -1413,11 +1425,17 @@ _BY_FIELD: Final = {
     "unpenalised": SlipKind.UNPENALISED,
     "undropped": SlipKind.UNDROPPED,
     "ahead": SlipKind.AHEAD,
+    "itself": SlipKind.ITSELF,
     "unstopped": SlipKind.UNSTOPPED,
     "overlaps": SlipKind.OVERLAP,
     "repels": SlipKind.REPELLED,
     "averse": SlipKind.AVERSE,
     "unpacked": SlipKind.UNPACKED,
+    "deviates": SlipKind.SPREAD,
+    "unvaried": SlipKind.UNVARIED,
+    "belittles": SlipKind.BELITTLED,
+    "certain": SlipKind.CERTAIN,
+    "larger": SlipKind.LARGER,
     "unadded": SlipKind.UNADDED,
     "times": SlipKind.TIMED,
     "foreign": SlipKind.FOREIGN,

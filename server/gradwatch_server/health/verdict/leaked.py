@@ -29,6 +29,9 @@ SHIFT_CODE: Final = """\
 x, y = tokens[:, :-1], tokens[:, 1:]          # y at each step is the token that comes after x"""
 
 
+TRIANGLE_CODE: Final = """\
+- mask = i <= j                  # row i, the position that looks, column j, the one it looks at
++ mask = i >= j                  # itself and what came before: the lower triangle, tf.linalg.band_part(ones, -1, 0)"""
 MASK_CODE: Final = """\
 layers.MultiHeadAttention(n_heads, key_dim)(x, x, use_causal_mask=True)   # each time sees itself and what came before
 layers.Conv1D(filters, kernel_size, padding="causal")(x)                   # the same of a convolution
@@ -154,6 +157,7 @@ def _tell_same(lead: Leaked, scene: Scene) -> Finding:
 def _tell_target(lead: Leaked, scene: Scene) -> Finding:
     of_input = f"input number {lead.number + 1}" if lead.number else "the input"
     call = scene.setup.find_call("windows") if lead.time >= 0 else None
+    mask = next((slip for slip in scene.setup.slips if lead.is_next and slip.get("onward")), None)
     if lead.is_next:
         where = f"in {of_input} the number after each time"
         title = f"The model sees what it is to predict: each time's target is the next number of {of_input}"
@@ -161,7 +165,7 @@ def _tell_target(lead: Leaked, scene: Scene) -> Finding:
             'Hide the times to come: `use_causal_mask=True` of an attention, `padding="causal"` of a convolution, no '
             "`Bidirectional`. Then judge it by what it writes on its own: validation on whole sequences sees them too."
         )
-        code = MASK_CODE
+        code = MASK_CODE if mask is None else TRIANGLE_CODE
     elif lead.is_whole:
         where = f"each sequence of {of_input}"
         title = f"The targets are the inputs themselves: {where} is its own target"
@@ -186,6 +190,11 @@ def _tell_target(lead: Leaked, scene: Scene) -> Finding:
         fix = "Leave the column out, or end the window before its target; then judge the model anew on held-out data."
         code = COLUMN_CODE.format(column=lead.column)
     cause = "The model looks at the times to come" if lead.is_next else "The target is among what it is predicted from"
+    if mask is not None:
+        place = say_line(mask.get("source"))
+        title = f"{title}{place}"
+        cause = f"The causal mask is the wrong way round: it shows each position itself and all later ones{place}"
+        fix = "Allow the lower triangle with its diagonal: each position sees itself and what came before."
     same = (
         "was the target" if lead.is_whole or lead.is_next else "held the sample's target, or the same in another unit"
     )
@@ -193,7 +202,7 @@ def _tell_target(lead: Leaked, scene: Scene) -> Finding:
         lead,
         scene,
         title=title,
-        source=None if call is None else source_of(call),
+        source=mask.get("source") if mask is not None else None if call is None else source_of(call),
         evidence=scene.evidence(
             f"In {lead.n_rows} batches checked since step {lead.first_step}, in every sample, {where} {same}.",
             column=lead.column,

@@ -135,6 +135,26 @@ ONE_SIDED_CODE: Final = """\
 tf.keras.layers.Dense(2 * latent_dim)                   # mean and log-variance, no activation"""
 INVERSE_CODE: Final = """\
 ratio = tf.exp(new_log_prob - old_log_prob)"""
+LARGER_CODE: Final = """\
+- loss = -tf.reduce_mean(tf.maximum(ratio * advantage, clipped_ratio * advantage))
++ loss = -tf.reduce_mean(tf.minimum(ratio * advantage, clipped_ratio * advantage))"""
+SPREAD_CODE: Final = """\
+z = mean + tf.exp(0.5 * log_var) * tf.random.normal(tf.shape(mean))
+kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=1)"""
+UNVARIED_CODES: Final = {
+    "seed": """\
+- noise = tf.random.stateless_normal(tf.shape(x), seed=(1, 2))
++ noise = tf.random.normal(tf.shape(x))""",
+    "range": """\
+t = tf.random.uniform((batch_size,), 0, n_steps, dtype=tf.int32)   # the end is not drawn: 0 to n_steps - 1""",
+    "cast": """\
+t = tf.random.uniform((batch_size,), 0, n_steps, dtype=tf.int32)   # whole numbers from the start""",
+}
+BELITTLED_CODE: Final = """\
+actor_loss = -tf.reduce_mean(critic([states, actor(states, training=True)]))"""
+CERTAIN_CODE: Final = """\
+entropy = -tf.reduce_sum(p * tf.math.log(p + 1e-8), axis=-1)
+loss = policy_loss - 0.01 * tf.reduce_mean(entropy)"""
 CLIMBING_CODE: Final = """\
 loss = -tf.reduce_mean(tf.minimum(ratio * advantage, clipped_ratio * advantage))"""
 UNFOLLOWED_CODE: Final = """\
@@ -201,6 +221,11 @@ TIMED_CODE: Final = """\
 h = layers.LSTM(units)(h)                             # the last one without return_sequences=True
 # or: h = layers.GlobalAveragePooling1D()(h)
 output = layers.Dense(1)(h)                           # [n, 1]"""
+ITSELF_CODE: Final = """\
+  shortcut = x
+  x = tf.keras.layers.Conv2D(64, 3, padding="same")(x)
+- x = tf.keras.layers.{kind}([x, x])
++ x = tf.keras.layers.{kind}([x, shortcut])"""
 AHEAD_CODE: Final = """\
 seen = tf.linalg.band_part(tf.ones((n_steps, n_steps)), -1, 0)     # 1: may be seen. Not 1 - seen
 x = attention(x, x, attention_mask=seen[None])        # or: attention(x, x, use_causal_mask=True)
@@ -1028,6 +1053,27 @@ def _say_ahead(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_itself(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, kind, place = lead.slip["layer"], lead.slip["itself"], say_line(lead.slip.get("source"))
+    what = {
+        "add": "Twice the tensor",
+        "subtract": "Nothing but zeros",
+        "concatenate": "The same features, twice,",
+    }.get(kind, "The tensor as it was")
+    return (
+        f"{layer or f'`{kind}`'} gets the same tensor twice: the other one, such as a skip connection, is lost{place}",
+        f"In the training step both inputs of {layer or f'`{kind}`'} are one tensor. {what} comes out.",
+        Hypothesis(
+            f"`{kind}` is given one tensor in place of two{place}",
+            0.95,
+            "A skip connection joins what entered a block with what the block made. Here a name stands twice, or was "
+            "assigned anew before it was used, and nothing skips the block.",
+            "Give it the tensor that is to skip the block, under a name of its own.",
+            ITSELF_CODE.format(kind=kind),
+        ),
+    )
+
+
 def _say_timed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     n, layer = int(lead.slip["times"]), lead.slip["layer"]
     place, times = say_line(lead.slip.get("source")), f"each of {n:,} time steps" if n > 0 else "each time step"
@@ -1482,6 +1528,107 @@ def _say_climbing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_larger(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The policy's clipping has no effect: of the two objectives the larger one counts{place}",
+        (
+            "Of ratio * advantage with and without clipping, the larger one goes into the loss with a minus. Whenever "
+            "the ratio leaves its bounds in the direction that pays, the unclipped one is the larger."
+        ),
+        Hypothesis(
+            f"`tf.maximum` stands in place of `tf.minimum`{place}",
+            0.95,
+            "The smaller of both is a lower bound: it gives no reward for moving the ratio beyond the clip. The larger "
+            "one rewards just that, so a few batches can ruin the policy. (Of the negatives, as some write the loss, "
+            "the larger one is right.)",
+            "Take the minimum.",
+            LARGER_CODE,
+        ),
+    )
+
+
+def _say_spread(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, power = say_line(lead.slip.get("source")), float(lead.slip["deviates"])
+    return (
+        f"The latent code is drawn with another spread than the KL term assumes{place}",
+        (
+            "The noise of the code is multiplied by an exponential of what a layer gives, and the KL term contains the "
+            f"variance made of the same. The first is not the second's root but its power {power / 2:g}."
+        ),
+        Hypothesis(
+            f"The logarithm of the variance and that of the deviation are mixed up{place}",
+            0.93,
+            "A log-variance is halved before its exponential is a standard deviation: exp(0.5 * log_var). Without the "
+            "half, noise is too large or too small wherever the variance is not 1, and samples from the prior do not "
+            "look like what the decoder was trained on.",
+            "Use the same quantity in both: half the log-variance in the draw, all of it in the KL term.",
+            SPREAD_CODE,
+        ),
+    )
+
+
+def _say_unvaried(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, why = say_line(lead.slip.get("source")), lead.slip["unvaried"]
+    cause, how = {
+        "seed": (
+            "A random generator without a state gets a constant seed",
+            "It gives the same numbers for the same seed: each batch gets the very same noise, which can be learned.",
+        ),
+        "range": (
+            "Whole numbers are drawn from a range that holds a single one",
+            "The end of the range is not drawn: from 0 to 1 that leaves 0 alone.",
+        ),
+        "cast": (
+            "A number between 0 and 1 is cut to a whole number",
+            "A cast to int cuts off the fraction, so each draw becomes 0.",
+        ),
+    }[why]
+    return (
+        f"The random numbers never change: every step draws the same{place}",
+        "In the compiled step this draw, made anew for each batch, has one possible result.",
+        Hypothesis(f"{cause}{place}", 0.93, how, "Draw from a range, and with a state.", UNVARIED_CODES[why]),
+    )
+
+
+def _say_belittled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, gain = say_line(lead.slip.get("source")), lead.slip["belittles"]
+    return (
+        f"The actor learns the worst actions: the critic's value goes into its loss with a plus{place}",
+        (
+            f"The critic learns returns of `{gain}`: the higher its value, the better the action. The actor's loss is "
+            "the mean of that value of its own actions, and the optimizer makes it small."
+        ),
+        Hypothesis(
+            f"The minus sign is missing in the actor's loss{place}",
+            0.95,
+            "The actor is to find the action with the highest value, and an optimizer goes down. A falling actor loss "
+            "here means ever worse actions.",
+            "Minimise minus the mean of the critic's value.",
+            BELITTLED_CODE,
+        ),
+    )
+
+
+def _say_certain(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The entropy bonus is a penalty: its sign makes the policy stop exploring{place}",
+        (
+            "The entropy of the policy goes into the loss with a plus. The optimizer makes it small, beside what the "
+            "policy gains."
+        ),
+        Hypothesis(
+            f"The entropy has the wrong sign in the loss{place}",
+            0.93,
+            "Entropy is `-sum(p * log(p))`: large while all actions are tried. With a plus in the loss, the policy is "
+            "pushed towards one action before it knows which is best.",
+            "Subtract the entropy, times a small weight.",
+            CERTAIN_CODE,
+        ),
+    )
+
+
 def _say_unfollowed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name = say_line(lead.slip.get("source")), lead.slip["unfollowed"]
     return (
@@ -1648,7 +1795,13 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.OVERLAP: _say_overlap,
     SlipKind.REPELLED: _say_repelled,
     SlipKind.AVERSE: _say_averse,
+    SlipKind.SPREAD: _say_spread,
+    SlipKind.UNVARIED: _say_unvaried,
+    SlipKind.BELITTLED: _say_belittled,
+    SlipKind.LARGER: _say_larger,
+    SlipKind.CERTAIN: _say_certain,
     SlipKind.AHEAD: _say_ahead,
+    SlipKind.ITSELF: _say_itself,
     SlipKind.TILED: _say_tiled,
     SlipKind.UNPENALISED: _say_unpenalised,
     SlipKind.MARGINALS: _say_marginals,
