@@ -79,6 +79,7 @@ from gradwatch.ring import create_untraced
 from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
+from gradwatch.served import find_served
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
@@ -1045,6 +1046,7 @@ class Watch:
             files = files_near(self._models)
             fed = [*find_fed(files, self._models), *find_scaled(self._models, files)]
             fed += find_backbones(self._models, files)
+            fed += find_served(files)
             return [*fed, *find_replaced(files), *find_lost(files), *find_past(files)]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

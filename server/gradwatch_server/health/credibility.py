@@ -246,7 +246,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.UNADDED, SlipKind.AHEAD, SlipKind.TIMED, SlipKind.OVERLAP, SlipKind.REPELLED),
         *(SlipKind.AVERSE, SlipKind.FOCAL, SlipKind.SWAPPED, SlipKind.SOLE, SlipKind.LOST),
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),
-        *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
+        *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED, SlipKind.SERVED),
         *(SlipKind.UNKNOWN, SlipKind.COUNTED, SlipKind.ACROSS),
         *(SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED, SlipKind.BACKBONE),
         *(SlipKind.GREEDY, SlipKind.DIVERGING, SlipKind.COOLED, SlipKind.UNFOLLOWED, SlipKind.CLIMBING),
