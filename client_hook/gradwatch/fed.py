@@ -76,6 +76,7 @@ TURNING: Final = frozenset(
 PACKAGES: Final = frozenset({"np", "numpy", "tf", "tnp", "jnp", "ops"})
 FRAMES_MAX: Final = 8
 """Frames of a series that are merged to one."""
+RESETTING: Final = frozenset({"reset_state", "reset_states"})
 CLASSES_MIN: Final = 3
 """Of two, the weights and labels of the batches tell."""
 TABLE_RANK: Final = 2
@@ -117,7 +118,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         data sets that are put together by ``zip`` each is shuffled by itself;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
-        samples; and ``favours``, ``favoured``, ``rare`` and ``rarely``: of `fit`'s class weights, three and more, that
+        samples, or (``of_set``, True) its data set does;
+        and ``favours``, ``favoured``, ``rare`` and ``rarely``: of `fit`'s class weights, three and more, that
         grow with how often a label occurs, the commonest label and its weight, and the rarest and its.
     """
     finders = (
@@ -136,13 +138,33 @@ def _slip(file: str, line: int, layer: str = "", **known: Any) -> dict[str, Any]
 def _shuffled(models: Sequence[Any]) -> dict[str, Any] | None:
     keeping = [one for one in walk(models) if isinstance(one, keras.layers.RNN) and one.stateful]
     is_shuffled = False
+    of_set: dict[str, bool] = {}
     for frame in frames() if keeping else ():
         file, known = frame.f_code.co_filename, locals_of(frame)
         if is_shuffled and is_users(file):
-            return _slip(file, frame.f_lineno, str(keeping[0].path or keeping[0].name), stateful=True)
+            layer = str(keeping[0].path or keeping[0].name)
+            is_reset = bool(of_set) and _is_reset_in_batches(file)
+            return None if is_reset else _slip(file, frame.f_lineno, layer, stateful=True, **of_set)
         if frame.f_code.co_name == "fit" and "keras" in file:
-            is_shuffled = known.get("shuffle") is True and isinstance(known.get("x"), ARRAYS)
+            x = known.get("x")
+            of_set = {"of_set": True} if _is_shuffled(x) else {}
+            is_shuffled = bool(of_set) or (known.get("shuffle") is True and isinstance(x, ARRAYS))
     return None
+
+
+def _is_shuffled(data: Any) -> bool:
+    """Whether a data set's samples are shuffled, and not sequences that are cut into windows only then."""
+    kinds = [type(one).__name__ for one in _chain(data)] if isinstance(data, tf.data.Dataset) else []
+    place = next((place for place, kind in enumerate(kinds) if "ShuffleDataset" in kind), None)
+    cutting = ("FlatMap", "Interleave", "Window", "Zip", "Directed")
+    return place is not None and not any(word in kind for kind in kinds[:place] for word in cutting)
+
+
+def _is_reset_in_batches(file: str) -> bool:
+    """Whether a state may be set back at each batch, so that none is carried on."""
+    functions = [node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)]
+    inner = [one for node in functions if "batch" in node.name or "step" in node.name for one in ast.walk(node)]
+    return any(isinstance(one, ast.Attribute) and one.attr in RESETTING for one in inner)
 
 
 def _counted() -> dict[str, Any] | None:

@@ -87,6 +87,7 @@ from gradwatch.rotated import find_rotated
 from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script
 from gradwatch.sender import Sender
+from gradwatch.served import find_served
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.severed import find_severed
 from gradwatch.siblings import find_siblings
@@ -1082,6 +1083,7 @@ class Watch:
                 *find_unused(files, models),
                 *find_late(files),
                 *find_aliased(files),
+                *find_served(files),
             ]
         except Exception as error:  # the boundary: any code may be read
             self._fail("looking at what feeds the training", error)

@@ -297,6 +297,12 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"buffer": "int32"}, "An array of int32 is filled in the loop and fed as floats"),
         (DATA | {"before": [9, 4, 8], "after": [9, 8, 4]}, "An array of shape (9, 4, 8) is reshaped to (9, 8, 4)"),
         (DATA | {"stateful": True, "layer": "lstm"}, "lstm keeps its state from batch to batch, but `fit` shuffles"),
+        (
+            DATA | {"stateful": True, "of_set": True, "layer": "lstm"},
+            "lstm keeps its state from batch to batch, but the data set shuffles",
+        ),
+        (DATA | {"serves": "same"}, "`__getitem__` never reads the number of the batch: every step gets the same rows"),
+        (DATA | {"serves": "apart"}, "`__getitem__` cuts inputs and targets out at different places"),
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
         (DATA | {"moved": "y", "partner": "x"}, "`x` and `y` are shuffled, each in its own order: inputs and targets"),
         (

@@ -515,15 +515,18 @@ SET = "tf.data.Dataset.from_tensor_slices((x[:, None], y)).batch(20, drop_remain
 
 
 @pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
 @pytest.mark.parametrize(
     ("stateful", "data", "given", "is_told"),
     [
         (True, ARRAYS, "y, batch_size=20, ", True),
         (True, ARRAYS, "y, batch_size=20, shuffle=False, ", False),
         (True, SET, "", False),
+        (True, f"{SET}.shuffle(9)", "", True),
+        (True, f"{SET}.shuffle(9).window(1).flat_map(lambda x, y: tf.data.Dataset.zip((x, y)))", "", False),
         (False, ARRAYS, "y, batch_size=20, ", False),
     ],
-    ids=["shuffled", "in order", "a data set", "without a state"],
+    ids=["shuffled", "in order", "a data set", "a shuffled one", "one of shuffled sequences", "without a state"],
 )
 def test_a_state_that_goes_on_over_shuffled_samples(
     find: Any, stateful: bool, data: str, given: str, is_told: bool

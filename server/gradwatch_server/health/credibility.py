@@ -249,7 +249,7 @@ _UNSEEN_IN_LOSS: Final = frozenset(
         *(SlipKind.CACHED, SlipKind.NEGATED, SlipKind.EMPTYING, SlipKind.UNNORMALISED, SlipKind.COPIED),
         *(SlipKind.FLOORED, SlipKind.FILTERED, SlipKind.TRIMMED),
         *(SlipKind.UNKNOWN, SlipKind.COUNTED, SlipKind.ACROSS, SlipKind.UNUSED),
-        *(SlipKind.LATE, SlipKind.ALIASED),
+        *(SlipKind.LATE, SlipKind.ALIASED, SlipKind.SERVED),
         *(SlipKind.RESCALED, SlipKind.UNCONVERTED, SlipKind.BRIGHTENED, SlipKind.BACKBONE),
         *(SlipKind.HALVED, SlipKind.ROTATED, SlipKind.THAWED, SlipKind.STILL_TRAINED, SlipKind.SEVERED),
         *(SlipKind.WITHHELD, SlipKind.UNREAD, SlipKind.UNMASKED),

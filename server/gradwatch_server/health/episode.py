@@ -1193,6 +1193,8 @@ class SlipKind(Enum):
     """Of the arrays of pairs one is shuffled alone, or each by itself."""
     CACHED = auto()
     """What random numbers have made of the samples is kept, and the same in each epoch."""
+    SERVED = auto()
+    """A class of the user's own gives the same batch at each step, or inputs and targets of other rows."""
     NEGATED = auto()
     """Cosines are taken with the wrong sign."""
     EMPTYING = auto()
@@ -1415,6 +1417,7 @@ _BY_FIELD: Final = {
     "filtered": SlipKind.FILTERED,
     "trimmed": SlipKind.TRIMMED,
     "cached": SlipKind.CACHED,
+    "serves": SlipKind.SERVED,
     "negated": SlipKind.NEGATED,
     "rate": SlipKind.EMPTYING,
     "drops": SlipKind.IDS,

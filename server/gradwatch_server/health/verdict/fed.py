@@ -40,6 +40,9 @@ mask = tf.image.resize(mask, size, method="nearest")  # takes a class that is th
 mask = tf.cast(mask, tf.int32)"""
 TURNED_CODE: Final = """\
 x = np.transpose(signals, {axes})                  # changes the axes' places"""
+ORDERED_CODE: Final = """\
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(batch_size, drop_remainder=True)      # no shuffle
+model.fit(data, shuffle=False)"""
 SHUFFLED_CODE: Final = """\
 model.fit(x, y, batch_size=batch_size, shuffle=False)  # the rows of a batch go on in the next one"""
 WRAPPED_CODE: Final = """\
@@ -67,6 +70,10 @@ FILTERED_CODE: Final = """\
 rows = tf.data.Dataset.zip((inputs, targets)).filter(lambda one, target: is_good(one))     # your predicate"""
 COPIED_CODE: Final = """\
 images, labels = np.repeat(images, n, axis=0), np.repeat(labels, n, axis=0)"""
+SAME_CODE: Final = """\
+def __getitem__(self, index):
+    rows = slice(index * self.batch_size, (index + 1) * self.batch_size)
+    return self.x[rows], self.y[rows]"""
 CACHED_CODE: Final = """\
 data = data.map(load).cache()                               # what is the same in every epoch
 data = data.shuffle(n_samples).map(augment).batch(batch_size)"""
@@ -317,6 +324,22 @@ def _say_turned(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_shuffled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, layer = say_line(lead.slip["source"]), lead.slip["layer"]
+    if lead.slip.get("of_set"):
+        return (
+            f"{layer} keeps its state from batch to batch, but the data set shuffles the samples{place}",
+            (
+                "With `stateful=True` row i of a batch starts from the state that row i of the batch before ended "
+                "with. After `shuffle` the two rows belong to different sequences."
+            ),
+            Hypothesis(
+                f"The data set of a stateful layer is shuffled{place}",
+                0.95,
+                "Each row starts from the state of another sequence, or of another time, so the carried state is "
+                "useless.",
+                "Leave `shuffle` out and keep the batches in order, or make the layer without `stateful=True`.",
+                ORDERED_CODE,
+            ),
+        )
     return (
         f"{layer} keeps its state from batch to batch, but `fit` shuffles the samples{place}",
         (
@@ -854,6 +877,35 @@ def _say_cached(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_served(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip["source"])
+    if lead.slip["serves"] == "same":
+        return (
+            f"`__getitem__` never reads the number of the batch: every step gets the same rows{place}",
+            "Nothing in it is drawn or counted either, so the same part of the data is returned at each call.",
+            Hypothesis(
+                f"`__getitem__` returns the same batch each time{place}",
+                0.95,
+                "The loss falls, since the few rows of one batch are learned by heart. The rest of the data is never "
+                "seen.",
+                "Cut the rows out by the number that `__getitem__` is given.",
+                SAME_CODE,
+            ),
+        )
+    return (
+        f"`__getitem__` cuts inputs and targets out at different places{place}",
+        "The two slices have one length, but how far apart they begin changes with the number of the batch.",
+        Hypothesis(
+            f"Inputs and targets are cut out by different bounds{place}",
+            0.95,
+            "From the second batch on, rows get the targets of other rows. The best that can be learned from that is "
+            "the mean of all targets.",
+            "Make one slice of the number of the batch, and use it for both.",
+            SAME_CODE,
+        ),
+    )
+
+
 def _say_foreign(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     slip = lead.slip
     low, high = int(slip["n_foreign"]), int(slip["n_own"])
@@ -1000,6 +1052,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.UNPACKED: _say_unpacked,
     SlipKind.UNNORMALISED: _say_unnormalised,
     SlipKind.CACHED: _say_cached,
+    SlipKind.SERVED: _say_served,
     SlipKind.COPIED: _say_copied,
     SlipKind.FLOORED: _say_floored,
     SlipKind.FILTERED: _say_filtered,
