@@ -134,6 +134,7 @@ OPTIMIZERS_MAX: Final = 12
 Finding = dict[str, Any]
 Callback = TypeVar("Callback", bound=Callable[[Finding], object])
 StreamType = TypeVar("StreamType", bound=Stream)
+Found = TypeVar("Found")
 
 
 def watch(
@@ -1050,43 +1051,51 @@ class Watch:
 
     def _built(self) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
-        try:
-            files = files_near(self._models)
-            built = [*find_built(self._models, files), *find_severed(self._models)]
-            return [*built, *find_uncalled(self._models, files), *find_outside(self._models)]
-        except Exception as error:  # the boundary: any object may be a layer
-            self._fail("looking at what the models are built of", error)
-            return []
+        where, models = "what the models are built of", self._models
+        files = self._tried(where, lambda: files_near(models))
+        finders = [
+            lambda: find_built(models, files),
+            lambda: find_severed(models),
+            lambda: find_uncalled(models, files),
+            lambda: find_outside(models),
+        ]
+        return [one for find in finders for one in self._tried(where, find)]
 
     def _fed(self) -> list[dict[str, Any]]:
         """What the user's lines lose of what feeds the training, slow copies that are none, returns of the past."""
+        where, models = "what feeds the training", self._models
+        files = self._tried(where, lambda: files_near(models))
+        finders = [
+            lambda: find_fed(files, models),
+            lambda: find_scaled(models, files),
+            lambda: find_rotated(models, files),
+            lambda: find_backbones(models, files),
+            lambda: find_unmasked(models, files),
+            lambda: find_thawed(models, files),
+            lambda: find_withheld(files),
+            lambda: find_replaced(files),
+            lambda: find_lost(files),
+            lambda: find_past(files),
+            lambda: find_unpacked(files),
+            find_held_out,
+            lambda: find_mispaired(files),
+            lambda: find_resplit(files),
+            lambda: find_renumbered(files),
+            lambda: find_folds(files),
+            lambda: find_siblings(files),
+            lambda: find_unused(files, models),
+            lambda: find_late(files),
+            lambda: find_aliased(files),
+            lambda: find_served(files),
+        ]
+        return [one for find in finders for one in self._tried(where, find)]
+
+    def _tried(self, where: str, find: Callable[[], Iterable[Found]]) -> list[Found]:
+        """What is found somewhere; nothing where looking fails, as any code may be read and any object be a layer."""
         try:
-            models, files = self._models, files_near(self._models)
-            return [
-                *find_fed(files, models),
-                *find_scaled(models, files),
-                *find_rotated(models, files),
-                *find_backbones(models, files),
-                *find_unmasked(models, files),
-                *find_thawed(models, files),
-                *find_withheld(files),
-                *find_replaced(files),
-                *find_lost(files),
-                *find_past(files),
-                *find_unpacked(files),
-                *find_held_out(),
-                *find_mispaired(files),
-                *find_resplit(files),
-                *find_renumbered(files),
-                *find_folds(files),
-                *find_siblings(files),
-                *find_unused(files, models),
-                *find_late(files),
-                *find_aliased(files),
-                *find_served(files),
-            ]
-        except Exception as error:  # the boundary: any code may be read
-            self._fail("looking at what feeds the training", error)
+            return list(find())
+        except Exception as error:
+            self._fail(f"looking at {where}", error)
             return []
 
     def _graph(
