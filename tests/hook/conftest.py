@@ -1,6 +1,7 @@
 """A watch without a server: what it would send is collected."""
 
 import pytest
+import tensorflow as tf
 
 import gradwatch
 from gradwatch import interception, session
@@ -35,6 +36,7 @@ def watch(collectors, request):
     """`gradwatch.watch`, collected, with full statistics at every step unless a test says otherwise.
 
     Of all kinds, or of those in the module's ``CAPTURE``: without the others a step is traced in a part of the time.
+    Such a module looks at the step as it was traced: TensorFlow need not rewrite it before it runs.
     """
     wanted = {"capture": request.module.CAPTURE} if hasattr(request.module, "CAPTURE") else {}
 
@@ -44,7 +46,10 @@ def watch(collectors, request):
         begun.collector = collectors[-1] if collectors else None
         return begun
 
-    return begin
+    if wanted:
+        tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    yield begin
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
 
 
 @pytest.fixture
