@@ -46,13 +46,20 @@ def find_aliased(files: Sequence[str]) -> list[dict[str, Any]]:
 def _in_scope(scope: _Scope, file: str) -> Iterator[tuple[ast.stmt, str, str, ast.stmt]]:
     own = list(nodes_below(scope))
     assigned = [one for one in own if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name)]
+    writes = {_written(one) for one in own if isinstance(one, ast.stmt)}
     for node in assigned:
         name, of = getattr(node.targets[0], "id", ""), node.value.id  # type: ignore[attr-defined]
         if len(node.targets) > 1 or not name or name == of:
             continue
+        if writes.isdisjoint({name, of}):
+            continue
         later = [one for one in own if isinstance(one, ast.stmt) and one.lineno > node.lineno]
         write = next((one for one in later if _written(one) in (name, of)), None)
-        if write is None or not _is_array(own, scope, file, (name, of), write):
+        if (
+            write is None
+            or (_written(write) == of and _is_cleaned(write, of))
+            or not _is_array(own, scope, file, (name, of), write)
+        ):
             continue
         given = (one.lineno for one in later if isinstance(one, ast.Assign) and {name, of} & _plain(one))
         last = min(given, default=float("inf"))
@@ -77,6 +84,16 @@ def _written(node: ast.stmt) -> str:
         isinstance(to, ast.Subscript) and isinstance(to.value, ast.Name) and not isinstance(to.slice, ast.Constant)
     )
     return to.value.id if is_item else ""  # type: ignore[union-attr]
+
+
+def _is_cleaned(write: ast.stmt, name: str) -> bool:
+    """Whether a statement scales an array, or mends it where it is out of range or no number: for both names, then."""
+    target = write.targets[0] if isinstance(write, ast.Assign) else getattr(write, "target", None)
+    asked = {one.id for one in names_in(target.slice)} if isinstance(target, ast.Subscript) else set()
+    is_scaled = isinstance(write, ast.AugAssign) and isinstance(write.op, (ast.Div, ast.Mult, ast.Sub))
+    value = write.value if isinstance(write, ast.Assign) else None
+    is_scaled |= isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Div, ast.Mult, ast.Sub))
+    return is_scaled or name in asked
 
 
 def _are_fed(own: Sequence[ast.AST], names: set[str], first: int, last: float) -> bool:

@@ -7,6 +7,7 @@ Owns no state.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ SPLITTERS: Final = frozenset(
 """Of scikit-learn; one that goes along a series may well train on."""
 OF_KERAS: Final = frozenset({"batch_size", "callbacks", "epochs", "validation_data"})
 """What no other `fit` is given."""
+MODELS: Final = frozenset({"Functional", "Model", "Sequential"})
+TRAINING: Final = re.compile(r"^fit$|^apply_gradients$|train")
 ASKING: Final = frozenset({"compile", "evaluate", "fit", "predict", "summary", "watch"})
 """What leaves a model its weights, or is a training."""
 
@@ -56,14 +59,18 @@ def _of_folds(loop: ast.For, file: str) -> Iterator[tuple[str, int, str]]:
     nodes = [node for one in loop.body for node in ast.walk(one)]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     is_one = any(isinstance(one, ast.Break) for one in nodes)  # the first fold alone
+    trained: set[str] = set()
     for call in (one for one in calls if _is_fit(one) and not is_one):
         name = call.func.value.id  # type: ignore[attr-defined]
-        if _is_as_before(name, loop, nodes, file):
+        if name not in trained and _is_as_before(name, loop, nodes, file):
             yield "shared", call.lineno, name
+        trained.add(name)
         rows = _rows_of(call.args[0], file) if call.args else None
+        if rows != pair[1]:
+            continue
         asked = [*(one for one in calls if last_name(one) == "evaluate" and one.args), *_held_in(call)]
         held = {_rows_of(one.args[0] if isinstance(one, ast.Call) else one, file) for one in asked}
-        if rows == pair[1] and held == {pair[0]}:
+        if held == {pair[0]}:
             yield "swapped", call.lineno, name
 
 
@@ -92,7 +99,7 @@ def _is_as_before(name: str, loop: ast.For, nodes: Sequence[ast.AST], file: str)
     own = {id(node) for node in nodes}
     if any(id(one) in own for one in made) or not any(one.lineno < loop.lineno for one in made):
         return False
-    if not all(isinstance(one.value, ast.Call) for one in made):
+    if not all(isinstance(one.value, ast.Call) and _may_make(one.value, file) for one in made):
         return False
     stores = [one for one in nodes if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)]
     allowed = 0
@@ -102,6 +109,17 @@ def _is_as_before(name: str, loop: ast.For, nodes: Sequence[ast.AST], file: str)
         allowed += sum(isinstance(one, ast.Name) and one.id == name for one in call.args)
     read = sum(isinstance(one, ast.Name) and one.id == name for one in nodes)
     return not any(one.id == name for one in stores) and read == allowed
+
+
+def _may_make(call: ast.Call, file: str) -> bool:
+    """Whether a call makes a model of Keras; an estimator's `fit`, or a wrapper's, begins anew each time."""
+    name = last_name(call)
+    if not name[:1].isupper() or name in MODELS:
+        return True
+    classes = [node for node in nodes_of(file) if isinstance(node, ast.ClassDef) and node.name == name]
+    bases = {last_name(one) for node in classes for one in node.bases}
+    has_fit = any(isinstance(one, ast.FunctionDef) and one.name == "fit" for node in classes for one in node.body)
+    return bool(bases & MODELS) and not has_fit
 
 
 def _held_in(call: ast.Call) -> list[ast.expr]:
@@ -122,6 +140,9 @@ def _of_epochs(loop: ast.For) -> Iterator[tuple[str, int, str]]:
     made = {name: one for one in loop.body if isinstance(one, ast.Assign) for name in stored_names(one)}
     calls = [node for one in loop.body for node in ast.walk(one) if isinstance(node, ast.Call)]
     if any("weights" in last_name(call) or "load" in last_name(call) for call in calls):
+        return
+    trained = {ast.unparse(call.func) for call in calls if TRAINING.search(last_name(call))}
+    if len(trained) > 1:  # one is trained on, and looked at by another one that is made for it
         return
     for call in (one for one in calls if last_name(one) == "fit" and isinstance(one.func, ast.Attribute)):
         name = getattr(call.func.value, "id", "")  # type: ignore[attr-defined]

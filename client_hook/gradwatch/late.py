@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import free_in, functions_around, last_name, names_in, nodes_of, stored_names
+from gradwatch.syntax import free_in, functions_around, last_name, names_in, nodes_below, nodes_of, stored_names
 
 __all__ = ["find_late"]
 
@@ -60,6 +60,9 @@ def _functions_of(loop: ast.ListComp | ast.DictComp | ast.For) -> Iterator[ast.L
         return
     own = {name for one in inner if isinstance(one, (ast.Assign, ast.For)) for name in _names_of(one)}
     defined = {one.name: one for one in loop.body if isinstance(one, ast.FunctionDef)}
+    if any(isinstance(one, (ast.Break, ast.Return)) for one in nodes_below(loop)):
+        return  # the last turn is the one that was meant
+    own |= _used_in(inner)
     for kept in _kept_in(inner, own):
         yield from _held_by(kept)
         if isinstance(kept, ast.Name) and kept.id in defined:
@@ -70,6 +73,19 @@ def _names_of(node: ast.Assign | ast.For) -> Set[str]:
     """The names that a statement makes anew; a list or dictionary that it stores an item in is none."""
     parts = node.targets if isinstance(node, ast.Assign) else []
     return set() if any(isinstance(one, ast.Subscript) for one in parts) else stored_names(node)
+
+
+def _used_in(inner: Sequence[ast.AST]) -> Set[str]:
+    """The names of lists and dictionaries that a loop reads for more than to put something in, turn by turn."""
+    put = [one.func.value for one in inner if isinstance(one, ast.Call) and last_name(one) in KEEPING and _is_of(one)]  # type: ignore[attr-defined]
+    put += [one.value for one in inner if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
+    names = (one for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+    keeping = {id(one) for one in put}
+    return {one.id for one in names if id(one) not in keeping}
+
+
+def _is_of(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute)
 
 
 def _kept_in(inner: Sequence[ast.AST], own: Set[str]) -> Iterator[ast.expr]:

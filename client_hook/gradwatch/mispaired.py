@@ -7,12 +7,14 @@ array is to be learned as it is. Owns no state.
 from __future__ import annotations
 
 import ast
+import functools
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import assigned_before, functions_around, last_name, names_in, nodes_of, stored_names
+from gradwatch.syntax import FILES_KEPT, assigned_before, functions_around, last_name, names_in, nodes_of, stored_names
 
 __all__ = ["find_mispaired"]
 
@@ -101,7 +103,10 @@ def _of_parts(pairs: Sequence[_Pair]) -> Iterator[dict[str, Any]]:
     for pair in pairs:
         parts = [_part_of(one) for one in pair[:2]]
         if None not in parts and parts[0] != parts[1]:
-            yield {"mixed": [ast.unparse(one) for one in pair[:2]], "line": pair.targets.lineno}
+            names = [ast.unparse(one) for one in pair[:2]]
+            # Of one name but for the part, as train_images and test_images, neither is the other's target.
+            if len({_without_part(name) for name in names}) > 1:
+                yield {"mixed": names, "line": pair.targets.lineno}
 
 
 def _part_of(node: ast.expr) -> str | None:
@@ -109,8 +114,14 @@ def _part_of(node: ast.expr) -> str | None:
     while isinstance(node, ast.Subscript):
         node = node.value
     words = re.findall(r"[A-Z]?[a-z]+", node.id) if isinstance(node, ast.Name) else []
+    if {"is", "std"} & set(words):  # a deviation, and what says of each sample which part it is of
+        return None
     parts = [PARTS[word.lower()] for word in words if word.lower() in PARTS]
     return parts[0] if len(parts) == 1 else None
+
+
+def _without_part(name: str) -> str:
+    return re.sub(r"[A-Z]?[a-z]+", lambda word: "" if word[0].lower() in PARTS else word[0].lower(), name)
 
 
 def _of_cuts(pairs: Sequence[_Pair], file: str) -> Iterator[dict[str, Any]]:
@@ -122,6 +133,10 @@ def _of_cuts(pairs: Sequence[_Pair], file: str) -> Iterator[dict[str, Any]]:
         # x[:-n] and y[n:] may be a series and what comes n steps later, unless the n last rows are held out.
         is_shift = one.is_upper != other.is_upper and one.is_of_end != other.is_of_end
         is_shift &= one.is_upper == one.is_of_end
+        # n rows from the beginning and the n last ones are a series and what comes later, where n is all that there is.
+        is_shift |= (
+            one.is_upper and not one.is_of_end and other.is_of_end and not other.is_upper and not one.place.isdigit()
+        )
         is_same |= one.is_upper == other.is_upper and one.is_of_end != other.is_of_end
         if not is_same and (not is_shift or _is_held_out(one if one.is_of_end else other, file)):
             yield {"mixed": [ast.unparse(cut.node) for cut in (one, other)], "cut": True, "line": other.node.lineno}
@@ -148,17 +163,27 @@ def _cut_of(node: ast.expr, file: str) -> _Cut | None:
 
 def _one_of_several(name: ast.Name, file: str) -> ast.expr | None:
     """What a name was given last before its line, where that statement gives several names something each."""
-    stores = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and name.id in stored_names(node)]
-    before = [node for node in stores if node.lineno < name.lineno]
+    stores, around = _stores_in(file)
+    before = [node for node in stores.get(name.id, []) if node.lineno < name.lineno]
     to = before[-1].targets[0] if before else None
     value = before[-1].value if before else None
     if not isinstance(to, ast.Tuple) or not isinstance(value, ast.Tuple) or len(to.elts) != len(value.elts):
         return None
-    around = functions_around(nodes_of(file))
     if around.get(id(before[-1])) is not around.get(id(name)):
         return None
     names = [one.id if isinstance(one, ast.Name) else "" for one in to.elts]
     return value.elts[names.index(name.id)] if name.id in names else None
+
+
+@functools.lru_cache(maxsize=FILES_KEPT)
+def _stores_in(file: str) -> tuple[dict[str, list[ast.Assign]], dict[int, ast.FunctionDef]]:
+    """The statements that give each name something, and the function that each node stands in."""
+    stores: dict[str, list[ast.Assign]] = defaultdict(list)
+    for node in nodes_of(file):
+        if isinstance(node, ast.Assign):
+            for name in stored_names(node):
+                stores[name].append(node)
+    return dict(stores), functions_around(nodes_of(file))
 
 
 def _is_held_out(cut: _Cut, file: str) -> bool:
@@ -199,10 +224,15 @@ def _of_noise(pairs: Sequence[_Pair], noisy: dict[str, _Noisy], file: str) -> It
         line = pair.targets.lineno
         if x in noisy and x == y and _is_wanted(noisy, file):
             yield {"noisy": x, "clean": noisy[x].clean, "as": "both", "line": line}
-        elif y in noisy and noisy[y].clean == x:
+        elif y in noisy and noisy[y].clean == x and not _is_grid(pair.inputs, file):
             yield {"noisy": y, "clean": x, "as": "target", "line": line}
         elif x in noisy and noisy[x].clean == y and noisy[x].is_one:
             yield {"noisy": x, "clean": y, "as": "alike", "line": line}
+
+
+def _is_grid(node: ast.expr, file: str) -> bool:
+    """Whether inputs are places along a line, and what is noisy there the measurements of a function."""
+    return any(last_name(call) in ("arange", "linspace") for call in _behind(node, file))
 
 
 def _is_wanted(noisy: dict[str, _Noisy], file: str) -> bool:

@@ -6,16 +6,19 @@ A function that ends in ``return mean, log_variance`` is called as ``log_varianc
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import functions_around, last_name, nodes_of
+from gradwatch.syntax import functions_around, last_name, nodes_of, parse
 
 __all__ = ["find_unpacked"]
 
 MODELS: Final = frozenset({"Functional", "Model"})
+SIDES: Final = re.compile(r"\d+|(?<![a-z])(a|b|left|right)(?![a-z])")
+"""What tells apart two that may well be exchanged: the halves of a coupling layer, a pair and its mirror image."""
 
 
 def find_unpacked(files: Sequence[str]) -> list[dict[str, Any]]:
@@ -30,10 +33,13 @@ def find_unpacked(files: Sequence[str]) -> list[dict[str, Any]]:
     """
     for file in files:
         given = _given_in(file)
+        plain = {one.name for one in getattr(parse(file), "body", []) if isinstance(one, ast.FunctionDef)}
         for node in nodes_of(file) if given else ():
             call = node.value if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
             name = _called(call) if isinstance(call, ast.Call) else ""
             if not isinstance(node, ast.Assign) or name not in given:
+                continue
+            if name in plain and isinstance(call, ast.Call) and not isinstance(call.func, ast.Name):  # another's method
                 continue
             exchanged = _exchanged(given[name], _names_of(node.targets[0]))
             if exchanged is not None:
@@ -92,4 +98,6 @@ def _exchanged(given: Sequence[str], taken: Sequence[str]) -> tuple[str, str] | 
     if len(given) != len(taken):
         return None
     pairs = [(one, other) for one, other in zip(given, taken, strict=True) if one != other]
-    return next(((one, other) for one, other in pairs if (other, one) in pairs), None)
+    found = next(((one, other) for one, other in pairs if (other, one) in pairs), None)
+    is_side = found is not None and SIDES.sub("", found[0]) == SIDES.sub("", found[1])
+    return None if is_side else found

@@ -7,6 +7,7 @@ nothing reads that, the line has no effect. Owns no state.
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any, Final, NamedTuple
@@ -32,6 +33,10 @@ TABLES: Final = frozenset({"drop", "drop_duplicates", "dropna", "fillna", "sampl
 IN_PLACE: Final = frozenset({"inplace", "out"})
 CHANGING: Final = frozenset({"cast", "clip_by_value", "one_hot", "stop_gradient", "to_categorical"})
 PACKAGES: Final = frozenset({"keras", "nn", "ops", "tf", "utils"})
+OTHERS: Final = re.compile(r"(train|update)_(?!state)")
+"""Calls that train another network, of two that take turns."""
+CELL: Final = re.compile(r"# ?(%%|In ?\[)")
+"""What a notebook's cell begins with, where it is saved as a script."""
 SCALING: Final = (ast.Div, ast.Mult, ast.Sub)
 APPLYING: Final = frozenset({"apply", "apply_gradients"})
 SHOWING: Final = frozenset({"eval", "exec", "globals", "locals"})
@@ -42,6 +47,8 @@ COUNTING: Final = frozenset(
 """Functions without a gradient: what is made by them is looked at, not learned."""
 TERM: Final = re.compile(r"(^|_)(cost|divergence|entropy|gp|kl|loss|penalty|reg|regularization)(_|$)")
 TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
+KEPT: Final = frozenset({"activations", "cache", "features", "hidden", "last_hidden", "losses", "outputs", "state"})
+"""Attributes in which a model may hold what it gave when it was last called."""
 LOSSES: Final = frozenset(one for one in dir(keras.losses) if one[0] != "_") | {"mae", "mse"}
 LAYERS: Final = frozenset(one for one in dir(keras.layers) if one[0].isupper()) - {"Input", "InputLayer", "Layer"}
 _Found = tuple[str, ast.stmt | ast.expr, str, ast.stmt | None]
@@ -104,7 +111,7 @@ def _in_file(file: str, layers: Set[str]) -> Iterator[_Found]:
     for block in blocks:
         yield from _of_turns(block)
     held = [node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in TRAINED]
-    models = {one.id for one in held if isinstance(one, ast.Name)} - {"self"}
+    models = {one.id for one in held if isinstance(one, ast.Name)} - {"self"} - _asked_of(nodes)
     attributes = layers | {one.attr for one in held if isinstance(one, ast.Attribute)}
     losses: set[str] = set()
     for node in nodes:
@@ -118,6 +125,15 @@ def _in_file(file: str, layers: Set[str]) -> Iterator[_Found]:
                 read = read_in(scope)
                 if SHOWING.isdisjoint(read):
                     yield from _unread(_Scope(scope, own, read, attributes, models, losses))
+
+
+def _asked_of(nodes: Sequence[ast.AST]) -> Set[str]:
+    """The names of models that keep what they give: what a call has left in their losses, say, is read later."""
+    return {
+        node.value.id
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in KEPT
+    }
 
 
 def _is_model(node: ast.AST) -> bool:
@@ -250,7 +266,7 @@ def _of_some_turns(loop: ast.For | ast.While, names: Set[str]) -> Iterator[_Foun
     ]
     asked = {_only_name(one) for one in turn if isinstance(one, ast.Assign) and last_name(one.value) == "gradient"}
     read = {one.id for one in turn if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Store)}
-    n_applied = sum(last_name(one) in APPLYING for one in _calls_in(loop))
+    n_applied = sum(last_name(one) in APPLYING or OTHERS.match(last_name(one)) is not None for one in _calls_in(loop))
     for node in (one for one in loop.body if isinstance(one, ast.If) and n_applied == 1):
         is_some = any(isinstance(one, ast.Mod) for one in ast.walk(node.test)) and not node.orelse
         for name in (names & asked) - read if is_some else ():
@@ -283,10 +299,20 @@ def _thrown_away(file: str) -> Iterator[_Found]:
     shown = getattr(nodes[0], "body", [])[-1:] if "ipykernel" in file else []
     for node in lines:
         name = _changed_in(node.value)
-        if id(node) in tried or node in shown or ast.dump(node.value) in used:
+        is_shown = node in shown or (node.col_offset == 0 and _ends_cell(file, node))
+        if id(node) in tried or is_shown or ast.dump(node.value) in used:
             continue
         if _is_changing(node.value, name, file, around.get(id(node))):
             yield "result", node, name, None
+
+
+def _ends_cell(file: str, node: ast.stmt) -> bool:
+    """Whether a line is the last of a notebook's cell, which shows what it gives."""
+    lines = linecache.getlines(file)
+    if not any(CELL.match(line) for line in lines):
+        return False
+    later = (line for line in lines[node.end_lineno :] if line.strip())
+    return CELL.match(next(later, "# %%")) is not None
 
 
 def _is_trial(node: ast.Try | ast.With) -> bool:

@@ -47,6 +47,7 @@ def find_withheld(files: Sequence[str]) -> list[dict[str, Any]]:
             continue
         read = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
         read |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        read |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
         read |= {one.name for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names}
         for line, name, what in _made_in(file, "fit" in calls):
             if name not in read:

@@ -50,6 +50,9 @@ def test_labels_that_are_masked_with_their_inputs(find: Any, line: str, returned
         ("x = np.load('x')\ny = x\ny[y > 3] = 0\nmodel.fit(x, y)", True),
         ("x = np.load('x')\ny = x\ny[:, 3] += 1\ndata = from_tensor_slices((x, y))", True),
         ("x = np.load('x')\ny = x\nmodel.fit(x, y)", False),
+        ("x = np.load('x')\ny = x\nx[np.isnan(x)] = 0\nmodel.fit(x, y)", False),
+        ("x = np.load('x')\ny = x\nx[:] /= 255.0\nmodel.fit(x, y)", False),
+        ("x = np.load('x')\ny = x\nx[:, :] = (x[:, :] - m) / s\nmodel.fit(x, y)", False),
         ("x = np.load('x')\ny = x\ny[y > 3] = 0\nprint(x, y)", False),
         ("x = dict(a)\ny = x\ny[key] = 0\nmodel.fit(x, y)", False),
         ("x = np.load('x')\nx[x > 3] = 0\ny = x\nmodel.fit(x, y)", False),
@@ -63,7 +66,7 @@ def test_arrays_of_a_script(find: Any, text: str, is_told: bool) -> None:
 def test_arrays_are_looked_at_where_they_are_held(tmp_path: Path, made: str, is_told: bool) -> None:
     path = tmp_path / "train.py"
     text = f"import numpy as np\ndef fit(x, y): return find([__file__])\nx = np.zeros((9, 2))\ny = {made}\n"
-    path.write_text(f"{text}x[x == 0] = 1\nfound = fit(x, y)\n")
+    path.write_text(f"{text}x[:4] = 1\nfound = fit(x, y)\n")
     space: dict[str, Any] = {"__file__": str(path), "find": find_aliased}
     exec(compile(path.read_text(), str(path), "exec"), space)  # noqa: S102 a script of its own
     assert len(space["found"]) == is_told

@@ -28,6 +28,21 @@ MADE = "    model = build()\n"
         (HEAD + MADE + "    a, b = x[held], x[train]\n" + SWAPPED, ("swapped", 6)),
         (HEAD + MADE + FIT, None),
         (HEAD + "    model.set_weights(first)\n" + FIT, None),
+        (HEAD.replace("build()", "KerasClassifier(build)") + FIT, None),
+        ("class Own:\n    def fit(self, x, y): ...\n" + HEAD.replace("build()", "Own()") + FIT, None),
+        (
+            "class Own(keras.Model):\n    def call(self, x): ...\n" + HEAD.replace("build()", "Own()") + FIT,
+            ("shared", 6),
+        ),
+        (HEAD.replace("build()", "keras.Sequential(all)") + FIT, ("shared", 4)),
+        (
+            "for epoch in range(9):\n    coder.fit(x, x)\n    model = build()\n    model.fit(z, y, verbose=0)\n",
+            None,
+        ),
+        (
+            "for epoch in range(9):\n    train_step(x)\n    model = build()\n    model.fit(z, y, verbose=0)\n",
+            None,
+        ),
         (HEAD + "    reset(model)\n" + FIT, None),
         (HEAD + "    net = clone_model(model)\n" + FIT.replace("model.", "net."), None),
         (HEAD.replace("KFold", "TimeSeriesSplit") + FIT, None),

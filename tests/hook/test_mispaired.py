@@ -38,6 +38,11 @@ def found(tmp_path: Path, lines: str) -> list[dict[str, Any]]:
         ("model.fit(x_train, y_train, validation_data=(x_test, y_test))", None),
         ("model.fit(x_train, y_train, validation_data=(x_trainval_test, y_test))", None),
         ("model.fit(x_train, teacher(x_test), epochs=1)", None),
+        ("model.fit(x_train, y_std_dev, epochs=1)", None),
+        ("model.fit(x_train, is_test, epochs=1)", None),
+        ("ds = from_tensor_slices((train_images, test_images))", None),
+        ("x = a[:n]\ny = b[-n:]\nmodel.fit(x, y, epochs=2)", None),
+        ("x = a[-n:]\ny = b[:n]\nmodel.fit(x, y, epochs=2)", 2),
         ("evaluate(x_test, y_train)\nmodel.fit(train, epochs=2)", None),
         ("x = series[:-1]\ny = series[1:]\nmodel.fit(x, y, epochs=2)", None),
         ("x = states[:-horizon]\ny = prices[horizon:]\nlast = states[-horizon:]\nmodel.fit(x, y, epochs=2)", None),
@@ -69,6 +74,7 @@ CLIPPED = NOISE + "x_noisy = np.clip(x_noisy, 0, 1)\n"
         ("x_noisy = x + offset\nmodel.fit(x_noisy, x_noisy, epochs=2)\nplot(x)", None),
         ("x = base + rng.normal(size=base.shape)\nmodel.fit(x, x, epochs=2)\nplot(base)", None),
         ("y = x + rng.normal(size=x.shape)\nmodel.fit(x, y, epochs=2)", None),
+        ("x = np.linspace(0, 1, 9)\ny_noisy = x + rng.normal(size=9)\nmodel.fit(x, y_noisy, epochs=2)", None),
     ],
 )
 def test_noise_that_is_to_be_learned(tmp_path: Path, lines: str, wanted: str | None) -> None:

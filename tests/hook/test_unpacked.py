@@ -42,6 +42,9 @@ def test_results_that_are_exchanged(find: Any, text: str, wanted: Any) -> None:
     [
         ENCODE + "mean, spread = encode(x)",
         ENCODE + "spread, low = encode(x)",
+        ENCODE + "spread, mean = path.encode(x)",
+        "def halves(x):\n    x1, x2 = x\n    return x1, x2\nx2, x1 = halves(x)",
+        "def views(x):\n    left, right = x\n    return left, right\nright, left = views(x[:, ::-1])",
         ENCODE + "spread = encode(x)",
         ENCODE + ENCODE + "spread, mean = encode(x)",
         "def swap(a, b):\n    return b, a\na, b = swap(a, b)",

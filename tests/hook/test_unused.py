@@ -102,6 +102,11 @@ def prepare(image, label):
 """
 
 
+@pytest.mark.parametrize(("begin", "n"), [("# %%", 0), ("# In[2]:", 0), ("# then", 1)])
+def test_what_a_cell_shows(find: Any, begin: str, n: int) -> None:
+    assert len(find(f"x = np.load('a')\nx / 255.0\n\n{begin}\nmodel.fit(x)")) == n
+
+
 def test_what_a_map_does_not_return(find: Any) -> None:
     assert find(PREPARE) == [("result", "image", "image / 255.0")]
 
@@ -206,6 +211,13 @@ def test_a_term_that_no_loss_has(find: Any, line: str, name: str) -> None:
     assert find(STEP.format(line=line)) == ([("tensor", name, line)] if name else [])
 
 
+@pytest.mark.parametrize(("loss", "n"), [("tf.add_n(model.losses)", 0), ("f(x)", 1)])
+def test_an_output_that_a_model_has_kept(find: Any, loss: str, n: int) -> None:
+    lines = f"for x in data:\n    with tf.GradientTape() as tape:\n        out = model(x)\n        loss = {loss}\n"
+    lines += "    apply(tape.gradient(loss, model.trainable_variables))\n"
+    assert len(find(lines)) == n
+
+
 def test_what_is_looked_at_beside_the_steps_is_no_part_of_them(find: Any) -> None:
     steps = "for x, y in data:\n    with tf.GradientTape() as tape:\n        loss = f(model(x))\n"
     steps += "    apply(tape.gradient(loss, model.trainable_variables))\n"
@@ -235,6 +247,8 @@ APPLY = "optimizer.apply_gradients(zip(grads, model.trainable_variables))"
         (f"if step % 4 == 3:\n        {APPLY}\n    else:\n        keep(grads)", "", False),
         (f"critic.apply(other)\n    if step % 4 == 3:\n        {APPLY}", "", False),
         (f"if ready:\n        {APPLY}", "", False),
+        (f"update_critic(x)\n    if step % 4 == 3:\n        {APPLY}", "", False),
+        (f"metric.update_state(y)\n    if step % 4 == 3:\n        {APPLY}", "", True),
     ],
 )
 def test_gradients_of_the_last_turn_alone(find: Any, then: str, behind: str, is_told: bool) -> None:

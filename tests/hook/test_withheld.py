@@ -32,6 +32,7 @@ COUNTED = "weights = compute_class_weight('balanced', classes=classes, y=y)\n"
         ("class Trainer:\n    " + STOP + FIT, None),
         ("watch = gradwatch.watch(model)\n" + FIT, None),
         ("_" + STOP + FIT, None),
+        ('__all__ = ["stop"]\n' + STOP + FIT, None),
     ],
 )
 def test_lines(tmp_path: Path, text: str, told: tuple[str, str] | None) -> None:
