@@ -85,6 +85,8 @@ LABELS_MAX: Final = 10_000_000
 COUNT_SLACK: Final = 1.2
 """Between what weights are of the labels' counts: some of the samples may be kept for the validation."""
 UNEVEN: Final = 1.5
+DISORDERED: Final = 2.0
+"""Between the largest and the smallest product of weight and count, where each weight is another label's."""
 ARRAYS: Final = (np.ndarray, tf.Tensor, list, tuple, dict)
 """What `fit` shuffles by itself."""
 _MISSING: Final = object()
@@ -120,7 +122,9 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples, or (``of_set``, True) its data set does;
         and ``favours``, ``favoured``, ``rare`` and ``rarely``: of `fit`'s class weights, three and more, that
-        grow with how often a label occurs, the commonest label and its weight, and the rarest and its.
+        grow with how often a label occurs, the commonest label and its weight, and the rarest and its, or, with ``due``
+        (a weight), of balanced weights that are given to other labels, the one with most too much, and what it is due,
+        and the one with least.
     """
     finders = (
         _restarted, _reseeded, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
@@ -172,36 +176,68 @@ def _counted() -> dict[str, Any] | None:
     for frame in frames():
         file, known = frame.f_code.co_filename, locals_of(frame)
         if weights is not None and is_users(file):
-            common, rare = _ends_of(weights, labels) or (None, None)
-            if common is None or rare is None:
+            counts = _counts_of(weights, labels)
+            ends, due = _ends_of(weights, counts), _due_of(weights, counts)
+            if ends is None and due is None:
                 return None
-            ends = {"favoured": float(weights[common]), "rarely": float(weights[rare])}
-            return _slip(file, frame.f_lineno, "", favours=str(common), rare=str(rare), **ends)
+            common, rare = ends if due is None else due  # type: ignore[misc]
+            known = {"favoured": float(weights[common]), "rarely": float(weights[rare])}
+            if due is not None:
+                place = sorted(counts, key=lambda one: -counts[one]).index(common)
+                known["due"] = float(sorted(weights.values())[place])
+            return _slip(file, frame.f_lineno, "", favours=str(common), rare=str(rare), **known)
         if frame.f_code.co_name == "fit" and "keras" in file:
             weights, labels = known.get("class_weight"), known.get("y")
     return None
 
 
-def _ends_of(weights: Any, labels: Any) -> tuple[int, int] | None:
-    """The commonest label and the rarest, where each label's weight is its share, times a number; None elsewhere."""
+def _counts_of(weights: Any, labels: Any) -> dict[int, int]:
+    """How often each label that has a weight occurs; of none where that is not known, or one never does."""
     size = math.prod(labels.shape) if isinstance(labels, (np.ndarray, tf.Tensor)) else 0
     if not isinstance(weights, Mapping) or len(weights) < CLASSES_MIN or not 0 < size <= LABELS_MAX:
-        return None
+        return {}
     array: Any = np.asarray(labels)
     if array.ndim == TABLE_RANK:
         array = array[:, 0] if array.shape[1] == 1 else array.argmax(axis=1)
     if array.ndim != 1:
-        return None
+        return {}
     held, numbers = np.unique(array, return_counts=True)
     of = dict(zip(held.tolist(), numbers.tolist(), strict=True))
     counts = {label: int(of.get(label, 0)) for label in weights}
+    return counts if min(counts.values()) > 0 else {}
+
+
+def _ends_of(weights: Any, counts: Mapping[int, int]) -> tuple[int, int] | None:
+    """The commonest label and the rarest, where each label's weight is its share, times a number; None elsewhere."""
+    if not counts:
+        return None
     common, rare = max(counts, key=lambda one: counts[one]), min(counts, key=lambda one: counts[one])
-    factors = [float(weights[one]) / n for one, n in counts.items() if n > 0]
-    is_so = len(factors) == len(counts) and 0 < max(factors) <= COUNT_SLACK * min(factors)
-    # Short numbers are someone's own, for what an error costs.
-    is_short = all(round(float(one), 1) == float(one) for one in weights.values())
-    is_given = is_short and weights[common] != counts[common] and not math.isclose(sum(weights.values()), 1)
+    is_so = _are_equal([float(weights[one]) / n for one, n in counts.items()])
+    is_given = _are_short(weights) and weights[common] != counts[common] and not math.isclose(sum(weights.values()), 1)
     return (common, rare) if is_so and not is_given and counts[common] >= UNEVEN * counts[rare] else None
+
+
+def _due_of(weights: Any, counts: Mapping[int, int]) -> tuple[int, int] | None:
+    """The labels with most and least too much weight, where the weights are balanced, each for another label's count.
+
+    None elsewhere.
+    """
+    if not counts or _are_short(weights):
+        return None
+    given = {one: float(weights[one]) * n for one, n in counts.items()}
+    falling = sorted(counts.values(), reverse=True)
+    balanced = [float(one) * n for one, n in zip(sorted(weights.values()), falling, strict=True)]
+    most, least = max(given, key=lambda one: given[one]), min(given, key=lambda one: given[one])
+    return (most, least) if _are_equal(balanced) and given[most] >= DISORDERED * given[least] else None
+
+
+def _are_equal(numbers: Sequence[float]) -> bool:
+    return 0 < max(numbers) <= COUNT_SLACK * min(numbers)
+
+
+def _are_short(weights: Mapping[Any, Any]) -> bool:
+    """Whether weights are short numbers: these are someone's own, for what an error costs."""
+    return all(round(float(one), 1) == float(one) for one in weights.values())
 
 
 def _restarted(file: str) -> Iterator[dict[str, Any]]:

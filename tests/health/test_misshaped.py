@@ -323,6 +323,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             "The class weights are the wrong way round: 0.05 for label 2, the rarest, and 0.6 for 0, the commonest",
         ),
         (
+            DATA | {"favours": "2", "favoured": 1.86, "rare": "1", "rarely": 0.3, "due": 0.28},
+            "The class weights are in the wrong order: label 2 gets 1.86, and by its count is due 0.28 (train.py:7)",
+        ),
+        (
             DATA | {"beyond": [0.0, 1.0, 0.0, 255.0], "names": ["x_train", "x_test"]},
             "The validation data are in another range: 0 to 255, in training 0 to 1 (train.py:7)",
         ),

@@ -948,6 +948,31 @@ def test_class_weights_that_grow_with_the_counts(
     assert [(one["favours"], one["rare"]) for one in found] == [("0", "2")] * is_told
 
 
+@pytest.mark.parametrize(
+    ("weights", "due"),
+    [
+        ([100 / 3 / 60, 100 / 3 / 30, 100 / 3 / 10], ("1", 100 / 3 / 60)),
+        ([100 / 3 / 30, 100 / 3 / 60, 100 / 3 / 10], None),
+        ([100 / 3 / 28, 100 / 3 / 62, 100 / 3 / 10], None),
+        ([2.0, 1.1, 5.0], None),
+        ([1.0, 2.0, 6.0], None),
+        ([1.05, 1.53, 2.12], None),
+    ],
+    ids=["by count", "of their labels", "of more samples", "costs", "short costs", "other numbers"],
+)
+def test_balanced_class_weights_in_the_wrong_order(
+    watch: Any, read: Any, weights: list[float], due: tuple[str, float] | None
+) -> None:
+    y = np.repeat([0, 1, 2], [30, 60, 10])
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, "softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    watched = watch(model, capture=("gradient",))
+    model.fit(np.zeros((100, 2)), y, class_weight=dict(enumerate(weights)), verbose=0)
+    found = [one for one in found_in(read(watched)) if "favours" in one]
+    assert [one["favours"] for one in found] == ([] if due is None else [due[0]])
+    assert all(due is not None and one["due"] == pytest.approx(due[1]) for one in found)
+
+
 MASKS = """
 def load(image_path, mask_path):
     mask = tf.io.decode_png(tf.io.read_file(mask_path), channels=1)

@@ -683,6 +683,8 @@ def _say_brightened(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_counted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    if "due" in lead.slip:
+        return _say_disordered(lead)
     place, rare = say_line(lead.slip["source"]), lead.slip["rare"]
     low, high = (say_number(float(lead.slip[name])) for name in ("rarely", "favoured"))
     ends = f"{low} for label {rare}, the rarest, and {high} for {lead.slip['favours']}, the commonest"
@@ -695,6 +697,30 @@ def _say_counted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "They are meant to let rare labels count for more. These make the common ones count for still more: the "
             f"loss hardly changes where the model never says {rare}.",
             "Divide by a label's count instead of multiplying by it.",
+            COUNTED_CODE,
+            (
+                Change("fit", before=COUNTED_CODE.rpartition("\n")[0]),
+                Change("fit", given=(("class_weight", "class_weight"),)),
+            ),
+        ),
+    )
+
+
+def _say_disordered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, label = say_line(lead.slip["source"]), lead.slip["favours"]
+    given, due, low = (say_number(float(lead.slip[name])) for name in ("favoured", "due", "rarely"))
+    return (
+        f"The class weights are in the wrong order: label {label} gets {given}, and by its count is due {due}{place}",
+        (
+            "The weights are balanced for how often the labels occur, but each is given to another label. Label "
+            f"{lead.slip['rare']} gets too little: {low}."
+        ),
+        Hypothesis(
+            "The class weights are numbered in the order of the counts, not of the labels",
+            0.93,
+            "`value_counts()` and `most_common()` begin with the commonest label, `unique()` with the first that "
+            f"occurs. Numbered 0, 1, 2, their weights go to other labels: label {label} now outweighs the others.",
+            "Count the labels in the order of their numbers.",
             COUNTED_CODE,
             (
                 Change("fit", before=COUNTED_CODE.rpartition("\n")[0]),
