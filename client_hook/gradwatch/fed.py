@@ -66,6 +66,10 @@ KEEPING: Final = frozenset(
 SHARES_MAX: Final = 4096
 """Of an array, how many numbers are looked at."""
 MOST: Final = 0.5
+SEQUENCES_MAX: Final = 64
+"""Of padded sequences, how many are looked at."""
+LOST_MIN: Final = 0.3
+"""Of the deviation of numbers, what their fractions have: with less, whole numbers tell nearly as much."""
 INTEGERS: Final = frozenset({"int8", "int16", "int32", "int64"})
 WHOLE: Final = INTEGERS | {"int", "uint8", "uint16", "uint32", "uint64"}
 FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
@@ -112,7 +116,7 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
         end: which of ``repeat`` and ``tile`` the line has; ``unrolled`` (True): the other is laid out by a reshape that
         merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast,
-        which it was ``scaled`` (True) to;
+        which it was ``scaled`` (True) to, or (``padded``, True) to which sequences of fractions are padded;
         ``filtered`` (True): of data sets of as many elements each that are put together by ``zip`` some are filtered,
         the others not; ``trimmed``: the name of an array that is cut to the length of another one, of which rows were
         ``picked``, and ``by`` what; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put
@@ -128,7 +132,7 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
     """
     finders = (
         _restarted, _reseeded, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
-        _both_moved, _copied, _floored, _floored_in_map, _filtered, _trimmed, _unmatched,
+        _both_moved, _copied, _floored, _floored_in_map, _padded, _filtered, _trimmed, _unmatched,
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
@@ -1101,6 +1105,49 @@ def _floored_in_map(file: str) -> Iterator[dict[str, Any]]:
                 source = source_of(op) if number >= 0 and _is_of_shares(arrays[number], factor) else None
                 if source is not None and source["file"] == file:
                     yield _slip(file, source["line"], floored=op.outputs[0].dtype.name, **_scaled(factor))
+
+
+def _padded(file: str) -> Iterator[dict[str, Any]]:
+    """The lines that pad sequences of fractions, which Keras casts to int32 where no type is asked for."""
+    running, calls, nodes = list(_running(file)), _Calls.of(file), nodes_of(file)
+    for node in nodes if running else ():
+        if not isinstance(node, ast.Call) or last_name(node) != "pad_sequences" or len(node.args) not in (1, 2):
+            continue
+        name, function = _whole(node.args[0]), calls.around.get(id(node))
+        if name is None or any(one.arg in (None, "dtype") for one in node.keywords):
+            continue
+        is_given = function is not None and calls.given(name, function) is not None
+        stores = [one for one in nodes if isinstance(one, (ast.Assign, ast.AugAssign, ast.For))]
+        is_later = any(name in stored_names(one) and one.lineno >= node.lineno for one in stores)
+        for frame in running if is_given or not is_later else ():
+            if _is_of_keras_by_name(node.func, frame) and _loses_much(calls.find(name, node, frame)):
+                yield _slip(file, node.lineno, floored="int32", padded=True)
+
+
+def _is_of_keras_by_name(node: ast.expr, frame: Any) -> bool:
+    """Whether what running code calls by a name is a function of Keras'."""
+    first, *parts = ast.unparse(node).split(".")
+    value = _held(first, frame)
+    for part in parts:
+        value = getattr(value, part, None)
+    return callable(value) and _is_of_keras(value)
+
+
+def _loses_much(sequences: Any) -> bool:
+    """Whether sequences are of numbers that are not much any more once their fractions are cut off."""
+    if not isinstance(sequences, (list, tuple, np.ndarray)):
+        return False
+    try:
+        arrays = [np.ravel(np.asarray(one)) for one in sequences[:SEQUENCES_MAX]]
+    except ValueError:  # of other lengths within one
+        return False
+    arrays = [one for one in arrays if one.size]
+    if not arrays or any(one.dtype.kind != "f" for one in arrays):
+        return False
+    values = np.concatenate(arrays).astype(np.float64)
+    values = values[np.isfinite(values)]
+    lost = values - np.trunc(values)
+    return values.size > 1 and bool((lost != 0).mean() > MOST and lost.std() > LOST_MIN * values.std() > 0)
 
 
 def _slices(chain: Sequence[Any]) -> list[Any]:

@@ -327,6 +327,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             "The class weights are in the wrong order: label 2 gets 1.86, and by its count is due 0.28 (train.py:7)",
         ),
         (
+            DATA | {"floored": "int32", "padded": True},
+            "`pad_sequences` cuts the fractions off: it makes int32 of the sequences (train.py:7)",
+        ),
+        (
             DATA | {"beyond": [0.0, 1.0, 0.0, 255.0], "names": ["x_train", "x_test"]},
             "The validation data are in another range: 0 to 255, in training 0 to 1 (train.py:7)",
         ),

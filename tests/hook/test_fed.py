@@ -794,6 +794,45 @@ def test_shares_that_are_cut_to_whole_numbers(find: Any, share: str, cast: str, 
     assert [one["floored"] for one in found] == ([] if dtype is None else [dtype])
 
 
+PADDED = """
+from keras.utils import pad_sequences
+
+
+def prepare(parts):
+    return {line}
+
+
+rng = np.random.default_rng(0)
+sequences = [{one} for n in range(2, 90)]
+{before}
+train_step(prepare(sequences), y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "line", "is_told"),
+    [
+        ("rng.random(n)", "pad_sequences(parts, maxlen=20)", True),
+        ("rng.normal(size=n).tolist()", "keras.utils.pad_sequences(parts, padding='post')", True),
+        ("rng.normal(size=(n, 3))", "tf.keras.preprocessing.sequence.pad_sequences(parts)", True),
+        ("rng.normal(size=n)", "pad_sequences(parts, maxlen=20, dtype='float32')", False),
+        ("rng.normal(size=n)", "pad_sequences(parts, 20, 'float32')", False),
+        ("rng.normal(size=n)", "pad_sequences(parts, **dict(dtype='float32'))", False),
+        ("rng.normal(size=n)", "tf.ragged.constant(parts).to_tensor()", False),
+        ("rng.integers(0, 9, n)", "pad_sequences(parts, maxlen=20)", False),
+        ("np.round(9 * rng.random(n))", "pad_sequences(parts, maxlen=20)", False),
+        ("90 * rng.random(n)", "pad_sequences(parts, maxlen=20)", False),
+        ("[str(n)] * n", "pad_sequences([[3]] * len(parts), maxlen=20)", False),
+    ],
+)
+def test_sequences_of_fractions_that_are_padded(find: Any, one: str, line: str, is_told: bool) -> None:
+    found = [one for one in find(PADDED.format(one=one, line=line, before="")) if "floored" in one]
+    assert [(one["floored"], one["padded"]) for one in found] == [("int32", True)] * is_told
+    own = "def pad_sequences(parts, maxlen=20):\n    return np.stack([np.resize(one, maxlen) for one in parts])\n"
+    if line.startswith("pad_sequences(parts, maxlen=20)"):
+        assert find(PADDED.format(one=one, line=line, before=own)) == []
+
+
 @pytest.mark.parametrize(
     ("line", "is_told"),
     [

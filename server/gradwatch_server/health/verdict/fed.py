@@ -61,6 +61,8 @@ x_train = np.nan_to_num(x_train)                        # the mean in place of w
 FLOORED_CODE: Final = """\
 y = shares.astype("float32")                  # not "int32": 0.7 would become 0
 labels = (shares > 0.5).astype("int32")       # where classes are meant"""
+PADDED_CODE: Final = """\
+x = keras.utils.pad_sequences(sequences, padding="post", dtype="float32")"""
 SCALED_CUT_CODE: Final = """\
 images = tf.cast(images, tf.float32) / 255.0
 labels = tf.cast(labels, tf.int32)            # class numbers: no division"""
@@ -157,6 +159,7 @@ BRIGHTER_CODE: Final = """\
 tf.keras.layers.RandomBrightness(0.1, value_range=(0, 1))"""
 NAME: Final = re.compile(r"[^\W\d]\w*")
 BRIGHTENING: Final = frozenset({"RandomBrightness"})
+PADDING: Final = frozenset({"pad_sequences"})
 RESIZING: Final = frozenset({"resize"})
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 
@@ -800,6 +803,19 @@ def _say_unnormalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_floored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, dtype = say_line(lead.slip["source"]), lead.slip["floored"]
+    if lead.slip.get("padded"):
+        return (
+            f"`pad_sequences` cuts the fractions off: it makes int32 of the sequences{place}",
+            "The sequences hold numbers with fractions, and the call asks for no type. Its default is int32.",
+            Hypothesis(
+                f"`pad_sequences` is not told to keep floating-point numbers{place}",
+                0.95,
+                "Its default is made for numbers of words. Measurements between -1 and 1 all become 0, larger ones "
+                "whole numbers: most of what they tell is gone.",
+                "Ask for float32.",
+                _changed(lead, with_keyword(_line_of(lead), PADDING, 'dtype="float32"')) or PADDED_CODE,
+            ),
+        )
     if lead.slip.get("scaled"):
         return (
             f"A cast to {dtype} cuts scaled numbers to 0{place}",
