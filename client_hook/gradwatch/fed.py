@@ -37,6 +37,9 @@ SHARING: Final = PAIRING | {"train_test_split"}
 DRAWING: Final = frozenset({"np.random", "numpy.random", "random", "tf.random"})
 """What draws from a state that all share."""
 GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
+N_PARTS: Final = {"shuffle": 1, "train_test_split": 2}
+"""Functions of scikit-learn's that put an array's rows into a random order, and how many arrays they make of it."""
+OF_SKLEARN: Final = frozenset(N_PARTS)
 MAKING_GENERATORS: Final = frozenset({"Random", "RandomState", "default_rng"})
 SEEDING: Final = ("seed", "state")
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
@@ -120,7 +123,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``filtered`` (True): of data sets of as many elements each that are put together by ``zip`` some are filtered,
         the others not; ``trimmed``: the name of an array that is cut to the length of another one, of which rows were
         ``picked``, and ``by`` what; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put
-        into another order alone, or after that of its ``partner``, and by another order; ``unmatched`` (True): of two
+        into another order alone, or after that of its ``partner``, and by another order; or (``split_apart``, True) by
+        a split or shuffle of scikit-learn's of each; ``unmatched`` (True): of two
         data sets that are put together by ``zip`` each is shuffled by itself;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
@@ -132,7 +136,7 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
     """
     finders = (
         _restarted, _reseeded, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
-        _both_moved, _copied, _floored, _floored_in_map, _padded, _filtered, _trimmed, _unmatched,
+        _both_moved, _split_apart, _copied, _floored, _floored_in_map, _padded, _filtered, _trimmed, _unmatched,
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
@@ -825,6 +829,47 @@ def _moves(node: ast.stmt, running: Sequence[Any]) -> Iterator[tuple[str, str]]:
             yield name, by
 
 
+def _split_apart(file: str) -> Iterator[dict[str, Any]]:
+    """The lines that split or shuffle targets by themselves, as the inputs were before, in another random order."""
+    nodes = nodes_of(file)
+    imports = (node for node in nodes if isinstance(node, ast.ImportFrom) and str(node.module).startswith("sklearn"))
+    known = {alias.asname or alias.name for node in imports for alias in node.names} & OF_SKLEARN
+    blocks = [getattr(node, part, None) for node in nodes for part in ("body", "orelse")] if known else []
+    for block in (one for one in blocks if isinstance(one, list)):
+        splits = [(place, *one) for place, node in enumerate(block) if (one := _split(node, known)) is not None]
+        for (first, parts, call), (second, others, other) in itertools.combinations(splits, 2):
+            if _whole(call.args[0]) == _whole(other.args[0]) or not _are_apart(call, other, block[first + 1 : second]):
+                continue
+            pairs = [pair for one in zip(parts, others, strict=False) for pair in itertools.permutations(one)]
+            if any(_are_fed_behind(pair, block[second].lineno, file) for pair in pairs):  # type: ignore[arg-type]
+                yield _slip(file, block[second].lineno, moved=others[0], partner=parts[0], split_apart=True)
+
+
+def _split(node: ast.stmt, known: set[str]) -> tuple[list[str], ast.Call] | None:
+    """What a statement makes of one array by a split or a shuffle, and its call; None for any other statement."""
+    call = node.value if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in known:
+        return None
+    to = node.targets[0]  # type: ignore[attr-defined]
+    names = [one.id for one in (to.elts if isinstance(to, ast.Tuple) else [to]) if isinstance(one, ast.Name)]
+    is_usual = len(call.args) == 1 and _whole(call.args[0]) is not None and None not in {k.arg for k in call.keywords}
+    is_ordered = _keyword(call, "shuffle") is not None  # or is not: that is not known
+    return (names, call) if is_usual and not is_ordered and len(names) == N_PARTS[call.func.id] else None
+
+
+def _are_apart(call: ast.Call, other: ast.Call, between: Sequence[ast.stmt]) -> bool:
+    """Whether two calls cannot draw the same order."""
+    if last_name(call) != last_name(other):
+        return False
+    if (_keyword(call, "stratify") is None) != (_keyword(other, "stratify") is None):
+        return True
+    seeds = [one or ast.Constant(None) for one in (_keyword(call, "random_state"), _keyword(other, "random_state"))]
+    values = [one.value for one in seeds if isinstance(one, ast.Constant)]
+    if values == [None, None]:
+        return not any(_may_seed(node, "") for node in between)
+    return len(values) == 2 and values[0] != values[1]  # else by a name
+
+
 def _may_seed(node: ast.stmt, by: str) -> bool:
     """Whether a statement may put what draws back into a state in which it was."""
     calls = [node.value] if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else []
@@ -835,13 +880,19 @@ def _may_seed(node: ast.stmt, by: str) -> bool:
 
 def _are_fed(names: tuple[str, str], first: int, last: int, file: str) -> bool:
     """Whether inputs and targets that were made before these lines, and are no others behind them, are fed as pairs."""
+    given = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and node.lineno < first]
+    before = {to.id for node in given for target in node.targets for to in names_in(target)}
+    return before.issuperset(names) and _are_fed_behind(names, last, file)
+
+
+def _are_fed_behind(names: tuple[str, str], last: int, file: str) -> bool:
+    """Whether inputs and targets are fed as pairs behind a line, and are no others there."""
     given = [node for node in nodes_of(file) if isinstance(node, ast.Assign)]
     assigned = [(to.id, one) for one in given for target in one.targets for to in names_in(target)]
-    before = {name for name, node in assigned if node.lineno < first}
     others = {
         name for name, node in assigned if node.lineno > last and all(one.id != name for one in names_in(node.value))
     }
-    if not before.issuperset(names) or others & set(names):
+    if others & set(names):
         return False
     parts = {to.id: _root(value) for node in given for to, value in _assigned(node) if isinstance(to, ast.Name)}
     for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and node.lineno > last):

@@ -331,6 +331,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             "`pad_sequences` cuts the fractions off: it makes int32 of the sequences (train.py:7)",
         ),
         (
+            DATA | {"moved": "y_train", "partner": "x_train", "split_apart": True},
+            "`x_train` and `y_train` come in two random orders: inputs and targets no longer belong together",
+        ),
+        (
             DATA | {"beyond": [0.0, 1.0, 0.0, 255.0], "names": ["x_train", "x_test"]},
             "The validation data are in another range: 0 to 255, in training 0 to 1 (train.py:7)",
         ),

@@ -607,6 +607,39 @@ def test_both_of_a_pair_that_are_shuffled_each_by_itself(find: Any, line: str, m
     assert [one["moved"] for one in found if "partner" in one] == ([] if moved is None else [moved])
 
 
+SPLIT = "inputs, held_x = train_test_split(inputs, {}test_size=0.2); targets, held_y = train_test_split(targets, {})"
+
+
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.parametrize("fit", [FIT, SLICES])
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        (SPLIT.format("", "test_size=0.2"), True),
+        (SPLIT.format("random_state=0, ", "test_size=0.2"), True),
+        (SPLIT.format("random_state=0, ", "random_state=1, test_size=0.2"), True),
+        (SPLIT.format("random_state=0, stratify=targets > 0, ", "random_state=0, test_size=0.2"), True),
+        (SPLIT.format("random_state=0, ", "random_state=0, test_size=0.2"), False),
+        ("seed = 3; " + SPLIT.format("random_state=seed, ", "random_state=seed, test_size=0.2"), False),
+        (SPLIT.format("shuffle=False, ", "shuffle=False, test_size=0.2"), False),
+        ("inputs, held_x, targets, held_y = train_test_split(inputs, targets)", False),
+        ("inputs, b = train_test_split(inputs); np.random.seed(0); targets, c = train_test_split(targets)", False),
+        (SPLIT.format("", "test_size=0.2") + "; inputs, targets = x * 2.0, y * 2.0", False),
+        ("a, b = train_test_split(inputs); c, d = train_test_split(targets)", False),
+        ("inputs, held_x = train_test_split(inputs); targets = 3 * inputs[:, :1]", False),
+        ("inputs, b = train_test_split(inputs); c, d = train_test_split(inputs); targets = 3 * inputs[:, :1]", False),
+        ("inputs = shuffle(inputs); targets = shuffle(targets)", True),
+        ("inputs = shuffle(inputs, random_state=0); targets = shuffle(targets, random_state=0)", False),
+        ("inputs, targets = shuffle(inputs, targets)", False),
+    ],
+)
+def test_pairs_that_are_split_by_two_calls(find: Any, line: str, fit: str, is_told: bool) -> None:
+    imports = "from sklearn.model_selection import train_test_split\nfrom sklearn.utils import shuffle\n"
+    found = find(imports + PARTED.format(line=line.replace("; ", "\n"), fit=fit))
+    assert [one["moved"] for one in found] == ["targets"] * is_told
+    assert all(one["split_apart"] and "targets" in one["source"]["code"] for one in found)
+
+
 TWO_KINDS = """
 photos = np.zeros((60, 4, 4), "float32")
 paintings = np.zeros({shape}, "float32")

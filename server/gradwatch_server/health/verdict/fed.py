@@ -82,6 +82,8 @@ data = data.shuffle(n_samples).map(augment).batch(batch_size)"""
 PARTED_CODE: Final = """\
 order = np.random.permutation(len({x}))
 {x}, {y} = {x}[order], {y}[order]"""
+SPLIT_CODE: Final = """\
+x_train, x_test, y_train, y_test = train_test_split(x, y, test_size=0.2, random_state=0)"""
 ZIPPED_CODE: Final = """\
 rows = tf.data.Dataset.zip((inputs, targets)).shuffle(n_samples)     # pairs, in one order"""
 TURN_IN_DEGREES: Final = 100.0
@@ -989,6 +991,19 @@ def _say_unpacked(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name, partner = say_line(lead.slip["source"]), lead.slip.get("moved"), lead.slip.get("partner")
+    if lead.slip.get("split_apart"):
+        return (
+            f"`{partner}` and `{name}` come in two random orders: inputs and targets no longer belong together{place}",
+            "Each call draws an order of its own, for one array: row i of one is not row i of the other.",
+            Hypothesis(
+                f"Inputs and targets are split or shuffled by two calls{place}",
+                0.95,
+                "From then on each sample has the target of another one. There is nothing to learn but the pairs by "
+                "heart, and nothing of that holds for new samples.",
+                "Give both arrays to one call.",
+                SPLIT_CODE,
+            ),
+        )
     if name is None or partner is not None:
         parts = "Two data sets" if name is None else f"`{partner}` and `{name}`"
         return (
