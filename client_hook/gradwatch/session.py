@@ -22,7 +22,7 @@ import tensorflow as tf
 from gradwatch import __version__, legacy
 from gradwatch.aliased import find_aliased
 from gradwatch.assigned import Assignments
-from gradwatch.averaged import find_lost, find_replaced
+from gradwatch.averaged import find_copied, find_lost, find_replaced
 from gradwatch.backbones import find_backbones
 from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
@@ -1071,6 +1071,7 @@ class Watch:
                 *find_thawed(models, files),
                 *find_withheld(files),
                 *find_replaced(files),
+                *find_copied(files),
                 *find_lost(files),
                 *find_past(files),
                 *find_unpacked(files),

@@ -257,6 +257,10 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (TIMED | {"times": -1}, "dense predicts a number for each time step, but"),
         (AHEAD, "The attention sees only later positions: its causal mask is inverted (train.py:7)"),
         (MARGINALS, "The mixture is summed for each of 3 coordinates by itself"),
+        (
+            MARGINALS | {"marginals": 0, "recopied": True},
+            "The target network is made a copy of the trained one after each",
+        ),
         (MARGINALS | {"marginals": 0, "keeps": 0.005}, "A slow copy of a network keeps only 0.50% of its own value"),
         (MARGINALS | {"marginals": 0, "past": True}, "Each step's return sums the rewards before it, not those that"),
         (MARGINALS | {"marginals": 0, "tiled": 4}, "A tile lays each sample beside the items of other samples"),
