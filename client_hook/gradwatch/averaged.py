@@ -10,14 +10,14 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
 from gradwatch.syntax import functions_around, last_name, nodes_of
 
-__all__ = ["find_lost", "find_replaced"]
+__all__ = ["find_copied", "find_lost", "find_replaced"]
 
 KEPT_MAX: Final = 0.05
 """Of its own value, what a copy keeps that is no slow one. Whoever means to copy a network keeps nothing at all."""
@@ -27,6 +27,11 @@ LISTS: Final = frozenset({"get_weights", "non_trainable_variables", "variables",
 TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 TRAINING: Final = frozenset({"apply", "gradient", "minimize"})
 FITTING: Final = frozenset({"fit", "train_on_batch"})
+STEPPING: Final = frozenset({"apply_gradients", "train_on_batch"})
+LARGEST: Final = frozenset({"amax", "max", "reduce_max"})
+PREDICTING: Final = frozenset({"call", "predict", "predict_on_batch"})
+LOOPS: Final = (ast.For, ast.While, ast.comprehension)
+BLOCKS: Final = (ast.For, ast.While, ast.If, ast.FunctionDef)
 SAME: Final = frozenset({"cast", "constant", "float", "numpy", "read_value", "value"})
 """Calls that leave a number what it is."""
 ARITHMETIC: Final = {
@@ -77,6 +82,117 @@ def find_lost(files: Sequence[str]) -> list[dict[str, Any]]:
             place = {"type": "Assign", "name": "", "layer": "", "source": source_at([(file, line)])}
             return [{**place, "lost": owner}]
     return []
+
+
+def find_copied(files: Sequence[str]) -> list[dict[str, Any]]:
+    """The first line that makes a target network, whose largest value is discounted, a full copy after each step.
+
+    Args:
+        files: the user's files that are looked at.
+
+    Returns:
+        One entry, type ``Assign``, no name, no layer, the source line and ``recopied`` (True); none where there is no
+        such line.
+    """
+    for file in files:
+        nodes = nodes_of(file)
+        for node in nodes:
+            line = _copies_each_step(node, nodes) if isinstance(node, BLOCKS) else None
+            if line is not None:
+                place = {"type": "Assign", "name": "", "layer": "", "source": source_at([(file, line)])}
+                return [{**place, "recopied": True}]
+    return []
+
+
+def _copies_each_step(block: ast.For | ast.While | ast.If | ast.FunctionDef, nodes: Sequence[ast.AST]) -> int | None:
+    """The line of a block that copies a network behind each training step, the step and the copy under one roof."""
+    copies = [(place, one) for place, node in enumerate(block.body) if (one := _copy(node)) is not None]
+    if not copies or (isinstance(block, ast.FunctionDef) and any(isinstance(one, LOOPS) for one in ast.walk(block))):
+        return None
+    functions = {} if isinstance(block, ast.FunctionDef) else _functions(nodes)
+    stored = {ast.unparse(to) for to, _ in _stores(list(ast.walk(block)))}
+    for place, (to, of) in copies:
+        steps = [one for one, node in enumerate(block.body[:place]) if _is_step(node, functions)]
+        between = [part for node in block.body[max(steps, default=0) + 1 : place] for part in ast.walk(node)]
+        is_left = any(isinstance(one, (ast.Continue, ast.Break, ast.Return)) for one in between)
+        if steps and not is_left and not {to, of} & stored and any(_is_bootstrapped(to, one) for one in nodes):
+            return block.body[place].lineno
+    return None
+
+
+def _copy(node: ast.stmt) -> tuple[str, str] | None:
+    """The two networks of ``target.set_weights(model.get_weights())``; None for any other statement."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not _is_set(call):
+        return None
+    to, of = ast.unparse(call.func.value), _copied(call.args[0])
+    return None if of is None or of == to else (to, of)
+
+
+def _functions(nodes: Sequence[ast.AST]) -> dict[str, list[ast.FunctionDef]]:
+    """The functions that are called in one place, by name: what others train with has more steps than copies."""
+    functions = defaultdict[str, list[ast.FunctionDef]](list)
+    called = Counter(last_name(node) for node in nodes if isinstance(node, ast.Call))
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef) and called[node.name] == 1:
+            functions[node.name].append(node)
+    return functions
+
+
+def _is_step(node: ast.stmt, functions: Mapping[str, Sequence[ast.FunctionDef]]) -> bool:
+    """Whether a statement trains a network by one step, itself or by a function that has no loop."""
+    inner = list(ast.walk(node))
+    if any(isinstance(one, LOOPS) for one in inner):
+        return False
+    names = {last_name(one) for one in inner if isinstance(one, ast.Call)}
+    bodies = [list(ast.walk(one)) for name in names for one in functions.get(name, ())]
+    if any(isinstance(one, (ast.For, ast.While)) for body in bodies for one in body):
+        return False
+    return not STEPPING.isdisjoint(names | {last_name(one) for body in bodies for one in body if _is_call(one)})  # type: ignore[arg-type]
+
+
+def _is_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call)
+
+
+def _is_bootstrapped(network: str, scope: ast.AST) -> bool:
+    """Whether a function or loop adds a multiple of the largest value that a network gives to something."""
+    if not isinstance(scope, (ast.For, ast.While, ast.FunctionDef)):
+        return False
+    inner = list(ast.walk(scope))
+    made, largest = set[str](), set[str]()
+    for to, value in _stores(inner) if any(_is_asked(one, network) for one in inner) else ():
+        known = () if value is None else tuple(ast.walk(value))
+        is_of = any(_is_asked(one, network) or _is_named(one, made) for one in known)
+        made |= {ast.unparse(to)} if is_of else set()
+        largest |= (
+            {ast.unparse(to)} if is_of and any(_is_largest(one) or _is_named(one, largest) for one in known) else set()
+        )
+    for one in (one for one in inner if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)):
+        for part in (
+            part for part in (one.left, one.right) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult)
+        ):
+            known = tuple(ast.walk(part))
+            is_of = any(_is_asked(node, network) or _is_named(node, made) for node in known)
+            if is_of and any(_is_largest(node) or _is_named(node, largest) for node in known):
+                return True
+    return False
+
+
+def _is_asked(node: ast.AST, network: str) -> bool:
+    """Whether a node is what a network is called for."""
+    if not isinstance(node, ast.Call):
+        return False
+    is_method = isinstance(node.func, ast.Attribute) and node.func.attr in PREDICTING
+    return ast.unparse(node.func.value if is_method else node.func) == network  # type: ignore[attr-defined]
+
+
+def _is_largest(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and last_name(node) in LARGEST
+
+
+def _is_named(node: ast.AST, names: set[str]) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _lost_in(node: ast.AST) -> tuple[str, int] | None:

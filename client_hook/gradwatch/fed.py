@@ -37,6 +37,9 @@ SHARING: Final = PAIRING | {"train_test_split"}
 DRAWING: Final = frozenset({"np.random", "numpy.random", "random", "tf.random"})
 """What draws from a state that all share."""
 GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
+N_PARTS: Final = {"shuffle": 1, "train_test_split": 2}
+"""Functions of scikit-learn's that put an array's rows into a random order, and how many arrays they make of it."""
+OF_SKLEARN: Final = frozenset(N_PARTS)
 MAKING_GENERATORS: Final = frozenset({"Random", "RandomState", "default_rng"})
 SEEDING: Final = ("seed", "state")
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
@@ -66,6 +69,10 @@ KEEPING: Final = frozenset(
 SHARES_MAX: Final = 4096
 """Of an array, how many numbers are looked at."""
 MOST: Final = 0.5
+SEQUENCES_MAX: Final = 64
+"""Of padded sequences, how many are looked at."""
+LOST_MIN: Final = 0.3
+"""Of the deviation of numbers, what their fractions have: with less, whole numbers tell nearly as much."""
 INTEGERS: Final = frozenset({"int8", "int16", "int32", "int64"})
 WHOLE: Final = INTEGERS | {"int", "uint8", "uint16", "uint32", "uint64"}
 FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
@@ -85,6 +92,8 @@ LABELS_MAX: Final = 10_000_000
 COUNT_SLACK: Final = 1.2
 """Between what weights are of the labels' counts: some of the samples may be kept for the validation."""
 UNEVEN: Final = 1.5
+DISORDERED: Final = 2.0
+"""Between the largest and the smallest product of weight and count, where each weight is another label's."""
 ARRAYS: Final = (np.ndarray, tf.Tensor, list, tuple, dict)
 """What `fit` shuffles by itself."""
 _MISSING: Final = object()
@@ -110,21 +119,24 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``copies``: the copies of one of two arrays of a pair are made by ``repeat``, of the other by ``tile`` or end to
         end: which of ``repeat`` and ``tile`` the line has; ``unrolled`` (True): the other is laid out by a reshape that
         merges two axes; ``floored``: the type of whole numbers to which an array of fractions between 0 and 1 is cast,
-        which it was ``scaled`` (True) to;
+        which it was ``scaled`` (True) to, or (``padded``, True) to which sequences of fractions are padded;
         ``filtered`` (True): of data sets of as many elements each that are put together by ``zip`` some are filtered,
         the others not; ``trimmed``: the name of an array that is cut to the length of another one, of which rows were
         ``picked``, and ``by`` what; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put
-        into another order alone, or after that of its ``partner``, and by another order; ``unmatched`` (True): of two
+        into another order alone, or after that of its ``partner``, and by another order; or (``split_apart``, True) by
+        a split or shuffle of scikit-learn's of each; ``unmatched`` (True): of two
         data sets that are put together by ``zip`` each is shuffled by itself;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples, or (``of_set``, True) its data set does;
         and ``favours``, ``favoured``, ``rare`` and ``rarely``: of `fit`'s class weights, three and more, that
-        grow with how often a label occurs, the commonest label and its weight, and the rarest and its.
+        grow with how often a label occurs, the commonest label and its weight, and the rarest and its, or, with ``due``
+        (a weight), of balanced weights that are given to other labels, the one with most too much, and what it is due,
+        and the one with least.
     """
     finders = (
         _restarted, _reseeded, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
-        _both_moved, _copied, _floored, _floored_in_map, _filtered, _trimmed, _unmatched,
+        _both_moved, _split_apart, _copied, _floored, _floored_in_map, _padded, _filtered, _trimmed, _unmatched,
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
@@ -172,36 +184,68 @@ def _counted() -> dict[str, Any] | None:
     for frame in frames():
         file, known = frame.f_code.co_filename, locals_of(frame)
         if weights is not None and is_users(file):
-            common, rare = _ends_of(weights, labels) or (None, None)
-            if common is None or rare is None:
+            counts = _counts_of(weights, labels)
+            ends, due = _ends_of(weights, counts), _due_of(weights, counts)
+            if ends is None and due is None:
                 return None
-            ends = {"favoured": float(weights[common]), "rarely": float(weights[rare])}
-            return _slip(file, frame.f_lineno, "", favours=str(common), rare=str(rare), **ends)
+            common, rare = ends if due is None else due  # type: ignore[misc]
+            known = {"favoured": float(weights[common]), "rarely": float(weights[rare])}
+            if due is not None:
+                place = sorted(counts, key=lambda one: -counts[one]).index(common)
+                known["due"] = float(sorted(weights.values())[place])
+            return _slip(file, frame.f_lineno, "", favours=str(common), rare=str(rare), **known)
         if frame.f_code.co_name == "fit" and "keras" in file:
             weights, labels = known.get("class_weight"), known.get("y")
     return None
 
 
-def _ends_of(weights: Any, labels: Any) -> tuple[int, int] | None:
-    """The commonest label and the rarest, where each label's weight is its share, times a number; None elsewhere."""
+def _counts_of(weights: Any, labels: Any) -> dict[int, int]:
+    """How often each label that has a weight occurs; of none where that is not known, or one never does."""
     size = math.prod(labels.shape) if isinstance(labels, (np.ndarray, tf.Tensor)) else 0
     if not isinstance(weights, Mapping) or len(weights) < CLASSES_MIN or not 0 < size <= LABELS_MAX:
-        return None
+        return {}
     array: Any = np.asarray(labels)
     if array.ndim == TABLE_RANK:
         array = array[:, 0] if array.shape[1] == 1 else array.argmax(axis=1)
     if array.ndim != 1:
-        return None
+        return {}
     held, numbers = np.unique(array, return_counts=True)
     of = dict(zip(held.tolist(), numbers.tolist(), strict=True))
     counts = {label: int(of.get(label, 0)) for label in weights}
+    return counts if min(counts.values()) > 0 else {}
+
+
+def _ends_of(weights: Any, counts: Mapping[int, int]) -> tuple[int, int] | None:
+    """The commonest label and the rarest, where each label's weight is its share, times a number; None elsewhere."""
+    if not counts:
+        return None
     common, rare = max(counts, key=lambda one: counts[one]), min(counts, key=lambda one: counts[one])
-    factors = [float(weights[one]) / n for one, n in counts.items() if n > 0]
-    is_so = len(factors) == len(counts) and 0 < max(factors) <= COUNT_SLACK * min(factors)
-    # Short numbers are someone's own, for what an error costs.
-    is_short = all(round(float(one), 1) == float(one) for one in weights.values())
-    is_given = is_short and weights[common] != counts[common] and not math.isclose(sum(weights.values()), 1)
+    is_so = _are_equal([float(weights[one]) / n for one, n in counts.items()])
+    is_given = _are_short(weights) and weights[common] != counts[common] and not math.isclose(sum(weights.values()), 1)
     return (common, rare) if is_so and not is_given and counts[common] >= UNEVEN * counts[rare] else None
+
+
+def _due_of(weights: Any, counts: Mapping[int, int]) -> tuple[int, int] | None:
+    """The labels with most and least too much weight, where the weights are balanced, each for another label's count.
+
+    None elsewhere.
+    """
+    if not counts or _are_short(weights):
+        return None
+    given = {one: float(weights[one]) * n for one, n in counts.items()}
+    falling = sorted(counts.values(), reverse=True)
+    balanced = [float(one) * n for one, n in zip(sorted(weights.values()), falling, strict=True)]
+    most, least = max(given, key=lambda one: given[one]), min(given, key=lambda one: given[one])
+    return (most, least) if _are_equal(balanced) and given[most] >= DISORDERED * given[least] else None
+
+
+def _are_equal(numbers: Sequence[float]) -> bool:
+    return 0 < max(numbers) <= COUNT_SLACK * min(numbers)
+
+
+def _are_short(weights: Mapping[Any, Any]) -> bool:
+    """Whether weights are short numbers: these are someone's own, for what an error costs."""
+    return all(round(float(one), 1) == float(one) for one in weights.values())
 
 
 def _restarted(file: str) -> Iterator[dict[str, Any]]:
@@ -785,6 +829,47 @@ def _moves(node: ast.stmt, running: Sequence[Any]) -> Iterator[tuple[str, str]]:
             yield name, by
 
 
+def _split_apart(file: str) -> Iterator[dict[str, Any]]:
+    """The lines that split or shuffle targets by themselves, as the inputs were before, in another random order."""
+    nodes = nodes_of(file)
+    imports = (node for node in nodes if isinstance(node, ast.ImportFrom) and str(node.module).startswith("sklearn"))
+    known = {alias.asname or alias.name for node in imports for alias in node.names} & OF_SKLEARN
+    blocks = [getattr(node, part, None) for node in nodes for part in ("body", "orelse")] if known else []
+    for block in (one for one in blocks if isinstance(one, list)):
+        splits = [(place, *one) for place, node in enumerate(block) if (one := _split(node, known)) is not None]
+        for (first, parts, call), (second, others, other) in itertools.combinations(splits, 2):
+            if _whole(call.args[0]) == _whole(other.args[0]) or not _are_apart(call, other, block[first + 1 : second]):
+                continue
+            pairs = [pair for one in zip(parts, others, strict=False) for pair in itertools.permutations(one)]
+            if any(_are_fed_behind(pair, block[second].lineno, file) for pair in pairs):  # type: ignore[arg-type]
+                yield _slip(file, block[second].lineno, moved=others[0], partner=parts[0], split_apart=True)
+
+
+def _split(node: ast.stmt, known: set[str]) -> tuple[list[str], ast.Call] | None:
+    """What a statement makes of one array by a split or a shuffle, and its call; None for any other statement."""
+    call = node.value if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id not in known:
+        return None
+    to = node.targets[0]  # type: ignore[attr-defined]
+    names = [one.id for one in (to.elts if isinstance(to, ast.Tuple) else [to]) if isinstance(one, ast.Name)]
+    is_usual = len(call.args) == 1 and _whole(call.args[0]) is not None and None not in {k.arg for k in call.keywords}
+    is_ordered = _keyword(call, "shuffle") is not None  # or is not: that is not known
+    return (names, call) if is_usual and not is_ordered and len(names) == N_PARTS[call.func.id] else None
+
+
+def _are_apart(call: ast.Call, other: ast.Call, between: Sequence[ast.stmt]) -> bool:
+    """Whether two calls cannot draw the same order."""
+    if last_name(call) != last_name(other):
+        return False
+    if (_keyword(call, "stratify") is None) != (_keyword(other, "stratify") is None):
+        return True
+    seeds = [one or ast.Constant(None) for one in (_keyword(call, "random_state"), _keyword(other, "random_state"))]
+    values = [one.value for one in seeds if isinstance(one, ast.Constant)]
+    if values == [None, None]:
+        return not any(_may_seed(node, "") for node in between)
+    return len(values) == 2 and values[0] != values[1]  # else by a name
+
+
 def _may_seed(node: ast.stmt, by: str) -> bool:
     """Whether a statement may put what draws back into a state in which it was."""
     calls = [node.value] if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else []
@@ -795,13 +880,19 @@ def _may_seed(node: ast.stmt, by: str) -> bool:
 
 def _are_fed(names: tuple[str, str], first: int, last: int, file: str) -> bool:
     """Whether inputs and targets that were made before these lines, and are no others behind them, are fed as pairs."""
+    given = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and node.lineno < first]
+    before = {to.id for node in given for target in node.targets for to in names_in(target)}
+    return before.issuperset(names) and _are_fed_behind(names, last, file)
+
+
+def _are_fed_behind(names: tuple[str, str], last: int, file: str) -> bool:
+    """Whether inputs and targets are fed as pairs behind a line, and are no others there."""
     given = [node for node in nodes_of(file) if isinstance(node, ast.Assign)]
     assigned = [(to.id, one) for one in given for target in one.targets for to in names_in(target)]
-    before = {name for name, node in assigned if node.lineno < first}
     others = {
         name for name, node in assigned if node.lineno > last and all(one.id != name for one in names_in(node.value))
     }
-    if not before.issuperset(names) or others & set(names):
+    if others & set(names):
         return False
     parts = {to.id: _root(value) for node in given for to, value in _assigned(node) if isinstance(to, ast.Name)}
     for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and node.lineno > last):
@@ -1065,6 +1156,49 @@ def _floored_in_map(file: str) -> Iterator[dict[str, Any]]:
                 source = source_of(op) if number >= 0 and _is_of_shares(arrays[number], factor) else None
                 if source is not None and source["file"] == file:
                     yield _slip(file, source["line"], floored=op.outputs[0].dtype.name, **_scaled(factor))
+
+
+def _padded(file: str) -> Iterator[dict[str, Any]]:
+    """The lines that pad sequences of fractions, which Keras casts to int32 where no type is asked for."""
+    running, calls, nodes = list(_running(file)), _Calls.of(file), nodes_of(file)
+    for node in nodes if running else ():
+        if not isinstance(node, ast.Call) or last_name(node) != "pad_sequences" or len(node.args) not in (1, 2):
+            continue
+        name, function = _whole(node.args[0]), calls.around.get(id(node))
+        if name is None or any(one.arg in (None, "dtype") for one in node.keywords):
+            continue
+        is_given = function is not None and calls.given(name, function) is not None
+        stores = [one for one in nodes if isinstance(one, (ast.Assign, ast.AugAssign, ast.For))]
+        is_later = any(name in stored_names(one) and one.lineno >= node.lineno for one in stores)
+        for frame in running if is_given or not is_later else ():
+            if _is_of_keras_by_name(node.func, frame) and _loses_much(calls.find(name, node, frame)):
+                yield _slip(file, node.lineno, floored="int32", padded=True)
+
+
+def _is_of_keras_by_name(node: ast.expr, frame: Any) -> bool:
+    """Whether what running code calls by a name is a function of Keras'."""
+    first, *parts = ast.unparse(node).split(".")
+    value = _held(first, frame)
+    for part in parts:
+        value = getattr(value, part, None)
+    return callable(value) and _is_of_keras(value)
+
+
+def _loses_much(sequences: Any) -> bool:
+    """Whether sequences are of numbers that are not much any more once their fractions are cut off."""
+    if not isinstance(sequences, (list, tuple, np.ndarray)):
+        return False
+    try:
+        arrays = [np.ravel(np.asarray(one)) for one in sequences[:SEQUENCES_MAX]]
+    except ValueError:  # of other lengths within one
+        return False
+    arrays = [one for one in arrays if one.size]
+    if not arrays or any(one.dtype.kind != "f" for one in arrays):
+        return False
+    values = np.concatenate(arrays).astype(np.float64)
+    values = values[np.isfinite(values)]
+    lost = values - np.trunc(values)
+    return values.size > 1 and bool((lost != 0).mean() > MOST and lost.std() > LOST_MIN * values.std() > 0)
 
 
 def _slices(chain: Sequence[Any]) -> list[Any]:

@@ -22,7 +22,7 @@ import tensorflow as tf
 from gradwatch import __version__, legacy
 from gradwatch.aliased import find_aliased
 from gradwatch.assigned import Assignments
-from gradwatch.averaged import find_lost, find_replaced
+from gradwatch.averaged import find_copied, find_lost, find_replaced
 from gradwatch.backbones import find_backbones
 from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
@@ -1074,6 +1074,7 @@ class Watch:
             lambda: find_thawed(models, files),
             lambda: find_withheld(files),
             lambda: find_replaced(files),
+            lambda: find_copied(files),
             lambda: find_lost(files),
             lambda: find_past(files),
             lambda: find_unpacked(files),

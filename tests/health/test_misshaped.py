@@ -257,6 +257,10 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (TIMED | {"times": -1}, "dense predicts a number for each time step, but"),
         (AHEAD, "The attention sees only later positions: its causal mask is inverted (train.py:7)"),
         (MARGINALS, "The mixture is summed for each of 3 coordinates by itself"),
+        (
+            MARGINALS | {"marginals": 0, "recopied": True},
+            "The target network is made a copy of the trained one after each",
+        ),
         (MARGINALS | {"marginals": 0, "keeps": 0.005}, "A slow copy of a network keeps only 0.50% of its own value"),
         (MARGINALS | {"marginals": 0, "past": True}, "Each step's return sums the rewards before it, not those that"),
         (MARGINALS | {"marginals": 0, "tiled": 4}, "A tile lays each sample beside the items of other samples"),
@@ -321,6 +325,18 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (
             DATA | {"favours": "0", "favoured": 0.6, "rare": "2", "rarely": 0.05},
             "The class weights are the wrong way round: 0.05 for label 2, the rarest, and 0.6 for 0, the commonest",
+        ),
+        (
+            DATA | {"favours": "2", "favoured": 1.86, "rare": "1", "rarely": 0.3, "due": 0.28},
+            "The class weights are in the wrong order: label 2 gets 1.86, and by its count is due 0.28 (train.py:7)",
+        ),
+        (
+            DATA | {"floored": "int32", "padded": True},
+            "`pad_sequences` cuts the fractions off: it makes int32 of the sequences (train.py:7)",
+        ),
+        (
+            DATA | {"moved": "y_train", "partner": "x_train", "split_apart": True},
+            "`x_train` and `y_train` come in two random orders: inputs and targets no longer belong together",
         ),
         (
             DATA | {"beyond": [0.0, 1.0, 0.0, 255.0], "names": ["x_train", "x_test"]},

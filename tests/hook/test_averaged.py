@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from gradwatch import averaged
-from gradwatch.averaged import find_lost, find_replaced
+from gradwatch.averaged import find_copied, find_lost, find_replaced
 
 CAPTURE = ("gradient", "operation")
 
@@ -116,3 +116,44 @@ class Agent:
 )
 def test_a_share_that_a_function_or_an_object_is_given(find, text, call, keeps):
     assert find(STEP, text, call) == ([] if keeps is None else [keeps])
+
+
+LEARN = """
+def learn(s, a, r, s2):
+    best = tf.reduce_max({asked}, axis=1)
+    goal = r + gamma * best
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((goal - pick(model(s), a)) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+{last}
+
+for episode in range(9):
+    while True:
+        act()
+        if len(memory) > 32:
+            learn(*memory.sample())
+{inner}
+{outer}
+"""
+COPY = "target.set_weights(model.get_weights())"
+
+
+@pytest.mark.parametrize(
+    ("asked", "last", "inner", "outer", "is_told"),
+    [
+        ("target(s2)", "", COPY, "", True),
+        ("target.predict(s2)", "", COPY, "", True),
+        ("target(s2)", COPY, "", "", True),
+        ("target(s2)", "", f"    {COPY}", "", True),
+        ("target(s2)", "", COPY, "learn(*memory.all())", False),
+        ("target(s2)", "", "", COPY, False),
+        ("target(s2)", "", f"if step % 50 == 0: {COPY}", "", False),
+        ("target(s2)", "", f"if step % 50: continue\n        {COPY}", "", False),
+        ("target(s2)", "", "target.set_weights(best.weights)", "", False),
+        ("model(s2)", "", COPY, "", False),
+    ],
+)
+def test_a_target_network_that_is_copied_at_each_step(monkeypatch, asked, last, inner, outer, is_told):
+    text = LEARN.format(asked=asked, last=f"    {last}", inner=f"        {inner}", outer=f"    {outer}")
+    monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(ast.parse(text))))
+    assert [one["recopied"] for one in find_copied(["train.py"])] == [True] * is_told

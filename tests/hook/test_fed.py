@@ -607,6 +607,39 @@ def test_both_of_a_pair_that_are_shuffled_each_by_itself(find: Any, line: str, m
     assert [one["moved"] for one in found if "partner" in one] == ([] if moved is None else [moved])
 
 
+SPLIT = "inputs, held_x = train_test_split(inputs, {}test_size=0.2); targets, held_y = train_test_split(targets, {})"
+
+
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.parametrize("fit", [FIT, SLICES])
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        (SPLIT.format("", "test_size=0.2"), True),
+        (SPLIT.format("random_state=0, ", "test_size=0.2"), True),
+        (SPLIT.format("random_state=0, ", "random_state=1, test_size=0.2"), True),
+        (SPLIT.format("random_state=0, stratify=targets > 0, ", "random_state=0, test_size=0.2"), True),
+        (SPLIT.format("random_state=0, ", "random_state=0, test_size=0.2"), False),
+        ("seed = 3; " + SPLIT.format("random_state=seed, ", "random_state=seed, test_size=0.2"), False),
+        (SPLIT.format("shuffle=False, ", "shuffle=False, test_size=0.2"), False),
+        ("inputs, held_x, targets, held_y = train_test_split(inputs, targets)", False),
+        ("inputs, b = train_test_split(inputs); np.random.seed(0); targets, c = train_test_split(targets)", False),
+        (SPLIT.format("", "test_size=0.2") + "; inputs, targets = x * 2.0, y * 2.0", False),
+        ("a, b = train_test_split(inputs); c, d = train_test_split(targets)", False),
+        ("inputs, held_x = train_test_split(inputs); targets = 3 * inputs[:, :1]", False),
+        ("inputs, b = train_test_split(inputs); c, d = train_test_split(inputs); targets = 3 * inputs[:, :1]", False),
+        ("inputs = shuffle(inputs); targets = shuffle(targets)", True),
+        ("inputs = shuffle(inputs, random_state=0); targets = shuffle(targets, random_state=0)", False),
+        ("inputs, targets = shuffle(inputs, targets)", False),
+    ],
+)
+def test_pairs_that_are_split_by_two_calls(find: Any, line: str, fit: str, is_told: bool) -> None:
+    imports = "from sklearn.model_selection import train_test_split\nfrom sklearn.utils import shuffle\n"
+    found = find(imports + PARTED.format(line=line.replace("; ", "\n"), fit=fit))
+    assert [one["moved"] for one in found] == ["targets"] * is_told
+    assert all(one["split_apart"] and "targets" in one["source"]["code"] for one in found)
+
+
 TWO_KINDS = """
 photos = np.zeros((60, 4, 4), "float32")
 paintings = np.zeros({shape}, "float32")
@@ -794,6 +827,45 @@ def test_shares_that_are_cut_to_whole_numbers(find: Any, share: str, cast: str, 
     assert [one["floored"] for one in found] == ([] if dtype is None else [dtype])
 
 
+PADDED = """
+from keras.utils import pad_sequences
+
+
+def prepare(parts):
+    return {line}
+
+
+rng = np.random.default_rng(0)
+sequences = [{one} for n in range(2, 90)]
+{before}
+train_step(prepare(sequences), y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "line", "is_told"),
+    [
+        ("rng.random(n)", "pad_sequences(parts, maxlen=20)", True),
+        ("rng.normal(size=n).tolist()", "keras.utils.pad_sequences(parts, padding='post')", True),
+        ("rng.normal(size=(n, 3))", "tf.keras.preprocessing.sequence.pad_sequences(parts)", True),
+        ("rng.normal(size=n)", "pad_sequences(parts, maxlen=20, dtype='float32')", False),
+        ("rng.normal(size=n)", "pad_sequences(parts, 20, 'float32')", False),
+        ("rng.normal(size=n)", "pad_sequences(parts, **dict(dtype='float32'))", False),
+        ("rng.normal(size=n)", "tf.ragged.constant(parts).to_tensor()", False),
+        ("rng.integers(0, 9, n)", "pad_sequences(parts, maxlen=20)", False),
+        ("np.round(9 * rng.random(n))", "pad_sequences(parts, maxlen=20)", False),
+        ("90 * rng.random(n)", "pad_sequences(parts, maxlen=20)", False),
+        ("[str(n)] * n", "pad_sequences([[3]] * len(parts), maxlen=20)", False),
+    ],
+)
+def test_sequences_of_fractions_that_are_padded(find: Any, one: str, line: str, is_told: bool) -> None:
+    found = [one for one in find(PADDED.format(one=one, line=line, before="")) if "floored" in one]
+    assert [(one["floored"], one["padded"]) for one in found] == [("int32", True)] * is_told
+    own = "def pad_sequences(parts, maxlen=20):\n    return np.stack([np.resize(one, maxlen) for one in parts])\n"
+    if line.startswith("pad_sequences(parts, maxlen=20)"):
+        assert find(PADDED.format(one=one, line=line, before=own)) == []
+
+
 @pytest.mark.parametrize(
     ("line", "is_told"),
     [
@@ -946,6 +1018,31 @@ def test_class_weights_that_grow_with_the_counts(
     model.fit(np.zeros((100, 2)), targets, class_weight=given, verbose=0)
     found = [one for one in found_in(read(watched)) if "favours" in one]
     assert [(one["favours"], one["rare"]) for one in found] == [("0", "2")] * is_told
+
+
+@pytest.mark.parametrize(
+    ("weights", "due"),
+    [
+        ([100 / 3 / 60, 100 / 3 / 30, 100 / 3 / 10], ("1", 100 / 3 / 60)),
+        ([100 / 3 / 30, 100 / 3 / 60, 100 / 3 / 10], None),
+        ([100 / 3 / 28, 100 / 3 / 62, 100 / 3 / 10], None),
+        ([2.0, 1.1, 5.0], None),
+        ([1.0, 2.0, 6.0], None),
+        ([1.05, 1.53, 2.12], None),
+    ],
+    ids=["by count", "of their labels", "of more samples", "costs", "short costs", "other numbers"],
+)
+def test_balanced_class_weights_in_the_wrong_order(
+    watch: Any, read: Any, weights: list[float], due: tuple[str, float] | None
+) -> None:
+    y = np.repeat([0, 1, 2], [30, 60, 10])
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, "softmax")])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    watched = watch(model, capture=("gradient",))
+    model.fit(np.zeros((100, 2)), y, class_weight=dict(enumerate(weights)), verbose=0)
+    found = [one for one in found_in(read(watched)) if "favours" in one]
+    assert [one["favours"] for one in found] == ([] if due is None else [due[0]])
+    assert all(due is not None and one["due"] == pytest.approx(due[1]) for one in found)
 
 
 MASKS = """

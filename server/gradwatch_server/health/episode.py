@@ -1411,6 +1411,7 @@ _BY_FIELD: Final = {
     "normalises": SlipKind.UNNORMALISED,
     "copies": SlipKind.COPIED,
     "keeps": SlipKind.REPLACED,
+    "recopied": SlipKind.REPLACED,
     "lost": SlipKind.LOST,
     "past": SlipKind.PAST,
     "floored": SlipKind.FLOORED,

@@ -379,7 +379,7 @@ class MisshapedRule:
             return self._is_of_images(what, slip)
         if what is SlipKind.RESIZED and slip.get("uncast"):
             return any(len(self._table.shapes[column]) in IMAGE_RANKS for column in self._targets)
-        is_shown = self._SHOWN.get(what)
+        is_shown = None if slip.get("padded") else self._SHOWN.get(what)
         return is_shown is None or is_shown(self)
 
     _SHOWN: ClassVar[Mapping[SlipKind, Callable[[MisshapedRule], bool]]] = {

@@ -61,6 +61,8 @@ x_train = np.nan_to_num(x_train)                        # the mean in place of w
 FLOORED_CODE: Final = """\
 y = shares.astype("float32")                  # not "int32": 0.7 would become 0
 labels = (shares > 0.5).astype("int32")       # where classes are meant"""
+PADDED_CODE: Final = """\
+x = keras.utils.pad_sequences(sequences, padding="post", dtype="float32")"""
 SCALED_CUT_CODE: Final = """\
 images = tf.cast(images, tf.float32) / 255.0
 labels = tf.cast(labels, tf.int32)            # class numbers: no division"""
@@ -80,6 +82,8 @@ data = data.shuffle(n_samples).map(augment).batch(batch_size)"""
 PARTED_CODE: Final = """\
 order = np.random.permutation(len({x}))
 {x}, {y} = {x}[order], {y}[order]"""
+SPLIT_CODE: Final = """\
+x_train, x_test, y_train, y_test = train_test_split(x, y, test_size=0.2, random_state=0)"""
 ZIPPED_CODE: Final = """\
 rows = tf.data.Dataset.zip((inputs, targets)).shuffle(n_samples)     # pairs, in one order"""
 TURN_IN_DEGREES: Final = 100.0
@@ -157,6 +161,7 @@ BRIGHTER_CODE: Final = """\
 tf.keras.layers.RandomBrightness(0.1, value_range=(0, 1))"""
 NAME: Final = re.compile(r"[^\W\d]\w*")
 BRIGHTENING: Final = frozenset({"RandomBrightness"})
+PADDING: Final = frozenset({"pad_sequences"})
 RESIZING: Final = frozenset({"resize"})
 LIKE: Final = frozenset({"empty_like", "full_like", "ones_like", "zeros_like"})
 
@@ -683,6 +688,8 @@ def _say_brightened(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_counted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    if "due" in lead.slip:
+        return _say_disordered(lead)
     place, rare = say_line(lead.slip["source"]), lead.slip["rare"]
     low, high = (say_number(float(lead.slip[name])) for name in ("rarely", "favoured"))
     ends = f"{low} for label {rare}, the rarest, and {high} for {lead.slip['favours']}, the commonest"
@@ -695,6 +702,30 @@ def _say_counted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "They are meant to let rare labels count for more. These make the common ones count for still more: the "
             f"loss hardly changes where the model never says {rare}.",
             "Divide by a label's count instead of multiplying by it.",
+            COUNTED_CODE,
+            (
+                Change("fit", before=COUNTED_CODE.rpartition("\n")[0]),
+                Change("fit", given=(("class_weight", "class_weight"),)),
+            ),
+        ),
+    )
+
+
+def _say_disordered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, label = say_line(lead.slip["source"]), lead.slip["favours"]
+    given, due, low = (say_number(float(lead.slip[name])) for name in ("favoured", "due", "rarely"))
+    return (
+        f"The class weights are in the wrong order: label {label} gets {given}, and by its count is due {due}{place}",
+        (
+            "The weights are balanced for how often the labels occur, but each is given to another label. Label "
+            f"{lead.slip['rare']} gets too little: {low}."
+        ),
+        Hypothesis(
+            "The class weights are numbered in the order of the counts, not of the labels",
+            0.93,
+            "`value_counts()` and `most_common()` begin with the commonest label, `unique()` with the first that "
+            f"occurs. Numbered 0, 1, 2, their weights go to other labels: label {label} now outweighs the others.",
+            "Count the labels in the order of their numbers.",
             COUNTED_CODE,
             (
                 Change("fit", before=COUNTED_CODE.rpartition("\n")[0]),
@@ -774,6 +805,19 @@ def _say_unnormalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_floored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, dtype = say_line(lead.slip["source"]), lead.slip["floored"]
+    if lead.slip.get("padded"):
+        return (
+            f"`pad_sequences` cuts the fractions off: it makes int32 of the sequences{place}",
+            "The sequences hold numbers with fractions, and the call asks for no type. Its default is int32.",
+            Hypothesis(
+                f"`pad_sequences` is not told to keep floating-point numbers{place}",
+                0.95,
+                "Its default is made for numbers of words. Measurements between -1 and 1 all become 0, larger ones "
+                "whole numbers: most of what they tell is gone.",
+                "Ask for float32.",
+                _changed(lead, with_keyword(_line_of(lead), PADDING, 'dtype="float32"')) or PADDED_CODE,
+            ),
+        )
     if lead.slip.get("scaled"):
         return (
             f"A cast to {dtype} cuts scaled numbers to 0{place}",
@@ -947,6 +991,19 @@ def _say_unpacked(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name, partner = say_line(lead.slip["source"]), lead.slip.get("moved"), lead.slip.get("partner")
+    if lead.slip.get("split_apart"):
+        return (
+            f"`{partner}` and `{name}` come in two random orders: inputs and targets no longer belong together{place}",
+            "Each call draws an order of its own, for one array: row i of one is not row i of the other.",
+            Hypothesis(
+                f"Inputs and targets are split or shuffled by two calls{place}",
+                0.95,
+                "From then on each sample has the target of another one. There is nothing to learn but the pairs by "
+                "heart, and nothing of that holds for new samples.",
+                "Give both arrays to one call.",
+                SPLIT_CODE,
+            ),
+        )
     if name is None or partner is not None:
         parts = "Two data sets" if name is None else f"`{partner}` and `{name}`"
         return (

@@ -193,6 +193,9 @@ REPLACED_CODE: Final = """\
 tau = {taken:.3g}                                     # what the copy takes over; it keeps the rest
 for slow, fast in zip(target.weights, model.weights):
     slow.assign(tau * fast + (1.0 - tau) * slow)"""
+COPIED_CODE: Final = """\
+if step % 500 == 0:
+    target.set_weights(model.get_weights())"""
 LOST_CODE: Final = """\
 for slow, fast in zip({name}.variables, model.variables):
     slow.assign_add(tau * (fast - slow))"""
@@ -939,7 +942,20 @@ def _say_unpenalised(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_replaced(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    place, keeps = say_line(lead.slip.get("source")), float(lead.slip["keeps"])
+    place, keeps = say_line(lead.slip.get("source")), float(lead.slip.get("keeps", 0))
+    if lead.slip.get("recopied"):
+        return (
+            f"The target network is made a copy of the trained one after each step{place}",
+            "The line runs as often as a training step does, and takes over all weights: the two never differ.",
+            Hypothesis(
+                f"The target network is copied at every step{place}",
+                0.85,
+                "It is there to hold the targets still for some hundred steps. As it is, each step moves the targets "
+                "it learns from, as if there were no target network: values may drift or blow up.",
+                "Copy the weights once in many steps, or let the target follow slowly.",
+                COPIED_CODE,
+            ),
+        )
     return (
         f"A slow copy of a network keeps only {keeps:.2%} of its own value at each update{place}",
         (
