@@ -30,11 +30,12 @@ WIDE: Final = 30.0
 KERNELS_MIN: Final = 10
 """Layers with weights: the least of these networks has more."""
 PREPARING: Final = frozenset({"per_image_standardization", "preprocess_input"})
+LOADING: Final = frozenset({"KerasLayer", "load_model", "load_weights"})
 CHANGING: Final = (keras.layers.Lambda, keras.layers.Normalization, keras.layers.Rescaling)
 
 
 class _Backbone(NamedTuple):
-    """A call that makes a pretrained network, and the least and the largest number that this was trained on."""
+    """A call that makes a pretrained network, the least and the largest number of its training, and whose weights."""
 
     file: str
     line: int
@@ -42,6 +43,7 @@ class _Backbone(NamedTuple):
     module: str
     low: float
     high: float
+    is_imagenet: bool
 
 
 def find_backbones(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, Any]]:
@@ -60,7 +62,7 @@ def find_backbones(models: Iterable[Any], files: Sequence[str]) -> list[dict[str
         ``by``. It is a slip where other numbers enter, and with ``by`` where images do.
     """
     made = [one for file in files for one in _made_in(file)]
-    by = _foreign(made[0].module, files) if len(made) == 1 else ""
+    by = _foreign(made[0].module, files) if len(made) == 1 and made[0].is_imagenet else ""
     made = [one for one in made if by or (one.low, one.high) != AS_THEY_ARE]
     layers = [part for model in models for part in leaves(model)]
     if len(made) != 1 or sum(bool(part.weights) for part in layers) < KERNELS_MIN:
@@ -79,7 +81,7 @@ def _made_in(file: str) -> Iterator[_Backbone]:
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and PACKAGE in (node.module or "")]
     imported = {alias.asname or alias.name: alias.name for node in imports for alias in node.names}
     for node in nodes:
-        if not isinstance(node, ast.Call) or not _is_trained(node):
+        if not isinstance(node, ast.Call) or not _is_trained(node, file):
             continue
         parts = ast.unparse(node.func).split(".")
         name = imported.get(parts[-1], parts[-1]) if len(parts) == 1 else parts[-1]
@@ -87,13 +89,23 @@ def _made_in(file: str) -> Iterator[_Backbone]:
             continue
         wanted = _wanted(name)
         if wanted is not None:
-            yield _Backbone(file, node.lineno, name, *wanted)
+            yield _Backbone(file, node.lineno, name, *wanted, _is_imagenet(node))
 
 
-def _is_trained(call: ast.Call) -> bool:
+def _is_trained(call: ast.Call, file: str) -> bool:
     """Whether a call is given weights, which are ImageNet's by default."""
-    given = [one.value for one in call.keywords if one.arg == "weights"] or call.args[1:2]
+    given = [assigned_before(one, file) if isinstance(one, ast.Name) else one for one in _weights_of(call)]
     return not any(isinstance(one, ast.Constant) and one.value is None for one in given)
+
+
+def _weights_of(call: ast.Call) -> list[ast.expr]:
+    return [one.value for one in call.keywords if one.arg == "weights"] or call.args[1:2]
+
+
+def _is_imagenet(call: ast.Call) -> bool:
+    """Whether a call is known to give ImageNet's weights: a user's own may want anything."""
+    is_known = all(isinstance(one, ast.Constant) and one.value == "imagenet" for one in _weights_of(call))
+    return is_known and all(one.arg is not None for one in call.keywords)
 
 
 def _wanted(name: str) -> tuple[str, float, float] | None:
@@ -123,9 +135,20 @@ def _foreign(module: str, files: Sequence[str]) -> str:
     others = [getattr(getattr(keras.applications, name, None), PREPARE, None) for name in used]
     if own is None or None in others or "imagenet_utils" in used:
         return ""
+    # Where images are scaled by hand, or another network is read, it may be meant for something else.
+    if any(_is_of_several(file) or any(scaling_in(file)) for file in files):
+        return ""
     wanted = _prepared_by(own)
     is_one = any(np.allclose(_prepared_by(one), wanted) for one in others)
     return "" if is_one else min(used, default="")
+
+
+def _is_of_several(file: str) -> bool:
+    """Whether a file has weights read, or keeps its functions in a table."""
+    nodes = nodes_of(file)
+    kept = [one for node in nodes if isinstance(node, ast.Dict) for one in node.values]
+    is_kept = any(PREPARE in ast.unparse(one) for one in kept)
+    return is_kept or any(last_name(node) in LOADING for node in nodes if isinstance(node, ast.Call))
 
 
 def _prepares_of(file: str) -> Iterator[str]:

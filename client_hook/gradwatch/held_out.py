@@ -32,11 +32,13 @@ APART: Final = 50.0
 """Between the deviations of one column: no two parts of one table differ so."""
 SHIFT: Final = 20.0
 """Deviations of a column of the training data, between the means: that of the others lies far outside."""
+GAP: Final = 1.0
+"""Deviations of a column of the training data, between the ends of both."""
 MOST: Final = 0.5
 """Of the columns."""
 TRAINED_MIN: Final = 500
 """Who trains on fewer may only look whether they can be learned."""
-SEARCHED_MAX: Final = 500_000
+SEARCHED_MAX: Final = 100_000
 """Rows of the training data that others are looked for in."""
 KEYS: Final = 6
 """Numbers of a row that it is looked for by."""
@@ -46,8 +48,10 @@ SORTED_MAX: Final = 4096
 SEEN_MIN: Final = 0.9
 DISTINCT_MIN: Final = 0.95
 LABELS_MAX: Final = 1000
-CELLS_MAX: Final = 10_000_000
+CELLS_MAX: Final = 1_000_000
 """Labels: more are not counted."""
+SAMPLES_MIN: Final = 4
+"""Of each class, on average: whole numbers with fewer may be quantities."""
 UNKNOWN_MIN: Final = 0.5
 """Of the validation's labels, those of no training sample."""
 Array = npt.NDArray[Any]
@@ -124,7 +128,12 @@ def _arrays(value: Any) -> dict[str, Array]:
 def _rows_of(array: Array) -> Array:
     """Some rows of an array, evenly spread; fewer of large ones."""
     n_rows = min(ROWS, max(ROWS_MIN, CELLS // max(1, math.prod(array.shape[1:]))))
-    return array[:: max(1, len(array) // n_rows)][:n_rows]
+    return array if len(array) <= n_rows else array[_spread(len(array), n_rows)]
+
+
+def _spread(n_rows: int, n_chosen: int) -> npt.NDArray[np.int64]:
+    """Places of some rows, from the first to the last: those of a series go on to its end."""
+    return np.linspace(0, n_rows - 1, min(n_rows, n_chosen)).astype(np.int64)
 
 
 def _find_beyond(trained: dict[str, Array], held: dict[str, Array]) -> list[float] | None:
@@ -152,16 +161,46 @@ def _are_apart(rows: Array, others: Array) -> bool:
     """Whether nearly all columns of two tables have deviations, or means, that are far apart."""
     if min(len(rows), len(others)) < ROWS_MIN:
         return False
-    std, std_held = rows.std(axis=0), others.std(axis=0)
-    varying = (std > 0) & (std_held > 0)
-    if not varying.any():
-        return False
-    std, std_held = std[varying], std_held[varying]
-    shift = np.abs(rows.mean(axis=0) - others.mean(axis=0))[varying]
-    # A mean that is far off beside both: one that hardly varies in the training may do so by chance.
-    is_far = (shift > SHIFT * std) & (std_held > 2 * std) | (shift > SHIFT * std_held) & (std > 2 * std_held)
-    larger, smaller = (std_held > APART * std) | is_far, (std > APART * std_held) | is_far
+    with np.errstate(all="ignore"):  # of numbers near the end of their range
+        std, std_held = rows.std(axis=0), others.std(axis=0)
+        varying = (std > 0) & (std_held > 0)
+        if not varying.any():
+            return False
+        rows, others, std, std_held = rows[:, varying], others[:, varying], std[varying], std_held[varying]
+        centres = [(one.mean(axis=0), np.median(one, axis=0)) for one in (rows, others)]
+        shift = np.minimum(*(np.abs(own - other) for own, other in zip(*centres, strict=True)))
+        # Neighbours in time go on where the others end: between ranges that are scaled otherwise is a gap.
+        gap = np.maximum(others.min(axis=0) - rows.max(axis=0), rows.min(axis=0) - others.max(axis=0))
+        # A mean that is far off beside both: one that hardly varies in the training may do so by chance.
+        is_far = (shift > SHIFT * std) & (std_held > 2 * std) | (shift > SHIFT * std_held) & (std > 2 * std_held)
+        is_standard = np.where(std_held > std, _are_standard(rows), _are_standard(others))
+        is_far &= (gap > GAP * std) | is_standard
+        is_wider, is_narrower = _are_larger(others, rows), _are_larger(rows, others)
+    larger = (std_held > APART * std) & is_wider | is_far
+    smaller = (std > APART * std_held) & is_narrower | is_far
     return bool(max(larger.mean(), smaller.mean()) >= MOST)
+
+
+def _are_standard(rows: Array) -> npt.NDArray[np.bool_]:
+    """Which columns have about a mean of 0 and a deviation of 1."""
+    std = rows.std(axis=0)
+    return np.asarray((np.abs(rows.mean(axis=0)) < 1 / 2) & (std > 1 / 2) & (std < 2))
+
+
+def _are_larger(rows: Array, others: Array) -> npt.NDArray[np.bool_]:
+    """Of which columns the usual deviations, and sizes, are far larger than those of others.
+
+    A few outliers make a standard deviation large, and a short time of a series is narrow wherever it lies.
+    """
+    usual, usual_others = (_usual(np.abs(one - np.median(one, axis=0))) for one in (rows, others))
+    sizes, sizes_others = (_usual(np.abs(one)) for one in (rows, others))
+    return np.asarray((usual > SHIFT * usual_others) & (sizes > SHIFT * sizes_others))
+
+
+def _usual(sizes: Array) -> Array:
+    """The median of each column's sizes that are above 0; not a number where these are few."""
+    columns = [column[column > 0] for column in sizes.T]
+    return np.array([np.median(one) if len(one) >= ROWS_MIN // 2 else math.nan for one in columns])
 
 
 def _find_seen(fit: _Fit) -> dict[str, Any] | None:
@@ -173,10 +212,9 @@ def _find_seen(fit: _Fit) -> dict[str, Any] | None:
     # One that is as long is what is trained on, and is meant to be.
     if not is_alike or len(x) == len(x_held) or not TRAINED_MIN <= len(x) == len(y) <= SEARCHED_MAX:
         return None
-    if not x.flags.c_contiguous:  # to look for rows would copy all of it
+    if not x.flags.c_contiguous or _is_on_disk(x):  # to look for rows would copy all of it, or read it
         return None
-    n_rows = len(_rows_of(x_held))
-    chosen = np.arange(len(x_held))[:: max(1, len(x_held) // n_rows)][:n_rows]
+    chosen = _spread(len(x_held), max(ROWS_MIN, min(ROWS, CELLS // max(1, math.prod(x_held.shape[1:])))))
     places = _places_in(x, x_held[chosen])
     is_found = places >= 0
     if is_found.mean() < SEEN_MIN or len(y_held) != len(x_held):
@@ -188,6 +226,14 @@ def _find_seen(fit: _Fit) -> dict[str, Any] | None:
     if is_same >= SEEN_MIN:
         return {"seen": float(is_found.mean())} if not _is_part_by_line(fit) else None
     return {"relabelled": float(is_found.mean())} if is_same <= (1 + by_chance) / 2 else None
+
+
+def _is_on_disk(array: Any) -> bool:
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            return True
+        array = array.base
+    return False
 
 
 def _places_in(x: Array, rows: Array) -> npt.NDArray[np.int64]:
@@ -227,8 +273,11 @@ def _find_unknown(fit: _Fit) -> float:
     y, y_held = _classes(fit.y[""]), _classes(fit.y_held[""])
     if y is None or y_held is None:
         return 0.0
+    # Classes are numbered from 0; years and prices are not.
+    if min(y.min(), y_held.min()) < 0 or max(y.max(), y_held.max()) >= LABELS_MAX:
+        return 0.0
     known = np.unique(y)
-    return 0.0 if len(known) > LABELS_MAX else float(1 - np.isin(y_held, known).mean())
+    return 0.0 if len(y) < SAMPLES_MIN * len(known) else float(1 - np.isin(y_held, known).mean())
 
 
 def _classes(labels: Array) -> Array | None:

@@ -7,6 +7,7 @@ other. Owns no state.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +18,10 @@ from gradwatch.target import leaves
 __all__ = ["find_rotated"]
 
 ROTATION: Final = "RandomRotation"
+FACTOR_MIN: Final = 2.0
+"""Up to here some angle or other may be meant."""
+RADIANS: Final = (math.pi, 2 * math.pi)
+"""Who gives these means any angle, and gets it."""
 TURN: Final = 360.0
 """Degrees. Who means all of them gets them."""
 
@@ -56,14 +61,29 @@ def find_rotated(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, 
 
 def _is_degrees(factor: tuple[float, float]) -> bool:
     low, high = factor
-    return max(abs(low), abs(high)) > 1 and high - low < TURN
+    most = max(abs(low), abs(high))
+    is_any = any(math.isclose(most, one, rel_tol=1e-2) for one in RADIANS)
+    return most >= FACTOR_MIN and not is_any and high - low < TURN
 
 
 def _lines_in(file: str) -> Iterator[_Line]:
-    for node in nodes_of(file):
-        if isinstance(node, ast.Call) and last_name(node) == ROTATION:
+    nodes = nodes_of(file)
+    foreign = _foreign_in(nodes)
+    for node in (one for one in nodes if isinstance(one, ast.Call) and last_name(one) == ROTATION):
+        if ast.unparse(node.func).partition(".")[0] not in foreign:
             given = [*node.args[:1], *(one.value for one in node.keywords if one.arg == "factor")]
             yield _Line(file, node.lineno, _ends(_literal(given[0])) if given else None)
+
+
+def _foreign_in(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names of what is no Keras': other libraries have a layer of that name, too, which takes degrees."""
+    found = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            of = str(getattr(node, "module", None) or "")
+            names = {one.asname or one.name.partition(".")[0]: f"{of}.{one.name}" for one in node.names}
+            found |= {name for name, path in names.items() if "keras" not in path and "tensorflow" not in path}
+    return found
 
 
 def _literal(node: ast.expr) -> Any:

@@ -17,6 +17,8 @@ from gradwatch.target import leaves
 __all__ = ["find_thawed"]
 
 TRAINABLE: Final = "trainable"
+ALONE: Final = frozenset({"compile", "fit", "predict", "train_on_batch"})
+"""Methods of a model that is used by itself."""
 PLAIN: Final = frozenset({"evaluate", "len", "predict", "print", "round", "summary"})
 """Calls that neither train nor compile a model, nor make one."""
 
@@ -40,9 +42,11 @@ def find_thawed(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
             for block in (getattr(node, name, None) for name in ("body", "orelse")):
                 if isinstance(block, list):
                     looks = (_undone_in, _unseen_in) if is_open else (_unseen_in,)
-                    found = next((one for look in looks for one in look(block)), None)
+                    seen = (one for look in looks for one in look(block))
+                    found = next((one for one in seen if "fitted" not in one[1] or _is_of(one[1], file)), None)
                     if found is not None:
                         line, known = found
+                        known.pop("fitted", None)
                         source = source_at([(file, line)])
                         return [{"type": "Data", "name": "", "layer": "", "source": source, **known}]
     return []
@@ -90,12 +94,26 @@ def _unseen_in(block: Sequence[ast.stmt]) -> Iterator[tuple[int, dict[str, Any]]
         if fits:
             line, model = frozen
             if line and fits == [fitted]:
-                yield line, {"frozen": model}
+                yield line, {"frozen": model, "fitted": fitted}
             fitted, frozen = fits[0] if len(fits) == 1 else "", (0, "")
         elif part and value is False and fitted and not frozen[0]:
             frozen = statement.lineno, part
         elif not _is_plain(statement):
             fitted, frozen = "", (0, "")
+
+
+def _is_of(known: dict[str, Any], file: str) -> bool:
+    """Whether what is frozen looks like a part of the model that is fitted: it is called, and no model by itself."""
+    part, fitted = known["frozen"], known["fitted"]
+    if part.split(".")[0].split("[")[0] == fitted.split(".")[0]:
+        return True
+    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
+    owners = [node.func for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr in ALONE]
+    if any(ast.unparse(one.value) == part for one in owners):
+        return False
+    given = [one for node in calls for one in [node.func, *node.args]]
+    listed = [node for one in given if isinstance(one, ast.List) for node in one.elts]
+    return any(ast.unparse(one) == part for one in given + listed)
 
 
 def _is_fit(call: ast.Call) -> bool:

@@ -27,6 +27,8 @@ RUN_MIN: Final = 2
 """Times that are alike at the end of a sequence."""
 LENGTHS_MIN: Final = 3
 """Lengths of these ends, over the sequences."""
+AMONG_MAX: Final = 0.1
+"""Of the padded sequences, those that hold such a time before their end, too."""
 MOST: Final = 0.5
 
 
@@ -74,4 +76,9 @@ def _padding_of(rows: Any) -> Any:
     last = ends[np.argmax(lengths), 0]
     is_padded = (lengths >= RUN_MIN) & (lengths < rows.shape[1]) & (ends[:, 0] == last).all(axis=-1)
     is_many = is_padded.mean() >= MOST and len(np.unique(lengths[is_padded])) >= LENGTHS_MIN
-    return last if is_many else None
+    if not is_many:
+        return None
+    # What stands among other times as well is data: a time without an event.
+    is_before = np.arange(rows.shape[1]) < rows.shape[1] - lengths[:, None]
+    is_alike = (rows == last).all(axis=-1)
+    return None if (is_alike & is_before)[is_padded].any(axis=1).mean() > AMONG_MAX else last

@@ -72,6 +72,10 @@ def test_a_call_that_makes_one(tmp_path: Path, lines: str, wanted: Any) -> None:
         ("MobileNetV2()\nkeras.applications.imagenet_utils.preprocess_input(x, mode='tf')", ""),
         ("MobileNetV2()\nutils.preprocess_input(x)", ""),
         ("keras.applications.vgg16.preprocess_input(x)\nMobileNetV2()\nmobilenet_v2.preprocess_input(x)", ""),
+        ("MobileNetV2(weights='mine.weights.h5')\nkeras.applications.vgg16.preprocess_input(x)", ""),
+        ("MobileNetV2()\nx = x / 127.5 - 1\nkeras.applications.vgg16.preprocess_input(y)", ""),
+        ("MobileNetV2()\nf = load_model(p)\nkeras.applications.vgg16.preprocess_input(y)", ""),
+        ("MobileNetV2()\ntable = {'v': keras.applications.vgg16.preprocess_input}", ""),
         ("from keras.applications import vgg16\nMobileNetV2()\n(vgg16 or other.net).preprocess_input(x)", ""),
     ],
 )

@@ -24,6 +24,10 @@ BORDERED = RNG.random((N, 8, 8, 1)) * (np.arange(8) > 0).reshape(1, 1, 8, 1)
 BORDERED[300:, :, 0] = RNG.random((N - 300, 8, 1)) * (RNG.random((N - 300, 8, 1)) < 0.01)
 LABELS = RNG.integers(0, 3, N)
 CUT = 600
+TIME = np.arange(N, dtype=np.float64).reshape(N, 1)
+WALK = np.exp(np.cumsum(RNG.normal(0.01, 0.02, (N, 1)), axis=0))
+AMOUNTS = np.where(TIME == 5, 1e6, RNG.random((N, 1)))
+HEAVY = RNG.lognormal(0, 3, (N, 1))
 
 
 SOURCE = """\
@@ -69,6 +73,13 @@ FOREIGN = RNG.normal(size=(200, 6)).astype(np.float32)
         (SCALED[:CUT], None, (SCALED[CUT:], None), []),
         (SCALED[:CUT], NUMBERS[:CUT], (SCALED[:16] * 900, NUMBERS[:16]), []),
         (SCALED[:CUT], NUMBERS[:CUT], None, []),
+        (TIME[:750], LABELS[:750], (TIME[750:], LABELS[750:]), []),
+        (WALK[:760], LABELS[:760], (WALK[760:], LABELS[760:]), []),
+        (AMOUNTS[:CUT], LABELS[:CUT], (AMOUNTS[CUT:], LABELS[CUT:]), []),
+        (HEAVY[:750], LABELS[:750], (HEAVY[750:], LABELS[750:]), []),
+        (SCALED[:CUT], 1990 + np.arange(CUT) // 20, (SCALED[CUT:], 2020 + np.arange(N - CUT) // 20), []),
+        (SCALED[:CUT], np.arange(CUT), (SCALED[CUT:], np.arange(CUT, N)), []),
+        (SCALED[:CUT], NUMBERS[:CUT], ((SCALED[CUT:] - 900) / 90, NUMBERS[CUT:]), ["beyond"]),
     ],
 )
 def test_what_is_told(x: Any, y: Any, held: Any, wanted: list[str]) -> None:

@@ -24,6 +24,10 @@ from gradwatch.rotated import find_rotated
         ("turn = layers.RandomRotation(20 / 360)", None),
         ("turn = layers.RandomRotation(factor)", None),
         ("turn = RandomRotation()", None),
+        ("turn = layers.RandomRotation((0, 1.5))", None),
+        ("turn = layers.RandomRotation(3.1416)", None),
+        ("from torchvision import transforms; turn = transforms.RandomRotation(15)", None),
+        ("import kornia.augmentation as aug; turn = aug.RandomRotation(15)", None),
     ],
 )
 def test_a_line(tmp_path: Path, line: str, factor: list[float] | None) -> None:

@@ -16,11 +16,12 @@ THAW = "base.trainable = True\n"
 FIT = "model.fit(x, y)\n"
 COMPILE = "model.compile('adam', 'mse')\n"
 STILL = "base.trainable = False\n"
+PART = "\n\ndef build(x):\n    return base(x)\n"
 
 
 def find(folder: Path, text: str, model: Any = None) -> list[tuple[int, str]]:
     path = folder / "train.py"
-    path.write_text(text)
+    path.write_text(text + PART)
     found = find_thawed([] if model is None else [model], [str(path)])
     return [(one["source"]["line"], one.get("thawed") or one["frozen"]) for one in found]
 
@@ -39,6 +40,8 @@ def find(folder: Path, text: str, model: Any = None) -> list[tuple[int, str]]:
         (COMPILE + FIT + STILL + FIT, (3, "base")),
         (COMPILE + FIT + STILL + "print(model.evaluate(x, y))\n" + FIT, (3, "base")),
         (COMPILE + FIT + STILL + COMPILE + FIT, None),
+        (COMPILE + FIT + "teacher.trainable = False\n" + FIT, None),
+        (COMPILE + FIT + STILL + FIT + "base.predict(x)\n", None),
         (COMPILE + STILL + FIT, None),
         (COMPILE + FIT + STILL + "other.fit(x, y)\n", None),
         (COMPILE + FIT + STILL + "model = build(base)\n" + FIT, None),

@@ -20,6 +20,9 @@ FULL = RNG.normal(size=(N, TIMES, 3)).astype(np.float32)
 IS_PADDING = np.arange(TIMES) >= RNG.integers(4, TIMES, N)[:, None]
 
 
+RARE = np.random.default_rng(1).random((N, TIMES, 1)) < 0.3
+
+
 def padded(value: float, *, is_before: bool = False) -> np.ndarray:
     """Sequences that end, or begin, in a number."""
     rows = np.where(IS_PADDING[..., None], np.float32(value), FULL)
@@ -40,6 +43,7 @@ def scaled() -> np.ndarray:
         (scaled, None),
         (lambda: padded(0.0), "silent"),
         (lambda: FULL, "silent"),
+        (lambda: np.where(RARE, FULL, np.float32(-1)), "silent"),  # times without an event
     ],
 )
 def test_masking(watch: Any, read: Any, rows: Callable[[], np.ndarray], pads: Any) -> None:
