@@ -9,7 +9,7 @@ import pytest
 
 from gradwatch_server.health import Engine
 from gradwatch_server.health.table import TensorTable
-from tests.health.streams import COLUMN, NORMS, Run, dense, forward
+from tests.health.streams import BATCH, COLUMN, NORMS, Run, dense, forward
 from tests.numerics.reference import row
 
 N = 300
@@ -245,6 +245,17 @@ def test_labels_beyond_one_are_why_a_cross_entropy_has_no_bottom() -> None:
         found = [cause for one in sick.feed().findings() for cause in causes(one)]
         assert ("Labels lie outside of 0 to 1" in found) is is_named
         assert any("no lower bound" in cause for cause in found)
+
+
+@pytest.mark.parametrize(("largest", "is_named"), [(4.0, True), (4.5, False), (255.0, False)])
+def test_numbers_of_classes_are_why_a_cross_entropy_has_no_bottom(largest: float, is_named: bool) -> None:
+    loss = -np.exp(np.arange(N) / 30.0)
+    sick = Run(dense(3), n_steps=N, layers=[*RELUS[:-1], ("last", 1, "linear")], inputs=[("target", 1)]).set_loss(loss)
+    for name, value in {"min": 0.0, "max": largest, "mean": 1.5, "n_elements": BATCH}.items():
+        sick.statistics[:, sick.columns("input"), COLUMN[name]] = value
+    sick.scale("gradient", 1e4, start=150).scale("weight", 22.0, start=150)
+    found = [cause for one in sick.feed().findings() for cause in causes(one)]
+    assert any("numbers of several classes" in cause for cause in found) is is_named
 
 
 @pytest.mark.parametrize(

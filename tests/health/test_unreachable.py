@@ -186,6 +186,20 @@ def test_what_two_streams_know_of_one_output_is_told_once() -> None:
     assert len(assemble([twins[0], other])) == 2
 
 
+@pytest.mark.parametrize(("mean", "is_known"), [(4.5, True), (4.51, False)])
+@pytest.mark.parametrize("is_falling", [True, False])
+def test_numbers_of_classes_for_a_single_probability(mean: float, is_known: bool, is_falling: bool) -> None:
+    run = regression("sigmoid", 0.0, 9.0, 2.9)
+    run.statistics[:, run.columns("input", [1]), COLUMN["mean"]] = mean
+    if is_falling:
+        run.set_loss(0.5 - np.arange(N) ** 2.0).scale("gradient", 1e4, start=N // 2)
+    (found,) = run.feed().findings()
+    told = ["numbers of several classes" in one.cause for one in found.hypotheses]
+    assert (told[0], any(told)) == (is_known and is_falling, is_known)
+    if is_known:
+        assert 'activation="softmax"' in found.hypotheses[told.index(True)].code
+
+
 @pytest.mark.parametrize(
     ("low", "high", "cause", "code"),
     [(-1.0, 1.0, "labels from -1 to 1: they must be 0 and 1", "(y + 1) / 2"), (0.0, 90.0, "from 0 to 1", "y / 100")],

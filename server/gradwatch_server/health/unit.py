@@ -16,7 +16,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Flat, Phase
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["FlatRule", "are_signs", "is_dying", "largest_input", "largest_target", "widest_input"]
+__all__ = ["FlatRule", "are_classes", "are_signs", "is_dying", "largest_input", "largest_target", "widest_input"]
 
 EARLY_ROWS: Final = 5
 """Rows whose median is a layer's own past."""
@@ -36,6 +36,10 @@ POSITIONS_MIN: Final = 16.0
 """Elements of a unit in a batch below which nothing can be said."""
 POSITIONS_SHARE: Final = 0.25
 """Elements of one batch are alike: so many of them count as independent."""
+CLASSES_MAX: Final = 50
+"""The highest number of a class, where that of targets is not known to be one."""
+WHOLE: Final = 1e-4
+"""How far a sum of whole numbers, as a mean times their number gives it, is off, of itself."""
 
 _SATURATING: Final = frozenset({"sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
 
@@ -229,6 +233,18 @@ def are_signs(block: Block, row: int, table: TensorTable) -> bool:
     low, high, norm, size = block.statistics[row, columns][:, [COLUMN[name] for name in names]].astype(np.float64).T
     is_so = (low == -1) & (high == 1) & (np.abs(norm / np.sqrt(np.maximum(size, 1)) - 1) < 1e-4)  # no 0 among them
     return bool(is_so.any() and is_so.all())
+
+
+def are_classes(block: Block, row: int, table: TensorTable) -> bool:
+    """Whether the only targets are whole numbers from 0 on, of more than two kinds and of no more than classes have."""
+    columns = table.entering("target")
+    if len(columns) != 1:
+        return False
+    names = ("min", "max", "mean", "n_elements")
+    low, high, mean, size = block.statistics[row, columns[0]][[COLUMN[name] for name in names]].astype(np.float64)
+    total = mean * size
+    is_whole = high == round(high) and abs(total - round(total)) < WHOLE * max(1.0, total)
+    return bool(low == 0 and 2 <= high <= CLASSES_MAX and is_whole)
 
 
 def widest_input(block: Block, row: int, table: TensorTable) -> str:

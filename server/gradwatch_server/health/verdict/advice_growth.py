@@ -33,6 +33,7 @@ __all__ = [
     "TARGET_CODE",
     "VARIANCE_RATIO",
     "advise_adapt",
+    "advise_classes",
     "advise_climb",
     "advise_first_rate",
     "advise_growth",
@@ -508,8 +509,24 @@ each = tf.nn.sigmoid_cross_entropy_with_logits(labels * keep, logits)
 loss = tf.reduce_sum(keep * each) / tf.reduce_sum(keep)"""
 
 
+CLASSES_CODE: Final = """\
+tf.keras.layers.Dense(n_classes)                                 # the last layer: one score for each class
+loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)"""
 SIGNS_CODE: Final = """\
 labels = (labels + 1) / 2                                        # -1 and 1 become 0 and 1"""
+
+
+def advise_classes(code: str, confidence: float = 0.93) -> Hypothesis:
+    """Numbers of classes as the targets of a single output, as the cause of what that cannot meet."""
+    return Hypothesis(
+        "The targets are the numbers of several classes, and the model gives one number for all",
+        confidence,
+        "They are whole numbers from 0 on. A single output with a binary cross-entropy knows two classes, 0 and 1: a "
+        "label of 2 or more makes the loss fall below 0 without end.",
+        "If they are classes, give the last layer one unit for each, with softmax or `from_logits=True`, and take the "
+        "sparse categorical cross-entropy.",
+        code,
+    )
 
 
 def advise_range(scene: Scene) -> list[Hypothesis]:
@@ -528,15 +545,17 @@ def advise_range(scene: Scene) -> list[Hypothesis]:
         ]
     if not largest > 1 or not scene.gives_one_number:
         return []
+    is_known = scene.start.are_classes
     return [
+        *([advise_classes(CLASSES_CODE)] if is_known else []),
         Hypothesis(
             "Labels lie outside of 0 to 1",
-            0.92,
+            0.4 if is_known else 0.92,
             f"They go up to {say_number(largest)}. The cross-entropy of a label of 0 or 1 is never below 0. For a "
             "label above 1 it falls without limit as the score grows.",
             "Leave out such labels, or map them to 0 and 1: 255 and -1 often mark what should be ignored.",
             RANGE_CODE,
-        )
+        ),
     ]
 
 

@@ -32,6 +32,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     FAR_INPUT,
     INITIAL_CODE,
     SIGN_CODE,
+    advise_classes,
     advise_large_start,
     advise_missing_clip,
     advise_range,
@@ -141,6 +142,9 @@ BEST_CODE: Final = 'best = tf.keras.callbacks.ModelCheckpoint("best.keras", moni
 SHARES_CODE: Final = """\
 y = y / 100            # percent become shares, in the training and wherever it is evaluated
 # counts: tf.keras.losses.Poisson(), and a last layer with activation="exponential\""""
+SOFTMAX_CODE: Final = """\
+tf.keras.layers.Dense(n_classes, activation="softmax")           # the last layer: one probability for each class
+model.compile(optimizer, loss="sparse_categorical_crossentropy")"""
 SIGNS_CODE: Final = """\
 y = (y + 1) / 2        # -1 and 1 become 0 and 1, in the training and wherever it is evaluated
 # or, for the labels as they are: tf.keras.losses.Hinge(), and a last layer without an activation"""
@@ -155,21 +159,25 @@ def is_of_cross_entropy(lead: Unreachable, scene: Scene) -> bool:
     return (lead.low, lead.high) == (0, 1) and is_far
 
 
-def advise_unreachable(lead: Unreachable, layer: str, *, is_entropy: bool) -> list[Hypothesis]:
-    """Causes of targets that the last layer cannot give, which a cross-entropy may be given."""
+def advise_unreachable(
+    lead: Unreachable, layer: str, *, is_entropy: bool, are_classes: bool = False
+) -> list[Hypothesis]:
+    """Causes of targets that the last layer cannot give, which a cross-entropy may be given, or classes be."""
+    are_classes &= (lead.low, lead.high) == (0, 1) and not lead.is_of_data
     if is_entropy:
         return [
+            *([advise_classes(SOFTMAX_CODE)] if are_classes else []),
             Hypothesis(
                 f"A cross-entropy is given labels from {say_number(lead.smallest)} to {say_number(lead.largest)}: they "
                 f"must be {'0 and 1' if lead.smallest < 0 else 'from 0 to 1'}",
-                0.95,
+                0.5 if are_classes else 0.95,
                 "With a label from 0 to 1 it is never below 0, and lowest where the output is the label. With a label "
                 "outside, it goes below 0 and keeps falling, and the weights keep growing.",
                 "Give it labels of 0 and 1, or take a loss for labels of -1 and 1."
                 if lead.smallest < 0
                 else "Give it shares from 0 to 1, not percent or counts; for counts take a loss for counts.",
                 SIGNS_CODE if lead.smallest < 0 else SHARES_CODE,
-            )
+            ),
         ]
     if lead.is_of_data:
         return [
@@ -194,7 +202,8 @@ def advise_unreachable(lead: Unreachable, layer: str, *, is_entropy: bool) -> li
             "Remove the activation, and scale the targets if they are not scaled. Or scale them into its range.",
             LINEAR_CODE,
             (Change("layer", layer, without=("activation",)),),
-        )
+        ),
+        *([advise_classes(SOFTMAX_CODE, 0.5)] if are_classes else []),
     ]
 
 

@@ -112,7 +112,7 @@ def tell_unreachable(lead: Unreachable, scene: Scene) -> Finding:
             target_min=lead.smallest,
             target_max=lead.largest,
         ),
-        hypotheses=advise_unreachable(lead, layer, is_entropy=is_entropy),
+        hypotheses=advise_unreachable(lead, layer, is_entropy=is_entropy, are_classes=scene.start.are_classes),
     )
 
 
