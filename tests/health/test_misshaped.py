@@ -310,6 +310,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
         (DATA | {"moved": "y", "partner": "x"}, "`x` and `y` are shuffled, each in its own order: inputs and targets"),
         (
+            DATA | {"only": 1.0, "samples": 1200},
+            "All 1,200 labels are 1: there is no other class to learn",
+        ),
+        (
             DATA | {"name": "encode", "unpacked": ["mean", "spread"]},
             "`mean` and `spread` change places: `encode` gives them in the other order (train.py:7)",
         ),

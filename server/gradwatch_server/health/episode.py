@@ -1253,6 +1253,8 @@ class SlipKind(Enum):
     """The words of the validation texts are numbered by themselves."""
     RESPLIT = auto()
     """Data sets for training and validation are cut of one, and share samples all the same."""
+    ONLY = auto()
+    """All labels are of one class."""
     MIXED = auto()
     """Inputs of one part of the data are paired with targets of another, or with other rows."""
     NOISY = auto()
@@ -1389,6 +1391,7 @@ _BY_FIELD: Final = {
     "renumbers": SlipKind.RENUMBERED,
     "resplit": SlipKind.RESPLIT,
     "mixed": SlipKind.MIXED,
+    "only": SlipKind.ONLY,
     "noisy": SlipKind.NOISY,
     "brightens": SlipKind.BRIGHTENED,
     "halved": SlipKind.HALVED,

@@ -79,6 +79,8 @@ def __getitem__(self, index):
 CACHED_CODE: Final = """\
 data = data.map(load).cache()                               # what is the same in every epoch
 data = data.shuffle(n_samples).map(augment).batch(batch_size)"""
+ONLY_CODE: Final = """\
+print(np.unique(y, return_counts=True))               # where the labels are made, and after each step behind that"""
 PARTED_CODE: Final = """\
 order = np.random.permutation(len({x}))
 {x}, {y} = {x}[order], {y}[order]"""
@@ -989,6 +991,23 @@ def _say_unpacked(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_only(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, label, count = say_line(lead.slip["source"]), say_number(lead.slip["only"]), f"{lead.slip['samples']:,}"
+    return (
+        f"All {count} labels are {label}: there is no other class to learn{place}",
+        f"`fit` was given {count} labels, and each is {label}.",
+        Hypothesis(
+            f"The labels lost their classes before the training{place}",
+            0.95,
+            "A model that gives this class for anything has no loss. The loss falls to 0, the accuracy is 1, and "
+            "nothing is learned.",
+            "Look at the line that makes the labels: a comparison with a value that never stands there, a cast that "
+            "rounds, the wrong column, or a filter that leaves one class.",
+            ONLY_CODE,
+        ),
+    )
+
+
 def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name, partner = say_line(lead.slip["source"]), lead.slip.get("moved"), lead.slip.get("partner")
     if lead.slip.get("split_apart"):
@@ -1106,6 +1125,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.NOISY: _say_noisy,
     SlipKind.BRIGHTENED: _say_brightened,
     SlipKind.PARTED: _say_parted,
+    SlipKind.ONLY: _say_only,
     SlipKind.UNPACKED: _say_unpacked,
     SlipKind.UNNORMALISED: _say_unnormalised,
     SlipKind.CACHED: _say_cached,

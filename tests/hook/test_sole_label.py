@@ -1,0 +1,51 @@
+"""Labels that are all the same are told where they are classes; a dummy target of another loss is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, find_line, found_in
+
+CAPTURE = ("gradient",)
+X = np.random.default_rng(0).normal(size=(128, 4)).astype(np.float32)
+ONES, BOTH = np.ones(128, np.int32), (X[:, 0] > 0).astype(np.int32)
+
+
+def train(watch: Any, y: Any, loss: Any, *, units: int = 1, **options: Any) -> Any:
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(units, "sigmoid" if units == 1 else "softmax")])
+    model.compile(keras.optimizers.SGD(0.1), loss)
+    begun = watch(model)
+    model.fit(X[: len(y)], y, batch_size=16, verbose=0, **options)  # fit
+    return begun
+
+
+def only_in(recording: Any) -> list[tuple[float, int]]:
+    return [(one["only"], one["samples"]) for one in found_in(recording) if "only" in one]
+
+
+@pytest.mark.parametrize(
+    ("y", "loss", "units", "expected"),
+    [
+        (ONES, "binary_crossentropy", 1, [(1.0, 128)]),
+        (ONES[:, None] * 0.0, keras.losses.BinaryCrossentropy(), 1, [(0.0, 128)]),
+        (ONES * 2, "sparse_categorical_crossentropy", 3, [(2.0, 128)]),
+        (BOTH, "binary_crossentropy", 1, []),
+        (ONES, "mse", 1, []),
+        (ONES, lambda y, p: p, 1, []),
+        (ONES[:64], "binary_crossentropy", 1, []),
+    ],
+)
+def test_labels_of_one_class(watch: Any, read: Any, y: Any, loss: Any, units: int, expected: Any) -> None:
+    assert only_in(read(train(watch, y, loss, units=units))) == expected
+
+
+def test_it_is_told_with_the_line_of_fit(watch: Any, read: Any) -> None:
+    found = diagnose(read(train(watch, ONES, "binary_crossentropy", epochs=16))).findings()
+    (told,) = [one for one in found if one.title.startswith("All 128 labels are 1")]
+    assert told.source["line"] == find_line("fit", Path(__file__))
