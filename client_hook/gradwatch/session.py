@@ -115,6 +115,7 @@ from gradwatch.target import (
     untracked_variables,
 )
 from gradwatch.thawed import find_thawed
+from gradwatch.topped import find_topped
 from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
 from gradwatch.uncalled import find_uncalled
 from gradwatch.undropped import dropouts_of
@@ -1057,6 +1058,7 @@ class Watch:
         finders = [
             lambda: find_built(models, files),
             lambda: find_severed(models),
+            lambda: find_topped(models),
             lambda: find_uncalled(models, files),
             lambda: find_outside(models),
         ]

@@ -310,6 +310,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
         (DATA | {"moved": "y", "partner": "x"}, "`x` and `y` are shuffled, each in its own order: inputs and targets"),
         (
+            DATA | {"type": "Dropout", "layer": "net/dropout", "source": None, "tops": "net/out"},
+            "`net/dropout`, a Dropout, stands behind the last layer `net/out` and changes what the model gives",
+        ),
+        (
             DATA | {"only": 1.0, "samples": 1200},
             "All 1,200 labels are 1: there is no other class to learn",
         ),

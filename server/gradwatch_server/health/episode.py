@@ -1229,6 +1229,8 @@ class SlipKind(Enum):
     """Images are scaled to between -1 and 0."""
     THAWED = auto()
     """Layers that were frozen are thawed before anything is trained."""
+    TOPPED = auto()
+    """What a model is asked for is dropped, or normalised, by a layer behind the last one."""
     SEVERED = auto()
     """An input of a model, and the layers made for it, are on the way to no output."""
     UNMASKED = auto()
@@ -1402,6 +1404,7 @@ _BY_FIELD: Final = {
     "uncalled": SlipKind.UNCALLED,
     "setting": SlipKind.UNREAD,
     "severs": SlipKind.SEVERED,
+    "tops": SlipKind.TOPPED,
     "frozen": SlipKind.STILL_TRAINED,
     "unused": SlipKind.UNUSED,
     "late": SlipKind.LATE,

@@ -44,6 +44,14 @@ def _line_of(lead: Misshaped) -> str:
     return str((lead.slip.get("source") or {}).get("code", ""))
 
 
+TOPPED_CODE: Final = """\
+x = tf.keras.layers.Dropout(0.5)(x)
+outputs = tf.keras.layers.Dense(n_classes, activation="softmax")(x)   # nothing behind it"""
+TOPPED_NORM_CODE: Final = """\
+x = tf.keras.layers.BatchNormalization()(x)
+outputs = tf.keras.layers.Dense(n_classes, activation="softmax")(x)   # nothing behind it"""
+
+
 def _say_rotated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, layer = say_line(lead.slip.get("source")), lead.slip["layer"]
     low, high = map(float, lead.slip["rotates"])
@@ -218,6 +226,26 @@ def _say_unmasked(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_topped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, head, kind = lead.slip["layer"], lead.slip["tops"], lead.slip["type"]
+    is_dropped = "Dropout" in kind
+    return (
+        f"`{layer}`, a {kind}, stands behind the last layer `{head}` and changes what the model gives",
+        f"The output of `{head}` goes into `{layer}`, and what comes out of that meets the targets.",
+        Hypothesis(
+            f"A {kind} behind the last layer: `{layer}`",
+            0.93,
+            "In training it sets part of the predictions to 0 and makes the others larger. No weight can answer for "
+            "that, and a probability is no longer one."
+            if is_dropped
+            else "What it gives has a mean of 0 over the batch: numbers below 0 and above 1. A cross-entropy of "
+            "probabilities cuts these off, and their gradient with them.",
+            f"Put it before `{head}`, or remove it.",
+            (TOPPED_CODE if is_dropped else TOPPED_NORM_CODE),
+        ),
+    )
+
+
 BUILT: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
     SlipKind.ROTATED: _say_rotated,
     SlipKind.HALVED: _say_halved,
@@ -227,6 +255,7 @@ BUILT: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]
     SlipKind.UNCALLED: _say_uncalled,
     SlipKind.UNREAD: _say_unread,
     SlipKind.SEVERED: _say_severed,
+    SlipKind.TOPPED: _say_topped,
     SlipKind.STILL_TRAINED: _say_still_trained,
 }
 """What each tells: a title, what was seen, and the cause."""
