@@ -54,6 +54,7 @@ from gradwatch.padded import find_ends
 from gradwatch.paired import find_pairs, find_twins
 from gradwatch.penalty import find_unadded, find_unpenalised
 from gradwatch.protocol import OPERATION_STATISTICS
+from gradwatch.quantile import find_quantile
 from gradwatch.ratio import find_climbing, find_inverse
 from gradwatch.redrawn import find_redrawn
 from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
@@ -417,6 +418,7 @@ def find_slips(
             *find_cooled(forward, layer_paths),
             *(find_negated(forward, layer_paths) or find_repelled(forward, least, layer_paths)),
             *find_averse(forward, least, layer_paths),
+            *find_quantile(forward, least, layer_paths),
             *find_certain(forward, least, layer_paths),
             *find_belittled(forward, least, trained, layer_paths),
             *find_emptying(forward, layer_paths),

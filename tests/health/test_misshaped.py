@@ -215,6 +215,7 @@ UNVARIED = {"type": "Cast", "name": "Cast", "layer": "", "source": SOURCE, "unva
 BELITTLED = {"type": "Mean", "name": "Mean", "layer": "", "source": SOURCE, "belittles": "reward"}
 CERTAIN = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "certain": True}
 ITSELF = {"type": "AddV2", "name": "add/add", "layer": "add_2", "source": SOURCE, "itself": "add"}
+QUANTILE = {"type": "Maximum", "name": "max", "layer": "", "source": SOURCE, "quantile": 0.9}
 AVERSE = {"type": "Mul", "name": "mul", "layer": "", "source": SOURCE, "averse": "returns"}
 TIMED = {"type": "Sub", "name": "sub", "layer": "dense", "source": None, "times": 12}
 UNSTOPPED = {"type": "AddV2", "name": "add", "layer": "", "source": SOURCE, "unstopped": True}
@@ -251,6 +252,10 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (
             ITSELF,
             "add_2 gets the same tensor twice: the other one, such as a skip connection, is lost (train.py:7)",
+        ),
+        (
+            QUANTILE,
+            "The quantile loss learns the 0.1 quantile, not 0.9: its error is negated (train.py:7)",
         ),
         (AVERSE, "The policy learns to avoid what paid off: the loss has the wrong sign (train.py:7)"),
         (TIMED, "dense predicts a number for each of 12 time steps, but a sample has one target"),

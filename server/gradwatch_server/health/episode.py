@@ -1317,6 +1317,8 @@ class SlipKind(Enum):
     """A policy makes small what a critic says of its actions."""
     CERTAIN = auto()
     """A policy's entropy is made small."""
+    QUANTILE = auto()
+    """A quantile loss is of the error with the other sign."""
     AVERSE = auto()
     """What an action gained is multiplied by its log-probability, and made small."""
     UNSTOPPED = auto()
@@ -1440,6 +1442,7 @@ _BY_FIELD: Final = {
     "overlaps": SlipKind.OVERLAP,
     "repels": SlipKind.REPELLED,
     "averse": SlipKind.AVERSE,
+    "quantile": SlipKind.QUANTILE,
     "unpacked": SlipKind.UNPACKED,
     "deviates": SlipKind.SPREAD,
     "unvaried": SlipKind.UNVARIED,

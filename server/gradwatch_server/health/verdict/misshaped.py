@@ -215,6 +215,9 @@ return 1.0 - dice                                     # or -dice; of an IoU: 1.0
 REPELLED_CODE: Final = """\
 loss = keras.losses.CosineSimilarity()(a, b)          # no minus: -1 for the same direction
 loss = -tf.reduce_mean(cosine)                        # of a cosine of your own"""
+QUANTILE_CODE: Final = """\
+e = y_true - y_pred
+loss = tf.reduce_mean(tf.maximum(q * e, (q - 1) * e))"""
 AVERSE_CODE: Final = """\
 loss = -tf.reduce_mean(log_prob * advantage)          # or the cross-entropy of the actions times the advantage"""
 UNSTOPPED_CODE: Final = """\
@@ -1191,6 +1194,23 @@ def _say_averse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_quantile(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, asked = say_line(lead.slip.get("source")), float(lead.slip["quantile"])
+    learned = say_number(1 - asked)
+    return (
+        f"The quantile loss learns the {learned} quantile, not {say_number(asked)}: its error is negated{place}",
+        "The error is the prediction less the target. The loss is written for the target less the prediction.",
+        Hypothesis(
+            f"Target and prediction change places in the quantile loss{place}",
+            0.93,
+            f"A prediction that is too low should cost {say_number(asked)} a unit, and one that is too high {learned}. "
+            "It is the other way round. The loss falls all the same.",
+            "Subtract the prediction from the target.",
+            QUANTILE_CODE,
+        ),
+    )
+
+
 def _say_unstopped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
@@ -1811,6 +1831,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.OVERLAP: _say_overlap,
     SlipKind.REPELLED: _say_repelled,
     SlipKind.AVERSE: _say_averse,
+    SlipKind.QUANTILE: _say_quantile,
     SlipKind.SPREAD: _say_spread,
     SlipKind.UNVARIED: _say_unvaried,
     SlipKind.BELITTLED: _say_belittled,

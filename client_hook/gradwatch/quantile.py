@@ -1,0 +1,64 @@
+"""Quantile losses of the error with the other sign, in the graph. Owns no state.
+
+``max(q e, (q - 1) e)`` of ``e = target - prediction`` is lowest at the quantile q, and of ``prediction - target`` at
+1 - q. ``max((1 - q) e, -q e)`` is right for the latter, and has the same numbers for another quantile: the user's line
+tells them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gradwatch.constants import factor
+from gradwatch.origin import layer_of, slip_of
+from gradwatch.signs import signs_in
+from gradwatch.walk import reads_variable
+
+__all__ = ["find_quantile"]
+
+CHOOSING: Final = frozenset({"Select", "SelectV2"})
+ABOVE: Final = frozenset({"Greater", "GreaterEqual"})
+MEDIAN: Final = 0.5
+ROUNDING: Final = 1e-5
+LESS_ONE: Final = re.compile(r"\w\s*-\s*1(\.0*)?\s*\)")
+ONE_LESS: Final = re.compile(r"(?<![\w.])1(\.0*)?\s*-\s*\w")
+Tensor = Any  # tensorflow ships no types
+
+
+def find_quantile(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """The first quantile loss of a prediction less its target, where it is written for a target less its prediction.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        loss: what is made small; None where it is not known.
+        layer_paths: the Keras paths of the watched models' layers.
+
+    Returns:
+        Type (``Maximum`` or ``SelectV2``), name, layer and source line, and ``quantile``: the one that the line asks
+        for; 1 less it is learned.
+    """
+    for op in forward if loss is not None else ():
+        if op.type != "Maximum" and not (op.type in CHOOSING and op.inputs[0].op.type in ABOVE):
+            continue
+        parts = [factor(one.op) for one in op.inputs[-2:]]
+        first, second = parts
+        if first is None or second is None or first[1] is not second[1] or layer_of(op.name, layer_paths):
+            continue
+        (one, error), other = first, second[0]
+        asked = max(one, other)
+        if op.type in CHOOSING and (one != asked or op.inputs[0].op.inputs[0] is not error):
+            continue
+        is_pinball = abs(abs(one - other) - 1) < ROUNDING and 0 < asked < 1 and abs(asked - MEDIAN) > ROUNDING
+        if is_pinball and _is_of_prediction(error.op) and set(signs_in(op.outputs[0], loss)) == {1}:
+            slip = slip_of(op, layer_paths)
+            line = "" if slip["source"] is None else slip["source"]["code"]
+            if LESS_ONE.search(line) and not ONE_LESS.search(line):
+                return [slip | {"quantile": asked}]
+    return []
+
+
+def _is_of_prediction(error: Any) -> bool:
+    """Whether an error is a prediction less its target."""
+    return error.type == "Sub" and [reads_variable(one, None) for one in error.inputs] == [True, False]

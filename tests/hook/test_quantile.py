@@ -1,0 +1,74 @@
+"""Quantile losses of the error with the other sign are told with their line; the right ones are not."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import layers
+
+from tests.hook.diagnosis import diagnose, find_line, found_in
+
+CAPTURE = ("gradient", "operation")
+X = np.random.default_rng(0).normal(size=(256, 4)).astype(np.float32)
+Y = X[:, :1] + 1.0
+
+
+def turned(y: Any, p: Any) -> Any:
+    e = p - y
+    return tf.reduce_mean(tf.maximum(0.9 * e, (0.9 - 1) * e))  # turned
+
+
+def turned_where(y: Any, p: Any) -> Any:
+    q, e = 0.1, p - y
+    return tf.reduce_mean(tf.where(e >= 0, q * e, (q - 1.0) * e), axis=-1)  # turned_where
+
+
+def right(y: Any, p: Any) -> Any:
+    q, e = 0.9, y - p
+    return tf.reduce_mean(tf.maximum(q * e, (q - 1) * e))
+
+
+def right_of_prediction(y: Any, p: Any) -> Any:
+    q, e = 0.9, p - y
+    return tf.reduce_mean(tf.maximum((1 - q) * e, -q * e))
+
+
+def median(y: Any, p: Any) -> Any:
+    q, e = 0.5, p - y
+    return tf.reduce_mean(tf.maximum(q * e, (q - 1) * e))
+
+
+def leaky(y: Any, p: Any) -> Any:
+    e = p - y
+    return tf.reduce_mean(tf.maximum(0.9 * e, -0.9 * e))
+
+
+def train(watch: Any, loss: Any, epochs: int = 1) -> Any:
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.01), loss)
+    begun = watch(model)
+    model.fit(X, Y, batch_size=16, epochs=epochs, verbose=0)
+    return begun
+
+
+@pytest.mark.parametrize(("loss", "quantile"), [(turned, 0.9), (turned_where, 0.1)])
+def test_the_line_is_named(watch: Any, read: Any, loss: Any, quantile: float) -> None:
+    (found,) = [one for one in found_in(read(train(watch, loss))) if "quantile" in one]
+    assert found["quantile"] == pytest.approx(quantile)
+    assert found["source"]["line"] == find_line(loss.__name__, sys.modules[__name__])
+
+
+@pytest.mark.parametrize("loss", [right, right_of_prediction, median, leaky])
+def test_others_are_not(watch: Any, read: Any, loss: Any) -> None:
+    assert not [one for one in found_in(read(train(watch, loss))) if "quantile" in one]
+
+
+def test_it_is_told(watch: Any, read: Any) -> None:
+    found = diagnose(read(train(watch, turned, 8))).findings()
+    (told,) = [one for one in found if "quantile" in one.title]
+    assert told.title.startswith("The quantile loss learns the 0.1 quantile, not 0.9: ")
