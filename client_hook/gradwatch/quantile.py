@@ -11,7 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch.constants import factor
+import numpy as np
+import tensorflow as tf
+
 from gradwatch.origin import layer_of, slip_of
 from gradwatch.signs import signs_in
 from gradwatch.walk import reads_variable
@@ -37,26 +39,36 @@ def find_quantile(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequ
 
     Returns:
         Type (``Maximum`` or ``SelectV2``), name, layer and source line, and ``quantile``: the one that the line asks
-        for; 1 less it is learned.
+        for, the largest of several; 1 less it is learned.
     """
     for op in forward if loss is not None else ():
         if op.type != "Maximum" and not (op.type in CHOOSING and op.inputs[0].op.type in ABOVE):
             continue
-        parts = [factor(one.op) for one in op.inputs[-2:]]
+        parts = [_scaled(one.op) for one in op.inputs[-2:]]
         first, second = parts
         if first is None or second is None or first[1] is not second[1] or layer_of(op.name, layer_paths):
             continue
         (one, error), other = first, second[0]
-        asked = max(one, other)
-        if op.type in CHOOSING and (one != asked or op.inputs[0].op.inputs[0] is not error):
+        if op.type in CHOOSING and (not (one > other).all() or op.inputs[0].op.inputs[0] is not error):
             continue
-        is_pinball = abs(abs(one - other) - 1) < ROUNDING and 0 < asked < 1 and abs(asked - MEDIAN) > ROUNDING
+        asked = float(np.maximum(one, other).max())
+        is_apart = one.shape == other.shape and bool((np.abs(np.abs(one - other) - 1) < ROUNDING).all())
+        is_pinball = is_apart and 0 < asked < 1 and abs(asked - MEDIAN) > ROUNDING
         if is_pinball and _is_of_prediction(error.op) and set(signs_in(op.outputs[0], loss)) == {1}:
             slip = slip_of(op, layer_paths)
             line = "" if slip["source"] is None else slip["source"]["code"]
             if LESS_ONE.search(line) and not ONE_LESS.search(line):
                 return [slip | {"quantile": asked}]
     return []
+
+
+def _scaled(op: Any) -> tuple[Any, Tensor] | None:
+    """The numbers that an operation multiplies by, which are known while the step is traced, and what."""
+    values = [tf.get_static_value(one) for one in op.inputs] if op.type == "Mul" else []
+    known = [
+        (np.asarray(value), other) for value, other in zip(values, op.inputs[::-1], strict=True) if value is not None
+    ]
+    return known[0] if len(known) == 1 else None
 
 
 def _is_of_prediction(error: Any) -> bool:

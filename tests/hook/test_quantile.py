@@ -28,6 +28,19 @@ def turned_where(y: Any, p: Any) -> Any:
     return tf.reduce_mean(tf.where(e >= 0, q * e, (q - 1.0) * e), axis=-1)  # turned_where
 
 
+LEVELS = np.array([0.1, 0.5, 0.8], np.float32)
+
+
+def turned_levels(y: Any, p: Any) -> Any:
+    e = p - y
+    return tf.reduce_mean(tf.maximum(LEVELS * e, (LEVELS - 1.0) * e))  # turned_levels
+
+
+def right_levels(y: Any, p: Any) -> Any:
+    e = y - p
+    return tf.reduce_mean(tf.maximum(LEVELS * e, (LEVELS - 1.0) * e))
+
+
 def right(y: Any, p: Any) -> Any:
     q, e = 0.9, y - p
     return tf.reduce_mean(tf.maximum(q * e, (q - 1) * e))
@@ -49,21 +62,21 @@ def leaky(y: Any, p: Any) -> Any:
 
 
 def train(watch: Any, loss: Any, epochs: int = 1) -> Any:
-    model = keras.Sequential([keras.Input((4,)), layers.Dense(1)])
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(3 if "levels" in loss.__name__ else 1)])
     model.compile(keras.optimizers.SGD(0.01), loss)
     begun = watch(model)
     model.fit(X, Y, batch_size=16, epochs=epochs, verbose=0)
     return begun
 
 
-@pytest.mark.parametrize(("loss", "quantile"), [(turned, 0.9), (turned_where, 0.1)])
+@pytest.mark.parametrize(("loss", "quantile"), [(turned, 0.9), (turned_where, 0.1), (turned_levels, 0.8)])
 def test_the_line_is_named(watch: Any, read: Any, loss: Any, quantile: float) -> None:
     (found,) = [one for one in found_in(read(train(watch, loss))) if "quantile" in one]
     assert found["quantile"] == pytest.approx(quantile)
     assert found["source"]["line"] == find_line(loss.__name__, sys.modules[__name__])
 
 
-@pytest.mark.parametrize("loss", [right, right_of_prediction, median, leaky])
+@pytest.mark.parametrize("loss", [right, right_levels, right_of_prediction, median, leaky])
 def test_others_are_not(watch: Any, read: Any, loss: Any) -> None:
     assert not [one for one in found_in(read(train(watch, loss))) if "quantile" in one]
 
