@@ -241,7 +241,7 @@ MARGINALS = {"type": "Log", "name": "Log", "layer": "", "source": SOURCE, "margi
         (OVERLAP, "The overlap with the targets is minimised, not maximised (train.py:7)"),
         (REPELLED, "The loss makes the output and its target point in opposite directions"),
         (REPELLED | {"repels": "output"}, "The loss makes the two outputs point in opposite directions"),
-        (LARGER, "The policy's clipping has no effect: of the two objectives the larger one counts (train.py:7)"),
+        (LARGER, "The policy's clipping bounds no gain: of the two objectives the larger one counts (train.py:7)"),
         (UNVARIED, "The random numbers never change: every step draws the same (train.py:7)"),
         (SPREAD, "The latent code is drawn with another spread than the KL term assumes (train.py:7)"),
         (
@@ -310,8 +310,8 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             DATA | {"stateful": True, "of_set": True, "layer": "lstm"},
             "lstm keeps its state from batch to batch, but the data set shuffles",
         ),
-        (DATA | {"serves": "same"}, "`__getitem__` never reads the number of the batch: every step gets the same rows"),
-        (DATA | {"serves": "apart"}, "`__getitem__` cuts inputs and targets out at different places"),
+        (DATA | {"serves": "same"}, "`__getitem__` never reads its batch index: every step gets the same rows"),
+        (DATA | {"serves": "apart"}, "`__getitem__` slices inputs and targets at different places"),
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
         (DATA | {"moved": "y", "partner": "x"}, "`x` and `y` are shuffled, each in its own order: inputs and targets"),
         (
@@ -361,7 +361,7 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         ),
         (
             DATA | {"mixed": ["x_test", "y_train"]},
-            "Inputs and targets are of other data: `x_test` with `y_train` (train.py:7)",
+            "Inputs and targets are of different parts of the data: `x_test` with `y_train` (train.py:7)",
         ),
         (DATA | {"renumbers": "tok"}, "The words of the validation texts get numbers of their own (train.py:7)"),
         (DATA | {"folds": "shared", "model": "net"}, "The folds share one model, `net`: from the second on it is"),
@@ -370,7 +370,7 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"resplit": "shuffle"}, "Validation samples are trained on: one data set is cut by `take` and"),
         (DATA | {"resplit": "subset"}, "Validation samples are trained on: both are the same `subset` of the folder"),
         (DATA | {"resplit": "seed"}, "Validation samples are trained on: the folder's files are divided by two seeds"),
-        (DATA | {"mixed": ["x[-9:]", "y[:9]"], "cut": True}, "Other rows are taken of the inputs than of the targets"),
+        (DATA | {"mixed": ["x[-9:]", "y[:9]"], "cut": True}, "Inputs and targets are cut from different rows"),
         (DATA | {"noisy": "x_noisy", "clean": "x", "as": "both"}, "The noisy inputs are their own targets: nothing"),
         (DATA | {"noisy": "x_noisy", "clean": "x", "as": "target"}, "The noise is on the targets: `x_noisy` is to be"),
         (DATA | {"noisy": "x_noisy", "clean": "x", "as": "alike"}, "All samples of `x_noisy` have the same noise"),
@@ -624,14 +624,14 @@ BACKBONE = IMAGE | {"name": "Net", "wants": [-1.0, 1.0], "prepared": False, "mod
         (
             BACKBONE | {"prepared": True, "by": "vgg16"},
             (0, 255),
-            "Net gets images that the `preprocess_input` of vgg16",
+            "Net gets images prepared by `vgg16.preprocess_input`, not",
         ),
         (IMAGE | {"thawed": "base"}, (0, 1), "No layer of `base` is frozen: a later line sets `trainable` of all of"),
         (IMAGE | {"frozen": "base"}, (0, 1), "Freezing `base` between two calls of `fit` changes nothing"),
         (IMAGE | {"name": "a", "severs": ["b", "c"]}, (0, 1), "No output of the model depends on its input `a`"),
-        (IMAGE | {"name": "EarlyStopping", "withheld": "stop"}, (0, 1), "`stop` is made and never handed over: `fit`"),
-        (IMAGE | {"name": "class_weight", "withheld": "w"}, (0, 1), "`w` is made and never handed over: `fit` weighs"),
-        (IMAGE | {"name": "CosineDecay", "withheld": "s"}, (0, 1), "`s` is made and never handed over: the optimizer"),
+        (IMAGE | {"name": "EarlyStopping", "withheld": "stop"}, (0, 1), "`stop` is made and never passed on: `fit`"),
+        (IMAGE | {"name": "class_weight", "withheld": "w"}, (0, 1), "`w` is made and never passed on: `fit` weighs"),
+        (IMAGE | {"name": "CosineDecay", "withheld": "s"}, (0, 1), "`s` is made and never passed on: the optimizer"),
         (IMAGE | {"name": "gp_weight", "layer": "gan", "setting": True}, (0, 1), "`gan` stores `gp_weight` and never"),
         (IMAGE | {"name": "norm", "layer": "net", "uncalled": "Dense"}, (0, 1), None),
         (IMAGE | {"layer": "m", "unmasked": "0", "pads": -1.0}, (0, 1), "`m` masks nothing: it looks for 0, and the"),
@@ -681,8 +681,12 @@ def test_words_that_are_all_unknown(highest: int, n_words: int, is_told: bool) -
     [
         ("result", "A result is thrown away: `x` stays as it was (train.py:7)", "+ x = error = y - mean"),
         ("tensor", "`x` is computed for the training and never read (train.py:7)", "next_layer(x)"),
-        ("overwritten", "A layer's output is replaced before anything reads it (train.py:7)", "x = second(x)"),
-        ("turns", "Only the last of a loop's gradients are applied (train.py:7)", "x = tape.gradient"),
+        ("overwritten", "`x`, a layer's output, is overwritten before anything reads it (train.py:7)", "x = second(x)"),
+        (
+            "turns",
+            "Of the gradients `x` that a loop computes, only the last are applied (train.py:7)",
+            "x = tape.gradient",
+        ),
     ],
 )
 def test_what_nothing_reads_is_told_whatever_the_loss(unused: str, title: str, code: str) -> None:

@@ -797,10 +797,10 @@ def advise_held(slip: Mapping[str, Any], *, is_told: bool) -> list[Hypothesis]:
     if "relabelled" in slip:
         return [
             Hypothesis(
-                f"The validation inputs get the targets of other samples{place}",
+                f"Validation inputs that are among the training inputs have other targets there{place}",
                 0.95,
-                "The same inputs are among the training data, where they have other targets: what is validated are "
-                "pairs that do not belong together.",
+                "In one of the two, inputs are paired with the targets of other samples, so what is learned cannot "
+                "hold for both. Usual reason: inputs and targets are shuffled or cut differently.",
                 "Take the same rows of inputs and of targets.",
                 HELD_CODE,
             )
@@ -810,7 +810,7 @@ def advise_held(slip: Mapping[str, Any], *, is_told: bool) -> list[Hypothesis]:
         f"{share} % of the validation samples are of classes that no training sample has{place}",
         0.93,
         "Nothing is learned of a class without samples. Usual reason: rows that are sorted by class are cut in two.",
-        "Shuffle inputs and labels by one order before they are split, and number the classes of both alike.",
+        "Shuffle inputs and labels by one order before they are split, and number the classes the same in both.",
         HELD_CODE,
     )
     return [] if is_told else [found]

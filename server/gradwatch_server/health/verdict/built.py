@@ -28,7 +28,7 @@ for layer in {model}.layers[:n_frozen]:
     layer.trainable = False"""
 FROZEN_CODE: Final = """\
 {model}.trainable = False
-model.compile(optimizer=optimizer, loss=loss)  # again: only then `fit` makes a new step"""
+model.compile(optimizer=keras.optimizers.Adam(1e-4), loss=loss)     # with the loss and metrics of before"""
 
 MASKING_CODE: Final = """\
 tf.keras.layers.Masking(mask_value={pads})"""
@@ -37,6 +37,14 @@ x_train[np.arange(n_times) >= lengths[:, None]] = {value}     # after scaling: w
 SEVERED_CODE: Final = """\
 joined = tf.keras.layers.Concatenate()([first, second])               # of features
 outputs = decoder(decoder_inputs, initial_state=[state_h, state_c])   # of an encoder's states"""
+
+UNREAD_CODES: Final[Mapping[str, str]] = {
+    "label_smoothing": "keras.losses.CategoricalCrossentropy(label_smoothing=self.label_smoothing)",
+    "margin": "loss = tf.nn.relu(near - far + self.margin)",
+    "tau": "logits = logits / self.tau                  # of a temperature",
+    "temperature": "logits = logits / self.temperature",
+}
+"""Settings that are no weights of a term."""
 
 
 def _line_of(lead: Misshaped) -> str:
@@ -57,7 +65,7 @@ def _say_rotated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     low, high = map(float, lead.slip["rotates"])
     degrees = say_number(max(abs(low), abs(high)))
     return (
-        f"`RandomRotation` turns images by up to {degrees} whole turns: its factor is no number of degrees{place}",
+        f"`RandomRotation` turns images by up to {degrees} whole turns: its factor counts turns, not degrees{place}",
         (
             f"The factor of {f'`{layer}`' if layer else 'the layer'} goes from {say_number(low)} to "
             f"{say_number(high)}. 1 is a whole turn."
@@ -101,9 +109,9 @@ def _say_thawed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, model = say_line(lead.slip.get("source")), lead.slip["thawed"]
     return (
         f"No layer of `{model}` is frozen: a later line sets `trainable` of all of them{place}",
-        f"A loop over `{model}.layers[...]` sets `trainable = False`. The line behind it sets it back to True.",
+        f"A loop over `{model}.layers[...]` sets `trainable = False`. A line after it sets that back to True.",
         Hypothesis(
-            f"`{model}.trainable = True` stands behind the loop that freezes some of its layers{place}",
+            f"`{model}.trainable = True` stands after the loop that freezes some of its layers{place}",
             0.93,
             "A model's `trainable` sets that of every layer in it. All of them are trained now, the first ones too, "
             "which were meant to stay as they are.",
@@ -117,7 +125,7 @@ def _say_still_trained(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, model = say_line(lead.slip.get("source")), lead.slip["frozen"]
     return (
         f"Freezing `{model}` between two calls of `fit` changes nothing: `compile` is not called{place}",
-        f"`fit` stands before and behind the line that sets `{model}.trainable = False`, and no `compile` between.",
+        f"`fit` is called before and after the line that sets `{model}.trainable = False`, and `compile` not between.",
         Hypothesis(
             f"`{model}` goes on being trained in the second stage{place}",
             0.9,
@@ -148,22 +156,23 @@ def _say_severed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_withheld(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, what, name = say_line(lead.slip.get("source")), str(lead.slip["name"]), lead.slip["withheld"]
     if what == "class_weight":
-        use, code = "`fit` weighs all classes alike", f"model.fit(x_train, y_train, class_weight={name})"
+        given = f"dict(enumerate({name}))" if "compute_class_weight" in _line_of(lead) else name  # a dict it has to be
+        use, code = "`fit` weighs all classes alike", f"model.fit(x_train, y_train, class_weight={given})"
     elif what in CALLBACKS:
         use, code = "`fit` never calls it", f"model.fit(x_train, y_train, callbacks=[{name}])"
     else:
         use, code = "the optimizer does not follow it", f"optimizer = tf.keras.optimizers.Adam({name})"
     return (
-        f"`{name}` is made and never handed over: {use}{place}",
+        f"`{name}` is made and never passed on: {use}{place}",
         (
             f"The script gives {'class weights' if what == 'class_weight' else f'its `{what}`'} the name `{name}`. "
             "Nothing reads that name."
         ),
         Hypothesis(
-            f"`{name}` is handed to nothing{place}",
+            f"`{name}` is passed to nothing{place}",
             0.9,
-            "To make it changes nothing by itself. The training runs as if the line were not there.",
-            "Hand it over, or remove the line.",
+            "Making it has no effect by itself. The training runs as if the line were not there.",
+            "Pass it on, or remove the line.",
             code,
         ),
     )
@@ -180,8 +189,8 @@ def _say_uncalled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         Hypothesis(
             f"`self.{name}` is left out where `{layer}` computes its output{place}",
             0.85,
-            "The model is another one than was written down: what that layer should do is not done. Usual reason: one "
-            "layer's name was copied to a second line, or a line is missing.",
+            "What that layer should do is not done, and the model has fewer weights than intended. Usual reason: "
+            "another layer's name was copied to its line, or the line is missing.",
             f"Call `self.{name}` where it belongs, or remove it.",
             f"x = self.{name}(x)",
         ),
@@ -191,15 +200,15 @@ def _say_uncalled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_unread(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name, layer = say_line(lead.slip.get("source")), lead.slip["name"], lead.slip["layer"]
     return (
-        f"`{layer}` stores `{name}` and never reads it: what it should weigh is weighed by nothing{place}",
+        f"`{layer}` stores `{name}` and never reads it: its value has no effect{place}",
         f"`self.{name}` is set in `__init__`, and no line reads it.",
         Hypothesis(
-            f"`self.{name}` is left out of the loss{place}",
+            f"`self.{name}` is left out of what `{layer}` computes{place}",
             0.85,
             f"Whatever value `{name}` is given, the training is the same. Usual reason: the term that it belongs to is "
             "not added to the loss, or is added without it.",
-            f"Multiply the term by `self.{name}` and add it to the loss.",
-            f"loss = loss + self.{name} * penalty",
+            f"Use `self.{name}` where the output or the loss is computed, or remove it.",
+            UNREAD_CODES.get(name, f"loss = loss + self.{name} * penalty"),
         ),
     )
 
@@ -211,8 +220,8 @@ def _say_unmasked(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"`{layer}` masks nothing: it looks for {value}, and the sequences are padded {what}{place}",
         (
-            f"In no time of the sequences that `fit` was given are all numbers {value}. Most sequences begin or end in "
-            "one and the same time over and over, for lengths that differ."
+            f"At no time step of the sequences that `fit` was given are all numbers {value}. Most sequences begin or "
+            "end with one time step repeated, some longer than others."
         ),
         Hypothesis(
             f"The padding is not what `{layer}` is made to mask{place}",

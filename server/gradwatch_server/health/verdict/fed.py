@@ -42,7 +42,7 @@ TURNED_CODE: Final = """\
 x = np.transpose(signals, {axes})                  # changes the axes' places"""
 ORDERED_CODE: Final = """\
 data = tf.data.Dataset.from_tensor_slices((x, y)).batch(batch_size, drop_remainder=True)      # no shuffle
-model.fit(data, shuffle=False)"""
+model.fit(data)"""
 SHUFFLED_CODE: Final = """\
 model.fit(x, y, batch_size=batch_size, shuffle=False)  # the rows of a batch go on in the next one"""
 WRAPPED_CODE: Final = """\
@@ -62,7 +62,7 @@ FLOORED_CODE: Final = """\
 y = shares.astype("float32")                  # not "int32": 0.7 would become 0
 labels = (shares > 0.5).astype("int32")       # where classes are meant"""
 PADDED_CODE: Final = """\
-x = keras.utils.pad_sequences(sequences, padding="post", dtype="float32")"""
+x = keras.utils.pad_sequences(sequences, dtype="float32")              # and what else you give it"""
 SCALED_CUT_CODE: Final = """\
 images = tf.cast(images, tf.float32) / 255.0
 labels = tf.cast(labels, tf.int32)            # class numbers: no division"""
@@ -85,7 +85,8 @@ PARTED_CODE: Final = """\
 order = np.random.permutation(len({x}))
 {x}, {y} = {x}[order], {y}[order]"""
 SPLIT_CODE: Final = """\
-x_train, x_test, y_train, y_test = train_test_split(x, y, test_size=0.2, random_state=0)"""
+x_train, x_test, y_train, y_test = train_test_split(x, y, test_size=0.2, random_state=0)
+x, y = shuffle(x, y, random_state=0)                        # where they are shuffled alone"""
 ZIPPED_CODE: Final = """\
 rows = tf.data.Dataset.zip((inputs, targets)).shuffle(n_samples)     # pairs, in one order"""
 TURN_IN_DEGREES: Final = 100.0
@@ -129,15 +130,23 @@ noise = np.random.normal(size={clean}.shape)                # of each sample its
 {noisy} = {clean} + noise"""
 RESHUFFLED_CODE: Final = """\
 data = data.shuffle(n_samples, seed=0, reshuffle_each_iteration=False)      # one order, for the cut
-val, train = data.take(n_val), data.skip(n_val).shuffle(n_samples)          # anew each epoch: behind the cut"""
+val, train = data.take(n_val), data.skip(n_val).shuffle(n_samples)          # anew each epoch: after the cut"""
 SUBSET_CODE: Final = """\
 same = dict(validation_split=0.2, seed=1, image_size=size)                  # one seed for both
 train = keras.utils.image_dataset_from_directory(folder, subset="training", **same)
 val = keras.utils.image_dataset_from_directory(folder, subset="validation", **same)"""
-RENUMBERED_CODE: Final = """\
-tokenizer.fit_on_texts(train_texts)                         # once, of the training texts
-x_train = pad_sequences(tokenizer.texts_to_sequences(train_texts), maxlen=length)
-x_val = pad_sequences(tokenizer.texts_to_sequences(val_texts), maxlen=length)"""
+RENUMBERED_CODES: Final = {
+    "fit_on_texts": """\
+{name}.fit_on_texts(train_texts)                            # once, to the training texts
+x_train = pad_sequences({name}.texts_to_sequences(train_texts), maxlen=length)
+x_val = pad_sequences({name}.texts_to_sequences(val_texts), maxlen=length)""",
+    "adapt": """\
+{name}.adapt(train_texts)                                   # once, to the training texts
+x_train, x_val = {name}(train_texts), {name}(val_texts)""",
+    "fit": """\
+x_train = {name}.fit_transform(train_texts)                 # once, to the training texts
+x_val = {name}.transform(val_texts)""",
+}
 FOLDS_CODE: Final = """\
 for train, held in KFold(5, shuffle=True, random_state=0).split(x):
     {model} = build_model()                                 # of each fold its own, compiled anew as well
@@ -416,15 +425,15 @@ def _say_backbone(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     by, module = str(lead.slip.get("by", "")), lead.slip["module"]
     if by:
         return (
-            f"{name} gets images that the `preprocess_input` of {by} made, which are not what it was trained on{place}",
+            f"{name} gets images prepared by `{by}.preprocess_input`, not by its own `preprocess_input`{place}",
             (
-                f"The script takes `{by}.preprocess_input` and no other. What it makes of an image is not what "
-                f"`{module}.preprocess_input` does."
+                f"The script uses `{by}.preprocess_input`. It gives other numbers than "
+                f"`{module}.preprocess_input`, with which {name} was trained."
             ),
             Hypothesis(
                 f"The images are prepared for another network than {name}{place}",
                 0.93,
-                "Each family was trained on a range, a mean and an order of channels of its own. In another one the "
+                "Each family was trained on a range, a mean and an order of channels of its own. With others the "
                 "pretrained features are far worse than they could be.",
                 f"Take the `preprocess_input` of {name}'s own module.",
                 f"from tensorflow.keras.applications.{module} import preprocess_input",
@@ -438,7 +447,7 @@ def _say_backbone(lead: Misshaped) -> tuple[str, str, Hypothesis]:
                 f"steps these lay between {low} and {high}."
             ),
             Hypothesis(
-                f"`preprocess_input` is called on the images, and again in the model{place}",
+                f"The images are scaled before they enter the model, and again by `preprocess_input` in it{place}",
                 0.95,
                 f"Prepared twice, the images are not between {least} and {most}, where {name} was trained: they are "
                 "next to constant, or moved by the mean once more and their channels turned back.",
@@ -448,7 +457,10 @@ def _say_backbone(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         )
     return (
         f"{name} gets images from {low} to {high}, and was trained on {least} to {most}{place}",
-        f"In all checked steps what entered the model lay between {low} and {high}. Nothing behind that changes it.",
+        (
+            f"In all checked steps what entered the model lay between {low} and {high}."
+            + ("" if lead.slip["prepared"] else " Nothing after that scales it.")
+        ),
         Hypothesis(
             f"The images are not prepared as {name} wants them{place}",
             0.95,
@@ -467,7 +479,7 @@ def _say_beyond(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     names = [f"`{one}`" for one in lead.slip["names"]] or [f"the training {what}", f"the validation {what}"]
     return (
         f"The validation {what} are in another range: {low_held} to {high_held}, in training {low} to {high}{place}",
-        f"Of {names[0]} and {names[1]}, as `fit` is given them, some rows were compared, column by column.",
+        f"Some rows of {names[0]} and {names[1]}, as `fit` gets them, were compared, column by column.",
         Hypothesis(
             f"Only one of {names[0]} and {names[1]} is scaled, or one is scaled twice{place}",
             0.95,
@@ -484,7 +496,7 @@ def _say_seen(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     names = [f"`{one}`" for one in lead.slip["names"]] or ["the training data", "the validation data"]
     return (
         f"{share} % of the validation samples are among the training samples{place}",
-        f"Some rows of {names[1]} were looked for in {names[0]}: they are there, with the same targets.",
+        f"Rows of {names[1]} were looked for in {names[0]}: {share} % are there, nearly all with the same targets.",
         Hypothesis(
             f"The validation samples were not taken out of the training data{place}",
             0.93,
@@ -500,8 +512,8 @@ def _say_seen(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 RESPLIT: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "shuffle": (
         "one data set is cut by `take` and `skip`, and shuffled anew each time",
-        "Both parts are cut of one data set, which has another order whenever it is gone through, and so other parts.",
-        "Shuffle with `reshuffle_each_iteration=False` before the cut, and shuffle the training part behind it.",
+        "Both parts are cut from one data set. It is in another order on each pass, so each pass cuts other parts.",
+        "Shuffle with `reshuffle_each_iteration=False` before the cut, and shuffle the training part after it.",
         RESHUFFLED_CODE,
     ),
     "subset": (
@@ -544,8 +556,8 @@ FOLDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
 FOLDS_HARM: Final = {
     "shared": "The scores of the later folds say nothing of new data: they get better from fold to fold, however much "
     "the model overfits.",
-    "swapped": "With k folds the model sees one k-th of the data, and its scores are those of so few samples.",
-    "epoch": "The loss begins anew in each epoch, and never comes further than one epoch leads.",
+    "swapped": "With k folds the model learns from one k-th of the data alone, and scores worse than it could.",
+    "epoch": "The loss starts again in each epoch, and never gets lower than one epoch brings it.",
 }
 
 
@@ -562,16 +574,19 @@ def _say_folds(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_renumbered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name = say_line(lead.slip["source"]), lead.slip["renumbers"]
+    code = next(
+        (code for call, code in RENUMBERED_CODES.items() if f"{call}(" in _line_of(lead)), RENUMBERED_CODES["fit"]
+    )
     return (
         f"The words of the validation texts get numbers of their own{place}",
-        f"`{name}` is fitted to the validation texts, and makes numbers of them. The training texts had another index.",
+        f"`{name}` is fitted to the validation texts and encodes them. The training texts were encoded without that.",
         Hypothesis(
             f"`{name}` is fitted anew to the validation texts{place}",
             0.95,
-            "Words are numbered by how often they occur. In other texts the same number stands for another word, and "
-            "what the model has learned of a word is applied to another.",
+            "Words are numbered by the texts that it is fitted to. In other texts the same number stands for another "
+            "word, and what the model has learned of a word is applied to another.",
             "Fit it once, to the training texts, and look up both with it.",
-            RENUMBERED_CODE,
+            code.format(name=name),
         ),
     )
 
@@ -597,15 +612,19 @@ def _say_mixed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip["source"])
     inputs, targets = (f"`{one}`" for one in lead.slip["mixed"])
     is_cut = bool(lead.slip.get("cut"))
-    how = "Other rows are taken of the inputs than of the targets" if is_cut else "Inputs and targets are of other data"
+    how = (
+        "Inputs and targets are cut from different rows"
+        if is_cut
+        else "Inputs and targets are of different parts of the data"
+    )
     return (
         f"{how}: {inputs} with {targets}{place}",
-        "That both are equally long hides it: each input gets the target of another sample.",
+        f"The script gives {inputs} as inputs and {targets} as their targets.",
         Hypothesis(
             f"{inputs} and {targets} do not belong together{place}",
             0.95,
-            "What is trained on such pairs can only be learned by heart, and what is evaluated on them is no better "
-            "than guessing, however well the model has learned.",
+            "Each input gets the target of another sample. Trained on, such pairs can only be learned by heart. "
+            "Evaluated on them, a model does no better than guessing, however good it is.",
             "Cut both in the same way." if is_cut else "Give the targets of the same part of the data.",
             CUT_CODE if is_cut else MIXED_CODE,
         ),
@@ -622,7 +641,7 @@ def _say_noisy(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             Hypothesis(
                 f"The noise is drawn once for all samples{place}",
                 0.93,
-                "Then it is a constant picture. The model learns to subtract it, and nothing of any other noise.",
+                "Noise that never changes is a constant. The model learns to subtract it, and cannot remove any other.",
                 "Draw numbers of the shape of all samples.",
                 ALIKE_CODE.format(noisy=noisy, clean=clean),
             ),
@@ -630,18 +649,19 @@ def _say_noisy(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     if lead.slip["as"] == "target":
         return (
             f"The noise is on the targets: `{noisy}` is to be learned from `{clean}`{place}",
-            f"`{noisy}` is `{clean}` and random numbers. These cannot be predicted from anything.",
+            f"`{noisy}` is `{clean}` plus random numbers. `fit` gets `{clean}` as inputs and `{noisy}` as targets.",
             Hypothesis(
                 f"Inputs and targets changed places{place}",
                 0.93,
-                "The best that can be learned is to give back the input. Noise in it was never seen, and stays.",
+                "Noise cannot be predicted: the best that can be learned is to give back the input. The model never "
+                "sees noise, and does not learn to remove it.",
                 "Give the noisy array as inputs, and the clean one as targets.",
                 code,
             ),
         )
     return (
         f"The noisy inputs are their own targets: nothing asks the model to remove the noise{place}",
-        f"`{noisy}` is `{clean}` and random numbers, and `fit` is given it as inputs and as targets.",
+        f"`{noisy}` is `{clean}` plus random numbers. `fit` gets it as inputs and as targets.",
         Hypothesis(
             f"`{noisy}` is the target where `{clean}` should be{place}",
             0.93,
@@ -814,7 +834,7 @@ def _say_floored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             Hypothesis(
                 f"`pad_sequences` is not told to keep floating-point numbers{place}",
                 0.95,
-                "Its default is made for numbers of words. Measurements between -1 and 1 all become 0, larger ones "
+                "Its default is made for the ids of words. Measurements between -1 and 1 all become 0, larger ones "
                 "whole numbers: most of what they tell is gone.",
                 "Ask for float32.",
                 _changed(lead, with_keyword(_line_of(lead), PADDING, 'dtype="float32"')) or PADDED_CODE,
@@ -927,26 +947,26 @@ def _say_served(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip["source"])
     if lead.slip["serves"] == "same":
         return (
-            f"`__getitem__` never reads the number of the batch: every step gets the same rows{place}",
-            "Nothing in it is drawn or counted either, so the same part of the data is returned at each call.",
+            f"`__getitem__` never reads its batch index: every step gets the same rows{place}",
+            "Nothing in it is random or counts up either, so each call returns the same part of the data.",
             Hypothesis(
                 f"`__getitem__` returns the same batch each time{place}",
                 0.95,
                 "The loss falls, since the few rows of one batch are learned by heart. The rest of the data is never "
                 "seen.",
-                "Cut the rows out by the number that `__getitem__` is given.",
+                "Slice the rows by the index that `__getitem__` is given.",
                 SAME_CODE,
             ),
         )
     return (
-        f"`__getitem__` cuts inputs and targets out at different places{place}",
-        "The two slices have one length, but how far apart they begin changes with the number of the batch.",
+        f"`__getitem__` slices inputs and targets at different places{place}",
+        "The two slices are equally long, but how far apart they begin changes with the batch index.",
         Hypothesis(
-            f"Inputs and targets are cut out by different bounds{place}",
+            f"Inputs and targets are sliced by different bounds{place}",
             0.95,
-            "From the second batch on, rows get the targets of other rows. The best that can be learned from that is "
-            "the mean of all targets.",
-            "Make one slice of the number of the batch, and use it for both.",
+            "Inputs get the targets of other rows, in all batches but one at most. The best that can be learned from "
+            "that is the mean of all targets.",
+            "Make one slice from the batch index, and use it for both.",
             SAME_CODE,
         ),
     )
@@ -979,13 +999,13 @@ def _say_unpacked(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     cured = NAME.sub(lambda found: exchanged.get(found[0], found[0]), targets) + assigns + call
     return (
         f"`{one}` and `{other}` change places: `{name}` gives them in the other order{place}",
-        f"`{name}` gives `{one}` before `{other}`. The line that takes them apart has `{other}` before `{one}`.",
+        f"`{name}` gives `{one}` before `{other}`. The line that unpacks them has `{other}` before `{one}`.",
         Hypothesis(
             f"The results of `{name}` are unpacked in the wrong order{place}",
             0.95,
             f"From this line on `{one}` stands for `{other}`, and the other way round. Nothing fails as long as their "
             "shapes agree.",
-            f"Take them apart in the order in which `{name}` gives them.",
+            f"Unpack them in the order in which `{name}` gives them.",
             cured if assigns else "",
         ),
     )

@@ -30,8 +30,9 @@ x, y = tokens[:, :-1], tokens[:, 1:]          # y at each step is the token that
 
 
 TRIANGLE_CODE: Final = """\
-- mask = i <= j                  # row i, the position that looks, column j, the one it looks at
-+ mask = i >= j                  # itself and what came before: the lower triangle, tf.linalg.band_part(ones, -1, 0)"""
+- mask = i <= j      # row i: the position that looks, column j: the one it looks at, True: may be seen
++ mask = i >= j      # itself and what came before: the lower triangle, tf.linalg.band_part(ones, -1, 0)
+# where True (or 1) hides: mask = i < j"""
 MASK_CODE: Final = """\
 layers.MultiHeadAttention(n_heads, key_dim)(x, x, use_causal_mask=True)   # each time sees itself and what came before
 layers.Conv1D(filters, kernel_size, padding="causal")(x)                   # the same of a convolution

@@ -144,7 +144,8 @@ kl = -0.5 * tf.reduce_sum(1 + log_var - tf.square(mean) - tf.exp(log_var), axis=
 UNVARIED_CODES: Final = {
     "seed": """\
 - noise = tf.random.stateless_normal(tf.shape(x), seed=(1, 2))
-+ noise = tf.random.normal(tf.shape(x))""",
++ noise = tf.random.normal(tf.shape(x))
+# keras.random.normal: not seed=1, but seed=self.seeds, made once: self.seeds = keras.random.SeedGenerator(1)""",
     "range": """\
 t = tf.random.uniform((batch_size,), 0, n_steps, dtype=tf.int32)   # the end is not drawn: 0 to n_steps - 1""",
     "cast": """\
@@ -219,7 +220,7 @@ QUANTILE_CODE: Final = """\
 e = y_true - y_pred
 loss = tf.reduce_mean(tf.maximum(q * e, (q - 1) * e))"""
 AVERSE_CODE: Final = """\
-loss = -tf.reduce_mean(log_prob * advantage)          # or the cross-entropy of the actions times the advantage"""
+loss = -tf.reduce_mean(log_prob * {gain})      # or: the cross-entropy of the actions, times {gain}"""
 UNSTOPPED_CODE: Final = """\
 best = tf.reduce_max(target_network(next_state), axis=1)       # a slow copy of the network
 target = tf.stop_gradient(reward + discount * (1.0 - done) * best)"""
@@ -229,7 +230,7 @@ h = layers.LSTM(units)(h)                             # the last one without ret
 output = layers.Dense(1)(h)                           # [n, 1]"""
 ITSELF_CODE: Final = """\
   shortcut = x
-  x = tf.keras.layers.Conv2D(64, 3, padding="same")(x)
+  x = block(x)                                          # the layers that the shortcut goes around
 - x = tf.keras.layers.{kind}([x, x])
 + x = tf.keras.layers.{kind}([x, shortcut])"""
 AHEAD_CODE: Final = """\
@@ -1075,13 +1076,13 @@ def _say_ahead(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_itself(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, kind, place = lead.slip["layer"], lead.slip["itself"], say_line(lead.slip.get("source"))
     what = {
-        "add": "Twice the tensor",
-        "subtract": "Nothing but zeros",
-        "concatenate": "The same features, twice,",
-    }.get(kind, "The tensor as it was")
+        "add": "Twice that tensor comes out",
+        "subtract": "Nothing but zeros come out",
+        "concatenate": "The same features come out twice",
+    }.get(kind, "That tensor comes out as it was")
     return (
         f"{layer or f'`{kind}`'} gets the same tensor twice: the other one, such as a skip connection, is lost{place}",
-        f"In the training step both inputs of {layer or f'`{kind}`'} are one tensor. {what} comes out.",
+        f"In the training step both inputs of {layer or f'`{kind}`'} are one tensor. {what}.",
         Hypothesis(
             f"`{kind}` is given one tensor in place of two{place}",
             0.95,
@@ -1189,7 +1190,7 @@ def _say_averse(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "A policy gradient goes up, and an optimizer goes down. A cross-entropy is minus the log-probability, "
             "and takes no further minus.",
             f"Minimise minus the log-probability times `{gain}`.",
-            AVERSE_CODE,
+            AVERSE_CODE.format(gain=gain),
         ),
     )
 
@@ -1567,7 +1568,7 @@ def _say_climbing(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_larger(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     return (
-        f"The policy's clipping has no effect: of the two objectives the larger one counts{place}",
+        f"The policy's clipping bounds no gain: of the two objectives the larger one counts{place}",
         (
             "Of ratio * advantage with and without clipping, the larger one goes into the loss with a minus. Whenever "
             "the ratio leaves its bounds in the direction that pays, the unclipped one is the larger."
@@ -1590,7 +1591,7 @@ def _say_spread(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         f"The latent code is drawn with another spread than the KL term assumes{place}",
         (
             "The noise of the code is multiplied by an exponential of what a layer gives, and the KL term contains the "
-            f"variance made of the same. The first is not the second's root but its power {power / 2:g}."
+            f"variance made of the same. The first is the variance to the power of {power / 2:g}, not of 0.5."
         ),
         Hypothesis(
             f"The logarithm of the variance and that of the deviation are mixed up{place}",
@@ -1606,24 +1607,27 @@ def _say_spread(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_unvaried(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, why = say_line(lead.slip.get("source")), lead.slip["unvaried"]
-    cause, how = {
+    cause, how, change = {
         "seed": (
-            "A random generator without a state gets a constant seed",
+            "A stateless random function gets a constant seed",
             "It gives the same numbers for the same seed: each batch gets the very same noise, which can be learned.",
+            "Draw with a function, or a seed generator, that has a state.",
         ),
         "range": (
             "Whole numbers are drawn from a range that holds a single one",
             "The end of the range is not drawn: from 0 to 1 that leaves 0 alone.",
+            "Give the number of values as the end of the range.",
         ),
         "cast": (
             "A number between 0 and 1 is cut to a whole number",
             "A cast to int cuts off the fraction, so each draw becomes 0.",
+            "Draw whole numbers from a range.",
         ),
     }[why]
     return (
         f"The random numbers never change: every step draws the same{place}",
         "In the compiled step this draw, made anew for each batch, has one possible result.",
-        Hypothesis(f"{cause}{place}", 0.93, how, "Draw from a range, and with a state.", UNVARIED_CODES[why]),
+        Hypothesis(f"{cause}{place}", 0.93, how, change, UNVARIED_CODES[why]),
     )
 
 

@@ -28,7 +28,8 @@ for x, y in data:
         loss = loss_of(model(x, training=True), y)
     {name} = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip({name}, model.trainable_variables))     # in each turn
-# or, for one step per n turns, begin with zeros and add them up in each turn:
+# or, for one step per n turns, begin with zeros, and add in each turn:
+total = [tf.zeros_like(one) for one in model.trainable_variables]
 total = [a + b / n for a, b in zip(total, {name})]"""
 
 LATE_CODE: Final = """\
@@ -49,7 +50,7 @@ def say_late(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     code = (lead.slip.get("source") or {}).get("code", "")
     return (
         f"All functions that a loop makes use its last `{name}`{place}",
-        f"`{code}` makes a function in each turn and keeps it. The function reads `{name}`, the name of the loop.",
+        f"`{code}` makes a function in each turn and keeps it. The function reads `{name}`, the loop's variable.",
         Hypothesis(
             f"The functions do not keep the `{name}` of their own turn{place}",
             0.95,
@@ -69,13 +70,13 @@ def say_aliased(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         f"`{name}` is no copy of `{of}`: what changes one changes both{place}",
         (
             f"`{written.get('code', '')}`{say_line(slip.get('written'))} writes into the array in place. `{name}` and "
-            f"`{of}` are two names of it, and both are fed."
+            f"`{of}` are two names of it, and both are used after that."
         ),
         Hypothesis(
             f"`{name}` and `{of}` are the same array{place}",
             0.95,
-            "An assignment copies no numbers. After the change the inputs and what they were to be compared with hold "
-            "the same: there is nothing to learn.",
+            "An assignment copies no numbers. After the change both names have the changed numbers. As inputs and "
+            "targets they are the same, and there is nothing to learn.",
             "Make a copy before you change it.",
             say_change(f"{name} = {of}", f"{name} = {of}.copy()"),
         ),
@@ -89,8 +90,8 @@ def _say_result(_: Mapping[str, Any], name: str, code: str, place: str) -> tuple
         Hypothesis(
             f"The changed `{name}` is never used{place}",
             0.95,
-            f"Data sets, arrays and tensors are not changed in place. The training goes on with `{name}` as it was "
-            "before this line.",
+            f"The call does not change `{name}` in place. The training goes on with `{name}` as it was before this "
+            "line.",
             "Assign the result to the name that the following lines read.",
             say_change(code, f"{name} = {code}") if _is_whole(code) else RESULT_CODE.format(name=name),
         ),
@@ -115,7 +116,7 @@ def _say_tensor(_: Mapping[str, Any], name: str, code: str, place: str) -> tuple
 def _say_overwritten(slip: Mapping[str, Any], name: str, code: str, place: str) -> tuple[str, str, Hypothesis]:
     lost = (slip.get("lost") or {}).get("code", "")
     return (
-        f"A layer's output is replaced before anything reads it{place}",
+        f"`{name}`, a layer's output, is overwritten before anything reads it{place}",
         (
             f"`{lost}` gives `{name}` the output of a layer{say_line(slip.get('lost'))}. Before anything reads that, "
             f"`{code}` gives the name to another layer's output."
@@ -133,7 +134,7 @@ def _say_overwritten(slip: Mapping[str, Any], name: str, code: str, place: str) 
 
 def _say_turns(_: Mapping[str, Any], name: str, code: str, place: str) -> tuple[str, str, Hypothesis]:
     return (
-        f"Only the last of a loop's gradients are applied{place}",
+        f"Of the gradients `{name}` that a loop computes, only the last are applied{place}",
         f"The loop computes `{name}` in each turn, and `{code}` gets those of one turn alone. Nothing adds them up.",
         Hypothesis(
             f"The gradients of all other turns are lost{place}",
@@ -151,8 +152,8 @@ def _say_sibling(slip: Mapping[str, Any], name: str, code: str, place: str) -> t
     return (
         f"`{name}` stands where `{meant}` was probably meant{place}",
         (
-            f"`{code}` is made like `{of.get('code', '')}`, with another word in all names but `{name}`. Nothing reads "
-            f"the value of `{meant}`."
+            f"`{code}` is `{of.get('code', '')}` with one word exchanged in all names but `{name}`. Nothing reads "
+            f"`{meant}`."
         ),
         Hypothesis(
             f"A copied line still reads `{name}`{place}",
