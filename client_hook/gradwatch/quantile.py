@@ -49,10 +49,12 @@ def find_quantile(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequ
         if first is None or second is None or first[1] is not second[1] or layer_of(op.name, layer_paths):
             continue
         (one, error), other = first, second[0]
+        if one.shape != other.shape or not error.dtype.is_floating:
+            continue
         if op.type in CHOOSING and (not (one > other).all() or op.inputs[0].op.inputs[0] is not error):
             continue
-        asked = float(np.maximum(one, other).max())
-        is_apart = one.shape == other.shape and bool((np.abs(np.abs(one - other) - 1) < ROUNDING).all())
+        asked = float(np.maximum(one, other).max(initial=0.0))
+        is_apart = bool((np.abs(np.abs(one - other) - 1) < ROUNDING).all())
         is_pinball = is_apart and 0 < asked < 1 and abs(asked - MEDIAN) > ROUNDING
         if is_pinball and _is_of_prediction(error.op) and set(signs_in(op.outputs[0], loss)) == {1}:
             slip = slip_of(op, layer_paths)
@@ -64,10 +66,11 @@ def find_quantile(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequ
 
 def _scaled(op: Any) -> tuple[Any, Tensor] | None:
     """The numbers that an operation multiplies by, which are known while the step is traced, and what."""
-    values = [tf.get_static_value(one) for one in op.inputs] if op.type == "Mul" else []
-    known = [
-        (np.asarray(value), other) for value, other in zip(values, op.inputs[::-1], strict=True) if value is not None
-    ]
+    if op.type != "Mul":
+        return None
+    both = zip(op.inputs, reversed(op.inputs), strict=True)
+    values = [(tf.get_static_value(one), other) for one, other in both]
+    known = [(np.asarray(value), other) for value, other in values if value is not None]
     return known[0] if len(known) == 1 else None
 
 
