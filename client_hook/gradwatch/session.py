@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import dataclasses
+import functools
 import itertools
 import secrets
 import sys
@@ -1142,6 +1143,7 @@ class Watch:
                     added=added,
                     models=self._models,
                     dropouts=dropouts_of(self._models, trained),
+                    tried=functools.partial(self._tried, "the step's graph"),
                 ),
                 "cuts": find_cuts(missing, trained, loss, paths),
             }
