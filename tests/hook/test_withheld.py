@@ -36,7 +36,7 @@ COUNTED = "weights = compute_class_weight('balanced', classes=classes, y=y)\n"
     ],
 )
 def test_lines(tmp_path: Path, text: str, told: tuple[str, str] | None) -> None:
-    path = tmp_path / "train.py"
+    path = tmp_path / "made_and_withheld.py"  # a name that no other module imports
     path.write_text(text)
     assert [(one["name"], one["withheld"]) for one in find_withheld([str(path)])] == ([] if told is None else [told])
 
