@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gradwatch.origin import frames, locals_of, source_at
+from gradwatch.origin import frames_of, locals_of, source_at
 from gradwatch.syntax import last_name, names_in, nodes_below, nodes_of, stored_names
 
 __all__ = ["find_aliased"]
@@ -111,7 +111,7 @@ def _are_fed(own: Sequence[ast.AST], names: set[str], first: int, last: float) -
 
 def _is_array(own: Sequence[ast.AST], scope: _Scope, file: str, names: tuple[str, str], write: ast.stmt) -> bool:
     """Whether what has two names is an array: one that is held, or that was made by NumPy or picked by a mask."""
-    for frame in (one for one in frames() if one.f_code.co_filename == file):
+    for frame in frames_of(file):
         if isinstance(scope, ast.Module) or frame.f_code.co_name == scope.name:
             known = frame.f_globals if isinstance(scope, ast.Module) else locals_of(frame)
             one, other = (known.get(name) for name in names)

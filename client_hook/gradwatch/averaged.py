@@ -148,11 +148,9 @@ def _is_step(node: ast.stmt, functions: Mapping[str, Sequence[ast.FunctionDef]])
     bodies = [list(ast.walk(one)) for name in names for one in functions.get(name, ())]
     if any(isinstance(one, (ast.For, ast.While)) for body in bodies for one in body):
         return False
-    return not STEPPING.isdisjoint(names | {last_name(one) for body in bodies for one in body if _is_call(one)})  # type: ignore[arg-type]
-
-
-def _is_call(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call)
+    return not STEPPING.isdisjoint(
+        names | {last_name(one) for body in bodies for one in body if isinstance(one, ast.Call)}
+    )
 
 
 def _is_bootstrapped(network: str, scope: ast.AST) -> bool:

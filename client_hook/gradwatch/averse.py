@@ -53,10 +53,7 @@ def find_averse(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequen
     if loss is None:
         return []
     for op in forward:
-        if op.type != "Mul":
-            continue
-        one, other = op.inputs
-        sign = _sign_of_log(one) * _sign_of_gain(other) or _sign_of_log(other) * _sign_of_gain(one)
+        sign = _sign_of_policy(op)
         if not sign or {sign * way for way in signs_in(op.outputs[0], loss)} != {1}:
             continue
         slip = slip_of(op, layer_paths)
@@ -139,12 +136,16 @@ def find_certain(forward: Sequence[Any], loss: Tensor | None, layer_paths: Seque
     return []
 
 
-def _weighs_gain(op: Any, layer_paths: Sequence[str]) -> bool:
+def _sign_of_policy(op: Any) -> int:
+    """With which sign an operation multiplies log-probabilities by what was gained; 0 if it does something else."""
     if op.type != "Mul":
-        return False
+        return 0
     one, other = op.inputs
-    is_policy = (_sign_of_log(one) and _sign_of_gain(other)) or (_sign_of_log(other) and _sign_of_gain(one))
-    return bool(is_policy) and _gain_named(slip_of(op, layer_paths)["source"]) is not None
+    return _sign_of_log(one) * _sign_of_gain(other) or _sign_of_log(other) * _sign_of_gain(one)
+
+
+def _weighs_gain(op: Any, layer_paths: Sequence[str]) -> bool:
+    return bool(_sign_of_policy(op)) and _gain_named(slip_of(op, layer_paths)["source"]) is not None
 
 
 def _sign_of_entropy(product: Any) -> int:

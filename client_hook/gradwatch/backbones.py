@@ -29,7 +29,7 @@ WIDE: Final = 30.0
 """Images that are scaled have no such range."""
 KERNELS_MIN: Final = 10
 """Layers with weights: the least of these networks has more."""
-PREPARING: Final = frozenset({"per_image_standardization", "preprocess_input"})
+PREPARING: Final = frozenset({"per_image_standardization", PREPARE})
 LOADING: Final = frozenset({"KerasLayer", "load_model", "load_weights"})
 CHANGING: Final = (keras.layers.Lambda, keras.layers.Normalization, keras.layers.Rescaling)
 
@@ -115,7 +115,7 @@ def _wanted(name: str) -> tuple[str, float, float] | None:
     """
     made = getattr(keras.applications, name, None)
     module = str(getattr(made, "__module__", ""))
-    prepare = getattr(sys.modules.get(module), "preprocess_input", None)
+    prepare = getattr(sys.modules.get(module), PREPARE, None)
     if prepare is None or not callable(made):
         return None
     given = _prepared_by(prepare)

@@ -19,11 +19,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import frames, is_users, locals_of, source_at, source_of
+from gradwatch.origin import frames, frames_of, is_fit, locals_of, running_fit, source_at, source_of
 from gradwatch.syntax import FILES_KEPT, assigned_before, functions_around, last_name, names_in, nodes_of, stored_names
 from gradwatch.target import walk
 
-__all__ = ["find_fed"]
+__all__ = ["chain_of", "find_fed"]
 
 LOOPS: Final = (ast.For, ast.While)
 SEEN_MAX: Final = 0.9
@@ -149,24 +149,20 @@ def _slip(file: str, line: int, layer: str = "", **known: Any) -> dict[str, Any]
 
 def _shuffled(models: Sequence[Any]) -> dict[str, Any] | None:
     keeping = [one for one in walk(models) if isinstance(one, keras.layers.RNN) and one.stateful]
-    is_shuffled = False
-    of_set: dict[str, bool] = {}
-    for frame in frames() if keeping else ():
-        file, known = frame.f_code.co_filename, locals_of(frame)
-        if is_shuffled and is_users(file):
-            layer = str(keeping[0].path or keeping[0].name)
-            is_reset = bool(of_set) and _is_reset_in_batches(file)
-            return None if is_reset else _slip(file, frame.f_lineno, layer, stateful=True, **of_set)
-        if frame.f_code.co_name == "fit" and "keras" in file:
-            x = known.get("x")
-            of_set = {"of_set": True} if _is_shuffled(x) else {}
-            is_shuffled = bool(of_set) or (known.get("shuffle") is True and isinstance(x, ARRAYS))
-    return None
+    fit = running_fit() if keeping else None
+    if fit is None or not fit.file:
+        return None
+    layer, x = str(keeping[0].path or keeping[0].name), fit.known.get("x")
+    if _is_shuffled(x):
+        is_reset = _is_reset_in_batches(fit.file)
+        return None if is_reset else _slip(fit.file, fit.line, layer, stateful=True, of_set=True)
+    is_shuffled = fit.known.get("shuffle") is True and isinstance(x, ARRAYS)
+    return _slip(fit.file, fit.line, layer, stateful=True) if is_shuffled else None
 
 
 def _is_shuffled(data: Any) -> bool:
     """Whether a data set's samples are shuffled, and not sequences that are cut into windows only then."""
-    kinds = [type(one).__name__ for one in _chain(data)] if isinstance(data, tf.data.Dataset) else []
+    kinds = [type(one).__name__ for one in chain_of(data)] if isinstance(data, tf.data.Dataset) else []
     place = next((place for place, kind in enumerate(kinds) if "ShuffleDataset" in kind), None)
     cutting = ("FlatMap", "Interleave", "Window", "Zip", "Directed")
     return place is not None and not any(word in kind for kind in kinds[:place] for word in cutting)
@@ -180,23 +176,21 @@ def _is_reset_in_batches(file: str) -> bool:
 
 
 def _counted() -> dict[str, Any] | None:
-    weights, labels = None, None
-    for frame in frames():
-        file, known = frame.f_code.co_filename, locals_of(frame)
-        if weights is not None and is_users(file):
-            counts = _counts_of(weights, labels)
-            ends, due = _ends_of(weights, counts), _due_of(weights, counts)
-            if ends is None and due is None:
-                return None
-            common, rare = ends if due is None else due  # type: ignore[misc]
-            known = {"favoured": float(weights[common]), "rarely": float(weights[rare])}
-            if due is not None:
-                place = sorted(counts, key=lambda one: -counts[one]).index(common)
-                known["due"] = float(sorted(weights.values())[place])
-            return _slip(file, frame.f_lineno, "", favours=str(common), rare=str(rare), **known)
-        if frame.f_code.co_name == "fit" and "keras" in file:
-            weights, labels = known.get("class_weight"), known.get("y")
-    return None
+    fit = running_fit()
+    weights = None if fit is None else fit.known.get("class_weight")
+    if fit is None or weights is None or not fit.file:
+        return None
+    counts = _counts_of(weights, fit.known.get("y"))
+    due = _due_of(weights, counts)
+    ends = due or _ends_of(weights, counts)
+    if ends is None:
+        return None
+    common, rare = ends
+    known = {"favoured": float(weights[common]), "rarely": float(weights[rare])}
+    if due is not None:
+        place = sorted(counts, key=lambda one: -counts[one]).index(common)
+        known["due"] = float(sorted(weights.values())[place])
+    return _slip(fit.file, fit.line, "", favours=str(common), rare=str(rare), **known)
 
 
 def _counts_of(weights: Any, labels: Any) -> dict[int, int]:
@@ -249,7 +243,7 @@ def _are_short(weights: Mapping[Any, Any]) -> bool:
 
 
 def _restarted(file: str) -> Iterator[dict[str, Any]]:
-    for frame in _running(file):
+    for frame in frames_of(file):
         loops = [node for node in nodes_of(file) if isinstance(node, LOOPS) and _is_within(node, frame.f_lineno)]
         inner = (loop for loop in loops if any(_is_around(other, loop) for other in loops))
         calls = (node for loop in loops for one in loop.body for node in ast.walk(one))
@@ -273,7 +267,7 @@ def _reseeded(file: str) -> Iterator[dict[str, Any]]:
     parts = (
         node.value for one in given if one is not None for node in ast.walk(one) if isinstance(node, ast.Subscript)
     )
-    held = [_held(part.id, frame) for part in parts if isinstance(part, ast.Name) for frame in _running(file)]
+    held = [_held(part.id, frame) for part in parts if isinstance(part, ast.Name) for frame in frames_of(file)]
     n_rows = max((len(one) for one in held if isinstance(one, np.ndarray) and one.ndim), default=0)
     for n_seen in filter(None, map(_taken_of, _trained_on(file))):
         if n_seen < SEEN_MAX * n_rows:
@@ -304,7 +298,7 @@ def _are_epochs(file: str) -> bool:
         loops = [node for node in nodes_of(file) if isinstance(node, ast.For) and _is_within(node, frame.f_lineno)]
         if frame.f_code.co_filename == file and len(loops) > 1:
             return True
-        if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
+        if is_fit(frame):
             return int(locals_of(frame).get("epochs") or 1) > 1
     return False
 
@@ -313,7 +307,7 @@ def _trained_on(file: str) -> list[Any]:
     """The data sets that the running `fit` was given to train on, or else that the innermost running loop goes over."""
     if known := _fitted():
         return [known["x"]] if isinstance(known.get("x"), tf.data.Dataset) else []
-    for frame in _running(file):
+    for frame in frames_of(file):
         loops = [node for node in nodes_of(file) if isinstance(node, ast.For) and _is_within(node, frame.f_lineno)]
         for loop in sorted(loops, key=lambda one: one.lineno, reverse=True):
             held = (_held(one.id, frame) for one in names_in(loop.iter))
@@ -324,7 +318,7 @@ def _trained_on(file: str) -> list[Any]:
 
 def _taken_of(data: Any) -> int | None:
     """How many rows one pass over a data set gives of a generator; None where that is not known."""
-    chain = _chain(data)
+    chain = chain_of(data)
     kinds = [type(one).__name__ for one in chain]
     place = next((i for i, kind in enumerate(kinds) if "TakeDataset" in kind), None)
     if place is None or not any("FlatMap" in kind for kind in kinds):
@@ -379,11 +373,6 @@ def _is_simple(node: ast.AST) -> bool:
     return isinstance(node, ast.stmt) and not hasattr(node, "body")
 
 
-def _running(file: str) -> Iterator[Any]:
-    """The frames of a file's code that are being run, the innermost first."""
-    return (frame for frame in frames() if frame.f_code.co_filename == file)
-
-
 def _held(name: str, frame: Any) -> Any:
     """What the running code holds by a name, `_MISSING` for nothing."""
     code = frame.f_code
@@ -398,7 +387,7 @@ def _seen_of(data: Any, n_batches: int) -> tuple[int, int] | None:
     if not isinstance(data, tf.data.Dataset):
         return None
     n_batch, n_buffer, n_rows = n_batches, 0, 0
-    chain = _chain(data)
+    chain = chain_of(data)
     for part in chain:
         sizes = [getattr(part, name, None) for name in ("_batch_size", "_buffer_size")]
         n_of_batch, n_of_buffer = (0 if one is None else int(one) for one in sizes)
@@ -412,7 +401,7 @@ def _seen_of(data: Any, n_batches: int) -> tuple[int, int] | None:
     return (n_buffer + n_batch, n_rows) if n_rows > 0 else None
 
 
-def _chain(data: Any) -> list[Any]:
+def chain_of(data: Any) -> list[Any]:
     """A data set and those that it is made of, each of the next; the first `DATASETS_MAX`."""
     chain = [data]
     while len(chain) < DATASETS_MAX and (before := getattr(chain[-1], "_input_dataset", None)) is not None:
@@ -438,7 +427,7 @@ def _is_method(call: ast.Call, name: str) -> bool:
 
 def _keeps_draws(data: Any) -> bool:
     """Whether a data set keeps what random numbers have made of its samples."""
-    chain = _chain(data)
+    chain = chain_of(data)
     cached = next((place for place, one in enumerate(chain) if "Cache" in type(one).__name__), len(chain))
     # Numbers of which all is drawn are data that are made, not changed.
     is_of_samples = any((spec.shape.rank or 0) > 0 for spec in tf.nest.flatten(chain[-1].element_spec))
@@ -567,7 +556,7 @@ def _coarse(file: str) -> Iterator[dict[str, Any]]:
         if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store) and isinstance(one.value, ast.Name)
     }
     for name in made.keys() & fed & stored:
-        for frame in _running(file):
+        for frame in frames_of(file):
             array = _held(name, frame)
             if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
                 yield _slip(file, made[name].lineno, buffer=str(array.dtype))
@@ -575,7 +564,7 @@ def _coarse(file: str) -> Iterator[dict[str, Any]]:
 
 
 def _turned(file: str) -> Iterator[dict[str, Any]]:
-    running, calls = list(_running(file)), _Calls.of(file)
+    running, calls = list(frames_of(file)), _Calls.of(file)
     for node in nodes_of(file):
         targets = [one.id for one in node.targets if isinstance(one, ast.Name)] if isinstance(node, ast.Assign) else []
         name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
@@ -595,7 +584,7 @@ def _turned(file: str) -> Iterator[dict[str, Any]]:
 
 def _turned_in_place(file: str) -> Iterator[dict[str, Any]]:
     """The lines that give an array another shape under its own name, where its memory tells what shape it had."""
-    held = [(frame, value) for frame in _running(file) for value in locals_of(frame).values()]
+    held = [(frame, value) for frame in frames_of(file) for value in locals_of(frame).values()]
     turned = [(frame, value) for frame, value in held if isinstance(value, np.ndarray) and _is_turned_view(value)]
     for node in nodes_of(file) if turned else ():
         name = _reshaped(node.value) if isinstance(node, ast.Assign) else None
@@ -620,7 +609,7 @@ def _is_turned_view(array: Any) -> bool:
 def _turned_in_map(file: str) -> Iterator[dict[str, Any]]:
     """The lines of a data set's map that reshape what they are given where its axes should change places."""
     for data in _data_sets():
-        graphs = filter(None, map(_mapped_graph, _chain(data)))
+        graphs = filter(None, map(_mapped_graph, chain_of(data)))
         for op in (op for graph in graphs for op in graph.get_operations()):
             shapes = [one.shape for one in (*op.inputs[:1], *op.outputs)] if op.type == "Reshape" else []
             if any(shape.rank is None for shape in shapes) or not shapes:
@@ -748,7 +737,7 @@ def _array(value: Any) -> Any:
 
 
 def _wrapped(file: str) -> Iterator[dict[str, Any]]:
-    running, calls = list(_running(file)), _Calls.of(file)
+    running, calls = list(frames_of(file)), _Calls.of(file)
     for node in nodes_of(file):
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
             continue
@@ -800,7 +789,7 @@ def _parted(file: str) -> Iterator[dict[str, Any]]:
 
 
 def _both_moved(file: str) -> Iterator[dict[str, Any]]:
-    nodes, running = nodes_of(file), list(_running(file))
+    nodes, running = nodes_of(file), list(frames_of(file))
     blocks = [getattr(node, part, None) for node in nodes for part in ("body", "orelse")]
     for block in (one for one in blocks if isinstance(one, list)):
         moves = [(place, name, by) for place, one in enumerate(block) for name, by in _moves(one, running)]
@@ -899,13 +888,13 @@ def _are_fed_behind(names: tuple[str, str], last: int, file: str) -> bool:
         fed = _fed_by(call)
         if fed is None or tuple(one if one in names else parts.get(one) for one in fed) != names:
             continue
-        for frame in _running(file):
+        for frame in frames_of(file):
             rows = [_held(one, frame) for one in fed]
             is_fitted = last_name(call) == "fit" and not _are_alike(*rows)
             if all(map(_is_of_rows, rows)) and (is_fitted or _is_of_labels(*rows)):
                 # A loss of the user's own may compare the two as wholes, in whatever order they are.
-                losses = _losses_of(_fitted().get("self"))
-                return not losses or _has_losses_of_keras(_fitted().get("self"))
+                model = _fitted().get("self")
+                return not _losses_of(model) or _has_losses_of_keras(model)
     return False
 
 
@@ -967,8 +956,8 @@ def _unmatched(file: str) -> Iterator[dict[str, Any]]:
 
 def _fitted() -> dict[str, Any]:
     """What a `fit` of Keras' that is being run holds by its names: itself, ``x``, ``y``; nothing where none is."""
-    known = (locals_of(one) for one in frames() if one.f_code.co_name == "fit" and "keras" in one.f_code.co_filename)
-    return dict(next(known, {}))
+    fit = running_fit()
+    return {} if fit is None else fit.known
 
 
 def _losses_of(model: Any) -> list[Any]:
@@ -991,14 +980,14 @@ def _is_of_keras(loss: Any) -> bool:
 
 def _are_shuffled_apart(data: Any) -> bool:
     """Whether a data set is made of inputs and targets, and each was shuffled in an order of its own."""
-    *behind, zipped = _chain(data)
+    *behind, zipped = chain_of(data)
     parts = getattr(zipped, "_datasets", ())
     if not isinstance(parts, tuple) or len(parts) != 2 or any("Map" in type(one).__name__ for one in behind):
         return False
     specs = [one.element_spec for one in parts]
     if not all(isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None for spec in specs):
         return False
-    chains = [_chain(part) for part in parts]
+    chains = [chain_of(part) for part in parts]
     shuffles = [[one for one in chain if "ShuffleDataset" in type(one).__name__] for chain in chains]
     # Numbers that are counted, such as the steps of a diffusion, may meet any sample.
     if not all(shuffles) or any("RangeDataset" in type(chain[-1]).__name__ for chain in chains):
@@ -1013,7 +1002,7 @@ def _seed_of(data: Any) -> tuple[int, int]:
 
 
 def _copied(file: str) -> Iterator[dict[str, Any]]:
-    running, given = list(_running(file)), _Calls.of(file)
+    running, given = list(frames_of(file)), _Calls.of(file)
     for function in nodes_of(file):
         if not isinstance(function, (ast.FunctionDef, ast.Module)):
             continue
@@ -1069,7 +1058,7 @@ def _is_end_to_end(call: ast.Call, made: Mapping[str, ast.expr]) -> bool:
 
 
 def _floored(file: str) -> Iterator[dict[str, Any]]:
-    running, calls = list(_running(file)), _Calls.of(file)
+    running, calls = list(frames_of(file)), _Calls.of(file)
     stores: dict[str, list[ast.Assign | ast.AugAssign]] = defaultdict(list)
     for node in nodes_of(file):
         if isinstance(node, (ast.Assign, ast.AugAssign)):
@@ -1146,7 +1135,7 @@ def _is_of_shares(array: Any, factor: float = 1.0) -> bool:
 def _floored_in_map(file: str) -> Iterator[dict[str, Any]]:
     """The lines of a data set's map that scale what it was made of to shares, and cast these to whole numbers."""
     for data in _data_sets():
-        chain = _chain(data)
+        chain = chain_of(data)
         for place, part in enumerate(chain):
             graph, arrays = _mapped_graph(part), _slices(chain[place + 1 :])
             if graph is None or len(graph.inputs) != len(arrays):
@@ -1160,7 +1149,7 @@ def _floored_in_map(file: str) -> Iterator[dict[str, Any]]:
 
 def _padded(file: str) -> Iterator[dict[str, Any]]:
     """The lines that pad sequences of fractions, which Keras casts to int32 where no type is asked for."""
-    running, calls, nodes = list(_running(file)), _Calls.of(file), nodes_of(file)
+    running, calls, nodes = list(frames_of(file)), _Calls.of(file), nodes_of(file)
     for node in nodes if running else ():
         if not isinstance(node, ast.Call) or last_name(node) != "pad_sequences" or len(node.args) not in (1, 2):
             continue
@@ -1233,7 +1222,7 @@ def _filtered(file: str) -> Iterator[dict[str, Any]]:
 
 def _is_partly_filtered(data: Any) -> bool:
     """Whether a data set is made of others, as long as one another and in their order, some of which are filtered."""
-    chains = [_chain(one) for one in tf.nest.flatten(getattr(_chain(data)[-1], "_datasets", ()))]
+    chains = [chain_of(one) for one in tf.nest.flatten(getattr(chain_of(data)[-1], "_datasets", ()))]
     kinds = [{type(one).__name__.strip("_") for one in chain} for chain in chains]
     sizes = {int(chain[-1].cardinality()) for chain in chains}
     is_aligned = len(sizes) == 1 and min(sizes) > 0 and not any("ShuffleDataset" in kind for kind in kinds)
@@ -1262,8 +1251,8 @@ def _trimmed(file: str) -> Iterator[dict[str, Any]]:
 
 def _is_number(node: ast.expr, file: str) -> bool:
     """Whether the running code holds a single number by a name."""
-    frames_of = _running(file) if isinstance(node, ast.Name) else iter(())
-    return any(isinstance(_held(node.id, frame), (int, np.integer)) for frame in frames_of)  # type: ignore[attr-defined]
+    running = frames_of(file) if isinstance(node, ast.Name) else iter(())
+    return any(isinstance(_held(node.id, frame), (int, np.integer)) for frame in running)  # type: ignore[attr-defined]
 
 
 def _moved(node: ast.AST) -> str | None:
@@ -1292,4 +1281,4 @@ def _pairs_of(call: ast.Call) -> Iterator[tuple[str, str]]:
 
 
 def _is_array(one: str, other: str, file: str) -> bool:
-    return any(all(len(np.shape(_array(_held(name, frame)))) > 0 for name in (one, other)) for frame in _running(file))
+    return any(all(len(np.shape(_array(_held(name, frame)))) > 0 for name in (one, other)) for frame in frames_of(file))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gradwatch.origin import frames, is_users, locals_of, source_at
+from gradwatch.origin import running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
 
 __all__ = ["find_held_out"]
@@ -79,7 +79,7 @@ def find_held_out() -> list[dict[str, Any]]:
         is the cause of a validation loss that never falls, and no slip by itself: ``relabelled``: that share where the
         targets are others; ``unlabelled``: the share of the validation samples whose label no training sample has.
     """
-    fit = _running_fit()
+    fit = _given()
     if fit is None:
         return []
     slip = {"type": "Data", "name": "", "layer": "", "source": source_at([(fit.file, fit.line)])}
@@ -95,20 +95,15 @@ def find_held_out() -> list[dict[str, Any]]:
     return found
 
 
-def _running_fit() -> _Fit | None:
+def _given() -> _Fit | None:
     """The `fit` of Keras' that is being run with arrays to validate with; None where there is none."""
-    given: list[dict[str, Array]] = []
-    for frame in frames():
-        file = frame.f_code.co_filename
-        if given and is_users(file):
-            return _Fit(given[0], given[1], given[2], given[3], file, frame.f_lineno)
-        if not given and frame.f_code.co_name == "fit" and "keras" in file:
-            known = locals_of(frame)
-            held = known.get("validation_data")
-            if not isinstance(held, (tuple, list)) or len(held) not in (2, 3):
-                return None
-            given = [_arrays(one) for one in (known.get("x"), known.get("y"), held[0], held[1])]
-    return None
+    fit = running_fit()
+    held = None if fit is None else fit.known.get("validation_data")
+    if fit is None or not fit.file or not isinstance(held, (tuple, list)) or len(held) not in (2, 3):
+        return None
+    own = (fit.known.get("x"), fit.known.get("y"))
+    x, y, x_held, y_held = map(_arrays, (*own, *held[:2]))
+    return _Fit(x, y, x_held, y_held, fit.file, fit.line)
 
 
 def _arrays(value: Any) -> dict[str, Array]:

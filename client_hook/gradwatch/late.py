@@ -77,15 +77,12 @@ def _names_of(node: ast.Assign | ast.For) -> Set[str]:
 
 def _used_in(inner: Sequence[ast.AST]) -> Set[str]:
     """The names of lists and dictionaries that a loop reads for more than to put something in, turn by turn."""
-    put = [one.func.value for one in inner if isinstance(one, ast.Call) and last_name(one) in KEEPING and _is_of(one)]  # type: ignore[attr-defined]
+    called = [one.func for one in inner if isinstance(one, ast.Call) and last_name(one) in KEEPING]
+    put = [one.value for one in called if isinstance(one, ast.Attribute)]
     put += [one.value for one in inner if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store)]
     names = (one for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
     keeping = {id(one) for one in put}
     return {one.id for one in names if id(one) not in keeping}
-
-
-def _is_of(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute)
 
 
 def _kept_in(inner: Sequence[ast.AST], own: Set[str]) -> Iterator[ast.expr]:

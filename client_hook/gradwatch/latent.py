@@ -82,15 +82,10 @@ def find_spread(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequen
     """
     exponents = [(op, *_exponent_of(op)) for op in forward if op.type == "Exp"] if loss is not None else []
     for _, _, scale in _find_draws(forward):
-        drawn, base = next(((power, base) for op, power, base in exponents if op.inputs[0] is scale), (0.0, None))
-        made = next((op for op, _, _ in exponents if op.inputs[0] is scale), None)
-        held = {
-            power
-            for op, exponent, other in exponents
-            if other is base and base is not None
-            for power in _powers_in(op, exponent, loss)
-        }
-        if made is not None and len(held) == 1 and drawn > 0:
+        made, drawn, base = next((one for one in exponents if one[0].inputs[0] is scale), (None, 0.0, None))
+        same = [(op, exponent) for op, exponent, other in exponents if other is base]
+        held = {power for op, exponent in same for power in _powers_in(op, exponent, loss)}
+        if len(held) == 1 and drawn > 0:
             power = 2 * drawn / held.pop()
             if power > 0 and abs(power - 1) > TOLERANCE:
                 return [slip_of(made, layer_paths) | {"deviates": power}]

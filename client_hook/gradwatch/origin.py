@@ -12,20 +12,24 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
 __all__ = [
     "EXCERPT_REACH",
     "GRADIENT_SCOPE",
+    "Fit",
     "find_source",
     "frames",
+    "frames_of",
     "gradient_frames",
+    "is_fit",
     "is_own",
     "is_users",
     "layer_of",
     "locals_of",
+    "running_fit",
     "slip_of",
     "source_at",
     "source_here",
@@ -126,6 +130,41 @@ def frames() -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+def frames_of(file: str) -> Iterator[FrameType]:
+    """The frames of a file's code that are being run, the innermost first."""
+    return (frame for frame in frames() if frame.f_code.co_filename == file)
+
+
+def is_fit(frame: FrameType) -> bool:
+    """Whether a frame is that of Keras' own `fit`."""
+    return frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename
+
+
+class Fit(NamedTuple):
+    """A `fit` that is being run: what it holds by its names, such as ``self``, ``x`` and ``y``, and who called it.
+
+    Attributes:
+        known: what it holds.
+        file: the user's file that called it; empty where none did.
+        line: the line there.
+    """
+
+    known: dict[str, Any]
+    file: str
+    line: int
+
+
+def running_fit() -> Fit | None:
+    """The innermost `fit` of Keras' that is being run; None where none is."""
+    running = frames()
+    for frame in running:
+        if is_fit(frame):
+            known = locals_of(frame)
+            caller = next((one for one in running if is_users(one.f_code.co_filename)), None)
+            return Fit(known, "", 0) if caller is None else Fit(known, caller.f_code.co_filename, caller.f_lineno)
+    return None
 
 
 def source_here() -> dict[str, Any] | None:

@@ -12,13 +12,12 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.origin import frames, is_users, locals_of, source_at
+from gradwatch.fed import chain_of
+from gradwatch.origin import running_fit, source_at
 from gradwatch.syntax import last_name, names_in, nodes_of, stored_names
 
 __all__ = ["find_resplit"]
 
-DATASETS_MAX: Final = 32
-"""Data sets that one is made of, each of the one before it."""
 BUFFER_MIN: Final = 0.1
 """Of all samples, in a shuffle: one that holds fewer mixes few beyond the place of the cut."""
 DRAWING: Final = frozenset(f"{kind}_dataset_from_directory" for kind in ("audio", "image", "text"))
@@ -46,27 +45,14 @@ def find_resplit(files: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _shuffled(files: Sequence[str]) -> Iterator[tuple[str, str, int]]:
-    trained, held = None, None
-    for frame in frames():
-        file = frame.f_code.co_filename
-        if trained is None and frame.f_code.co_name == "fit" and "keras" in file:
-            known = locals_of(frame)
-            trained, held = known.get("x"), known.get("validation_data")
-            if not isinstance(trained, tf.data.Dataset) or not isinstance(held, tf.data.Dataset):
-                return
-        elif trained is not None and is_users(file):
-            if _share_shuffle(_chain(trained), _chain(held)):
-                calls = [(one, node) for one in files for node in nodes_of(one) if isinstance(node, ast.Call)]
-                cuts = [(one, node.lineno) for one, node in calls if last_name(node) == "skip"]
-                yield "shuffle", *(cuts[0] if len(cuts) == 1 else (file, frame.f_lineno))
-            return
-
-
-def _chain(data: Any) -> list[Any]:
-    chain = [data]
-    while len(chain) < DATASETS_MAX and (before := getattr(chain[-1], "_input_dataset", None)) is not None:
-        chain.append(before)
-    return chain
+    fit = running_fit()
+    trained, held = (None, None) if fit is None else (fit.known.get("x"), fit.known.get("validation_data"))
+    if fit is None or not fit.file or not all(isinstance(one, tf.data.Dataset) for one in (trained, held)):
+        return
+    if _share_shuffle(chain_of(trained), chain_of(held)):
+        calls = [(one, node) for one in files for node in nodes_of(one) if isinstance(node, ast.Call)]
+        cuts = [(one, node.lineno) for one, node in calls if last_name(node) == "skip"]
+        yield "shuffle", *(cuts[0] if len(cuts) == 1 else (fit.file, fit.line))
 
 
 def _share_shuffle(one: Sequence[Any], other: Sequence[Any]) -> bool:

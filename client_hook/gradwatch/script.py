@@ -23,10 +23,10 @@ import keras
 import tensorflow as tf
 
 from gradwatch.augmented import TURNING, find_turned
-from gradwatch.origin import EXCERPT_WIDTH, frames, is_users
+from gradwatch.origin import EXCERPT_WIDTH, frames, is_users, running_fit
 from gradwatch.protocol import Message
 from gradwatch.refitted import find_refitted
-from gradwatch.syntax import last_name, names_in, nodes_of, users_files
+from gradwatch.syntax import is_taped, last_name, names_in, nodes_of, users_files
 from gradwatch.target import walk
 from gradwatch.unapplied import find_unapplied
 
@@ -276,13 +276,10 @@ def _counts(node: ast.AST | None, name: str) -> bool:
 
 def _find_fit(calls: Sequence[_Call]) -> _Call | None:
     """The call of ``fit`` that is being run."""
-    is_in_fit = False
-    for frame in frames():
-        file = frame.f_code.co_filename
-        if is_in_fit and is_users(file):
-            return _only([call for call in calls if call.file == file and _is_fit(call.node, frame.f_lineno)])
-        is_in_fit |= frame.f_code.co_name == "fit" and "keras" in file
-    return None
+    fit = running_fit()
+    if fit is None:
+        return None
+    return _only([call for call in calls if call.file == fit.file and _is_fit(call.node, fit.line)])
 
 
 def _taped(files: Sequence[str]) -> list[_Call]:
@@ -293,7 +290,7 @@ def _taped(files: Sequence[str]) -> list[_Call]:
         trained = (node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in _TRAINED)
         names = {"self"} | {node.id for node in trained if isinstance(node, ast.Name)}
         for block in nodes:
-            if isinstance(block, ast.With) and any(last_name(i.context_expr) == "GradientTape" for i in block.items):
+            if isinstance(block, ast.With) and is_taped(block):
                 calls = [node for one in block.body for node in ast.walk(one) if isinstance(node, ast.Call)]
                 found += [_Call(file, node) for node in calls if getattr(node.func, "id", None) in names]
     return found

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from gradwatch.origin import frames, is_users, locals_of, source_at
+from gradwatch.origin import is_users, running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
 
 __all__ = ["find_served", "served_by"]
@@ -89,8 +89,8 @@ def served_by(node: ast.ClassDef) -> list[tuple[int, dict[str, str]]]:
 
 def _fitted_on() -> Any:
     """What a running `fit` of Keras' is given as its data; None where none is."""
-    known = (locals_of(one) for one in frames() if one.f_code.co_name == "fit" and "keras" in one.f_code.co_filename)
-    return next((one.get("x") for one in known), None)
+    fit = running_fit()
+    return None if fit is None else fit.known.get("x")
 
 
 def _assigned_in(function: ast.FunctionDef) -> dict[str, ast.expr]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import dataclasses
-import functools
 import itertools
 import secrets
 import sys
@@ -1049,13 +1048,13 @@ class Watch:
 
     def _slips(self, made: Sequence[dict[str, Any]], *step: Any) -> dict[str, Any]:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
-        found = {"slips": []} | self._graph(*step)
-        return found | {"slips": [*made, *found["slips"], *self._built(), *self._fed()]}
+        files = self._tried("the user's files", lambda: files_near(self._models))
+        found = {"slips": []} | self._graph(*step, files=files)
+        return found | {"slips": [*made, *found["slips"], *self._built(files), *self._fed(files)]}
 
-    def _built(self) -> list[dict[str, Any]]:
+    def _built(self, files: Sequence[str]) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
         where, models = "what the models are built of", self._models
-        files = self._tried(where, lambda: files_near(models))
         finders = [
             lambda: find_built(models, files),
             lambda: find_severed(models),
@@ -1065,10 +1064,9 @@ class Watch:
         ]
         return [one for find in finders for one in self._tried(where, find)]
 
-    def _fed(self) -> list[dict[str, Any]]:
+    def _fed(self, files: Sequence[str]) -> list[dict[str, Any]]:
         """What the user's lines lose of what feeds the training, slow copies that are none, returns of the past."""
         where, models = "what feeds the training", self._models
-        files = self._tried(where, lambda: files_near(models))
         finders = [
             lambda: find_fed(files, models),
             lambda: find_scaled(models, files),
@@ -1111,6 +1109,8 @@ class Watch:
         gradients: Sequence[Any],
         loss: Any,
         outputs: Sequence[Any] = (),
+        *,
+        files: Sequence[str],
     ) -> dict[str, Any]:
         """Where shapes slip and gradients end in the step being traced; a part of the ``tensors`` message.
 
@@ -1120,6 +1120,7 @@ class Watch:
             gradients: of what is given.
             loss: what they were asked of, or None.
             outputs: what is compared with targets.
+            files: the user's files that are looked at.
         """
         is_drawn = not tf.executing_eagerly() if loss is None else tf.is_symbolic_tensor(loss)
         if not self.captures_operations or not is_drawn:
@@ -1131,7 +1132,7 @@ class Watch:
             trained = {int(resource_of(one).handle._id) for one in variables}
             regularised = (one for one in variables if getattr(one, "regularizer", None) is not None)
             penalised = {int(resource_of(one).handle._id): str(one.path) for one in regularised}
-            added = added_losses(self._models, set(map(id, variables)), files_near(self._models))
+            added = added_losses(self._models, set(map(id, variables)), files)
             return {
                 **find_slips(
                     gradients,
@@ -1143,7 +1144,7 @@ class Watch:
                     added=added,
                     models=self._models,
                     dropouts=dropouts_of(self._models, trained),
-                    tried=functools.partial(self._tried, "the step's graph"),
+                    tried=partial(self._tried, "the step's graph"),
                 ),
                 "cuts": find_cuts(missing, trained, loss, paths),
             }

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import frames, is_users, locals_of, source_at
+from gradwatch.origin import running_fit, source_at
 
 __all__ = ["find_sole_label"]
 
@@ -26,17 +26,12 @@ def find_sole_label() -> list[dict[str, Any]]:
         One entry, type ``Data``, no name, no layer, the line of `fit`, ``only``: the label, and ``samples``: how many
         have it; none where there are other labels, or where they are no array.
     """
-    given: tuple[float, int] | None = None
-    for frame in frames():
-        if given is not None and is_users(frame.f_code.co_filename):
-            source = source_at([(frame.f_code.co_filename, frame.f_lineno)])
-            return [{"type": "Data", "name": "", "layer": "", "source": source, "only": given[0], "samples": given[1]}]
-        if given is None and frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
-            known = locals_of(frame)
-            given = _only_label(known.get("y")) if _is_of_labels(known.get("self")) else None
-            if given is None:
-                return []
-    return []
+    fit = running_fit()
+    if fit is None or not fit.file or not _is_of_labels(fit.known.get("self")):
+        return []
+    found = _only_label(fit.known.get("y"))
+    place = {"type": "Data", "name": "", "layer": "", "source": source_at([(fit.file, fit.line)])}
+    return [] if found is None else [{**place, "only": found[0], "samples": found[1]}]
 
 
 def _is_of_labels(model: Any) -> bool:

@@ -8,7 +8,7 @@ import linecache
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from gradwatch.origin import is_users
@@ -20,6 +20,7 @@ __all__ = [
     "assigned_before",
     "free_in",
     "functions_around",
+    "is_taped",
     "last_name",
     "names_in",
     "nodes_below",
@@ -99,14 +100,22 @@ def users_files() -> list[str]:
 def readers_of(file: str) -> list[str]:
     """A file of the user's, and those that import its module."""
     module = os.path.basename(file).removesuffix(".py")
-    return [file, *(one for one in users_files() if one != file and _imports(one, module))]
+    return [file, *(one for one in users_files() if one != file and module in _imported_in(one))]
 
 
-def _imports(file: str, module: str) -> bool:
+@functools.lru_cache(maxsize=FILES_KEPT)
+def _imported_in(file: str) -> frozenset[str]:
+    """The last names of what a file imports, modules and what is in them."""
     nodes = [node for node in nodes_of(file) if isinstance(node, (ast.Import, ast.ImportFrom))]
     names = {alias.name for node in nodes for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
-    return any(name.rpartition(".")[2] == module for name in names)
+    return frozenset(name.rpartition(".")[2] for name in names)
+
+
+def is_taped(node: ast.AST) -> bool:
+    """Whether a node is a block under a `tf.GradientTape`."""
+    items = node.items if isinstance(node, ast.With) else []
+    return any(last_name(one.context_expr) == "GradientTape" for one in items)
 
 
 def last_name(node: ast.expr) -> str:
@@ -120,7 +129,8 @@ def names_in(node: ast.AST) -> Iterator[ast.Name]:
     return (one for one in ast.walk(node) if isinstance(one, ast.Name))
 
 
-def functions_around(nodes: Iterable[ast.AST]) -> dict[int, ast.FunctionDef]:
+@functools.lru_cache(maxsize=FILES_KEPT)
+def functions_around(nodes: tuple[ast.AST, ...]) -> dict[int, ast.FunctionDef]:
     """The innermost function that each node of a file stands in, itself among its own, by the node's id."""
     functions = (node for node in nodes if isinstance(node, ast.FunctionDef))
     return {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last

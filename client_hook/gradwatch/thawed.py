@@ -41,12 +41,8 @@ def find_thawed(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
         for node in nodes_of(file):
             for block in (getattr(node, name, None) for name in ("body", "orelse")):
                 if isinstance(block, list):
-                    looks = (_undone_in, _unseen_in) if is_open else (_unseen_in,)
-                    seen = (one for look in looks for one in look(block))
-                    found = next((one for one in seen if "fitted" not in one[1] or _is_of(one[1], file)), None)
-                    if found is not None:
-                        line, known = found
-                        known.pop("fitted", None)
+                    undone = _undone_in(block) if is_open else ()
+                    for line, known in (*undone, *_unseen_in(block, file)):
                         source = source_at([(file, line)])
                         return [{"type": "Data", "name": "", "layer": "", "source": source, **known}]
     return []
@@ -84,7 +80,7 @@ def _sets(statement: ast.stmt) -> tuple[str, object]:
     return (ast.unparse(held[0].value), statement.value.value) if held else ("", None)
 
 
-def _unseen_in(block: Sequence[ast.stmt]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _unseen_in(block: Sequence[ast.stmt], file: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """A part frozen between two calls of ``fit`` of one model, none of ``compile`` among all that stands between."""
     fitted, frozen = "", (0, "")
     for statement in block:
@@ -93,8 +89,8 @@ def _unseen_in(block: Sequence[ast.stmt]) -> Iterator[tuple[int, dict[str, Any]]
         fits = [ast.unparse(one.func.value) for one in calls if isinstance(one.func, ast.Attribute) and _is_fit(one)]
         if fits:
             line, model = frozen
-            if line and fits == [fitted]:
-                yield line, {"frozen": model, "fitted": fitted}
+            if line and fits == [fitted] and _is_of(model, fitted, file):
+                yield line, {"frozen": model}
             fitted, frozen = fits[0] if len(fits) == 1 else "", (0, "")
         elif part and value is False and fitted and not frozen[0]:
             frozen = statement.lineno, part
@@ -102,10 +98,9 @@ def _unseen_in(block: Sequence[ast.stmt]) -> Iterator[tuple[int, dict[str, Any]]
             fitted, frozen = "", (0, "")
 
 
-def _is_of(known: dict[str, Any], file: str) -> bool:
+def _is_of(part: str, fitted: str, file: str) -> bool:
     """Whether what is frozen looks like a part of the model that is fitted: it is called, and no model by itself."""
-    part, fitted = known["frozen"], known["fitted"]
-    if part.split(".")[0].split("[")[0] == fitted.split(".")[0]:
+    if part.split(".", maxsplit=1)[0].split("[", maxsplit=1)[0] == fitted.split(".", maxsplit=1)[0]:
         return True
     calls = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
     owners = [node.func for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr in ALONE]

@@ -20,7 +20,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import frames, is_users, source_at
+from gradwatch.origin import frames, is_fit, is_users, source_at
 from gradwatch.protocol import Message
 from gradwatch.syntax import FILES_KEPT, last_name, nodes_of, parse, users_files
 from gradwatch.target import walk
@@ -170,7 +170,7 @@ def _look_into(pending: list[_Bound]) -> list[Traced]:
 def _datasets(functions: Sequence[FunctionType]) -> Iterator[Any]:
     """The pipelines that ``fit`` is given, those of the functions that call the step, and those beside its own."""
     for frame in frames():
-        if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
+        if is_fit(frame):
             yield frame.f_locals.get("x")
             break  # what else lies about is not what it trains with
         if is_users(frame.f_code.co_filename):

@@ -12,7 +12,7 @@ from typing import Any, Final
 import keras
 
 from gradwatch.origin import is_users, layer_of, source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import is_taped, nodes_of
 from gradwatch.target import is_read, walk
 
 __all__ = ["dropouts_of", "find_undropped"]
@@ -82,17 +82,16 @@ def _call_of(op: Any) -> tuple[str, int] | None:
     None where there is none, or where it or a call in it tells how the model is to be called.
     """
     lines = [(one.filename, one.lineno) for one in op.traceback if is_users(one.filename)]
-    taped = [place for place, (file, line) in enumerate(lines) if _is_taped(file, line)]
+    taped = [place for place, (file, line) in enumerate(lines) if _is_within_tape(file, line)]
     if not taped:
         return None
     way = lines[taped[0] :]
     return None if any(_is_told(file, line) for file, line in way) else way[0]
 
 
-def _is_taped(file: str, line: int) -> bool:
+def _is_within_tape(file: str, line: int) -> bool:
     blocks = (node for node in nodes_of(file) if isinstance(node, ast.With))
-    taped = (node for node in blocks if any(last_name(one.context_expr) == "GradientTape" for one in node.items))
-    return any(node.lineno < line <= (node.end_lineno or 0) for node in taped)
+    return any(is_taped(node) and node.lineno < line <= (node.end_lineno or 0) for node in blocks)
 
 
 def _is_told(file: str, line: int) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import keras
 import numpy as np
 
-from gradwatch.origin import frames, locals_of, source_at
+from gradwatch.origin import running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
 from gradwatch.target import leaves
 
@@ -44,7 +44,8 @@ def find_unmasked(models: Sequence[Any], files: Sequence[str]) -> list[dict[str,
         value that it masks, as text, and ``pads``: the number that the padding holds, None where it is several. None
         unless `fit` is being run on one array.
     """
-    known = next((locals_of(one) for one in frames() if _is_fit(one)), {})
+    fit = running_fit()
+    known = {} if fit is None else fit.known
     rows = known.get("x")
     model = next((one for one in models if one is known.get("self")), None)
     if not isinstance(rows, np.ndarray) or rows.ndim != RANK or len(rows) < ROWS_MIN or model is None:
@@ -62,10 +63,6 @@ def find_unmasked(models: Sequence[Any], files: Sequence[str]) -> list[dict[str,
     place = {"name": path, "layer": path, "source": source_at(lines) if len(lines) == 1 else None}
     pads = float(padding[0]) if (padding == padding[0]).all() else None
     return [{"type": "Masking", **place, "unmasked": f"{float(first.mask_value):g}", "pads": pads}]
-
-
-def _is_fit(frame: Any) -> bool:
-    return frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename
 
 
 def _padding_of(rows: Any) -> Any:

@@ -16,8 +16,17 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.origin import frames, locals_of, source_at
-from gradwatch.syntax import functions_around, last_name, names_in, nodes_below, nodes_of, read_in, stored_names
+from gradwatch.origin import frames_of, locals_of, source_at
+from gradwatch.syntax import (
+    functions_around,
+    is_taped,
+    last_name,
+    names_in,
+    nodes_below,
+    nodes_of,
+    read_in,
+    stored_names,
+)
 from gradwatch.target import walk
 
 __all__ = ["find_unused"]
@@ -121,7 +130,7 @@ def _in_file(file: str, layers: Set[str]) -> Iterator[_Found]:
     for scope in nodes:
         if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
             own = list(nodes_below(scope))
-            if getattr(scope, "name", "") == "call" or any(_is_taped(one) or _is_model(one) for one in own):
+            if getattr(scope, "name", "") == "call" or any(is_taped(one) or _is_model(one) for one in own):
                 read = read_in(scope)
                 if SHOWING.isdisjoint(read):
                     yield from _unread(_Scope(scope, own, read, attributes, models, losses))
@@ -150,7 +159,7 @@ def _blocks_of(node: ast.AST) -> Iterator[list[ast.stmt]]:
 def _unread(scope: _Scope) -> Iterator[_Found]:
     """Outputs of layers and terms of a loss that nothing reads, of a step, of a `call` or where a model is built."""
     within = {id(one) for block in _blocks_in(scope.node, scope.own) for one in _of_step(block, scope)}
-    taped = {id(one) for block in scope.own if _is_taped(block) for one in nodes_below(block)}
+    taped = {id(one) for block in scope.own if is_taped(block) for one in nodes_below(block)}
     functional = scope.functional if any(map(_is_model, scope.own)) else frozenset[str]()
     is_call = getattr(scope.node, "name", "") == "call"
     if not within and not functional and not is_call:
@@ -180,8 +189,8 @@ def _of_step(block: Sequence[ast.stmt], scope: _Scope) -> Iterator[ast.AST]:
     """What stands in a block that has a tape, where it is a function's or a loop's."""
     is_body = block is scope.node.body and not isinstance(scope.node, ast.Module)
     is_turn = any(isinstance(one, (ast.For, ast.While)) and block is one.body for one in scope.own)
-    for one in block if any(map(_is_taped, block)) else ():
-        if is_body or is_turn or _is_taped(one):
+    for one in block if any(map(is_taped, block)) else ():
+        if is_body or is_turn or is_taped(one):
             yield one
             yield from nodes_below(one)
 
@@ -203,11 +212,6 @@ def _only_name(node: ast.AST) -> str:
     """The name that a statement gives all of its value to; empty where it is none, or begins with an underscore."""
     target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
     return target.id if isinstance(target, ast.Name) and target.id[0] != "_" else ""
-
-
-def _is_taped(node: ast.AST) -> bool:
-    items = node.items if isinstance(node, ast.With) else []
-    return any(last_name(one.context_expr) == "GradientTape" for one in items)
 
 
 def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
@@ -290,12 +294,7 @@ def _thrown_away(file: str) -> Iterator[_Found]:
         id(one) for node in nodes if isinstance(node, (ast.Try, ast.With)) and _is_trial(node) for one in ast.walk(node)
     }
     around = functions_around(nodes)
-    used = {
-        ast.dump(one)
-        for node in nodes
-        if isinstance(node, (ast.Assign, ast.Return)) and node.value
-        for one in (node.value,)
-    }
+    used = {ast.dump(node.value) for node in nodes if isinstance(node, (ast.Assign, ast.Return)) and node.value}
     shown = getattr(nodes[0], "body", [])[-1:] if "ipykernel" in file else []
     for node in lines:
         name = _changed_in(node.value)
@@ -384,7 +383,7 @@ def _made(name: str, file: str, function: ast.FunctionDef | None) -> Iterator[as
 
 def _held(name: str, file: str, function: ast.FunctionDef | None) -> Any:
     """What the running code holds by the name of a module or of a function; None for nothing."""
-    for frame in (one for one in frames() if one.f_code.co_filename == file):
+    for frame in frames_of(file):
         if function is None:
             return frame.f_globals.get(name)
         if frame.f_code.co_name == function.name:
