@@ -53,7 +53,7 @@ def test_what_a_normalisation_does_not_scale(watch, read, layer, title, options)
     model = keras.Sequential([keras.Input((3,)), layer(x / 30 if title == "What" else x), dense(1, "out")])
     model.compile(keras.optimizers.SGD(1e-9), "mse", **options)
     begun = watch(model, capture=("gradient", "activation"))
-    model.fit(x / 30 if title == "What" else x, np.zeros((512, 1)), batch_size=4, verbose=0)
+    model.fit(x / 30 if title == "What" else x, np.zeros((512, 1)), batch_size=16, epochs=4, verbose=0)
     told = [one for one in diagnose(read(begun)).findings() if "scale`" in one.title]
     assert [title in one.title for one in told] == [True] * bool(title)
     for one in told:
