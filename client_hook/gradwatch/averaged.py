@@ -112,9 +112,13 @@ def _copies_each_step(block: ast.For | ast.While | ast.If | ast.FunctionDef, nod
     functions = {} if isinstance(block, ast.FunctionDef) else _functions(nodes)
     stored = {ast.unparse(to) for to, _ in _stores(list(ast.walk(block)))}
     for place, (to, of) in copies:
-        steps = [one for one, node in enumerate(block.body[:place]) if _is_step(node, functions)]
+        before = block.body[:place]
+        steps = (
+            [one for one, node in enumerate(before) if _is_step(node, functions)] if _trains(of, before, nodes) else []
+        )
         between = [part for node in block.body[max(steps, default=0) + 1 : place] for part in ast.walk(node)]
         is_left = any(isinstance(one, (ast.Continue, ast.Break, ast.Return)) for one in between)
+        is_left |= any(_trains_in_turns(node, functions) for node in block.body[:place])
         if steps and not is_left and not {to, of} & stored and any(_is_bootstrapped(to, one) for one in nodes):
             return block.body[place].lineno
     return None
@@ -151,6 +155,23 @@ def _is_step(node: ast.stmt, functions: Mapping[str, Sequence[ast.FunctionDef]])
     return not STEPPING.isdisjoint(
         names | {last_name(one) for body in bodies for one in body if isinstance(one, ast.Call)}
     )
+
+
+def _trains(network: str, block: Sequence[ast.stmt], nodes: Sequence[ast.AST]) -> bool:
+    """Whether statements, or the functions that they call, ask for the weights of a network that are trained."""
+    called = {last_name(one) for node in block for one in ast.walk(node) if isinstance(one, ast.Call)}
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in called]
+    asked = [one for node in (*block, *functions) for one in ast.walk(node) if isinstance(one, ast.Attribute)]
+    of = network.rpartition(".")[2]  # an object has another name within its own methods
+    return any(one.attr in TRAINED | FITTING and last_name(one.value) == of for one in asked)
+
+
+def _trains_in_turns(node: ast.stmt, functions: Mapping[str, Sequence[ast.FunctionDef]]) -> bool:
+    """Whether a statement has a loop in which something is trained: then what is behind it is done more rarely."""
+    loops = [one for one in ast.walk(node) if isinstance(one, LOOPS)]
+    names = {last_name(one) for loop in loops for one in ast.walk(loop) if isinstance(one, ast.Call)}
+    bodies = [one for name in names for function in functions.get(name, ()) for one in ast.walk(function)]
+    return not STEPPING.isdisjoint(names | {last_name(one) for one in bodies if isinstance(one, ast.Call)})
 
 
 def _is_bootstrapped(network: str, scope: ast.AST) -> bool:

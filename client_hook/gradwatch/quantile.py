@@ -1,12 +1,14 @@
 """Quantile losses of the error with the other sign, in the graph. Owns no state.
 
 ``max(q e, (q - 1) e)`` of ``e = target - prediction`` is lowest at the quantile q, and of ``prediction - target`` at
-1 - q. ``max((1 - q) e, -q e)`` is right for the latter, and has the same numbers for another quantile: the user's line
-tells them apart.
+1 - q. ``max((1 - q) e, -q e)`` is right for the latter, and has the same numbers for another quantile: the user's lines
+tell them apart. What costs more where too much is predicted has these numbers, too: a file that speaks of no quantile
+may ask for that.
 """
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -26,6 +28,8 @@ MEDIAN: Final = 0.5
 ROUNDING: Final = 1e-5
 LESS_ONE: Final = re.compile(r"\w\s*-\s*1(\.0*)?\s*\)")
 ONE_LESS: Final = re.compile(r"(?<![\w.])1(\.0*)?\s*-\s*\w")
+WORDS: Final = re.compile(r"(?i)quantile|pinball|percentile")
+JOINING: Final = frozenset({"ConcatV2"})
 Tensor = Any  # tensorflow ships no types
 
 
@@ -56,12 +60,20 @@ def find_quantile(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequ
         asked = float(np.maximum(one, other).max(initial=0.0))
         is_apart = bool((np.abs(np.abs(one - other) - 1) < ROUNDING).all())
         is_pinball = is_apart and 0 < asked < 1 and abs(asked - MEDIAN) > ROUNDING
-        if is_pinball and _is_of_prediction(error.op) and set(signs_in(op.outputs[0], loss)) == {1}:
+        if is_pinball and _is_of_prediction(error.op) and set(signs_in(op.outputs[0], loss, JOINING)) == {1}:
             slip = slip_of(op, layer_paths)
-            line = "" if slip["source"] is None else slip["source"]["code"]
-            if LESS_ONE.search(line) and not ONE_LESS.search(line):
+            if _is_for_targets(slip["source"]):
                 return [slip | {"quantile": asked}]
     return []
+
+
+def _is_for_targets(source: dict[str, Any] | None) -> bool:
+    """Whether a line of a quantile loss is written for a target less its prediction."""
+    if source is None or not LESS_ONE.search(source["code"]):
+        return False
+    around = (source.get("excerpt") or {}).get("lines", [])
+    is_turned = any(ONE_LESS.search(line) for line in (source["code"], *around))
+    return not is_turned and WORDS.search("".join(linecache.getlines(source["file"]))) is not None
 
 
 def _scaled(op: Any) -> tuple[Any, Tensor] | None:

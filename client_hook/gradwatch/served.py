@@ -11,6 +11,8 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import keras
+
 from gradwatch.origin import is_users, running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
 
@@ -48,6 +50,8 @@ def find_served(files: Sequence[str]) -> list[dict[str, Any]]:
     for node in nodes_of(code.co_filename):
         if isinstance(node, ast.ClassDef) and any(one.lineno == code.co_firstlineno for one in node.body):
             found = served_by(node)
+            if not _is_paired():
+                found = [one for one in found if one[1] == {"serves": "same"}]
             return [
                 {"type": "Data", "name": "", "layer": "", "source": source_at([(code.co_filename, line)]), **known}
                 for line, known in found[:1]
@@ -70,7 +74,7 @@ def served_by(node: ast.ClassDef) -> list[tuple[int, dict[str, str]]]:
         return []
     index, made = getter.args.args[1].arg, _assigned_in(getter)
     found: list[tuple[int, dict[str, str]]] = []
-    if _is_same(getter, index, methods.get("__len__")):
+    if _is_same(getter, index, methods.get("__len__")) and not _is_refilled(getter, methods):
         found.append((getter.lineno, {"serves": "same"}))
     for pair in _pairs(getter):
         slices = [_slices_of(one, made) for one in pair.elts]
@@ -80,7 +84,9 @@ def served_by(node: ast.ClassDef) -> list[tuple[int, dict[str, str]]]:
         names = [ast.unparse(one.value) for one in (first, second)]
         if names[0] == names[1]:
             continue
-        if not any(_is_made_alike(name, methods) for name in names) and _are_apart(first, second, index, made):
+        if any(_is_made_alike(name, methods) for name in names):
+            continue
+        if _are_apart(first, second, index, made):
             found.append((second.lineno, {"serves": "apart"}))
         elif ast.dump(first.slice) == ast.dump(second.slice):
             found += _moved_alone(names, methods)
@@ -91,6 +97,13 @@ def _fitted_on() -> Any:
     """What a running `fit` of Keras' is given as its data; None where none is."""
     fit = running_fit()
     return None if fit is None else fit.known.get("x")
+
+
+def _is_paired() -> bool:
+    """Whether what is fitted takes its data as inputs and targets: a step of the user's own may take any two."""
+    fit = running_fit()
+    kind: Any = None if fit is None else type(fit.known.get("self"))
+    return getattr(kind, "train_step", None) is keras.Model.train_step
 
 
 def _assigned_in(function: ast.FunctionDef) -> dict[str, ast.expr]:
@@ -135,6 +148,21 @@ def _is_same(getter: ast.FunctionDef, index: str, length: ast.FunctionDef | None
         node.id for node in inner if isinstance(node, ast.Name)
     }
     return not any(part in word.lower() for word in words for part in DRAWING)
+
+
+def _is_refilled(getter: ast.FunctionDef, methods: dict[str, ast.FunctionDef]) -> bool:
+    """Whether what a batch is cut out of is a property, or is given other values after the class was made."""
+    read = {node.attr for node in ast.walk(getter) if isinstance(node, ast.Attribute) and _is_own(node)}
+    later = (node for name, one in methods.items() if name != "__init__" for node in ast.walk(one))
+    stored = {_name_of(node) for node in later if _is_own_store(node)}
+    return not read.isdisjoint(methods.keys() | stored)
+
+
+def _name_of(node: ast.AST) -> str:
+    """``a`` of ``self.a``, and of ``self.a[i]``."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _is_single(length: ast.FunctionDef) -> bool:

@@ -157,3 +157,21 @@ def test_a_target_network_that_is_copied_at_each_step(monkeypatch, asked, last, 
     text = LEARN.format(asked=asked, last=f"    {last}", inner=f"        {inner}", outer=f"    {outer}")
     monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(ast.parse(text))))
     assert [one["recopied"] for one in find_copied(["train.py"])] == [True] * is_told
+
+
+def test_a_target_network_that_is_copied_behind_a_loop_of_steps(monkeypatch):
+    """Of an actor that is trained once for each episode, behind a critic that is trained at each step."""
+    text = LEARN.format(
+        asked="target(s2)", last="    pass", inner="        pass", outer="    actor.train_on_batch(s, a)"
+    )
+    text += f"    {COPY}\n"
+    monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(ast.parse(text))))
+    assert find_copied(["train.py"]) == []
+
+
+def test_a_target_network_that_is_copied_behind_a_step_of_another_network(monkeypatch):
+    actor = "gradients = tape.gradient(loss, actor.trainable_variables)\n    rate.apply_gradients(gradients)"
+    text = LEARN.format(asked="target(s2)", last="", inner="        pass", outer="")
+    text += f"\ndef end(loss):\n    {actor}\n    {COPY}\n"
+    monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(ast.parse(text))))
+    assert find_copied(["train.py"]) == []

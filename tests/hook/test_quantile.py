@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -11,6 +12,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
+from gradwatch.quantile import _is_for_targets
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
 CAPTURE = ("gradient", "operation")
@@ -39,6 +41,18 @@ def turned_levels(y: Any, p: Any) -> Any:
 def right_levels(y: Any, p: Any) -> Any:
     e = y - p
     return tf.reduce_mean(tf.maximum(LEVELS * e, (LEVELS - 1.0) * e))
+
+
+def turned_joined(y: Any, p: Any) -> Any:
+    e = p - y
+    parts = [tf.maximum(q * e, (q - 1) * e) for q in (0.1, 0.6)]  # turned_joined
+    return tf.reduce_mean(tf.reduce_sum(tf.concat(parts, axis=-1), axis=-1))
+
+
+def right_of_the_rest(y: Any, p: Any) -> Any:
+    e = p - y
+    rest = 1 - 0.9
+    return tf.reduce_mean(tf.maximum(rest * e, (rest - 1) * e))
 
 
 def right(y: Any, p: Any) -> Any:
@@ -73,18 +87,28 @@ def train(watch: Any, loss: Any, epochs: int = 1) -> Any:
     return begun
 
 
-@pytest.mark.parametrize(("loss", "quantile"), [(turned, 0.9), (turned_where, 0.1), (turned_levels, 0.8)])
+@pytest.mark.parametrize(
+    ("loss", "quantile"), [(turned, 0.9), (turned_where, 0.1), (turned_levels, 0.8), (turned_joined, 0.1)]
+)
 def test_the_line_is_named(watch: Any, read: Any, loss: Any, quantile: float) -> None:
     (found,) = [one for one in found_in(read(train(watch, loss))) if "quantile" in one]
     assert found["quantile"] == pytest.approx(quantile)
     assert found["source"]["line"] == find_line(loss.__name__, sys.modules[__name__])
 
 
-@pytest.mark.parametrize("loss", [right, right_levels, right_of_prediction, median, leaky, bounded])
+@pytest.mark.parametrize("loss", [right, right_of_the_rest, right_levels, right_of_prediction, median, leaky, bounded])
 def test_others_are_not(watch: Any, read: Any, loss: Any) -> None:
     begun = train(watch, loss)
     assert not [one for one in found_in(read(begun)) if "quantile" in one]
     assert begun._failures == []
+
+
+@pytest.mark.parametrize(("text", "is_told"), [("# the 0.9 quantile", True), ("# too much costs more", False)])
+def test_a_cost_of_too_much_is_no_quantile(tmp_path: Path, text: str, is_told: bool) -> None:
+    path = tmp_path / "costs.py"
+    line = "loss = tf.reduce_mean(tf.maximum(share * e, (share - 1) * e))"
+    path.write_text(f"{text}\n{line}\n")
+    assert _is_for_targets({"file": str(path), "line": 2, "code": line}) is is_told
 
 
 def test_it_is_told(watch: Any, read: Any) -> None:

@@ -65,6 +65,11 @@ def test_a_batch_that_may_be_another_one(body: str, more: dict[str, str]) -> Non
     assert told(body, **more) == []
 
 
+@pytest.mark.parametrize("end", ["self.x, self.y = make()", "self.x[:] = make()"])
+def test_a_batch_that_is_made_anew_for_each_epoch(end: str) -> None:
+    assert told(FIRST, end) == []
+
+
 @pytest.mark.parametrize(
     ("body", "making", "is_told"),
     [
@@ -94,6 +99,11 @@ def test_slices_by_other_bounds(body: str, making: str, is_told: bool) -> None:
 )
 def test_one_of_a_pair_that_is_shuffled(end: str, moved: list[str]) -> None:
     assert told(PAIR, end) == [{"moved": one} for one in moved]
+
+
+def test_targets_that_are_all_alike_may_stay_where_they_are() -> None:
+    text = PAIR.replace("self.y", "self.ones")
+    assert told(text, "np.random.shuffle(self.x)", making="self.ones = np.ones(len(x))") == []
 
 
 def test_what_a_fit_trains_on_is_told_with_its_line(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from keras import layers
 
+from gradwatch.sole_label import _ends_in_units, _is_of_turns
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
 CAPTURE = ("gradient",)
@@ -39,10 +40,34 @@ def only_in(recording: Any) -> list[tuple[float, int]]:
         (ONES, "mse", 1, []),
         (ONES, lambda y, p: p, 1, []),
         (ONES[:64], "binary_crossentropy", 1, []),
+        (ONES * 0.5, "binary_crossentropy", 1, []),
     ],
 )
 def test_labels_of_one_class(watch: Any, read: Any, y: Any, loss: Any, units: int, expected: Any) -> None:
     assert only_in(read(train(watch, y, loss, units=units))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("model.fit(X, y)", True),
+        ("for epoch in range(9): model.fit(X, y)", False),
+        ("model.fit(real, ones)\nmodel.fit(made, zeros)", False),
+        ("scaler.fit(X)\nmodel.fit(X, y)", True),
+    ],
+)
+def test_what_is_fitted_in_turns(tmp_path: Path, text: str, is_told: bool) -> None:
+    path = tmp_path / "fitted.py"
+    path.write_text(text)
+    assert _is_of_turns(str(path)) is not is_told
+
+
+def test_two_scores_that_are_compared() -> None:
+    better, worse = keras.Input((4,)), keras.Input((4,))
+    score = layers.Dense(1)
+    apart = layers.Activation("sigmoid")(layers.Subtract()([score(better), score(worse)]))
+    assert not _ends_in_units(keras.Model([better, worse], apart))
+    assert _ends_in_units(keras.Model(better, layers.Activation("sigmoid")(score(better))))
 
 
 def test_it_is_told_with_the_line_of_fit(watch: Any, read: Any) -> None:

@@ -35,6 +35,8 @@ def model_of(*last: Any, loss: Any = None) -> keras.Model:
         ([layers.Dense(1, name="out"), layers.BatchNormalization()], "mse", None),
         ([layers.Dropout(0.5), layers.Dense(2, "softmax", name="out")], "mse", None),
         ([layers.Dropout(0.5)], "mse", "Dropout"),
+        ([layers.Dropout(0.5)], keras.losses.MeanSquaredError(), "Dropout"),
+        ([layers.Dropout(0.5)], lambda y, embedding: embedding, None),
     ],
 )
 def test_what_stands_behind_the_last_layer(last: list[Any], loss: Any, expected: str | None) -> None:
@@ -52,6 +54,18 @@ def test_models_of_other_kinds() -> None:
     one, other = keras.Input((4,)), keras.Input((4,))
     twice = keras.Model([one, other], [shared(one), shared(other)])
     assert find_topped([Own(), twice, keras.Sequential([layers.Dense(1)])]) == []
+
+
+def test_what_is_no_answer() -> None:
+    """An encoder that another watched model reads, and an embedding that is given beside an answer."""
+    encoder = model_of(layers.Dense(8, "sigmoid"), layers.BatchNormalization())
+    assert find_topped([encoder])
+    assert find_topped([encoder, model_of(layers.Dense(1))]) == []
+    entering = keras.Input((4,))
+    embedding = layers.Dropout(0.2)(layers.Dense(8, name="embedding")(entering))
+    both = keras.Model(entering, [layers.Dense(1)(embedding), embedding])
+    both.compile("sgd", ["mse", None])
+    assert find_topped([both]) == []
 
 
 def test_it_is_told(watch: Any, read: Any) -> None:

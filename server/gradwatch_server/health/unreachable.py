@@ -39,10 +39,7 @@ _RANGES: Final = {
     "relu": (0.0, math.inf),
     "softplus": (0.0, math.inf),
 }
-
-
-_OF_SHARES: Final = "softmax"
-"""Gives shares of a whole, from 0 to 1, also to a loss of counts, which go beyond 1 and not below 0."""
+"""What is given a softmax need not be what it is to give: advantages, returns of assets, a teacher's scores."""
 
 
 class UnreachableRule:
@@ -65,8 +62,7 @@ class UnreachableRule:
         self._target, self._output = head
         self._is_one_of_several = len(table.entering("target")) > 1
         function = table.functions[self._output] if self._output >= 0 else None
-        self._is_of_shares = function == _OF_SHARES
-        self._range = ends or ((0.0, 1.0) if self._is_of_shares else _RANGES.get(function or ""))
+        self._range = ends or _RANGES.get(function or "")
         self._is_of_data = ends is not None or self._range is None or self._target < 0
         if self._is_of_data and ends is None:
             self._target, self._output = _find_generated(table)
@@ -88,7 +84,7 @@ class UnreachableRule:
         for row in np.flatnonzero(np.isfinite(found).all(axis=1) & (found[:, 3] == n_given)).tolist():
             smallest, largest, spread, _, mean = found[row].tolist()
             slack = BEYOND * (spread if math.isinf(high) else high - low)
-            is_beyond = smallest < low - slack or (largest > high + slack and not self._is_of_shares)
+            is_beyond = smallest < low - slack or largest > high + slack
             if self._is_of_data:  # of data some are farther out than of targets, and need not be met
                 off = MEAN_BEYOND * (high - low)
                 near = NEAR_END * (high - low)
