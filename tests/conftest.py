@@ -17,6 +17,10 @@ TRACES_MAX = 20
 """Custom gradients that may be left."""
 
 
+_frozen: list[bool] = []
+"""Not empty once anything is frozen: `gc.get_freeze_count` counts object by object, for a third of a second."""
+
+
 @pytest.fixture(autouse=True)
 def _forgotten_traces():
     """Lets the traces of a test go.
@@ -36,6 +40,7 @@ def _forgotten_traces():
     if len(left) >= TRACES_MAX:
         for name in left:
             del registered[name]
-    if len(left) >= TRACES_MAX or not gc.get_freeze_count():
+    if len(left) >= TRACES_MAX or not _frozen:
         gc.collect()
         gc.freeze()
+        _frozen.append(True)
