@@ -11,7 +11,7 @@ import ast
 import math
 import operator
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
@@ -113,13 +113,12 @@ def _copies_each_step(block: ast.For | ast.While | ast.If | ast.FunctionDef, nod
     stored = {ast.unparse(to) for to, _ in _stores(list(ast.walk(block)))}
     for place, (to, of) in copies:
         before = block.body[:place]
-        steps = (
-            [one for one, node in enumerate(before) if _is_step(node, functions)] if _trains(of, before, nodes) else []
-        )
+        steps = [one for one, node in enumerate(before) if _is_step(node, functions)]
         between = [part for node in block.body[max(steps, default=0) + 1 : place] for part in ast.walk(node)]
         is_left = any(isinstance(one, (ast.Continue, ast.Break, ast.Return)) for one in between)
-        is_left |= any(_trains_in_turns(node, functions) for node in block.body[:place])
-        if steps and not is_left and not {to, of} & stored and any(_is_bootstrapped(to, one) for one in nodes):
+        is_left |= any(_trains_in_turns(node, functions) for node in before)
+        is_copied = bool(steps) and not is_left and not {to, of} & stored and _trains(of, before, nodes)
+        if is_copied and any(_is_bootstrapped(to, one) for one in nodes):
             return block.body[place].lineno
     return None
 
@@ -148,18 +147,14 @@ def _is_step(node: ast.stmt, functions: Mapping[str, Sequence[ast.FunctionDef]])
     inner = list(ast.walk(node))
     if any(isinstance(one, LOOPS) for one in inner):
         return False
-    names = {last_name(one) for one in inner if isinstance(one, ast.Call)}
-    bodies = [list(ast.walk(one)) for name in names for one in functions.get(name, ())]
-    if any(isinstance(one, (ast.For, ast.While)) for body in bodies for one in body):
-        return False
-    return not STEPPING.isdisjoint(
-        names | {last_name(one) for body in bodies for one in body if isinstance(one, ast.Call)}
-    )
+    reached = _reached(inner, functions)
+    is_looped = any(isinstance(one, (ast.For, ast.While)) for one in reached)
+    return not is_looped and not STEPPING.isdisjoint(_called(reached))
 
 
 def _trains(network: str, block: Sequence[ast.stmt], nodes: Sequence[ast.AST]) -> bool:
     """Whether statements, or the functions that they call, ask for the weights of a network that are trained."""
-    called = {last_name(one) for node in block for one in ast.walk(node) if isinstance(one, ast.Call)}
+    called = _called(one for node in block for one in ast.walk(node))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in called]
     asked = [one for node in (*block, *functions) for one in ast.walk(node) if isinstance(one, ast.Attribute)]
     of = network.rpartition(".")[2]  # an object has another name within its own methods
@@ -168,10 +163,18 @@ def _trains(network: str, block: Sequence[ast.stmt], nodes: Sequence[ast.AST]) -
 
 def _trains_in_turns(node: ast.stmt, functions: Mapping[str, Sequence[ast.FunctionDef]]) -> bool:
     """Whether a statement has a loop in which something is trained: then what is behind it is done more rarely."""
-    loops = [one for one in ast.walk(node) if isinstance(one, LOOPS)]
-    names = {last_name(one) for loop in loops for one in ast.walk(loop) if isinstance(one, ast.Call)}
-    bodies = [one for name in names for function in functions.get(name, ()) for one in ast.walk(function)]
-    return not STEPPING.isdisjoint(names | {last_name(one) for one in bodies if isinstance(one, ast.Call)})
+    looped = [one for loop in ast.walk(node) if isinstance(loop, LOOPS) for one in ast.walk(loop)]
+    return not STEPPING.isdisjoint(_called(_reached(looped, functions)))
+
+
+def _called(nodes: Iterable[ast.AST]) -> set[str]:
+    return {last_name(one) for one in nodes if isinstance(one, ast.Call)}
+
+
+def _reached(nodes: Sequence[ast.AST], functions: Mapping[str, Sequence[ast.FunctionDef]]) -> list[ast.AST]:
+    """Nodes, and those of the functions that they call."""
+    bodies = [function for name in _called(nodes) for function in functions.get(name, ())]
+    return [*nodes, *(one for body in bodies for one in ast.walk(body))]
 
 
 def _is_bootstrapped(network: str, scope: ast.AST) -> bool:

@@ -21,7 +21,7 @@ import tensorflow as tf
 
 from gradwatch.origin import frames, frames_of, is_fit, locals_of, running_fit, source_at, source_of
 from gradwatch.syntax import FILES_KEPT, assigned_before, functions_around, last_name, names_in, nodes_of, stored_names
-from gradwatch.target import walk
+from gradwatch.target import has_keras_losses, has_keras_step, is_of_keras, losses_of, walk
 
 __all__ = ["chain_of", "find_fed"]
 
@@ -486,7 +486,7 @@ def _uncast(file: str) -> Iterator[dict[str, Any]]:
 
 def _is_loss_of_classes(file: str) -> bool:
     """Whether the model that is fitted has losses of class numbers alone; where none is, the file names no others."""
-    if losses := _losses_of(_fitted().get("self")):
+    if losses := losses_of(_fitted().get("self")):
         names = [one if isinstance(one, str) else getattr(one, "__name__", type(one).__name__) for one in losses]
         return OF_CLASSES.issuperset(names)
     named = {_named(node) for node in nodes_of(file) if isinstance(node, (ast.Attribute, ast.Constant, ast.Name))}
@@ -894,7 +894,7 @@ def _are_fed_behind(names: tuple[str, str], last: int, file: str) -> bool:
             if all(map(_is_of_rows, rows)) and (is_fitted or _is_of_labels(*rows)):
                 # A loss of the user's own may compare the two as wholes, in whatever order they are.
                 model = _fitted().get("self")
-                return not _losses_of(model) or _has_losses_of_keras(model)
+                return not losses_of(model) or has_keras_losses(model)
     return False
 
 
@@ -949,8 +949,7 @@ def _is_of_labels(inputs: Any, targets: Any) -> bool:
 
 def _unmatched(file: str) -> Iterator[dict[str, Any]]:
     model = _fitted().get("self")
-    is_usual = isinstance(model, keras.Model) and type(model).train_step is keras.Model.train_step
-    if is_usual and _has_losses_of_keras(model):
+    if has_keras_step(model) and has_keras_losses(model):
         yield from _by_method(file, "zip", _are_shuffled_apart, unmatched=True)
 
 
@@ -958,24 +957,6 @@ def _fitted() -> dict[str, Any]:
     """What a `fit` of Keras' that is being run holds by its names: itself, ``x``, ``y``; nothing where none is."""
     fit = running_fit()
     return {} if fit is None else fit.known
-
-
-def _losses_of(model: Any) -> list[Any]:
-    given = getattr(model, "loss", None)
-    return [one for one in tf.nest.flatten(given) if one is not None]
-
-
-def _has_losses_of_keras(model: Any) -> bool:
-    """Whether a model is compiled with losses by their names, or of Keras' own, which compare sample by sample."""
-    losses = _losses_of(model)
-    # One of Keras' classes may be made of the user's function.
-    made = [getattr(one, "fn", one) for one in losses]
-    return bool(losses) and all(isinstance(one, str) or _is_of_keras(one) for one in (*losses, *made))
-
-
-def _is_of_keras(loss: Any) -> bool:
-    module = loss.__module__ if callable(loss) and hasattr(loss, "__name__") else type(loss).__module__
-    return str(module).partition(".")[0] in ("keras", "tf_keras")
 
 
 def _are_shuffled_apart(data: Any) -> bool:
@@ -1170,7 +1151,7 @@ def _is_of_keras_by_name(node: ast.expr, frame: Any) -> bool:
     value = _held(first, frame)
     for part in parts:
         value = getattr(value, part, None)
-    return callable(value) and _is_of_keras(value)
+    return callable(value) and is_of_keras(value)
 
 
 def _loses_much(sequences: Any) -> bool:

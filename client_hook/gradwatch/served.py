@@ -11,10 +11,9 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import keras
-
 from gradwatch.origin import is_users, running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
+from gradwatch.target import has_keras_step
 
 __all__ = ["find_served", "served_by"]
 
@@ -42,15 +41,16 @@ def find_served(files: Sequence[str]) -> list[dict[str, Any]]:
         batch is never read, ``apart``: inputs and targets are cut out at other places in each batch), or ``moved``: of
         a pair of arrays the one whose rows a method shuffles alone.
     """
-    data = _fitted_on()
-    kind = type(data)
-    code = getattr(getattr(kind, "__getitem__", None), "__code__", None)
+    fit = running_fit()
+    if fit is None:
+        return []
+    code = getattr(getattr(type(fit.known.get("x")), "__getitem__", None), "__code__", None)
     if code is None or code.co_filename not in files or not is_users(code.co_filename):
         return []
     for node in nodes_of(code.co_filename):
         if isinstance(node, ast.ClassDef) and any(one.lineno == code.co_firstlineno for one in node.body):
             found = served_by(node)
-            if not _is_paired():
+            if not has_keras_step(fit.known.get("self")):
                 found = [one for one in found if one[1] == {"serves": "same"}]
             return [
                 {"type": "Data", "name": "", "layer": "", "source": source_at([(code.co_filename, line)]), **known}
@@ -82,28 +82,13 @@ def served_by(node: ast.ClassDef) -> list[tuple[int, dict[str, str]]]:
             continue
         (first,), (second,) = slices
         names = [ast.unparse(one.value) for one in (first, second)]
-        if names[0] == names[1]:
-            continue
-        if any(_is_made_alike(name, methods) for name in names):
+        if names[0] == names[1] or any(_is_made_alike(name, methods) for name in names):
             continue
         if _are_apart(first, second, index, made):
             found.append((second.lineno, {"serves": "apart"}))
         elif ast.dump(first.slice) == ast.dump(second.slice):
             found += _moved_alone(names, methods)
     return found
-
-
-def _fitted_on() -> Any:
-    """What a running `fit` of Keras' is given as its data; None where none is."""
-    fit = running_fit()
-    return None if fit is None else fit.known.get("x")
-
-
-def _is_paired() -> bool:
-    """Whether what is fitted takes its data as inputs and targets: a step of the user's own may take any two."""
-    fit = running_fit()
-    kind: Any = None if fit is None else type(fit.known.get("self"))
-    return getattr(kind, "train_step", None) is keras.Model.train_step
 
 
 def _assigned_in(function: ast.FunctionDef) -> dict[str, ast.expr]:

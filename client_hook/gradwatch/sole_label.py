@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from gradwatch.origin import running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
+from gradwatch.target import has_keras_step
 
 __all__ = ["find_sole_label"]
 
@@ -53,7 +54,7 @@ def _is_of_labels(model: Any) -> bool:
 def _ends_in_units(model: Any) -> bool:
     """Whether what a model gives is that of a `Dense`, or a function of it, and its step is Keras' own."""
     outputs: list[Any] = list(getattr(model, "outputs", None) or [])
-    if len(outputs) != 1 or type(model).train_step is not keras.Model.train_step:
+    if len(outputs) != 1 or not has_keras_step(model):
         return False
     last = outputs[0]._keras_history.operation
     if isinstance(last, (keras.layers.Activation, keras.layers.Softmax)):

@@ -22,9 +22,13 @@ __all__ = [
     "describe_environment",
     "describe_targets",
     "frozen_as_made",
+    "has_keras_losses",
+    "has_keras_step",
+    "is_of_keras",
     "is_read",
     "layer_paths",
     "left_as_made",
+    "losses_of",
     "name_of",
     "optimizer_settings",
     "running_momenta",
@@ -392,6 +396,31 @@ def walk(models: Iterable[Any]) -> Iterator[Any]:
         yield layer
         # Keras shows a model's layers, but not those that a layer holds.
         pending.extend(getattr(layer, "layers", ()) or getattr(layer, "_layers", ()))
+
+
+def losses_of(model: Any) -> list[Any]:
+    """What a model is compiled with as its losses, as they were given: names, functions, objects."""
+    given = getattr(model, "loss", None)
+    return [one for one in tf.nest.flatten(given) if one is not None]
+
+
+def has_keras_losses(model: Any) -> bool:
+    """Whether a model is compiled with losses by their names, or of Keras' own, which compare sample by sample."""
+    losses = losses_of(model)
+    # One of Keras' classes may be made of the user's function.
+    made = [getattr(one, "fn", one) for one in losses]
+    return bool(losses) and all(isinstance(one, str) or is_of_keras(one) for one in (*losses, *made))
+
+
+def has_keras_step(model: Any) -> bool:
+    """Whether `fit` trains a model by Keras' own step, of inputs and targets: one of the user's may take any two."""
+    return isinstance(model, keras.Model) and type(model).train_step is keras.Model.train_step
+
+
+def is_of_keras(value: Any) -> bool:
+    """Whether a function, a class or an object is of Keras' own making."""
+    module = value.__module__ if callable(value) and hasattr(value, "__name__") else type(value).__module__
+    return str(module).partition(".")[0] in ("keras", "tf_keras")
 
 
 def leaves(part: Any) -> Iterator[Any]:

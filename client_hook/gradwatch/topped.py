@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import keras
 
-from gradwatch.target import walk
+from gradwatch.target import has_keras_losses, walk
 
 __all__ = ["find_topped"]
 
@@ -31,31 +31,26 @@ def find_topped(models: Sequence[Any]) -> list[dict[str, Any]]:
         whose output it changes.
     """
     for model in models:
-        for layer, head in _tops_of(model) if len(models) == 1 or _has_loss(model) else ():
+        top = _top_of(model) if len(models) == 1 or has_keras_losses(model) else None
+        if top is not None:
+            layer, head = top
             path = str(layer.path or layer.name)
             place = {"name": path, "layer": path, "source": None}
             return [{"type": type(layer).__name__, **place, "tops": str(head.path or head.name)}]
     return []
 
 
-def _tops_of(model: Any) -> Iterator[tuple[Any, Any]]:
-    if not isinstance(model, keras.Model) or len(getattr(model, "outputs", None) or []) != 1:
-        return
-    within = {id(part) for part in walk([model])}
-    for output in model.outputs:
-        layer = output._keras_history.operation
-        if not isinstance(layer, (*DROPPING, keras.layers.BatchNormalization)) or id(layer) not in within:
-            continue
-        head = layer.input._keras_history.operation if len(layer._inbound_nodes) == 1 else None
-        function = getattr(getattr(head, "activation", None), "__name__", "")
-        is_drop = isinstance(layer, DROPPING) and layer.rate >= RATE_MIN
-        is_asked = is_drop and _has_loss(model) and hasattr(head, "kernel")
-        if is_asked or (function in SHARES and (is_drop or isinstance(layer, keras.layers.BatchNormalization))):
-            yield layer, head
-
-
-def _has_loss(model: Any) -> bool:
-    """Whether a model is compiled with a loss of Keras' own, by its name or as it is."""
-    loss = getattr(model, "loss", None)
-    kind = loss if hasattr(loss, "__name__") else type(loss)
-    return isinstance(loss, str) or str(getattr(kind, "__module__", "")).startswith("keras.")
+def _top_of(model: Any) -> tuple[Any, Any] | None:
+    """The layer that changes what a model's last one gives, and that last one."""
+    outputs: list[Any] = list(getattr(model, "outputs", None) or [])
+    if not isinstance(model, keras.Model) or len(outputs) != 1:
+        return None
+    layer = outputs[0]._keras_history.operation
+    is_normalised = isinstance(layer, keras.layers.BatchNormalization)
+    if not (is_normalised or isinstance(layer, DROPPING)) or not any(part is layer for part in walk([model])):
+        return None
+    head = layer.input._keras_history.operation if len(layer._inbound_nodes) == 1 else None
+    function = getattr(getattr(head, "activation", None), "__name__", "")
+    is_drop = not is_normalised and layer.rate >= RATE_MIN
+    is_asked = is_drop and has_keras_losses(model) and hasattr(head, "kernel")
+    return (layer, head) if is_asked or (function in SHARES and (is_drop or is_normalised)) else None
