@@ -13,7 +13,7 @@ import tensorflow as tf
 from gradwatch.walk import ADDING
 from gradwatch.xla import math_here
 
-__all__ = ["Pair", "correlate", "find_deviations", "is_comparable", "is_compared"]
+__all__ = ["Pair", "correlate", "count_scores", "find_deviations", "is_comparable", "is_compared"]
 
 COLUMNS_MAX: Final = 4_096
 """Numbers of a sample that are looked at."""
@@ -43,7 +43,7 @@ class Pair(NamedTuple):
 
 def is_comparable(target: Tensor, output: Tensor) -> bool:
     """Whether there is a number of the output for each of the target, or scores for labels."""
-    return _sizes(target, output) is not None
+    return count_scores(target, output) is not None
 
 
 def correlate(target: Tensor, output: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
         A float32 scalar, -1 to 1; 0 where the outputs are alike, NaN where the targets are, where anything is not
         finite, and where the two are not comparable or not as many.
     """
-    sizes = _sizes(target, output)
+    sizes = count_scores(target, output)
     if sizes is None:
         return tf.constant(_NAN)
     n_columns, is_of_labels = sizes
@@ -105,8 +105,8 @@ def _users(tensor: Tensor) -> dict[int, Any]:
     return users
 
 
-def _sizes(target: Tensor, output: Tensor) -> tuple[int, bool] | None:
-    """The columns of both, and whether the targets are labels; None where they do not fit."""
+def count_scores(target: Tensor, output: Tensor) -> tuple[int, bool] | None:
+    """The columns of both, or of labels the classes, and whether the targets are labels; None where they do not fit."""
     rank, goal = output.shape.rank, target.shape.rank
     if not rank or not goal or not output.dtype.is_floating:
         return None

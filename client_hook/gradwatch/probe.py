@@ -26,6 +26,7 @@ from gradwatch.deferred import Kept
 from gradwatch.eager import EagerReplay
 from gradwatch.glance import Glance, as_scalar
 from gradwatch.leakage import Compared, find_leaked
+from gradwatch.linear_fit import LinearFit
 from gradwatch.operation import Operation, find_operations, operation_block, row_of
 from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unscale
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message, name_correlation
@@ -175,6 +176,22 @@ OUTDATED: Final = "outdated"
 """Which of the numbers that the step was traced with are others by now, a bit for each; not computed in the step."""
 ALIKE: Final = "alike"
 """Of which kernels that began as one number all units are equal still, a bit for each; not computed in the step."""
+LINEAR_FIT: Final = "linear_fit"
+"""How far a linear fit of the same inputs follows the first of the targets; NaN until that is known."""
+_NOTHING_SET_UP: Final[Message] = {
+    "untrained": [],
+    "untracked": [],
+    "script": {},
+    "broken": None,
+    "settings": {},
+    "broadcasts": [],
+    "cuts": [],
+    "reshapes": [],
+    "slips": [],
+    "from_tape": False,
+    "eager": False,
+    "loss_source": None,
+}
 
 
 class Stream:
@@ -269,23 +286,9 @@ class Stream:
         self.kinds = tuple(kinds)
         self.variables = tuple(resource_of(variable) for variable in variables)
         self._is_left_out = tuple(is_left_out or [False] * len(self.variables))
-        nothing: Message = {
-            "untrained": [],
-            "untracked": [],
-            "script": {},
-            "broken": None,
-            "settings": {},
-            "broadcasts": [],
-            "cuts": [],
-            "reshapes": [],
-            "slips": [],
-            "from_tape": False,
-            "eager": False,
-            "loss_source": None,
-        }
         self.alike = AlikeKernels(self.names, self.variables) if "weight" in self.kinds else AlikeKernels([], [])
         beside = {"traced": [one.to_message() for one in traced], "alike": list(self.alike.names)}
-        self._setup = nothing | dict(setup or {}) | beside
+        self._setup = _NOTHING_SET_UP | dict(setup or {}) | beside
         self._must_differ, self._has_blank, self._is_rounded, self._is_moved = (
             any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank", "rounded", "shifts")
         )
@@ -303,6 +306,7 @@ class Stream:
         self.scalars = (*self.SCALARS, *(name_correlation(name) for name in correlated))
         self.traced = tuple(traced)
         self._traced_at, self._was_outdated = -1, 0
+        self._linear_fit = LinearFit()
         self._beside = self._find_looks()
         self._marks: dict[str, Message] = {path: {"momentum": share} for path, share in (momenta or {}).items()}
         self._marks |= {path: {"frozen": True} for path in untaught or {}}
@@ -372,6 +376,7 @@ class Stream:
             SUMS_CLEARED: (self.sums, lambda _: is_cleared(self.sums)),
             OUTDATED: (self.traced, self.find_outdated),
             ALIKE: (self.alike.names, lambda _: self.alike.find()),
+            LINEAR_FIT: (self._correlated, lambda _: self._linear_fit.read()),
         }
         return {name: look for name, (wanted, look) in looks.items() if wanted}
 
@@ -506,7 +511,7 @@ class Stream:
         is_weight_due = self._is_weight_due(step, is_full, scalars.treatment)
         are_wanted = self._wanted(is_weight_due, is_free)
         kept = [self._store(are_wanted, is_kept)] if is_under_xla() else self._keep(are_wanted)
-        compared = self._compare(beside.compared, is_full & self._cadence.is_on("input"))
+        compared = self._compare(step, beside.compared, is_full & self._cadence.is_on("input"))
         measured = _end_to_end(unscale(block, scalars.treatment.scale), rows, operations, compared)
         return [measured, is_finite, is_weight_due, are_wanted, *kept]
 
@@ -552,7 +557,7 @@ class Stream:
         norms = tf.where(math_here().is_nan(exact), math_here().sqrt(2 * seen[:n]), exact)
         return norms if len(self._given) == n else tf.gather(norms, self._given)
 
-    def _compare(self, compared: Compared, is_wanted: Tensor) -> Tensor:
+    def _compare(self, step: Tensor, compared: Compared, is_wanted: Tensor) -> Tensor:
         """The scalars from `N_FIRST_SCALARS` on: what inputs, targets and outputs tell of one another."""
         nothing = self._nothing_compared()
         labels = find_labels(enclosing_graphs()) if self._has_blank else None
@@ -573,6 +578,8 @@ class Stream:
 
         def look() -> Tensor:
             found = [find_leaked(compared)]
+            if (first := pairs.get(self._correlated[0]) if self._correlated else None) is not None:
+                self._linear_fit.keep(step, compared.inputs, first)
             for name in self._correlated:
                 pair = pairs.get(name)
                 found.append(tf.constant(np.nan, tf.float32) if pair is None else correlate(pair.target, pair.output))

@@ -206,3 +206,84 @@ def test_of_two_models_that_train_in_turn_none_is_judged():
     other = record({"target": LEARNED})
     other.stream = 1
     assert not [one for one in found(other, engine=engine) if "follow" in one.title]
+
+
+FIT = 0.7
+FLAT = np.full(N, 0.3)
+RISES = 0.3 * (1 - np.exp(-np.arange(N) / 100))
+
+
+def beside_a_fit(values: Any, *, fit: Any = FIT, last: str = "linear", **how: Any) -> Run:
+    """Rows whose outputs follow a target so far, and which tell how far a linear fit does."""
+    run = record({"target": values}, **how).add_scalar("linear_fit", fit)
+    run.tensors[int(run.columns("activation")[-1])]["activation"] = last
+    return run
+
+
+def of_two_labels(run: Run) -> Run:
+    for name, value in {"min": 0.0, "max": 1.0, "mean": 0.5, "std": 0.5}.items():
+        run.statistics[:, run.columns("input"), COLUMN[name]] = value
+    return run
+
+
+@pytest.mark.parametrize(("last", "is_told"), [("sigmoid", True), ("linear", False)])
+def test_shares_are_held_to_labels_and_scores_are_not(last, is_told):
+    run = of_two_labels(beside_a_fit(FLAT, units=1, last=last))
+    assert bool([one for one in found(run) if "linear fit" in one.title]) is is_told
+
+
+@pytest.mark.parametrize("batch", [1, N])
+def test_outputs_that_follow_less_than_a_linear_fit_does(batch):
+    (one,) = found(beside_a_fit(RISES), batch=batch)
+    assert (one.kind, one.severity) == ("loss_plateau", "warning")
+    assert one.title.startswith("A linear fit of the same inputs follows their targets better than the model does: ")
+    assert one.evidence["linear_fit"] == pytest.approx(FIT)
+    assert one.evidence["correlation"] == pytest.approx(0.3, abs=0.03)
+    assert one.hypotheses[0].cause.startswith("The model, its loss or its optimizer")
+
+
+@pytest.mark.parametrize(("n_steps", "is_told"), [(260, True), (150, False)])
+def test_it_is_told_at_the_end_of_a_run_too(n_steps, is_told):
+    run = beside_a_fit(FLAT[:n_steps], n_steps=n_steps)
+    assert not found(run)
+    assert bool(found(run, is_over=True)) is is_told
+
+
+def test_outputs_that_come_to_follow_as_much_heal_it():
+    values = np.where(np.arange(N) < 1_200, 0.3, 0.68)
+    (one,) = found(beside_a_fit(values))
+    assert 1_000 < one.last_step < 1_300
+
+
+STAYS = {
+    "as good as the fit": beside_a_fit(0.62),
+    "the fit finds little itself": beside_a_fit(0.05 + 0 * RISES, fit=0.19),
+    "not known": beside_a_fit(RISES, fit=np.nan),
+    "on its way": beside_a_fit(np.linspace(0.0, 0.6, 560), n_steps=560),
+    "several targets": record({"target/a": RISES, "target/b": LEARNED}).add_scalar("linear_fit", FIT),
+    "samples with weights": beside_a_fit(RISES, beside=(("sample_weight", 1),)),
+    "a distance, against labels of 'the same'": beside_a_fit(-0.8, units=1),
+}
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_a_fit_accuses_nobody_who_is(name):
+    titles = [one.title for is_over in (False, True) for one in found(STAYS[name], is_over=is_over)]
+    assert not [one for one in titles if "linear fit" in one]
+
+
+def test_labels_of_which_not_even_a_fit_finds_anything():
+    run = record({"target": 0.0}, falls_to=1.9)
+    (before,) = found(run)
+    (after,) = found(run.add_scalar("linear_fit", 0.01))
+    assert before.hypotheses[0].cause == after.hypotheses[0].cause
+    assert before.hypotheses[0].confidence < after.hypotheses[0].confidence == 0.6
+    assert after.hypotheses[0].why.startswith("Not even a linear fit finds anything")
+
+
+def test_labels_of_which_a_fit_finds_much_are_no_cause():
+    run = record({"target": 0.0}, falls_to=1.9).add_scalar("linear_fit", FIT)
+    (one,) = found(run)
+    assert not [cause for cause in one.hypotheses if cause.cause.startswith("The labels")]
+    assert one.title.startswith("The outputs do not follow their targets")
+    assert one.evidence["summary"].endswith("the inputs do tell what is asked for, and belong to it.")

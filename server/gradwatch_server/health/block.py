@@ -49,6 +49,8 @@ class Block:
             another by then; NaN where there are none.
         correlations: ``[n, n_targets]`` float64, how far outputs follow each of the stream's targets; NaN where that is
             not known.
+        linear_fit: ``[n]`` float64, how far a linear fit of the same inputs follows the first target, as far as it was
+            known by then; NaN where it was not.
         leaked: ``[n]`` float64, which column of an input is the target, as `LEAKED_PLACES` tells; NaN where that is not
             known.
     """
@@ -68,6 +70,7 @@ class Block:
     outdated: Float
     alike: Float
     correlations: Float
+    linear_fit: Float
     leaked: Float
 
     @cached_property

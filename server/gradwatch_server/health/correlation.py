@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,15 @@ Of targets of about 1 it is below 10."""
 LOST: Final = 0.1
 """By how much a correlation must fall, while the loss falls too: what is trained is something else then."""
 LOST_WINDOWS: Final = 3
+OUTDONE_SHARE: Final = 0.75
+OUTDONE_GAP: Final = 0.15
+"""Of the correlation that a linear fit has, and below it: outputs that follow less have missed what is there. Chance
+moves the mean of a few batches by a third of that."""
+OUTDONE_WINDOWS: Final = 5
+RISING_SHARE: Final = 0.2
+"""Of the distance to the linear fit: what comes nearer by as much from one window to the next is on its way."""
+NEWEST_ROWS: Final = 10
+"""Of a window that a run's end leaves open, for a mean of its own."""
 
 
 @dataclass
@@ -52,6 +61,7 @@ class _Target:
     column: int
     is_integer: bool
     last: float = math.nan
+    before: float = math.nan
     largest: float = 0.0
     n_windows: int = 0
     n_opposite: int = 0
@@ -90,6 +100,8 @@ class CorrelationRule:
         self._n_rows = 0
         self._n_known = np.zeros(len(self._targets), np.int64)
         self._final: list[Unrelated] = []
+        self.linear_fit = math.nan
+        """How far a linear fit of the same inputs follows the first target; NaN where that is not known."""
         self.episodes: list[Unrelated] = []
 
     def _begin(self, name: str, column: int) -> _Target:
@@ -109,6 +121,8 @@ class CorrelationRule:
             self.episodes = [one for one in self.episodes if one not in self._final]
             self._final = []
         self._look_at_targets(block)
+        known = block.linear_fit[np.isfinite(block.linear_fit)]
+        self.linear_fit = float(known[-1]) if len(known) else self.linear_fit
         for row in np.flatnonzero(block.is_sound & ~np.isnan(block.correlations).all(axis=1)).tolist():
             step, found = int(block.steps[row]), block.correlations[row]
             self._first_step = step if self._first_step < 0 else self._first_step
@@ -133,6 +147,13 @@ class CorrelationRule:
             is_unrelated = abs(rest) < UNRELATED and self._is_unrelated(target)
             if target.n_windows and (is_unrelated or self._is_drowned(target)):
                 self._final += self._open(target, self._first_step, self._last_step)
+                continue
+            has_rest = self._n_known[place] >= NEWEST_ROWS
+            newest, before = (rest, target.last) if has_rest else (target.last, target.before)
+            if target.n_windows and self._is_outdone(target, newest, before):
+                self._final += self._open(
+                    target, self._first_step, self._last_step, newest=newest, linear_fit=self.linear_fit
+                )
 
     @property
     def follows(self) -> bool:
@@ -171,7 +192,7 @@ class CorrelationRule:
             others = np.delete(self._signals, place)
             ratio = float(others.max(initial=0.0) / self._signals[place]) if self._signals[place] > 0 else 0.0
             target.least_ratio = min(target.least_ratio, 0.0 if math.isnan(ratio) else ratio)
-            target.last, target.largest = mean, max(target.largest, abs(mean))
+            target.before, target.last, target.largest = target.last, mean, max(target.largest, abs(mean))
             target.n_windows += 1
             target.opposite_step = self._window_step if target.n_opposite == 0 else target.opposite_step
             target.n_opposite = target.n_opposite + 1 if mean <= OPPOSITE else 0
@@ -202,9 +223,21 @@ class CorrelationRule:
                 self._open(target, self._first_step, step)
         elif self._is_drowned(target) and target.n_windows >= HEAD_WINDOWS:
             self._open(target, self._first_step, step)
+        elif target.n_windows >= OUTDONE_WINDOWS and self._is_outdone(target, target.last, target.before):
+            self._open(target, self._first_step, step, linear_fit=self.linear_fit)
+
+    def _is_outdone(self, target: _Target, newest: float, before: float) -> bool:
+        """Whether a linear fit follows the only target far better, and outputs are not about to."""
+        gap = self.linear_fit - newest
+        is_behind = gap >= OUTDONE_GAP and 0 <= newest < OUTDONE_SHARE * self.linear_fit
+        is_still = newest - before < RISING_SHARE * gap
+        is_fit = len(self._targets) == 1 and self._is_scored(target) and self._are_shares(target)
+        return is_behind and is_still and is_fit
 
     @staticmethod
     def _is_over(known: Unrelated, target: _Target) -> bool:
+        if not math.isnan(known.linear_fit):
+            return target.last >= OUTDONE_SHARE * known.linear_fit
         if known.is_lost:
             return target.n_lost == 0
         if known.is_opposite:
@@ -229,15 +262,26 @@ class CorrelationRule:
         widths = {self._table.shapes[column][-1] for column in self._table.activation if self._table.shapes[column]}
         return not target.is_integer or target.highest <= 1 or target.highest + 1 in widths
 
+    def _are_shares(self, target: _Target) -> bool:
+        """Whether outputs are of the labels' own scale: a score far out follows a label of 0 and 1 less than a share.
+
+        Of class numbers the hook takes the shares itself.
+        """
+        output = int(self._table.activation[-1]) if len(self._table.activation) else -1
+        if not target.is_label or output < 0:
+            return not target.is_label
+        is_of_classes = target.is_integer and self._table.shapes[output][-1:] > (1,)
+        return is_of_classes or self._table.functions[output] in ("sigmoid", "softmax")
+
     def _others(self, target: _Target) -> tuple[float, str]:
         """The best of the other targets' newest correlations, and whose it is; NaN where there is none."""
         known = [(one.last, one.name) for one in self._targets if one is not target and one.n_windows]
         return max(known, default=(math.nan, ""))
 
     def _open(
-        self, target: _Target, first_step: int, step: int, *, is_opposite: bool = False, best: float = math.nan
+        self, target: _Target, first_step: int, step: int, *, newest: float = math.nan, **known: Any
     ) -> list[Unrelated]:
-        """Opens an episode, if it is the target's first; gives what it opened."""
+        """Opens an episode, if it is the target's first; gives what it opened. ``known``: further fields of it."""
         if any(one.target == target.name for one in self.episodes):
             return []
         correlation, other = self._others(target)
@@ -250,13 +294,12 @@ class CorrelationRule:
             known_step=step,
             table=self._table,
             target=target.name,
-            correlation=target.last,
+            correlation=target.last if math.isnan(newest) else newest,
             other=other,
             correlation_of_other=correlation,
-            is_opposite=is_opposite,
-            best=best,
             ratio=target.least_ratio if self._is_drowned(target) else math.nan,
             n_targets=len(self._targets),
+            **known,
         )
         self.episodes.append(episode)
         return [episode]

@@ -391,6 +391,7 @@ class Engine:
             starts={number: state.start for number, state in self._streams.items()},
             orders={number: state.order for number, state in self._streams.items()},
             constants={number: state.constants for number, state in self._streams.items()},
+            linear_fits={number: state.correlation.linear_fit for number, state in self._streams.items()},
             stales={number: state.stale for number, state in self._streams.items()},
             warnings={},
             has_operations=any(state.operations for state in states),

@@ -925,6 +925,8 @@ class Unrelated(Episode):
         ratio: how many times as large as its own the gradient with respect to another head's output was all the while;
             NaN where no such thing is known.
         n_targets: how many targets are known.
+        linear_fit: how far a linear fit of the same inputs follows it, where that is more; NaN where it is something
+            else.
         is_judged: whether the model is the only one that is trained.
     """
 
@@ -936,6 +938,7 @@ class Unrelated(Episode):
     best: float = float("nan")
     ratio: float = float("nan")
     n_targets: int = 1
+    linear_fit: float = float("nan")
     is_judged: bool = False
 
     @property

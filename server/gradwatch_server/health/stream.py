@@ -79,6 +79,7 @@ CLIPPED_NORM: Final = "clipped_norm"
 SUMS_CLEARED: Final = "sums_cleared"
 OUTDATED: Final = "outdated"
 ALIKE: Final = "alike"
+LINEAR_FIT: Final = "linear_fit"
 LEAKED: Final = "leaked"
 
 Int64 = npt.NDArray[np.int64]
@@ -257,6 +258,7 @@ class Stream:
             correlations=np.array([self._read(rows, name) for name in self._correlated])
             .reshape(len(self._correlated), len(rows.steps))
             .T,
+            linear_fit=self._read(rows, LINEAR_FIT),
             leaked=self._read(rows, LEAKED),
         )
 

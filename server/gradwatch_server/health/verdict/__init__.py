@@ -78,6 +78,7 @@ from gradwatch_server.health.verdict.decayed import tell_decayed
 from gradwatch_server.health.verdict.forecast import tell_forecast
 from gradwatch_server.health.verdict.growth import tell_growth, tell_rate
 from gradwatch_server.health.verdict.leaked import tell_leaked
+from gradwatch_server.health.verdict.linear_fit import with_linear_fit
 from gradwatch_server.health.verdict.misfit import (
     tell_behind,
     tell_by_heart,
@@ -156,7 +157,8 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
     finding = _with_elsewhere(_with_sign(teller(lead, scene), scene), scene)
-    finding = _without_idle_causes(with_constant(with_order(_with_loss(finding, scene), lead, facts), lead, facts))
+    finding = with_constant(with_order(_with_loss(finding, scene), lead, facts), lead, facts)
+    finding = _without_idle_causes(with_linear_fit(finding, lead, facts))
     return in_own_words(finding, scene.setup)
 
 

@@ -52,6 +52,7 @@ from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = [
     "BETA_CODE",
+    "LABELS",
     "MASKED",
     "advise_behind",
     "advise_by_heart",
@@ -83,6 +84,9 @@ SHRUNK: Final = 0.1
 
 FAR_BELOW: Final = 2.0
 """Below minus this lies no cosine or correlation either, which a loss of the other sign is to make large."""
+
+LABELS: Final = "The labels do not belong to the inputs, or carry nothing that the model can learn"
+"""A cause that `linear_fit` bears out, or rules out."""
 
 DIFFERENCES_LIMIT: Final = 5
 SETTING_LIMIT: Final = 40
@@ -478,7 +482,7 @@ LISTED: Final = Change(
 def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
     """Labels that have nothing to do with the inputs; what a model then settles at."""
     return Hypothesis(
-        "The labels do not belong to the inputs, or carry nothing that the model can learn",
+        LABELS,
         confidence,
         f"A model that cannot tell anything from its inputs settles at {settles_at}. Possible causes: inputs and "
         "labels shuffled separately; rows dropped, sorted or cut from only one of them (files by name: 10 before 2); "

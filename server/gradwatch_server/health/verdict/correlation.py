@@ -11,6 +11,7 @@ from gradwatch_server.health.finding import Change, Finding, Hypothesis
 from gradwatch_server.health.verdict.advice_growth import advise_large_start
 from gradwatch_server.health.verdict.advice_misfit import advise_labels
 from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_steps
+from gradwatch_server.health.verdict.linear_fit import advise_model
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
@@ -41,6 +42,10 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
     elif lead.is_lost:
         title = f"The outputs follow {name} less than they did: correlation {say_number(lead.best)}, then {number}"
         hypotheses = [_advise_price()]
+    elif not math.isnan(lead.linear_fit):
+        title = f"A linear fit of the same inputs follows {name} better than the model does: correlation "
+        title += f"{say_number(lead.linear_fit)} against {number}"
+        hypotheses = _sorted([*_advise_learning(scene), advise_model()])
     elif of_other >= RELATED:
         title = (
             f"The outputs {'hardly' if lead.correlation >= UNRELATED else 'do not'} follow {name} (correlation "
@@ -49,9 +54,7 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
         hypotheses = [_advise_weights(lead), *_advise_other_labels(lead)]
     else:
         title = f"The outputs do not follow {name}: their correlation is {number}"
-        causes = [*_advise_parts(scene), *advise_columns(scene), *advise_steps(scene), *advise_large_start(scene)]
-        causes.append(advise_labels("one answer for all"))
-        hypotheses = sorted(causes, key=lambda cause: -cause.confidence)
+        hypotheses = _sorted([*_advise_parts(scene), *_advise_learning(scene), advise_labels("one answer for all")])
     others = f" Of {_say_target(lead, lead.other)} it is {say_number(of_other)}." if lead.other else ""
     return tell(
         lead,
@@ -69,6 +72,14 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
         hypotheses=hypotheses,
         subject=f"outputs for {name}",
     )
+
+
+def _advise_learning(scene: Scene) -> list[Hypothesis]:
+    return [*advise_columns(scene), *advise_steps(scene), *advise_large_start(scene)]
+
+
+def _sorted(causes: list[Hypothesis]) -> list[Hypothesis]:
+    return sorted(causes, key=lambda cause: -cause.confidence)
 
 
 def _say_target(lead: Unrelated, target: str) -> str:

@@ -112,6 +112,7 @@ class Facts:
         starts: how each stream began.
         orders: whether the targets of each stream come in order.
         constants: which inputs of each stream never change.
+        linear_fits: how far a linear fit of each stream's inputs follows its first target; NaN where that is not known.
         stales: for how long the gradient of each stream has been the same.
         warnings: the ids of the findings in which forecasts were made, of those that were told already.
         has_operations: whether single operations are looked at at all.
@@ -135,6 +136,7 @@ class Facts:
     starts: Mapping[int, Start]
     orders: Mapping[int, TargetOrder]
     constants: Mapping[int, ConstantInputs]
+    linear_fits: Mapping[int, float]
     stales: Mapping[int, Stale]
     warnings: dict[Trend, str]
     has_operations: bool

@@ -1,0 +1,247 @@
+"""How far a linear fit of the training's own inputs follows their targets: what a model should do better than.
+
+Some samples of each step in which full statistics are taken wait in a ring. From time to time the reader fits a ridge
+regression to half of them and sees how far it follows the targets of the other half, in the same measure that is taken
+of the model (`correlation.correlate`). What a straight line finds is there to be found: a model that stays behind it is
+kept from learning by something else than the data; and where it finds nothing either, inputs and targets may not belong
+together. Owns the ring and the samples.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import zlib
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from gradwatch.correlation import Pair, count_scores
+from gradwatch.ring import Ring
+
+__all__ = ["LinearFit", "fit_halves"]
+
+ROWS: Final = 32
+"""Samples that are taken of a batch, its first ones."""
+COLUMNS_MAX: Final = 256
+"""Numbers of a sample, of all inputs together: of more, as of an image, evenly spread ones."""
+INPUTS_MAX: Final = 4
+TARGETS_MAX: Final = 64
+"""Numbers that are asked for, or classes: of more a linear fit to some hundred samples says little."""
+RING_ROWS: Final = 8
+"""What is overwritten before it was read is no loss: others come."""
+BATCHES_MIN: Final = 16
+"""The first fit; the next ones follow as these have doubled, and at the end."""
+BATCHES_MAX: Final = 64
+"""The newest, which are kept."""
+SAMPLES_MIN: Final = 200
+"""Samples that differ, of which a fit can be told from chance."""
+OF_BATCH_MIN: Final = 6
+"""Samples of one batch over which outputs are held to targets: their mean is taken from each."""
+BINS: Final = 128
+"""Whole numbers, as those of words, are counted too: how often each stands in a sample, those that are far apart
+together."""
+PENALTY: Final = 0.1
+"""Of the ridge, beside the variance of a column, which is 1."""
+FARTHEST: Final = 10.0
+"""Standard deviations: what lies beyond is brought there."""
+_NAN: Final = float("nan")
+
+Float = npt.NDArray[np.float64]
+Tensor = Any  # tensorflow ships no types
+
+
+class _Layout(NamedTuple):
+    """What stands where in a row of the ring, for each sample: the columns of each input, then the targets."""
+
+    widths: tuple[int, ...]
+    n_targets: int
+    n_classes: int
+    """0 where the targets are no labels."""
+
+    @property
+    def width(self) -> int:
+        """Numbers of a sample."""
+        return sum(self.widths) + self.n_targets
+
+
+class LinearFit:
+    """The samples of one stream, and what a fit to them finds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ring: Ring | None = None
+        self._layout: _Layout | None = None
+        self._batches: deque[Float] = deque(maxlen=BATCHES_MAX)
+        self._n_batches = 0
+        self._n_due = BATCHES_MIN
+        self._found = _NAN
+
+    def keep(self, step: Tensor, inputs: Sequence[Tensor], pair: Pair) -> None:
+        """Adds some samples to the ring, in the graph: where they are of the form that those of the first trace had.
+
+        Args:
+            step: int64 scalar.
+            inputs: ``[n, ...]`` each, of any type; those that are no numbers are left out.
+            pair: a target ``[n, ...]`` and what is held to it.
+        """
+        known = [one for one in inputs[:INPUTS_MAX] if _is_of_numbers(one)]
+        layout = _lay_out(known, pair)
+        with self._lock:
+            if layout is None or (self._layout or layout) != layout:
+                return
+            self._layout, self._ring = layout, self._ring or Ring(ROWS * layout.width, RING_ROWS)
+        widths = [*layout.widths, layout.n_targets]
+        parts = [_take(one, width) for one, width in zip([*known, pair.target], widths, strict=True)]
+        self._ring.write(step, tf.reshape(tf.concat(parts, axis=1), [-1]))
+
+    def read(self) -> float:
+        """How far the newest fit follows the targets, -1 to 1; NaN until that is known. In the reader's thread."""
+        if self._ring is None or self._layout is None:
+            return _NAN
+        rows = self._ring.read().values
+        self._batches.extend(rows.astype(np.float64).reshape(len(rows), ROWS, self._layout.width))
+        self._n_batches += len(rows)
+        if self._n_batches >= self._n_due:
+            self._n_due = 2 * self._n_batches
+            self._found = self._fit(self._layout)
+        return self._found
+
+    def _fit(self, layout: _Layout) -> float:
+        rows = np.stack(self._batches)
+        batches = np.repeat(np.arange(len(rows)), ROWS)
+        samples = rows.reshape(-1, layout.width)
+        inputs, targets = samples[:, : -layout.n_targets], samples[:, -layout.n_targets :]
+        is_known = np.isfinite(targets).all(axis=1) & np.isfinite(inputs).any(axis=1)
+        inputs, targets, batches = inputs[is_known], targets[is_known], batches[is_known]
+        if layout.n_classes:
+            targets = np.asarray(targets == np.arange(layout.n_classes), np.float64)
+        ends = np.cumsum(layout.widths)[:-1]
+        return fit_halves(np.split(inputs, ends, axis=1), targets, batches)
+
+
+def fit_halves(inputs: Sequence[Float], targets: Float, batches: npt.NDArray[np.int64]) -> float:
+    """How far ridge regressions to either half of some samples follow the targets of the other half.
+
+    The columns are brought to mean 0 and standard deviation 1; of whole numbers it is counted too how often each stands
+    in a sample. A sample that comes again is always in the same half.
+
+    Args:
+        inputs: ``[n, n_columns]`` each; what is not finite counts as the column's mean.
+        targets: ``[n, n_targets]``, finite.
+        batches: ``[n]`` the batch that each sample is of.
+
+    Returns:
+        Pearson's correlation over the samples of a batch, of all columns together, the mean of the batches; NaN where
+        there are too few samples, or the targets are alike.
+    """
+    known = np.ascontiguousarray(np.concatenate(inputs, axis=1))
+    sums = np.array([zlib.crc32(one.tobytes()) for one in known])
+    if len(np.unique(sums)) < SAMPLES_MIN:
+        return _NAN
+    columns = _standardise(np.concatenate([part for one in inputs for part in _describe(one)], axis=1))
+    is_first = sums % 2 == 0
+    found = [
+        _correlate(
+            targets[is_other], _fit(columns[~is_other], targets[~is_other], columns[is_other]), batches[is_other]
+        )
+        for is_other in (is_first, ~is_first)
+    ]
+    return float(np.mean(found))
+
+
+def _fit(columns: Float, targets: Float, others: Float) -> Float:
+    """What a ridge regression makes of others, by whichever of its two forms is the smaller (they are equal)."""
+    mean, n = targets.mean(axis=0), min(columns.shape)
+    penalty = PENALTY * len(columns) * np.eye(n)
+    if n < len(columns):
+        weights = np.linalg.solve(columns.T @ columns + penalty, columns.T @ (targets - mean))
+    else:
+        weights = columns.T @ np.linalg.solve(columns @ columns.T + penalty, targets - mean)
+    return np.asarray(others @ weights + mean)
+
+
+def _correlate(targets: Float, outputs: Float, batches: npt.NDArray[np.int64]) -> float:
+    found = []
+    for batch in np.unique(batches):
+        is_of_it = batches == batch
+        t, o = (one[is_of_it] - one[is_of_it].mean(axis=0) for one in (targets, outputs))
+        size = math.sqrt(float(np.square(t).sum() * np.square(o).sum()))
+        if is_of_it.sum() >= OF_BATCH_MIN and size > 0:
+            found.append(float((t * o).sum()) / size)
+    return float(np.mean(found)) if found else _NAN
+
+
+def _standardise(columns: Float) -> Float:
+    known = np.where(np.isfinite(columns), columns, np.nan)
+    has_any = np.isfinite(known).any(axis=0)
+    known = known[:, has_any]
+    mean, spread = np.nanmean(known, axis=0), np.nanstd(known, axis=0)
+    varies = spread > 1e-9 * (np.abs(mean) + 1e-30)
+    scaled = (known[:, varies] - mean[varies]) / spread[varies]
+    return np.asarray(np.clip(np.nan_to_num(scaled), -FARTHEST, FARTHEST))
+
+
+def _describe(values: Float) -> list[Float]:
+    """The columns, and of whole numbers how often each stands in a sample; of up to three columns, in each of them."""
+    known: Float = values[np.isfinite(values)]
+    if not len(known) or known.min() < 0 or known.max() <= 1 or (known != np.round(known)).any():
+        return [values]
+    numbers = np.where(np.isfinite(values), values, -1).astype(np.int64)
+    parts = np.split(numbers, numbers.shape[1], axis=1) if numbers.shape[1] <= 3 else [numbers]
+    counts = np.zeros((len(parts), len(values), BINS))
+    for count, part in zip(counts, parts, strict=True):
+        row, column = np.nonzero(part >= 0)
+        np.add.at(count, (row, part[row, column] % BINS), 1)
+    return [values, *counts]
+
+
+def _lay_out(inputs: Sequence[Tensor], pair: Pair) -> _Layout | None:
+    """Where the columns stand; None where a linear fit says nothing of such targets."""
+    scores = count_scores(pair.target, pair.output)
+    if scores is None or not inputs:
+        return None
+    n_columns, is_of_labels = scores
+    rest = pair.target.shape[1:].num_elements()
+    if n_columns > TARGETS_MAX or rest is None or (is_of_labels and rest > 1):
+        return None
+    if any(_is_alike(one, pair.target) for one in inputs):
+        return None
+    share = COLUMNS_MAX // len(inputs)
+    widths = tuple(_width(one, share) for one in inputs)
+    return _Layout(widths, 1 if is_of_labels else n_columns, n_columns if is_of_labels else 0)
+
+
+def _is_of_numbers(values: Tensor) -> bool:
+    is_number = values.dtype.is_floating or values.dtype.is_integer or values.dtype == tf.bool
+    return is_number and (values.shape.rank or 0) > 0
+
+
+def _is_alike(values: Tensor, target: Tensor) -> bool:
+    """Whether a target has its input's own form: what is made anew of itself a straight line makes perfectly."""
+    is_alike = target.shape.rank == values.shape.rank and target.shape[1:] == values.shape[1:]
+    return bool(is_alike and target.shape.rank > 1)
+
+
+def _width(values: Tensor, share: int) -> int:
+    n_columns = values.shape[1:].num_elements()
+    if n_columns is None:
+        return share
+    return math.ceil(n_columns / math.ceil(n_columns / share)) if n_columns else 1
+
+
+def _take(values: Tensor, width: int) -> Tensor:
+    """The first samples, float32 ``[ROWS, width]``, evenly spread columns of each; NaN where there are none."""
+    n_columns = values.shape[1:].num_elements()
+    stride = 1 if not n_columns else math.ceil(n_columns / width)
+    n_all = tf.reduce_prod(tf.shape(values)[1:])
+    found = tf.reshape(tf.cast(values[:ROWS], tf.float32), [-1, tf.maximum(n_all, 1)])[:, ::stride][:, :width]
+    return tf.pad(
+        found,
+        [(0, n - there) for n, there in zip((ROWS, width), tf.unstack(tf.shape(found)), strict=True)],
+        constant_values=_NAN,
+    )
