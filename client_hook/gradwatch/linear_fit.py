@@ -45,8 +45,6 @@ OF_BATCH_MIN: Final = 6
 BINS: Final = 128
 """Whole numbers, as those of words, are counted too: how often each stands in a sample, those that are far apart
 together."""
-PENALTY: Final = 0.1
-"""Of the ridge, beside the variance of a column, which is 1."""
 FARTHEST: Final = 10.0
 """Standard deviations: what lies beyond is brought there."""
 _NAN: Final = float("nan")
@@ -155,9 +153,13 @@ def fit_halves(inputs: Sequence[Float], targets: Float, batches: npt.NDArray[np.
 
 
 def _fit(columns: Float, targets: Float, others: Float) -> Float:
-    """What a ridge regression makes of others, by whichever of its two forms is the smaller (they are equal)."""
+    """What a ridge regression makes of others, by whichever of its two forms is the smaller (they are equal).
+
+    The penalty is the number of columns: the best one for columns that have nothing to do with one another and explain
+    half of the targets' variance together (Hoerl, Kennard and Baldwin, "Ridge regression: some simulations", 1975).
+    """
     mean, n = targets.mean(axis=0), min(columns.shape)
-    penalty = PENALTY * len(columns) * np.eye(n)
+    penalty = columns.shape[1] * np.eye(n)
     if n < len(columns):
         weights = np.linalg.solve(columns.T @ columns + penalty, columns.T @ (targets - mean))
     else:

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from gradwatch.correlation import Pair
-from gradwatch.linear_fit import BATCHES_MIN, COLUMNS_MAX, PENALTY, ROWS, SAMPLES_MIN, LinearFit, fit_halves
+from gradwatch.linear_fit import BATCHES_MIN, COLUMNS_MAX, ROWS, SAMPLES_MIN, LinearFit, fit_halves
 from tests.hook.ways import WAYS
 
 N = 800
@@ -24,7 +24,7 @@ def reference(columns, targets, is_of_first):
     found = []
     for is_other in (is_of_first, ~is_of_first):
         x, y = columns[~is_other], targets[~is_other]
-        rows = np.sqrt(PENALTY * len(x)) * np.eye(x.shape[1])
+        rows = np.sqrt(x.shape[1]) * np.eye(x.shape[1])
         w = np.linalg.lstsq(np.vstack([x, rows]), np.vstack([y - y.mean(0), np.zeros((len(rows), y.shape[1]))]))[0]
         of_batches = []
         for batch in np.unique(BATCHES[is_other]):
@@ -57,9 +57,9 @@ def test_what_the_inputs_do_not_tell_is_not_found(random):
 
 
 def test_a_sample_that_comes_again_is_in_the_same_half(random):
-    """Or else labels that say nothing would be found by heart: here each sample comes four times."""
-    columns, labels = random.normal(size=(N // 4, 150)), random.normal(size=(N // 4, 1))
-    again = random.permutation(np.repeat(np.arange(N // 4), 4))
+    """Or else labels that say nothing would be found by heart: here each sample comes twice."""
+    columns, labels = random.normal(size=(N // 2, 150)), random.normal(size=(N // 2, 1))
+    again = random.permutation(np.repeat(np.arange(N // 2), 2))
     assert abs(fit_halves([columns[again]], labels[again], BATCHES)) < 0.15
 
 
@@ -118,8 +118,8 @@ def keep(fit, n, make, *, jit_compile=False, is_known=True):
 @pytest.mark.parametrize("is_known", [True, False], ids=["batch known", "batch unknown"])
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_samples_of_batches_are_fitted_once_there_are_enough(random, jit_compile, is_known):
-    images = random.normal(size=(2_000, 20, 30)).astype("float32")
-    labels = (images[:, 0, 0] > 0).astype("int32") + (images[:, 6, 10] > 0)
+    images = random.normal(size=(2_000, 16, 16)).astype("float32")
+    labels = (images[:, 0, 0] > 0).astype("int32") + (images[:, 6, 2] > 0)
 
     def make(number):
         rows = slice(40 * number, 40 * number + 40)
@@ -127,7 +127,7 @@ def test_samples_of_batches_are_fitted_once_there_are_enough(random, jit_compile
 
     fit = LinearFit()
     assert np.isnan(keep(fit, BATCHES_MIN - 1, make, jit_compile=jit_compile, is_known=is_known))
-    assert 0.4 < keep(fit, BATCHES_MIN, make, jit_compile=jit_compile, is_known=is_known) < 1
+    assert 0.2 < keep(fit, BATCHES_MIN, make, jit_compile=jit_compile, is_known=is_known) < 1
 
 
 def test_small_batches_and_empty_ones(random):
