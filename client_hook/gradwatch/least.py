@@ -13,7 +13,7 @@ from gradwatch.constants import constant
 from gradwatch.origin import slip_of
 from gradwatch.walk import behind, passed, reads_variable
 
-__all__ = ["find_least"]
+__all__ = ["COMPARING", "find_least"]
 
 POSITIVE: Final = frozenset(
     {"Abs", "Exp", "Relu", "Sigmoid", "Softmax", "Softplus", "Sqrt", "Square", "SquaredDifference"}

@@ -32,7 +32,7 @@ from gradwatch.gathered import find_dropped, find_emptying, find_gathered
 from gradwatch.heads import find_heads
 from gradwatch.joined import find_joined
 from gradwatch.latent import find_codes, find_one_sided, find_spread
-from gradwatch.least import find_least
+from gradwatch.least import COMPARING, find_least
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
 from gradwatch.misapplied import (
@@ -510,7 +510,7 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
         return True
     if op.type in _MAKING_COLUMNS:
         return bool(_MAKING_COLUMNS[op.type](op))
-    if op.type not in _UNARY | _ELEMENTWISE or not depth:
+    if op.type not in _UNARY | _ELEMENTWISE | COMPARING | {"SelectV2"} or not depth:
         return False
     columns = [one for one in op.inputs if one.shape.rank == column.shape.rank]
     # An axis that is added to fit a column asks for no pairs: `prediction - y[:, None]`.

@@ -22,6 +22,8 @@ TURNING: Final = frozenset({"appendleft", "flip", "flipud", "insert", "reverse",
 MEASURING: Final = frozenset({"append", "plot", "print", "std", "var"})
 OF_ONE: Final = frozenset({"mean", "update"})
 """Calls that measure what they are given, where that is a single thing: a running deviation's, and no agent's."""
+ARRAYS: Final = frozenset({"array", "asarray", "constant", "convert_to_tensor", "stack"})
+"""Calls that make one array of a list."""
 Function = ast.FunctionDef | ast.Module
 
 
@@ -65,7 +67,8 @@ def _rewarded(nodes: Sequence[ast.AST]) -> set[str]:
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     if not any(last_name(call) in DRAWING for call in calls):
         return set()
-    stepped = [node for node in nodes if isinstance(node, ast.Assign) and _is_step(node.value)]
+    drawn = _drawn(nodes)
+    stepped = [node for node in nodes if isinstance(node, ast.Assign) and _is_step(node, drawn)]
     given = {one.id for node in stepped for to in node.targets for one in names_in(to)}
     added = [
         call for call in calls if last_name(call) == "append" and isinstance(call.func, ast.Attribute) and call.args
@@ -77,13 +80,29 @@ def _rewarded(nodes: Sequence[ast.AST]) -> set[str]:
     }
 
 
-def _is_step(value: ast.expr) -> bool:
-    return (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and last_name(value) == "step"
-        and bool(value.args)
-    )
+def _is_step(node: ast.Assign, drawn: set[str]) -> bool:
+    """Whether several things are given by an environment's ``step``, or by another method that is given an action."""
+    value = node.value
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.args):
+        return False
+    is_acted = isinstance(node.targets[0], ast.Tuple) and any(ast.unparse(one) in drawn for one in value.args)
+    return value.func.attr == "step" or is_acted
+
+
+def _drawn(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names of actions: what is drawn in the same line, or by a function of the file that draws."""
+    drawing = {
+        node.name
+        for node in nodes
+        if isinstance(node, ast.FunctionDef) and any(last_name(call) in DRAWING for call in _calls_in(node))
+    }
+    assigned = [node for node in nodes if isinstance(node, ast.Assign)]
+    made = [one for one in assigned if any(last_name(call) in DRAWING | drawing for call in _calls_in(one.value))]
+    return {to.id for one in made for to in one.targets if isinstance(to, ast.Name)}
+
+
+def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
+    return (one for one in ast.walk(node) if isinstance(one, ast.Call))
 
 
 def _sums(loop: ast.For) -> Iterator[tuple[int, str, str]]:
@@ -149,7 +168,13 @@ def _outer(name: str, function: ast.FunctionDef | None, nodes: Sequence[ast.AST]
     calls = [one for one in nodes if isinstance(one, ast.Call) and last_name(one) == function.name]
     assigned = [one for one in nodes if isinstance(one, ast.Assign) and any(c in calls for c in ast.walk(one.value))]
     made = {ast.unparse(to) for one in assigned for to in one.targets}
-    return made | {ast.unparse(one.args[place]) for one in calls if len(one.args) > place}
+    return made | {ast.unparse(_array_of(one.args[place])) for one in calls if len(one.args) > place}
+
+
+def _array_of(node: ast.expr) -> ast.expr:
+    """What is made an array of, as it is, in place of the call that does it."""
+    is_made = isinstance(node, ast.Call) and last_name(node) in ARRAYS and len(node.args) > 0
+    return _array_of(node.args[0]) if is_made and isinstance(node, ast.Call) else node
 
 
 def _is_from_end(node: ast.AST) -> bool:

@@ -121,6 +121,7 @@ from gradwatch.uncalled import find_uncalled
 from gradwatch.undropped import dropouts_of
 from gradwatch.unmasked import find_unmasked
 from gradwatch.unpacked import find_unpacked
+from gradwatch.untaped import find_untaped
 from gradwatch.unused import find_unused
 from gradwatch.withheld import find_withheld
 from gradwatch.within import Function, find_functions
@@ -1080,6 +1081,7 @@ class Watch:
             lambda: find_lost(files),
             lambda: find_past(files),
             lambda: find_unpacked(files),
+            lambda: find_untaped(files),
             find_held_out,
             find_sole_label,
             lambda: find_mispaired(files),

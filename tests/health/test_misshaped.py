@@ -326,6 +326,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             DATA | {"name": "encode", "unpacked": ["mean", "spread"]},
             "`mean` and `spread` change places: `encode` gives them in the other order (train.py:7)",
         ),
+        (
+            DATA | {"type": "Line", "name": "u_x", "untaped": "outer", "made": DATA["source"]},
+            "`outer` has not seen how `u_x` is computed: its gradient is 0 or None (train.py:7)",
+        ),
         (DATA | {"unmatched": True}, "Two data sets are shuffled, each in its own order: inputs and targets no longer"),
         (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps around: -1 becomes 255"),
         (DATA | {"copies": "tile"}, "Inputs and targets no longer belong together: one is repeated, the other tiled"),

@@ -110,6 +110,11 @@ def of_weights(y, predicted):
     return tf.reduce_mean(weights * tf.square(predicted - y[:, None]))  # line of the weights
 
 
+def of_chosen(y, predicted):
+    errors = tf.square(predicted[:, 0] - y)
+    return tf.reduce_mean(errors * tf.where(predicted > 0.5, 8.0, 1.0))  # line of the chosen
+
+
 def of_forecasts(y, predicted):
     return tf.reduce_mean(tf.abs(predicted - tf.stack([y, y, y], 1)))  # line of the forecasts
 
@@ -218,7 +223,7 @@ TRAININGS = {
     "train",
     [pytest.param(train, id=name, marks=[pytest.mark.thorough] * ("XLA" in name)) for name, train in TRAININGS.items()],
 )
-@pytest.mark.parametrize("loss_of", [*WRONG, of_width, of_weights])
+@pytest.mark.parametrize("loss_of", [*WRONG, of_width, of_weights, of_chosen])
 def test_the_line_is_named_and_nothing_asks_for_all_pairs(watch, read, train, loss_of):
     place = WRONG.get(loss_of, f"line of the {loss_of.__name__.removeprefix('of_')}")
     recording = read(train(watch, loss_of))

@@ -63,6 +63,21 @@ def test_returns_that_hold_the_past(find, parts, end, is_told):
     assert not find(PLAY.replace("env.step(action)", "load()"), SUM.format(**(USUAL | parts)), end), "no environment"
 
 
+def test_environments_whose_method_has_another_name(find):
+    by_name = PLAY.replace("env.step", "house.act")
+    of_arrays = FUNCTION.format(
+        loop="for t in range(len(gained)): g = gained[t] + GAMMA * g; out[t] = g",
+        call="returns_of(np.array(rewards), dones)",
+    )
+    drawn = "@tf.function\ndef choose(state): return tf.random.categorical(policy(state), 1)[:, 0]"
+    by_function = by_name.replace("np.random.choice(4, p=policy(state))", "choose(state).numpy()")
+    assert find(by_name, of_arrays)
+    assert find(drawn, by_function, of_arrays)
+    assert not find(by_function, "def shuffled(x): return np.random.choice(x)", of_arrays), "another function draws"
+    assert not find(by_name.replace("house.act(action)", "house.act(state)"), of_arrays), "no action is given"
+    assert not find(by_name.replace("state, reward, done", "reward"), of_arrays), "a single number is given"
+
+
 FUNCTION = """
 def returns_of(gained, ends):
     out, g = np.zeros(len(gained)), 0.0

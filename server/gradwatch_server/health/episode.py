@@ -1310,6 +1310,8 @@ class SlipKind(Enum):
     """A cosine is made small."""
     UNPACKED = auto()
     """Two results of a function are given one another's name."""
+    UNTAPED = auto()
+    """A tape is asked for the gradient of what it has not seen."""
     LARGER = auto()
     """The larger of a policy's objective with and without bounds is made large: no bound holds."""
     SPREAD = auto()
@@ -1447,6 +1449,7 @@ _BY_FIELD: Final = {
     "averse": SlipKind.AVERSE,
     "quantile": SlipKind.QUANTILE,
     "unpacked": SlipKind.UNPACKED,
+    "untaped": SlipKind.UNTAPED,
     "deviates": SlipKind.SPREAD,
     "unvaried": SlipKind.UNVARIED,
     "belittles": SlipKind.BELITTLED,

@@ -17,7 +17,7 @@ from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.rewrite import say_change, with_added_loss
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
-from gradwatch_server.health.verdict.unused import say_aliased, say_late, say_unused
+from gradwatch_server.health.verdict.unused import say_aliased, say_late, say_untaped, say_unused
 
 __all__ = ["tell_misshaped"]
 
@@ -1810,6 +1810,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     **BUILT,
     SlipKind.UNUSED: say_unused,
     SlipKind.LATE: say_late,
+    SlipKind.UNTAPED: say_untaped,
     SlipKind.ALIASED: say_aliased,
     SlipKind.CROSSING: _say_crossing,
     SlipKind.RESHAPE: _say_reshape,

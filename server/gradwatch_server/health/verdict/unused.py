@@ -12,7 +12,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
 
-__all__ = ["say_aliased", "say_late", "say_unused"]
+__all__ = ["say_aliased", "say_late", "say_untaped", "say_unused"]
 
 RESULT_CODE: Final = """\
 {name} = {name}.map(change)                           # what comes back is the changed one"""
@@ -32,6 +32,10 @@ for x, y in data:
 total = [tf.zeros_like(one) for one in model.trainable_variables]
 total = [a + b / n for a, b in zip(total, {name})]"""
 
+UNTAPED_CODE: Final = """\
+with tf.GradientTape() as {tape}:
+    ...
+    {code}                                # within the block, as deep as the first line in it"""
 LATE_CODE: Final = """\
 functions = [lambda x, {name}={name}: change(x, {name}) for {name} in values]     # the value, as it is now"""
 
@@ -58,6 +62,25 @@ def say_late(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "see its last value: they are all the same.",
             f"Give the function its own value as a default argument, `{name}={name}`.",
             LATE_CODE.format(name=name),
+        ),
+    )
+
+
+def say_untaped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    """The same of what is computed where a tape does not see it."""
+    slip, place = lead.slip, say_line(lead.slip.get("source"))
+    name, tape, made = str(slip["name"]), str(slip["untaped"]), slip.get("made") or {}
+    return (
+        f"`{tape}` has not seen how `{name}` is computed: its gradient is 0 or None{place}",
+        f"`{made.get('code', '')}`{say_line(slip.get('made'))} stands behind the block of `{tape}`, not within it.",
+        Hypothesis(
+            f"`{name}` is computed outside of the tape that is to differentiate it{place}",
+            0.95,
+            "A tape follows what is computed within its `with` block and nothing else. Of anything else the gradient "
+            'is None, or with `unconnected_gradients="zero"` 0 without a word, so that this term of a loss asks for '
+            "nothing.",
+            f"Move the line that computes `{name}` into the block of `{tape}`.",
+            UNTAPED_CODE.format(tape=tape, code=made.get("code", f"{name} = ...")),
         ),
     )
 
