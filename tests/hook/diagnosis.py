@@ -53,6 +53,7 @@ KNOWN = (
     "entering",
     "halved",
     "normalises",
+    "one_step",
     "onward",
     "opposes",
     "outside",
