@@ -46,7 +46,8 @@ def augment(image, mask):
     both = tf.concat([image, tf.cast(mask, image.dtype)], axis=-1)      # one draw for both
     both = tf.image.random_flip_left_right(both)
     both = tf.image.random_flip_up_down(both)
-    return both[..., :-1], both[..., -1:]                               # for a mask with one channel"""
+    return both[..., :-1], both[..., -1:]                               # for a mask with one channel
+# of arrays: whatever is done with x[i] is done with y[i]; x[i], y[i] = x[i][:, ::-1], y[i][:, ::-1]"""
 STRAIGHT_CODE: Final = """\
 tf.keras.layers.Dense(units, activation="tanh")       # or "swish": both can be differentiated twice"""
 SCORES_CODE: Final = """\
@@ -434,9 +435,9 @@ def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     how = (
         "Images and masks are turned each by a draw of its own"
         if lead.slip["n"] > 1
-        else "Images are turned at random, and their masks stay as they are"
+        else "Images are turned, and their masks stay as they are"
     )
-    whose = "what the model is given" if layer else "one of the two tensors in the data set's `map`"
+    whose = "what the model is given" if layer else "one of the two that are fed as a pair"
     return (
         f"{how} ({place})",
         (
@@ -447,7 +448,7 @@ def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             f"Images and masks do not lie upon one another ({place})",
             0.9,
             "Two separate random flips agree in half of the samples, two of each in a quarter. The same holds where "
-            "only the image is flipped. In all other samples the mask describes other positions.",
+            "only the image is flipped, or only its copy. In all other samples the mask describes other positions.",
             ("Take it out of the model, and transform both" if layer else "Transform both")
             + " by the same draw: concatenate them, transform the result, and split it again.",
             APART_CODE,
