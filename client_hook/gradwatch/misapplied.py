@@ -1,8 +1,8 @@
 """Functions that are applied to what they are not for, in the graph. Owns no state.
 
 A sigmoid of a sigmoid gives no number below a half; a loss that takes the logarithm of a softmax itself is given
-probabilities; one that takes the exponential itself is given a rate; one that is of probabilities is given scores, or
-their logarithms; a second derivative is asked of a network of relus, which has none.
+probabilities; one that takes the exponential itself is given a rate; one that is of probabilities is given scores,
+their logarithms, or what is no probability; a second derivative is asked of a network of relus, which has none.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from gradwatch.constants import constant, factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
 from gradwatch.walk import GIVEN, behind, given_of, goes_into, is_given, passed, reads_variable
 
-__all__ = ["find_doubled", "find_hinge", "find_relative", "find_scores", "find_sole", "find_straight", "find_twice"]
+__all__ = [
+    "find_doubled",
+    "find_hinge",
+    "find_improbable",
+    "find_relative",
+    "find_scores",
+    "find_sole",
+    "find_straight",
+    "find_twice",
+]
 
 FOUND_MAX: Final = 4
 WAY_MAX: Final = 16
@@ -34,6 +43,8 @@ POSITIVE: Final = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softplus", "Squar
 """Functions that make a rate of a score."""
 SCORES: Final = frozenset({"Add", "AddV2", "BiasAdd", "MatMul"})
 BOUND_MAX: Final = 1e-3
+IMPROBABLE: Final = frozenset({"Elu", "LeakyRelu", "Relu", "Selu", "Tanh"})
+"""Functions that give what no probability is, below 0 or above 1. A bound of relus may make a sigmoid."""
 DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
 HOLDING: Final = frozenset({"AddV2", "Maximum"})
 STRAIGHT: Final = frozenset({"LeakyRelu", "Relu", "Relu6"})
@@ -99,6 +110,28 @@ def find_scores(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
         scores = next((one for one in reversed(made) if one is not None and _is_score(one)), None)
         if None not in made and scores is not None:
             return [slip_of(op, layer_paths) | {"source": source_of(op), "scores": scores.type}]
+    return []
+
+
+def find_improbable(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Cross-entropies that bound their probabilities from 0 and 1, and are given what a relu or a tanh made of scores.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type (``Log``), name, layer (which gives these numbers) and source line of the first, and ``improbable``: the
+        type of the function.
+    """
+    for op in forward:
+        made = _bounded_by(op.inputs[0]) if op.type == "Log" else None
+        if made is not None and _is_share_of(made):
+            made = _origin(made.inputs[0])
+        # Cosines that a relu keeps from 0 down are no scores, and what is added to a tanh may make it a share.
+        if made is not None and made.type in IMPROBABLE and _is_score(passed(made.inputs[0], PASSING)):
+            place = {"layer": layer_of(made.name, layer_paths), "source": source_of(op)}
+            return [slip_of(op, layer_paths) | place | {"improbable": made.type}]
     return []
 
 
@@ -168,11 +201,15 @@ def find_sole(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[s
 
 def _is_share(op: Any, forward: Set[int]) -> bool:
     """Whether it divides probabilities by their sum, for a cross-entropy."""
+    return _is_share_of(op) and goes_into(op, forward, {"Log"}, through=BOUNDING)
+
+
+def _is_share_of(op: Any) -> bool:
+    """Whether it divides numbers by their sum along the last axis."""
     if op.type != "RealDiv" or op.inputs[1].op.type != "Sum" or op.inputs[1].op.inputs[0] is not op.inputs[0]:
         return False
     axes = tf.get_static_value(op.inputs[1].op.inputs[1])
-    is_last = axes is not None and np.ravel(axes).tolist() in ([-1], [(op.inputs[0].shape.rank or 0) - 1])
-    return is_last and goes_into(op, forward, {"Log"}, through=BOUNDING)
+    return axes is not None and np.ravel(axes).tolist() in ([-1], [(op.inputs[0].shape.rank or 0) - 1])
 
 
 def _held_by(tensor: Tensor) -> float | None:
@@ -187,13 +224,13 @@ def _held_by(tensor: Tensor) -> float | None:
 
 
 def _bounded_by(tensor: Tensor) -> Any:
-    """What made the numbers that are bounded by 0 or a little more, and by 1; None where they are not."""
+    """What made the numbers that are bounded by 0 and 1, or by a little less; None where they are not."""
     high = tensor.op
     low = high.inputs[0].op if high.type == "Maximum" else None
     if low is None or low.type != "Minimum":
         return None
     least, most = constant(high.inputs[1]), constant(low.inputs[1])
-    if least is None or not 0 <= least < BOUND_MAX or most != 1:
+    if least is None or most is None or not 0 <= least < BOUND_MAX or not 1 - BOUND_MAX < most <= 1:
         return None
     op = low.inputs[0].op
     for _ in range(WAY_MAX):

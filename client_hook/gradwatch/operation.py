@@ -38,6 +38,7 @@ from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
 from gradwatch.misapplied import (
     find_doubled,
     find_hinge,
+    find_improbable,
     find_relative,
     find_scores,
     find_sole,
@@ -399,6 +400,7 @@ def find_slips(
         lambda: find_doubled(forward, outputs, layer_paths),
         lambda: find_straight(whole, layer_paths),
         lambda: find_scores(forward, layer_paths),
+        lambda: find_improbable(forward, layer_paths),
         lambda: find_relative(forward, layer_paths),
         lambda: find_hinge(forward, layer_paths),
         lambda: find_rounded(forward, layer_paths),

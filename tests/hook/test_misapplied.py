@@ -316,3 +316,54 @@ def test_a_sigmoid_taken_twice_is_told_with_its_cause(watch: Any, read: Any) -> 
     recording = read(learn(watch, lambda scores: tf.reduce_mean(tf.square(sigmoid_twice(scores) - 0.3)), 150))
     (told,) = (one for one in diagnose(recording).findings() if "sigmoid" in one.title)
     assert told.hypotheses[0].cause.startswith("An activation function is applied twice")
+
+
+YES = tf.constant((RANDOM.random((16, 3)) < 0.5).astype(np.float32))
+CLASSES = tf.constant(RANDOM.integers(0, 3, 16).astype(np.int32))
+
+
+def bounded(x: Any, least: float = 1e-7) -> Any:
+    return tf.clip_by_value(x, least, 1 - least)
+
+
+def entropy(shares: Any) -> Any:
+    return -tf.reduce_mean(YES * tf.math.log(bounded(shares)) + (1 - YES) * tf.math.log(1 - bounded(shares)))
+
+
+IMPROBABLE = {
+    "binary, relu": (lambda x: keras.losses.BinaryCrossentropy()(YES, tf.nn.relu(x)), "Relu"),
+    "binary, tanh": (lambda x: tf.reduce_mean(keras.losses.binary_crossentropy(YES, tf.tanh(x))), "Tanh"),
+    "of classes": (lambda x: keras.losses.SparseCategoricalCrossentropy()(CLASSES, tf.nn.relu(x)), "Relu"),
+    "of marked classes": (lambda x: keras.losses.CategoricalCrossentropy()(YES, tf.nn.elu(x)), "Elu"),
+    "by hand": (lambda x: entropy(tf.squeeze(tf.nn.selu(x)[None], 0)), "Selu"),
+    "sigmoid": (lambda x: entropy(tf.sigmoid(x)), None),
+    "none at all": (entropy, None),  # told by what it gives
+    "half a tanh": (lambda x: entropy(0.5 * tf.tanh(x) + 0.5), None),
+    "half a tanh, by a whole": (lambda x: entropy((1 + tf.tanh(x)) / 2), None),
+    "a sigmoid of pieces": (lambda x: entropy(tf.nn.relu6(x + 3.0) / 6.0), None),
+    "hard sigmoid": (lambda x: entropy(keras.activations.hard_sigmoid(x)), None),
+    "shares of softplus": (lambda x: keras.losses.CategoricalCrossentropy()(YES, tf.nn.softplus(x)), None),
+    "shares of relus": (
+        lambda x: entropy((tf.nn.relu(x) + 0.1) / tf.reduce_sum(tf.nn.relu(x) + 0.1, -1, keepdims=True)),
+        None,
+    ),
+    "a cosine": (lambda x: entropy(tf.nn.relu(tf.nn.l2_normalize(x, -1) * tf.nn.l2_normalize(YES, -1))), None),
+    "a rate": (lambda x: keras.losses.Poisson()(YES, tf.nn.relu(x)), None),
+    "a rate that is bounded below": (lambda x: -tf.reduce_mean(tf.math.log(tf.maximum(tf.nn.relu(x), 1e-7))), None),
+    "a mean squared logarithm": (lambda x: keras.losses.MeanSquaredLogarithmicError()(YES, tf.nn.relu(x)), None),
+    "inside of a network": (lambda x: entropy(tf.sigmoid(tf.math.log(bounded(tf.sigmoid(tf.nn.relu(x)))))), None),
+    "a density under a tanh": (lambda x: tf.reduce_mean(tf.math.log(bounded(1 - tf.square(tf.tanh(x))))), None),
+}
+
+
+@pytest.mark.parametrize(("loss_of", "function"), IMPROBABLE.values(), ids=IMPROBABLE)
+def test_what_no_probability_is(watch: Any, read: Any, loss_of: Any, function: str | None) -> None:
+    found = [one for one in found_in(read(learn(watch, loss_of))) if "improbable" in one]
+    assert [(one["type"], one["improbable"]) for one in found] == ([] if function is None else [("Log", function)])
+
+
+def test_what_no_probability_is_told_with_its_cause(watch: Any, read: Any) -> None:
+    recording = read(learn(watch, IMPROBABLE["binary, tanh"][0], 130))
+    (told,) = (one for one in diagnose(recording).findings() if "for probabilities" in one.title)
+    assert "takes the output of a tanh for probabilities (test_misapplied.py:" in told.title
+    assert "ends in a tanh where the loss expects a sigmoid or a softmax" in told.hypotheses[0].cause

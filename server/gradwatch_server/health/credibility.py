@@ -261,7 +261,8 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
         is_far = max(map(abs, episode.reach)) > FAR and _is_still_to_learn(testimony, SPARE_SHARE)
         return bool(episode.narrow) and (episode.is_rounded or is_far)
     if episode.what not in _SEEN_IN_LOSS:
-        return True
+        # Outputs may come to lie between 0 and 1 in time.
+        return episode.what is not SlipKind.IMPROBABLE or _is_still_to_learn(testimony, UNHEARD_SHARE)
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
 
 

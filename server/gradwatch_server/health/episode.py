@@ -1337,6 +1337,8 @@ class SlipKind(Enum):
     """A layer merges a tensor with itself."""
     AHEAD = auto()
     """An attention sees just what comes later."""
+    IMPROBABLE = auto()
+    """A cross-entropy of probabilities gets what a relu or a tanh gives."""
     CUT = auto()
     """A recurrence hands its state on without a gradient."""
 
@@ -1367,6 +1369,7 @@ _BY_FIELD: Final = {
     "returns": SlipKind.RETURNED,
     "columns": SlipKind.SUMMED,
     "scores": SlipKind.DIVERGING,
+    "improbable": SlipKind.IMPROBABLE,
     "cosines": SlipKind.COOLED,
     "left": SlipKind.LEFT,
     "draws": SlipKind.ONE_SIDED,

@@ -52,6 +52,10 @@ STRAIGHT_CODE: Final = """\
 tf.keras.layers.Dense(units, activation="tanh")       # or "swish": both can be differentiated twice"""
 SCORES_CODE: Final = """\
 scores = tf.keras.layers.Dense(n_classes)(h)          # no softmax: the loss applies it"""
+FUNCTIONS: Final = {"LeakyRelu": "leaky relu"}
+SHARES_CODE: Final = """\
+layers.Dense(1, activation="sigmoid")             # yes or no
+layers.Dense(n, activation="softmax")             # one of n classes"""
 ONCE_CODE: Final = """\
 layers.Dense(n)                                       # no activation: the sigmoid follows"""
 SPLIT_CODE: Final = """\
@@ -584,6 +588,26 @@ def _say_twice(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "No other value can be reached, whatever the model learns.",
             f"Remove one of the two: the {first}{of_layer}, or the sigmoid after it.",
             ONCE_CODE,
+        ),
+    )
+
+
+def _say_improbable(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, layer = say_line(lead.slip.get("source")), str(lead.slip["layer"])
+    name = FUNCTIONS.get(str(lead.slip["improbable"]), str(lead.slip["improbable"]).lower())
+    of_layer = f" of {layer}" if layer else ""
+    reach = "above 1" if name == "relu" else "below 0" if name == "tanh" else "below 0 and above 1"
+    return (
+        f"The loss takes the output of a {name} for probabilities{place}",
+        f"The {name}{of_layer} also gives numbers {reach}. The loss clips them to 0 and 1, and takes logarithms.",
+        Hypothesis(
+            f"The last layer ends in a {name} where the loss expects a sigmoid or a softmax{place}",
+            0.95,
+            "What is clipped has no gradient: a sample whose output lies at or beyond 0 or 1 teaches nothing, "
+            "however wrong it is.",
+            f"Put a sigmoid in place of the {name}, or a softmax for several classes of which one is right. Or use no "
+            "activation, with from_logits=True in the loss.",
+            SHARES_CODE,
         ),
     )
 
@@ -1866,6 +1890,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.INVERSE: _say_inverse,
     SlipKind.HEADS: _say_heads,
     SlipKind.TWICE: _say_twice,
+    SlipKind.IMPROBABLE: _say_improbable,
     SlipKind.LEAST: _say_least,
     SlipKind.EXCHANGED: _say_exchanged,
     SlipKind.UNPASSED: _say_unpassed,
