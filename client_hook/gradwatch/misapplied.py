@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.constants import constant, factor, parted
-from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
+from gradwatch.origin import GRADIENT_SCOPE, find_source, layer_of, slip_of, source_of
 from gradwatch.walk import GIVEN, behind, given_of, goes_into, is_given, passed, reads_variable
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "find_sole",
     "find_straight",
     "find_twice",
+    "find_unreduced",
 ]
 
 FOUND_MAX: Final = 4
@@ -133,6 +134,20 @@ def find_improbable(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[
             place = {"layer": layer_of(made.name, layer_paths), "source": source_of(op)}
             return [slip_of(op, layer_paths) | place | {"improbable": made.type}]
     return []
+
+
+def find_unreduced(loss: Tensor | None) -> list[dict[str, Any]]:
+    """A loss that is one number for each sample: of their sum the gradient is. No slip, if the rate is made for it.
+
+    Args:
+        loss: what the step differentiates, or None.
+
+    Returns:
+        Type, name, no layer, the source line of what made it, and ``unreduced``: how many axes it has.
+    """
+    if loss is None or not loss.shape.rank or loss.shape[0] == 1:
+        return []
+    return [slip_of(loss.op, ()) | {"source": find_source(loss), "unreduced": loss.shape.rank}]
 
 
 def find_relative(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:

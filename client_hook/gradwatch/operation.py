@@ -44,6 +44,7 @@ from gradwatch.misapplied import (
     find_sole,
     find_straight,
     find_twice,
+    find_unreduced,
 )
 from gradwatch.mixture import find_marginals
 from gradwatch.neighbours import find_messages, find_returned
@@ -401,6 +402,7 @@ def find_slips(
         lambda: find_straight(whole, layer_paths),
         lambda: find_scores(forward, layer_paths),
         lambda: find_improbable(forward, layer_paths),
+        lambda: find_unreduced(loss),
         lambda: find_relative(forward, layer_paths),
         lambda: find_hinge(forward, layer_paths),
         lambda: find_rounded(forward, layer_paths),

@@ -49,6 +49,7 @@ def diagnose(recording):
 KNOWN = (
     "blank",
     "codes",
+    "dims",
     "end_of",
     "entering",
     "halved",
@@ -65,6 +66,7 @@ KNOWN = (
     "unconverted",
     "undropped",
     "unlabelled",
+    "unreduced",
     "wants",
 )
 """By which entries of ``slips`` are known that are none by themselves."""

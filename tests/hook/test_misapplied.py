@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, find_line, found_in
+from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient", "operation")
 
@@ -367,3 +367,39 @@ def test_what_no_probability_is_told_with_its_cause(watch: Any, read: Any) -> No
     (told,) = (one for one in diagnose(recording).findings() if "for probabilities" in one.title)
     assert "takes the output of a tanh for probabilities (test_misapplied.py:" in told.title
     assert "ends in a tanh where the loss expects a sigmoid or a softmax" in told.hypotheses[0].cause
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "n_axes"),
+    [
+        (lambda x: tf.square(x - YES), 2),  # each
+        (lambda x: keras.losses.MeanSquaredError(reduction="none")(YES, x), 1),
+        (lambda x: tf.reduce_mean(tf.square(x - YES)), None),
+        (lambda x: tf.reduce_sum(tf.square(x - YES)), None),
+        (lambda x: tf.reduce_mean(tf.square(x - YES), keepdims=True), None),
+    ],
+)
+def test_a_loss_of_each_sample(watch: Any, read: Any, loss_of: Any, n_axes: int | None) -> None:
+    recording = read(learn(watch, loss_of))
+    assert [one["unreduced"] for one in known_in(recording, "unreduced")] == [n_axes] * (n_axes is not None)
+
+
+def test_a_loss_of_each_sample_is_why_steps_are_too_large(watch: Any, read: Any) -> None:
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(8, "relu"), layers.Dense(3)])
+    optimizer = keras.optimizers.SGD(0.1)
+    watched = watch(model, capture=CAPTURE)
+
+    @tf.function
+    def step(x: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.square(model(x) - 30 * YES)  # too large
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(40):
+        step(tf.constant(X))
+    causes = [one.hypotheses[0].cause for one in diagnose(read(watched)).findings()]
+    line = find_line("too large", sys.modules[__name__])
+    assert (
+        f"The loss is one number for each sample, and its gradient is that of their sum (test_misapplied.py:{line})"
+        in causes
+    )

@@ -1337,6 +1337,8 @@ class SlipKind(Enum):
     """A layer merges a tensor with itself."""
     AHEAD = auto()
     """An attention sees just what comes later."""
+    DIMMED = auto()
+    """Images are divided by their range though they are scaled already."""
     IMPROBABLE = auto()
     """A cross-entropy of probabilities gets what a relu or a tanh gives."""
     CUT = auto()
@@ -1390,6 +1392,7 @@ _BY_FIELD: Final = {
     "resized": SlipKind.RESIZED,
     "buffer": SlipKind.COARSE,
     "rescales": SlipKind.RESCALED,
+    "dims": SlipKind.DIMMED,
     "unconverted": SlipKind.UNCONVERTED,
     "wants": SlipKind.BACKBONE,
     "beyond": SlipKind.BEYOND,

@@ -65,7 +65,7 @@ from gradwatch_server.health.finding import WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb, advise_small_start, advise_unknown_words
-from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_shrunk, advise_summed
+from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_shrunk, advise_summed, advise_unreduced
 from gradwatch_server.health.verdict.advice_nonfinite import advise_beyond
 from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_levelled, advise_mute
@@ -187,8 +187,9 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         located = advise_crossing(broadcast)
         causes = [located, *(one for one in causes if one.code != located.code)]
         finding = finding if finding.source is not None else replace(finding, source=dict(broadcast["source"]))
-    if isinstance(lead, (Growth, Rate, Runaway)) and _is_summed(scene):
-        causes += advise_summed()
+    if isinstance(lead, (Growth, Rate, Runaway)):
+        causes += advise_summed() if _is_summed(scene) else []
+        causes += [advise_unreduced(slip) for slip in scene.setup.slips if slip.get("unreduced")][:1]
     if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)) and (mute := advise_mute(scene.start)):
         # Units that get nothing but 0 are dead of it, and of nothing else.
         rest = [] if isinstance(lead, Flat) else causes

@@ -75,6 +75,7 @@ __all__ = [
     "advise_summed",
     "advise_unheard",
     "advise_unreachable",
+    "advise_unreduced",
     "is_of_cross_entropy",
 ]
 
@@ -763,6 +764,22 @@ def advise_summed() -> list[Hypothesis]:
     ]
 
 
+def advise_unreduced(slip: Mapping[str, Any]) -> Hypothesis:
+    """A loss that is one number for each sample, as the cause of steps that are too large."""
+    place = say_line(slip.get("source"))
+    return Hypothesis(
+        f"The loss is one number for each sample, and its gradient is that of their sum{place}",
+        0.9,
+        "A tape that differentiates a vector differentiates the sum of its elements. So each step is as many times "
+        "larger as there are samples in a batch, compared with their mean, which learning rates are usually meant for.",
+        "Take the mean of the loss inside the tape.",
+        UNREDUCED_CODE,
+    )
+
+
+UNREDUCED_CODE: Final = """\
+with tf.GradientTape() as tape:
+    loss = tf.reduce_mean(loss_function(y, model(x, training=True)))    # one number; no reduction="none\""""
 PAIRS_CODE: Final = """\
 for image, label in zip(x_train[:9], y_train[:9]):          # of images: plt.imshow(image); plt.title(label)
     print(label, image.ravel()[:8])"""
