@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.attracted import find_attracted
+from gradwatch.attracted import find_attracted, find_margin
 from gradwatch.averse import find_averse, find_belittled, find_certain
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
@@ -386,6 +386,7 @@ def find_slips(
         lambda: find_unshown(forward, layer_paths),
         lambda: find_unvaried(forward, layer_paths),
         lambda: find_attracted(loss),
+        lambda: find_margin(forward),
         lambda: find_undetached(forward),
         lambda: find_cancelled(forward, layer_paths),
         lambda: find_swapped(forward, layer_paths),

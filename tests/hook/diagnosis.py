@@ -53,6 +53,7 @@ KNOWN = (
     "end_of",
     "entering",
     "halved",
+    "margin",
     "normalises",
     "one_step",
     "onward",

@@ -166,7 +166,7 @@ def test_a_layer_that_halves_the_range(
 @pytest.mark.parametrize(
     ("text", "line", "n"),
     [
-        ("x = x / 255.0\n\nx_train = x[:9] / 255.0", 3, 2),
+        ("x = x / 255.0\n\nx_train = x[:9] / 255.0\nx_val = x[9:] / 255.0", 3, 3),
         ("data = data.map(lambda x, y: (x / 255, y))", 1, 1),
         ("x = x / x.max()", None, 0),
     ],
