@@ -70,6 +70,7 @@ from gradwatch.survival import find_left
 from gradwatch.tap import find_handle, find_outer
 from gradwatch.tiled import find_tiled
 from gradwatch.timed import find_timed
+from gradwatch.towers import find_towers
 from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
 from gradwatch.undropped import find_undropped
 from gradwatch.unordered import find_unordered
@@ -441,6 +442,7 @@ def find_slips(
         lambda: find_marginals(forward, layer_paths),
         lambda: find_tiled(forward, layer_paths),
         lambda: find_timed(forward, layer_paths),
+        lambda: find_towers(forward, trained, layer_paths),
         lambda: find_unpenalised(forward, penalised, layer_paths),
         lambda: find_unadded(forward, loss, added, layer_paths),
         lambda: find_opposed(forward, layer_paths),

@@ -1337,6 +1337,8 @@ class SlipKind(Enum):
     """A layer merges a tensor with itself."""
     AHEAD = auto()
     """An attention sees just what comes later."""
+    TOWERS = auto()
+    """Two networks that share nothing read pairs of one kind."""
     DIMMED = auto()
     """Images are divided by their range though they are scaled already."""
     IMPROBABLE = auto()
@@ -1393,6 +1395,7 @@ _BY_FIELD: Final = {
     "buffer": SlipKind.COARSE,
     "rescales": SlipKind.RESCALED,
     "dims": SlipKind.DIMMED,
+    "towers": SlipKind.TOWERS,
     "unconverted": SlipKind.UNCONVERTED,
     "wants": SlipKind.BACKBONE,
     "beyond": SlipKind.BEYOND,

@@ -56,6 +56,9 @@ FUNCTIONS: Final = {"LeakyRelu": "leaky relu"}
 SHARES_CODE: Final = """\
 layers.Dense(1, activation="sigmoid")             # yes or no
 layers.Dense(n, activation="softmax")             # one of n classes"""
+TOWERS_CODE: Final = """\
+network = make_network()                              # once; calling it twice shares its weights
+distance = compare(network(first), network(second))"""
 ONCE_CODE: Final = """\
 layers.Dense(n)                                       # no activation: the sigmoid follows"""
 SPLIT_CODE: Final = """\
@@ -608,6 +611,25 @@ def _say_improbable(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             f"Put a sigmoid in place of the {name}, or a softmax for several classes of which one is right. Or use no "
             "activation, with from_logits=True in the loss.",
             SHARES_CODE,
+        ),
+    )
+
+
+def _say_towers(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, share = say_line(lead.slip.get("source")), f"{lead.slip['towers']:.0%}"
+    return (
+        f"The two sides of the pairs go through networks that share no weights{place}",
+        (
+            "The networks have kernels of the same shapes, both are trained, and the distance is between their "
+            f"outputs. {share} of the rows of one input are rows of the other as well."
+        ),
+        Hypothesis(
+            f"The network is made twice, once for each input, where one is to be called twice{place}",
+            0.9,
+            "Both inputs hold samples of the same kind, but two networks map them, each in its own way. So a sample "
+            "has a distance from itself, which both must learn away, and each learns from half of the data.",
+            "Make the network once, and call it on both inputs.",
+            TOWERS_CODE,
         ),
     )
 
@@ -1890,6 +1912,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.INVERSE: _say_inverse,
     SlipKind.HEADS: _say_heads,
     SlipKind.TWICE: _say_twice,
+    SlipKind.TOWERS: _say_towers,
     SlipKind.IMPROBABLE: _say_improbable,
     SlipKind.LEAST: _say_least,
     SlipKind.EXCHANGED: _say_exchanged,
