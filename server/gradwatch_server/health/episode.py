@@ -1339,6 +1339,8 @@ class SlipKind(Enum):
     """An attention sees just what comes later."""
     TOWERS = auto()
     """Two networks that share nothing read pairs of one kind."""
+    TEMPERED = auto()
+    """Of a teacher and a student only one is divided by the temperature."""
     DIMMED = auto()
     """Images are divided by their range though they are scaled already."""
     IMPROBABLE = auto()
@@ -1395,6 +1397,7 @@ _BY_FIELD: Final = {
     "buffer": SlipKind.COARSE,
     "rescales": SlipKind.RESCALED,
     "dims": SlipKind.DIMMED,
+    "tempered": SlipKind.TEMPERED,
     "towers": SlipKind.TOWERS,
     "unconverted": SlipKind.UNCONVERTED,
     "wants": SlipKind.BACKBONE,

@@ -59,6 +59,9 @@ layers.Dense(n, activation="softmax")             # one of n classes"""
 TOWERS_CODE: Final = """\
 network = make_network()                              # once; calling it twice shares its weights
 distance = compare(network(first), network(second))"""
+TEMPERED_CODE: Final = """\
+soft = tf.nn.softmax(teacher(x, training=False) / T)
+loss = T**2 * kl(soft, tf.nn.softmax(student(x, training=True) / T))"""
 ONCE_CODE: Final = """\
 layers.Dense(n)                                       # no activation: the sigmoid follows"""
 SPLIT_CODE: Final = """\
@@ -630,6 +633,28 @@ def _say_towers(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "has a distance from itself, which both must learn away, and each learns from half of the data.",
             "Make the network once, and call it on both inputs.",
             TOWERS_CODE,
+        ),
+    )
+
+
+def _say_tempered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, whose = say_line(lead.slip.get("source")), str(lead.slip["whose"])
+    number, other = say_number(float(lead.slip["tempered"])), "teacher" if whose == "student" else "student"
+    size = "large" if whose == "student" else "small"
+    becomes = "too sure of itself" if whose == "student" else "less sure than the teacher"
+    return (
+        f"Only the {whose} is divided by the temperature of {number}, not the {other}{place}",
+        (
+            f"The scores of the {whose} are divided by {number} before their softmax, those of the {other} are not. "
+            "The loss compares the two."
+        ),
+        Hypothesis(
+            f"The temperature is missing in the softmax of the {other}{place}",
+            0.9,
+            f"The student can match only with scores that are {number} times as {size} as the teacher's. Used "
+            f"without a temperature, it is {becomes}; a loss of hard labels beside it pulls the other way.",
+            f"Divide the scores of the {other} by {number} too.",
+            TEMPERED_CODE,
         ),
     )
 
@@ -1912,6 +1937,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.INVERSE: _say_inverse,
     SlipKind.HEADS: _say_heads,
     SlipKind.TWICE: _say_twice,
+    SlipKind.TEMPERED: _say_tempered,
     SlipKind.TOWERS: _say_towers,
     SlipKind.IMPROBABLE: _say_improbable,
     SlipKind.LEAST: _say_least,
