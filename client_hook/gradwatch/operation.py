@@ -26,7 +26,7 @@ from gradwatch.conditioned import find_conditions
 from gradwatch.cosines import find_cooled, find_negated, find_repelled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
-from gradwatch.distilled import find_one_tempered
+from gradwatch.distilled import find_one_tempered, find_taught
 from gradwatch.exchanged import find_exchanged
 from gradwatch.focal import find_focal
 from gradwatch.gathered import find_dropped, find_emptying, find_gathered
@@ -444,6 +444,7 @@ def find_slips(
         lambda: find_tiled(forward, layer_paths),
         lambda: find_timed(forward, layer_paths),
         lambda: find_one_tempered(forward, trained, layer_paths),
+        lambda: find_taught(forward, trained, layer_paths),
         lambda: find_towers(forward, trained, layer_paths),
         lambda: find_unpenalised(forward, penalised, layer_paths),
         lambda: find_unadded(forward, loss, added, layer_paths),

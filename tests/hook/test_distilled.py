@@ -99,3 +99,86 @@ def test_a_student_that_is_softened_alone_is_told_with_its_cause(watch: Any, rea
         "Only the student is divided by the temperature of 4, not the teacher (test_distilled.py:"
     )
     assert told.hypotheses[0].cause.startswith("The temperature is missing in the softmax of the teacher")
+
+
+LABELS = tf.argmax(X[:, :3], 1)
+
+
+def hard(y: Any, scores: Any) -> Any:
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, scores))
+
+
+def soft(t: Any, s: Any) -> Any:
+    return T**2 * divergence(tf.nn.softmax(t / T), tf.nn.softmax(s / T))
+
+
+def by_hand(y: Any, scores: Any) -> Any:
+    return -tf.reduce_mean(tf.reduce_sum(tf.one_hot(y, 3) * tf.nn.log_softmax(scores), -1))
+
+
+TAUGHT = {
+    "softened": (lambda y, t, s: 0.1 * hard(y, s) + 0.9 * soft(t, s), "all", True),
+    "by a cross-entropy": (
+        lambda y, t, s: by_hand(y, s) + tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(tf.nn.softmax(t), s)),
+        "all",
+        True,
+    ),
+    "the student's variables": (lambda y, t, s: 0.1 * hard(y, s) + 0.9 * soft(t, s), "student", False),
+    "without a gradient": (lambda y, t, s: hard(y, s) + soft(tf.stop_gradient(t), s), "all", False),
+    "two that learn from one another": (lambda y, t, s: hard(y, s) + soft(t, s) + hard(y, t), "all", False),
+    "two, by hand": (lambda y, t, s: hard(y, s) + soft(t, s) + by_hand(y, t), "all", False),
+    "no labels": (lambda y, t, s: soft(t, s), "all", False),
+    "with another task": (lambda y, t, s: hard(y, s) + soft(t, s) + tf.reduce_mean(tf.square(t - 1)), "all", False),
+}
+
+
+@pytest.mark.parametrize(("loss_of", "given", "is_told"), TAUGHT.values(), ids=TAUGHT)
+def test_a_teacher_that_is_trained(watch: Any, read: Any, loss_of: Any, given: str, is_told: bool) -> None:
+    keras.utils.set_random_seed(0)
+    teacher = keras.Sequential([keras.Input((6,)), layers.Dense(16, "relu"), layers.Dense(3, name="teacher_head")])
+    student = keras.Sequential([keras.Input((6,)), layers.Dense(4, "relu"), layers.Dense(3, name="student_head")])
+    variables = student.trainable_variables + (teacher.trainable_variables if given == "all" else [])
+    optimizer = keras.optimizers.SGD(1e-3)
+    begun = watch(student, capture=CAPTURE)
+
+    @tf.function
+    def step(x: Any, y: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, teacher(x, training=False), student(x, training=True))
+        gradients = zip(tape.gradient(loss, variables), variables, strict=True)
+        optimizer.apply_gradients([(one, of) for one, of in gradients if one is not None])
+
+    for _ in range(130 if is_told else 2):
+        step(tf.constant(X), LABELS)
+    recording = read(begun)
+    found = [one for one in found_in(recording) if "taught" in one]
+    assert [one["taught"].rpartition("/")[2] for one in found] == ["student_head"] * is_told
+    told = [one for one in diagnose(recording).findings() if "to be like its student" in one.title]
+    assert [one.hypotheses[0].cause.startswith("The weights of the teacher are among") for one in told] == [
+        True
+    ] * is_told
+
+
+class Distiller(keras.Model):
+    """As the example of Keras' has it: its teacher is among what it holds."""
+
+    def __init__(self, student: Any, teacher: Any) -> None:
+        super().__init__()
+        self.student, self.teacher = student, teacher
+
+    def call(self, x: Any) -> Any:
+        return self.student(x)
+
+    def compute_loss(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None, training: bool = True) -> Any:
+        return 0.1 * hard(y, y_pred) + 0.9 * soft(self.teacher(x, training=False), y_pred)
+
+
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_a_teacher_that_a_model_holds(watch: Any, read: Any, is_frozen: bool) -> None:
+    teacher = keras.Sequential([keras.Input((6,)), layers.Dense(16, "relu"), layers.Dense(3)])
+    teacher.trainable = not is_frozen
+    model = Distiller(keras.Sequential([keras.Input((6,)), layers.Dense(3)]), teacher)
+    model.compile("sgd")
+    begun = watch(model, capture=CAPTURE)
+    model.fit(X, LABELS.numpy(), batch_size=8, verbose=0)
+    assert bool([one for one in found_in(read(begun)) if "taught" in one]) != is_frozen

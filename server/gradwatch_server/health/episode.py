@@ -1341,6 +1341,8 @@ class SlipKind(Enum):
     """Two networks that share nothing read pairs of one kind."""
     TEMPERED = auto()
     """Of a teacher and a student only one is divided by the temperature."""
+    TAUGHT = auto()
+    """A teacher is trained to be like its student."""
     DIMMED = auto()
     """Images are divided by their range though they are scaled already."""
     IMPROBABLE = auto()
@@ -1397,6 +1399,7 @@ _BY_FIELD: Final = {
     "buffer": SlipKind.COARSE,
     "rescales": SlipKind.RESCALED,
     "dims": SlipKind.DIMMED,
+    "taught": SlipKind.TAUGHT,
     "tempered": SlipKind.TEMPERED,
     "towers": SlipKind.TOWERS,
     "unconverted": SlipKind.UNCONVERTED,

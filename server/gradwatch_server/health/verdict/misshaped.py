@@ -62,6 +62,9 @@ distance = compare(network(first), network(second))"""
 TEMPERED_CODE: Final = """\
 soft = tf.nn.softmax(teacher(x, training=False) / T)
 loss = T**2 * kl(soft, tf.nn.softmax(student(x, training=True) / T))"""
+TAUGHT_CODE: Final = """\
+teacher.trainable = False                             # before compile
+gradients = tape.gradient(loss, student.trainable_variables)      # in a loop of your own"""
 ONCE_CODE: Final = """\
 layers.Dense(n)                                       # no activation: the sigmoid follows"""
 SPLIT_CODE: Final = """\
@@ -655,6 +658,26 @@ def _say_tempered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             f"without a temperature, it is {becomes}; a loss of hard labels beside it pulls the other way.",
             f"Divide the scores of the {other} by {number} too.",
             TEMPERED_CODE,
+        ),
+    )
+
+
+def _say_taught(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, teacher, student = (say_line(lead.slip.get("source")), *(lead.slip[key] for key in ("layer", "taught")))
+    named, other = (f" ({layer})" if layer else "" for layer in (teacher, student))
+    return (
+        f"The teacher{named} is trained as well, to be like its student{place}",
+        (
+            f"The loss compares two networks, and asks labels only of one{other}. The weights of the other{named} are "
+            "given to the optimizer too, and get their gradient from that comparison alone."
+        ),
+        Hypothesis(
+            f"The weights of the teacher are among those that are trained{place}",
+            0.9,
+            "The two can also agree by the teacher becoming as the student is: it forgets what it knew. A model that "
+            "holds its teacher as an attribute has the teacher's weights among its `trainable_variables`.",
+            "Set `teacher.trainable = False` before `compile`, or give the optimizer only the student's variables.",
+            TAUGHT_CODE,
         ),
     )
 
@@ -1937,6 +1960,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.INVERSE: _say_inverse,
     SlipKind.HEADS: _say_heads,
     SlipKind.TWICE: _say_twice,
+    SlipKind.TAUGHT: _say_taught,
     SlipKind.TEMPERED: _say_tempered,
     SlipKind.TOWERS: _say_towers,
     SlipKind.IMPROBABLE: _say_improbable,
