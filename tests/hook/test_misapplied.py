@@ -403,3 +403,15 @@ def test_a_loss_of_each_sample_is_why_steps_are_too_large(watch: Any, read: Any)
         f"The loss is one number for each sample, and its gradient is that of their sum (test_misapplied.py:{line})"
         in causes
     )
+
+
+@pytest.mark.parametrize(("function", "is_told"), [("relu", True), ("softmax", False)])
+def test_shares_of_relus_that_are_all_0(watch: Any, read: Any, function: str, is_told: bool) -> None:
+    last = layers.Dense(3, function, bias_initializer=keras.initializers.Constant(-100.0))
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(8, "tanh"), last])
+    model.compile("sgd", "categorical_crossentropy")
+    begun = watch(model, capture=CAPTURE)
+    model.fit(X, tf.one_hot(CLASSES, 3), batch_size=4, verbose=0)
+    found = [one for one in diagnose(read(begun)).findings() if one.kind.startswith("nonfinite")]
+    causes = [one.hypotheses[0].cause for one in found]
+    assert causes == ["The last layer ends in a relu where the loss expects a sigmoid or a softmax"] * is_told

@@ -100,7 +100,7 @@ from gradwatch_server.health.verdict.misfit import (
 )
 from gradwatch_server.health.verdict.mismatch import tell_mismatch
 from gradwatch_server.health.verdict.misset import tell_misset
-from gradwatch_server.health.verdict.misshaped import tell_misshaped
+from gradwatch_server.health.verdict.misshaped import advise_improbable, tell_misshaped
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import tell_ordered, with_order
 from gradwatch_server.health.verdict.outdated import tell_outdated
@@ -155,9 +155,20 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
-    finding = _with_elsewhere(_with_sign(teller(lead, scene), scene), scene)
+    finding = _with_elsewhere(_with_sign(_with_shares(teller(lead, scene), scene), scene), scene)
     finding = _without_idle_causes(with_constant(with_order(_with_loss(finding, scene), lead, facts), lead, facts))
     return in_own_words(finding, scene.setup)
+
+
+def _with_shares(finding: Finding, scene: Scene) -> Finding:
+    """A finding with the function whose output a loss takes for probabilities, where it broke as that divides them."""
+    operation = finding.operation or {}
+    scope, line = str(operation.get("name")).rpartition("/")[0], (finding.source or {}).get("line")
+    for slip in scene.setup.slips if operation.get("type") == "RealDiv" else ():
+        is_there = (str(slip.get("name")).rpartition("/")[0], (slip.get("source") or {}).get("line")) == (scope, line)
+        if slip.get("improbable") and is_there:
+            return replace(finding, hypotheses=(advise_improbable(slip, is_broken=True), *finding.hypotheses))
+    return finding
 
 
 def _with_sign(finding: Finding, scene: Scene) -> Finding:

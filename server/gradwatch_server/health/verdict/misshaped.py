@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
@@ -19,7 +19,7 @@ from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 from gradwatch_server.health.verdict.unused import say_aliased, say_late, say_unused
 
-__all__ = ["tell_misshaped"]
+__all__ = ["advise_improbable", "tell_misshaped"]
 
 TURN_CODE: Final = "x = tf.transpose(x, {axes})                      # permutes the axes"
 FOLD_CODE: Final = """\
@@ -602,22 +602,33 @@ def _say_twice(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_improbable(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    place, layer = say_line(lead.slip.get("source")), str(lead.slip["layer"])
-    name = FUNCTIONS.get(str(lead.slip["improbable"]), str(lead.slip["improbable"]).lower())
+    place, layer, name = say_line(lead.slip.get("source")), str(lead.slip["layer"]), _function_of(lead.slip)
     of_layer = f" of {layer}" if layer else ""
     reach = "above 1" if name == "relu" else "below 0" if name == "tanh" else "below 0 and above 1"
     return (
         f"The loss takes the output of a {name} for probabilities{place}",
         f"The {name}{of_layer} also gives numbers {reach}. The loss clips them to 0 and 1, and takes logarithms.",
-        Hypothesis(
-            f"The last layer ends in a {name} where the loss expects a sigmoid or a softmax{place}",
-            0.95,
-            "What is clipped has no gradient: a sample whose output lies at or beyond 0 or 1 teaches nothing, "
-            "however wrong it is.",
-            f"Put a sigmoid in place of the {name}, or a softmax for several classes of which one is right. Or use no "
-            "activation, with from_logits=True in the loss.",
-            SHARES_CODE,
-        ),
+        advise_improbable(lead.slip),
+    )
+
+
+def _function_of(slip: Mapping[str, Any]) -> str:
+    return FUNCTIONS.get(str(slip["improbable"]), str(slip["improbable"]).lower())
+
+
+def advise_improbable(slip: Mapping[str, Any], *, is_broken: bool = False) -> Hypothesis:
+    """A function whose output a cross-entropy takes for probabilities; ``is_broken``: which is NaN of it."""
+    name = _function_of(slip)
+    return Hypothesis(
+        f"The last layer ends in a {name} where the loss expects a sigmoid or a softmax{say_line(slip.get('source'))}",
+        0.95,
+        f"The loss divides what the {name} gives for all classes by its sum. Where all are 0, that is 0 / 0."
+        if is_broken
+        else "What is clipped has no gradient: a sample whose output lies at or beyond 0 or 1 teaches nothing, however "
+        "wrong it is.",
+        f"Put a sigmoid in place of the {name}, or a softmax for several classes of which one is right. Or use no "
+        "activation, with from_logits=True in the loss.",
+        SHARES_CODE,
     )
 
 
