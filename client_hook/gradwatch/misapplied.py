@@ -7,6 +7,7 @@ their logarithms, or what is no probability; a second derivative is asked of a n
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence, Set
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ __all__ = [
     "find_doubled",
     "find_hinge",
     "find_improbable",
+    "find_over_batch",
     "find_relative",
     "find_scores",
     "find_sole",
@@ -48,6 +50,10 @@ IMPROBABLE: Final = frozenset({"Elu", "LeakyRelu", "Relu", "Selu", "Tanh"})
 """Functions that give what no probability is, below 0 or above 1. A bound of relus may make a sigmoid."""
 DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
 HOLDING: Final = frozenset({"AddV2", "Maximum"})
+TURNED: Final = frozenset({"Identity", "Neg", "Transpose"})
+BETWEEN_LOGARITHMS: Final = frozenset({"AddV2", "Identity", "Log", "Maximum", "Minimum", "Transpose"})
+"""Operations between a softmax and what takes its logarithm."""
+MATRIX_RANK: Final = 2
 STRAIGHT: Final = frozenset({"LeakyRelu", "Relu", "Relu6"})
 """Activation functions of straight pieces."""
 STRAIGHT_GRADIENTS: Final = frozenset({"BiasAddGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad"})
@@ -134,6 +140,47 @@ def find_improbable(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[
             place = {"layer": layer_of(made.name, layer_paths), "source": source_of(op)}
             return [slip_of(op, layer_paths) | place | {"improbable": made.type}]
     return []
+
+
+def find_over_batch(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Softmaxes of scores of classes that add up to 1 over a batch, and of whose logarithm labels pick.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type (``Axis``), name, layer and source line of the first, and ``over_batch``: how many classes there are.
+    """
+    for op in forward:
+        logarithm = _logarithm_with_labels(op)
+        if logarithm is None:
+            continue
+        softmax = passed(logarithm, BETWEEN_LOGARITHMS)
+        is_taken = softmax.type == ("Softmax" if logarithm.op.type == "Log" else "LogSoftmax")
+        before = softmax.inputs[0].op if is_taken else softmax
+        if not is_taken or before.type != "Transpose":
+            continue
+        scores = before.inputs[0]
+        n_classes = scores.shape[-1] if scores.shape.rank == MATRIX_RANK else None
+        # Scores that were turned before have their classes first.
+        if (n_classes or 0) > 1 and _is_score(passed(scores, PASSING - {"Transpose"})):
+            place = {"type": "Axis", "source": source_of(softmax), "over_batch": n_classes}
+            return [slip_of(softmax, layer_paths) | place]
+    return []
+
+
+def _logarithm_with_labels(op: Any) -> Tensor | None:
+    """What a loss multiplies with labels that a step was given, or picks by them; None for anything else."""
+    if op.type == "Mul":
+        pairs = [(one, label) for one, label in itertools.permutations(op.inputs) if one.op.type not in GIVEN]
+    else:
+        pairs = [(op.inputs[0], op.inputs[1])] if op.type in ("GatherNd", "GatherV2") else []
+    of = (one for one, label in pairs if given_of(label) and not reads_variable(label, None))
+    tensor = next((one for one in of if reads_variable(one, None)), None)
+    while tensor is not None and tensor.op.type in TURNED:
+        tensor = tensor.op.inputs[0]
+    return tensor
 
 
 def find_unreduced(loss: Tensor | None) -> list[dict[str, Any]]:

@@ -415,3 +415,77 @@ def test_shares_of_relus_that_are_all_0(watch: Any, read: Any, function: str, is
     found = [one for one in diagnose(read(begun)).findings() if one.kind.startswith("nonfinite")]
     causes = [one.hypotheses[0].cause for one in found]
     assert causes == ["The last layer ends in a relu where the loss expects a sigmoid or a softmax"] * is_told
+
+
+def of_log_softmax(x: Any, y: Any) -> Any:
+    chosen = tf.nn.log_softmax(x, axis=0)  # of_log_softmax
+    return -tf.reduce_mean(tf.reduce_sum(tf.one_hot(y, 3) * chosen, -1))
+
+
+def of_softmax(x: Any, y: Any) -> Any:
+    shares = tf.nn.softmax(x, axis=0)  # of_softmax
+    return -tf.reduce_mean(tf.reduce_sum(tf.one_hot(y, 3) * tf.math.log(shares + 1e-8), -1))
+
+
+def of_what_is_picked(x: Any, y: Any) -> Any:
+    chosen = tf.nn.log_softmax(x, 0)  # of_what_is_picked
+    return -tf.reduce_mean(tf.gather(chosen, y, axis=1, batch_dims=1))
+
+
+def over_classes(x: Any, y: Any) -> Any:
+    return -tf.reduce_mean(tf.gather(tf.nn.log_softmax(x), y, axis=1, batch_dims=1))
+
+
+def of_classes_that_come_first(x: Any, y: Any) -> Any:
+    chosen = tf.transpose(tf.nn.log_softmax(tf.transpose(x), axis=0))
+    return -tf.reduce_mean(tf.reduce_sum(tf.one_hot(y, 3) * chosen, -1))
+
+
+def weights_of_instances(x: Any, y: Any) -> Any:
+    """Of a bag each instance has its weight, for each of three heads."""
+    return tf.reduce_mean(tf.square(tf.reduce_sum(tf.nn.softmax(x, axis=0) * X[:, :1], 0)))
+
+
+def pairs_both_ways(x: Any, y: Any) -> Any:
+    scores = tf.matmul(x, x, transpose_b=True)
+    same = tf.eye(16)
+    return -tf.reduce_mean(same * tf.nn.log_softmax(scores, axis=0)) - tf.reduce_mean(same * tf.nn.log_softmax(scores))
+
+
+def one_list(x: Any, y: Any) -> Any:
+    """One query's items, in a batch of their own."""
+    return -tf.reduce_sum(tf.nn.softmax(tf.cast(y, tf.float32)[:, None], 0) * tf.nn.log_softmax(x[:, :1], axis=0))
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "is_told"),
+    [
+        (of_log_softmax, True),
+        (of_softmax, True),
+        (of_what_is_picked, True),
+        (over_classes, False),
+        (of_classes_that_come_first, False),
+        (weights_of_instances, False),
+        (pairs_both_ways, False),
+        (one_list, False),
+    ],
+)
+def test_a_softmax_over_the_batch(watch: Any, read: Any, loss_of: Any, is_told: bool) -> None:
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(8, "tanh"), layers.Dense(3)])
+    optimizer = keras.optimizers.SGD(1e-3)
+    begun = watch(model, capture=CAPTURE)
+
+    @tf.function
+    def step(x: Any, y: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(model(x), y)
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(130 if is_told else 2):
+        step(tf.constant(X), CLASSES)
+    recording = read(begun)
+    found = [one for one in found_in(recording) if "over_batch" in one]
+    line = find_line(loss_of.__name__, sys.modules[__name__]) if is_told else 0
+    assert [(one["over_batch"], one["source"]["line"]) for one in found] == [(3, line)] * is_told
+    told = [one for one in diagnose(recording).findings() if "runs over the batch" in one.title]
+    assert len(told) == is_told

@@ -1343,6 +1343,8 @@ class SlipKind(Enum):
     """Of a teacher and a student only one is divided by the temperature."""
     TAUGHT = auto()
     """A teacher is trained to be like its student."""
+    OVER_BATCH = auto()
+    """The softmax of a loss of classes adds up to 1 over the samples."""
     DIMMED = auto()
     """Images are divided by their range though they are scaled already."""
     IMPROBABLE = auto()
@@ -1399,6 +1401,7 @@ _BY_FIELD: Final = {
     "buffer": SlipKind.COARSE,
     "rescales": SlipKind.RESCALED,
     "dims": SlipKind.DIMMED,
+    "over_batch": SlipKind.OVER_BATCH,
     "taught": SlipKind.TAUGHT,
     "tempered": SlipKind.TEMPERED,
     "towers": SlipKind.TOWERS,

@@ -65,6 +65,8 @@ loss = T**2 * kl(soft, tf.nn.softmax(student(x, training=True) / T))"""
 TAUGHT_CODE: Final = """\
 teacher.trainable = False                             # before compile
 gradients = tape.gradient(loss, student.trainable_variables)      # in a loop of your own"""
+OVER_BATCH_CODE: Final = """\
+log_probability = tf.nn.log_softmax(scores, axis=-1)  # the axis of the classes"""
 ONCE_CODE: Final = """\
 layers.Dense(n)                                       # no activation: the sigmoid follows"""
 SPLIT_CODE: Final = """\
@@ -689,6 +691,25 @@ def _say_taught(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "holds its teacher as an attribute has the teacher's weights among its `trainable_variables`.",
             "Set `teacher.trainable = False` before `compile`, or give the optimizer only the student's variables.",
             TAUGHT_CODE,
+        ),
+    )
+
+
+def _say_over_batch(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, n = say_line(lead.slip.get("source")), int(lead.slip["over_batch"])
+    return (
+        f"The softmax of the loss runs over the batch, not over the {n:,} classes{place}",
+        (
+            f"The scores have the shape (batch, {n:,}). The softmax adds up to 1 along their first axis, and labels "
+            "pick from its logarithm."
+        ),
+        Hypothesis(
+            f"The probabilities of a sample do not add up to 1: those of a class do, over the batch{place}",
+            0.95,
+            "Samples compete for each class, and classes do not compete for a sample. What a sample's probabilities "
+            "are depends on which others are in its batch.",
+            "Leave `axis` out of the softmax, or set it to -1.",
+            OVER_BATCH_CODE,
         ),
     )
 
@@ -1971,6 +1992,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.INVERSE: _say_inverse,
     SlipKind.HEADS: _say_heads,
     SlipKind.TWICE: _say_twice,
+    SlipKind.OVER_BATCH: _say_over_batch,
     SlipKind.TAUGHT: _say_taught,
     SlipKind.TEMPERED: _say_tempered,
     SlipKind.TOWERS: _say_towers,
