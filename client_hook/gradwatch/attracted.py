@@ -7,20 +7,22 @@ spread that is asked for, or that one of the two is not moved (``stop_gradient``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
 import numpy as np
 import tensorflow as tf
 
+from gradwatch.constants import constant
 from gradwatch.origin import GRADIENT_SCOPE, source_of
 from gradwatch.walk import behind, reads_variable
 
-__all__ = ["find_attracted"]
+__all__ = ["find_attracted", "find_margin"]
 
 ADDING: Final = frozenset({"Add", "AddN", "AddV2", "Sub"})
 CHOOSING: Final = frozenset({"Select", "SelectV2"})
 DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
+PLUS_OR_MINUS: Final = frozenset({"Add", "AddV2", "Sub"})
 AVERAGING: Final = frozenset({"Cast", "Identity", "Mean", "Neg", "Reshape", "Sum"})
 DIVIDING: Final = frozenset({"DivNoNan", "RealDiv"})
 DISTANCES: Final = frozenset({"Abs", "Square"})
@@ -57,6 +59,48 @@ def find_attracted(loss: Tensor | None) -> list[dict[str, Any]]:
         return []
     first = terms[0]
     return [{"type": first.type, "name": first.name, "layer": "", "source": source_of(first), "attracts": True}]
+
+
+def find_margin(forward: Sequence[Any]) -> list[dict[str, Any]]:
+    """The first bound at 0 of a margin and the difference of two distances that a network gives; no slip by itself.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+
+    Returns:
+        Type, name, no layer and source line of it, and ``margin``.
+    """
+    for op in forward:
+        is_bound = op.type == "Relu" or (op.type == "Maximum" and any(constant(one) == 0 for one in op.inputs))
+        margin = next(filter(None, (_margin_in(one) for one in op.inputs)), None) if is_bound else None
+        if margin is not None:
+            return [{"type": op.type, "name": op.name, "layer": "", "source": source_of(op), "margin": margin}]
+    return []
+
+
+def _margin_in(tensor: Tensor) -> float | None:
+    """``m`` of ``a - b + m``, ``a + m - b`` or ``m - (b - a)``, of two sums that are made of variables; else None."""
+    number = 0.0
+    parts: list[tuple[Tensor, bool]] = []
+    for one, is_plus in _summands(tensor):
+        value = constant(one)
+        if value is None:
+            parts.append((one, is_plus))
+        else:
+            number += value if is_plus else -value
+    signs = sorted(is_plus for _, is_plus in parts)
+    is_of_two = signs == [False, True] and all(reads_variable(one, None) for one, _ in parts)
+    return number if is_of_two and number > 0 else None
+
+
+def _summands(tensor: Tensor, depth: int = 4, *, is_plus: bool = True) -> Iterator[tuple[Tensor, bool]]:
+    """What is added up, and whether it is added, not subtracted."""
+    if depth and tensor.op.type in PLUS_OR_MINUS:
+        first, second = tensor.op.inputs
+        yield from _summands(first, depth - 1, is_plus=is_plus)
+        yield from _summands(second, depth - 1, is_plus=is_plus == (tensor.op.type != "Sub"))
+    else:
+        yield tensor, is_plus
 
 
 def _terms(loss: Tensor) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Images that are turned without their masks, in the user's own source: by `tf.image` or by layers. Runs none of it.
+"""Images that are turned without their masks, in the user's own source: by `tf.image`, by layers, in arrays. Runs none.
 
 What is flipped, cropped or rotated at random must be so together with what is asked of each place of it. Two draws, one
 for each of the two, fit in half of the samples at best.
@@ -7,9 +7,11 @@ for each of the two, fit in half of the samples at best.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from gradwatch.flipped import find_flipped
 from gradwatch.syntax import last_name, names_in, nodes_of
 
 __all__ = ["TURNING", "Turned", "find_turned"]
@@ -33,20 +35,22 @@ TURNING: Final = frozenset(
 
 
 class Turned(NamedTuple):
-    """The first call that turns one of the two that a data set is mapped with; ``n``: how many are, each by itself."""
+    """The first call that turns one of the two that are a pair; ``n``: how many are turned, each by itself."""
 
     file: str
-    node: ast.Call
+    node: ast.expr
     n: int
 
 
 def find_turned(files: Sequence[str]) -> Turned | None:
-    """The function that a data set of pairs is mapped with, which turns them apart: the first; None for none.
+    """What turns the two of a pair apart, in the `map` of a data set or in arrays: the first; None for none.
 
     Args:
         files: the user's files that are looked at.
     """
-    return next((found for file in files for found in _turned_in(file)), None)
+    in_maps = (found for file in files for found in _turned_in(file))
+    in_arrays = (Turned(file, node, 1) for file in files for node in find_flipped(file))
+    return next(itertools.chain(in_maps, in_arrays), None)
 
 
 def _turned_in(file: str) -> Iterator[Turned]:

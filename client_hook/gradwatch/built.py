@@ -40,6 +40,7 @@ TURNING: Final = frozenset({"moveaxis", "permute_dimensions", "transpose"})
 DEPTH_MAX: Final = 8
 """Layers through which an input is followed."""
 MAP_RANK: Final = 4
+TIME_AXIS: Final = 1
 
 
 def find_built(models: Sequence[Any], files: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -51,14 +52,16 @@ def find_built(models: Sequence[Any], files: Sequence[str] = ()) -> list[dict[st
 
     Returns:
         Type (``Normalization`` of a layer whose ``axis`` is None, so that all numbers of an input have one mean and one
-        deviation there, or ``While``), name and layer (its Keras path) of each, without a source line; of the latter
-        the function's name, as ``unbounded``. And any other ``Normalization``, with ``normalises``: ``as made`` where
-        its mean is 0 and its variance 1 throughout, ``given`` where it was made with numbers, else ``adapted``; it is
-        no slip unless its output is not scaled.
+        deviation there, or ``While``) and name and layer (its Keras path) of each, without a source line; of the latter
+        the function's name, as ``unbounded``. ``While`` of each that was built for sequences of one step, with
+        ``one_step`` (True) and the first line that gives an array such an axis; it is no slip by itself. And any other
+        ``Normalization``, with ``normalises``: ``as made`` where its mean is 0 and its variance 1 throughout, ``given``
+        where it was made with numbers, else ``adapted``; it is no slip unless its output is not scaled.
         And ``BatchNormalization`` of the first that normalises what a convolution gives along an axis of its places,
         which is ``across``, with ``n``, how many do, and the line of all that are made so, where that is one.
     """
     found = _crossing(models, files)
+    short = next((source_at([(file, line)]) for file in files for line in sorted(_lines_of_one_step(file))), None)
     for part in walk(models):
         path = str(getattr(part, "path", None) or getattr(part, "name", ""))
         place = {"name": path, "layer": path, "source": None}
@@ -69,7 +72,29 @@ def find_built(models: Sequence[Any], files: Sequence[str] = ()) -> list[dict[st
             found.append({"type": "Normalization", **place, "normalises": _origin_of(part)})
         elif isinstance(part, RECURRENT) and function in UNBOUNDED:
             found.append({"type": "While", **place, "unbounded": function})
+        if isinstance(part, keras.layers.RNN) and _steps_of(part) == 1:
+            found.append({"type": "While", **place, "source": short, "one_step": True})
     return found
+
+
+def _steps_of(layer: Any) -> int | None:
+    """How many steps the sequences have that a recurrent layer was built for, where that is known."""
+    shape: Sequence[int | None] = (getattr(layer, "_build_shapes_dict", None) or {}).get("sequences_shape") or ()
+    return shape[TIME_AXIS] if len(shape) > TIME_AXIS else None
+
+
+def _lines_of_one_step(file: str) -> Iterator[int]:
+    """The lines that reshape to three axes, or to two without the batch's, of which the second last is one."""
+    for node in nodes_of(file):
+        name = last_name(node) if isinstance(node, ast.Call) else ""
+        if not isinstance(node, ast.Call) or name not in ("Reshape", "reshape"):
+            continue
+        given = [*node.args, *(one.value for one in node.keywords)]
+        lists = [one.elts for one in given if isinstance(one, (ast.List, ast.Tuple))]
+        axes = lists[0] if lists else given  # `x.reshape(n, 1, d)`
+        is_one = len(axes) == (2 if name == "Reshape" else 3) and isinstance(axes[-2], ast.Constant)
+        if is_one and axes[-2].value == 1:  # type: ignore[attr-defined]
+            yield node.lineno
 
 
 def _crossing(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, Any]]:

@@ -1,12 +1,13 @@
 """Functions that are applied to what they are not for, in the graph. Owns no state.
 
 A sigmoid of a sigmoid gives no number below a half; a loss that takes the logarithm of a softmax itself is given
-probabilities; one that takes the exponential itself is given a rate; one that is of probabilities is given scores, or
-their logarithms; a second derivative is asked of a network of relus, which has none.
+probabilities; one that takes the exponential itself is given a rate; one that is of probabilities is given scores,
+their logarithms, or what is no probability; a second derivative is asked of a network of relus, which has none.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence, Set
 from typing import Any, Final
 
@@ -14,10 +15,21 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.constants import constant, factor, parted
-from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
+from gradwatch.origin import GRADIENT_SCOPE, find_source, layer_of, slip_of, source_of
 from gradwatch.walk import GIVEN, behind, given_of, goes_into, is_given, passed, reads_variable
 
-__all__ = ["find_doubled", "find_hinge", "find_relative", "find_scores", "find_sole", "find_straight", "find_twice"]
+__all__ = [
+    "find_doubled",
+    "find_hinge",
+    "find_improbable",
+    "find_over_batch",
+    "find_relative",
+    "find_scores",
+    "find_sole",
+    "find_straight",
+    "find_twice",
+    "find_unreduced",
+]
 
 FOUND_MAX: Final = 4
 WAY_MAX: Final = 16
@@ -34,8 +46,14 @@ POSITIVE: Final = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softplus", "Squar
 """Functions that make a rate of a score."""
 SCORES: Final = frozenset({"Add", "AddV2", "BiasAdd", "MatMul"})
 BOUND_MAX: Final = 1e-3
+IMPROBABLE: Final = frozenset({"Elu", "LeakyRelu", "Relu", "Selu", "Tanh"})
+"""Functions that give what no probability is, below 0 or above 1. A bound of relus may make a sigmoid."""
 DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
 HOLDING: Final = frozenset({"AddV2", "Maximum"})
+TURNED: Final = frozenset({"Identity", "Neg", "Transpose"})
+BETWEEN_LOGARITHMS: Final = frozenset({"AddV2", "Identity", "Log", "Maximum", "Minimum", "Transpose"})
+"""Operations between a softmax and what takes its logarithm."""
+MATRIX_RANK: Final = 2
 STRAIGHT: Final = frozenset({"LeakyRelu", "Relu", "Relu6"})
 """Activation functions of straight pieces."""
 STRAIGHT_GRADIENTS: Final = frozenset({"BiasAddGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad"})
@@ -100,6 +118,83 @@ def find_scores(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
         if None not in made and scores is not None:
             return [slip_of(op, layer_paths) | {"source": source_of(op), "scores": scores.type}]
     return []
+
+
+def find_improbable(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Cross-entropies that bound their probabilities from 0 and 1, and are given what a relu or a tanh made of scores.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type (``Log``), name, layer (which gives these numbers) and source line of the first, and ``improbable``: the
+        type of the function.
+    """
+    for op in forward:
+        made = _bounded_by(op.inputs[0]) if op.type == "Log" else None
+        if made is not None and _is_share_of(made):
+            made = _origin(made.inputs[0])
+        # Cosines that a relu keeps from 0 down are no scores, and what is added to a tanh may make it a share.
+        if made is not None and made.type in IMPROBABLE and _is_score(passed(made.inputs[0], PASSING)):
+            place = {"layer": layer_of(made.name, layer_paths), "source": source_of(op)}
+            return [slip_of(op, layer_paths) | place | {"improbable": made.type}]
+    return []
+
+
+def find_over_batch(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Softmaxes of scores of classes that add up to 1 over a batch, and of whose logarithm labels pick.
+
+    Args:
+        forward: the operations of a step on the way to its loss, in the order in which they run.
+        layer_paths: as for `find_doubled`.
+
+    Returns:
+        Type (``Axis``), name, layer and source line of the first, and ``over_batch``: how many classes there are.
+    """
+    for op in forward:
+        logarithm = _logarithm_with_labels(op)
+        if logarithm is None:
+            continue
+        softmax = passed(logarithm, BETWEEN_LOGARITHMS)
+        is_taken = softmax.type == ("Softmax" if logarithm.op.type == "Log" else "LogSoftmax")
+        before = softmax.inputs[0].op if is_taken else softmax
+        if not is_taken or before.type != "Transpose":
+            continue
+        scores = before.inputs[0]
+        n_classes = scores.shape[-1] if scores.shape.rank == MATRIX_RANK else None
+        # Scores that were turned before have their classes first.
+        if (n_classes or 0) > 1 and _is_score(passed(scores, PASSING - {"Transpose"})):
+            place = {"type": "Axis", "source": source_of(softmax), "over_batch": n_classes}
+            return [slip_of(softmax, layer_paths) | place]
+    return []
+
+
+def _logarithm_with_labels(op: Any) -> Tensor | None:
+    """What a loss multiplies with labels that a step was given, or picks by them; None for anything else."""
+    if op.type == "Mul":
+        pairs = [(one, label) for one, label in itertools.permutations(op.inputs) if one.op.type not in GIVEN]
+    else:
+        pairs = [(op.inputs[0], op.inputs[1])] if op.type in ("GatherNd", "GatherV2") else []
+    of = (one for one, label in pairs if given_of(label) and not reads_variable(label, None))
+    tensor = next((one for one in of if reads_variable(one, None)), None)
+    while tensor is not None and tensor.op.type in TURNED:
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def find_unreduced(loss: Tensor | None) -> list[dict[str, Any]]:
+    """A loss that is one number for each sample: of their sum the gradient is. No slip, if the rate is made for it.
+
+    Args:
+        loss: what the step differentiates, or None.
+
+    Returns:
+        Type, name, no layer, the source line of what made it, and ``unreduced``: how many axes it has.
+    """
+    if loss is None or not loss.shape.rank or loss.shape[0] == 1:
+        return []
+    return [slip_of(loss.op, ()) | {"source": find_source(loss), "unreduced": loss.shape.rank}]
 
 
 def find_relative(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -168,11 +263,15 @@ def find_sole(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[s
 
 def _is_share(op: Any, forward: Set[int]) -> bool:
     """Whether it divides probabilities by their sum, for a cross-entropy."""
+    return _is_share_of(op) and goes_into(op, forward, {"Log"}, through=BOUNDING)
+
+
+def _is_share_of(op: Any) -> bool:
+    """Whether it divides numbers by their sum along the last axis."""
     if op.type != "RealDiv" or op.inputs[1].op.type != "Sum" or op.inputs[1].op.inputs[0] is not op.inputs[0]:
         return False
     axes = tf.get_static_value(op.inputs[1].op.inputs[1])
-    is_last = axes is not None and np.ravel(axes).tolist() in ([-1], [(op.inputs[0].shape.rank or 0) - 1])
-    return is_last and goes_into(op, forward, {"Log"}, through=BOUNDING)
+    return axes is not None and np.ravel(axes).tolist() in ([-1], [(op.inputs[0].shape.rank or 0) - 1])
 
 
 def _held_by(tensor: Tensor) -> float | None:
@@ -187,13 +286,13 @@ def _held_by(tensor: Tensor) -> float | None:
 
 
 def _bounded_by(tensor: Tensor) -> Any:
-    """What made the numbers that are bounded by 0 or a little more, and by 1; None where they are not."""
+    """What made the numbers that are bounded by 0 and 1, or by a little less; None where they are not."""
     high = tensor.op
     low = high.inputs[0].op if high.type == "Maximum" else None
     if low is None or low.type != "Minimum":
         return None
     least, most = constant(high.inputs[1]), constant(low.inputs[1])
-    if least is None or not 0 <= least < BOUND_MAX or most != 1:
+    if least is None or most is None or not 0 <= least < BOUND_MAX or not 1 - BOUND_MAX < most <= 1:
         return None
     op = low.inputs[0].op
     for _ in range(WAY_MAX):

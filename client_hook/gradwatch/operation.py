@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.attracted import find_attracted
+from gradwatch.attracted import find_attracted, find_margin
 from gradwatch.averse import find_averse, find_belittled, find_certain
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
@@ -26,6 +26,7 @@ from gradwatch.conditioned import find_conditions
 from gradwatch.cosines import find_cooled, find_negated, find_repelled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
+from gradwatch.distilled import find_one_tempered, find_taught
 from gradwatch.exchanged import find_exchanged
 from gradwatch.focal import find_focal
 from gradwatch.gathered import find_dropped, find_emptying, find_gathered
@@ -38,11 +39,14 @@ from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
 from gradwatch.misapplied import (
     find_doubled,
     find_hinge,
+    find_improbable,
+    find_over_batch,
     find_relative,
     find_scores,
     find_sole,
     find_straight,
     find_twice,
+    find_unreduced,
 )
 from gradwatch.mixture import find_marginals
 from gradwatch.neighbours import find_messages, find_returned
@@ -68,6 +72,7 @@ from gradwatch.survival import find_left
 from gradwatch.tap import find_handle, find_outer
 from gradwatch.tiled import find_tiled
 from gradwatch.timed import find_timed
+from gradwatch.towers import find_towers
 from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
 from gradwatch.undropped import find_undropped
 from gradwatch.unordered import find_unordered
@@ -384,6 +389,7 @@ def find_slips(
         lambda: find_unshown(forward, layer_paths),
         lambda: find_unvaried(forward, layer_paths),
         lambda: find_attracted(loss),
+        lambda: find_margin(forward),
         lambda: find_undetached(forward),
         lambda: find_cancelled(forward, layer_paths),
         lambda: find_swapped(forward, layer_paths),
@@ -399,6 +405,9 @@ def find_slips(
         lambda: find_doubled(forward, outputs, layer_paths),
         lambda: find_straight(whole, layer_paths),
         lambda: find_scores(forward, layer_paths),
+        lambda: find_improbable(forward, layer_paths),
+        lambda: find_over_batch(forward, layer_paths),
+        lambda: find_unreduced(loss),
         lambda: find_relative(forward, layer_paths),
         lambda: find_hinge(forward, layer_paths),
         lambda: find_rounded(forward, layer_paths),
@@ -436,6 +445,9 @@ def find_slips(
         lambda: find_marginals(forward, layer_paths),
         lambda: find_tiled(forward, layer_paths),
         lambda: find_timed(forward, layer_paths),
+        lambda: find_one_tempered(forward, trained, layer_paths),
+        lambda: find_taught(forward, trained, layer_paths),
+        lambda: find_towers(forward, trained, layer_paths),
         lambda: find_unpenalised(forward, penalised, layer_paths),
         lambda: find_unadded(forward, loss, added, layer_paths),
         lambda: find_opposed(forward, layer_paths),

@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import tensorflow as tf
+
 from gradwatch.constants import constant, factor
 from gradwatch.origin import slip_of, source_of
 from gradwatch.signs import signs_in, terms_of
@@ -84,7 +86,8 @@ def _is_overlap(division: Any) -> bool:
 
 
 def _is_learned(total: Any) -> bool:
-    return reads_variable(total.inputs[0], None)
+    is_count = passed(total.inputs[0]).outputs[0].dtype == tf.bool  # as of the pairs that a margin is not kept by
+    return not is_count and reads_variable(total.inputs[0], None)
 
 
 def _sum_of(tensor: Tensor) -> Any:

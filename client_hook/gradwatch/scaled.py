@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import linecache
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -21,6 +22,8 @@ __all__ = ["LEVELS", "find_scaled", "scaling_in"]
 
 LEVELS: Final = (127.5, 128.0, 255.0, 256.0)
 """What images of 8 bits are divided by."""
+HELD_OUT: Final = ("test", "val")
+"""In lines of what is not trained on, mostly."""
 WHOLE_LEVELS: Final = (255.0, 256.0)
 CHANNELS: Final = (1, 3, 4)
 FLOATS: Final = frozenset({"float", "float16", "float32", "float64"})
@@ -63,11 +66,13 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
         ``unconverted`` (True). And ``Data`` of the first line, or layer, that makes images brighter or darker, with
         ``brightens``: by how much at most, and ``scaled``: whether they are known to lie between 0 and 1 there. And
         ``Rescaling`` of such a layer that subtracts 1 as well, or ``Data`` of the first line that divides by a whole
-        `LEVELS` and does, with ``halved`` (True). None is a slip by itself, but ``brightens`` of ``scaled`` images.
+        `LEVELS` and does, with ``halved`` (True). And ``Data`` of the last line that scales images for the
+        training, with ``dims``: how many do. None is a slip by itself, but ``brightens`` of ``scaled`` images.
     """
     lines = [(file, line) for file in files for line in sorted(set(scaling_in(file)))]
     source = source_at(lines) if len(lines) == 1 else None
-    found: list[dict[str, Any]] = []
+    trained_on = [one for one in lines if not any(word in linecache.getline(*one) for word in HELD_OUT)] or lines
+    found: list[dict[str, Any]] = [_line(*one, dims=len(lines)) for one in trained_on[-1:]]
     brightening = [one for file in files for one in _brightened_in(file)]
     lines = [(one.file, one.line) for one in brightening if one.is_layer]
     halving = [(file, line) for file in files for line in _halving_in(file)]

@@ -332,7 +332,7 @@ def _find_augment(files: Sequence[str], layers: Sequence[_Built]) -> Message | N
     """The call that turns images without what is asked of their places: of a data set, or a layer of the model."""
     turned = find_turned(files)
     if turned is not None:
-        return _describe("augment", _Call(turned.file, turned.node), n=turned.n)
+        return _describe("augment", _Line(turned.file, turned.node), n=turned.n)
     within = next((made for made in layers if type(made.layer).__name__ in TURNING), None)
     return None if within is None else _describe("augment", within.call, layer=within.path, n=1)
 

@@ -301,3 +301,13 @@ def test_units_that_die_because_what_stands_behind_is_to_be_0(
     causes = [one.cause for found in sick.feed().findings() if found.kind == "dead_units" for one in found.hypotheses]
     words = "A penalty on the output of dense_1 is" if is_told else "Units that died"
     assert [cause.startswith(words) for cause in causes] == [True]
+
+
+@pytest.mark.parametrize(("level", "margin", "is_told"), [(0.501, 0.5, True), (0.4, 0.5, False), (0.501, None, False)])
+def test_embeddings_that_became_one_point(level: float, margin: float | None, is_told: bool) -> None:
+    sick = run().draw_together([1, 2], TOGETHER).set_loss(np.where(np.arange(N) < 10, 0.8, level))
+    slip = {"type": "Relu", "name": "Relu", "layer": "", "source": None}
+    sick.slips = [slip | {"margin": margin}] if margin else []
+    (found,) = sick.feed().findings()
+    cause = "All embeddings became one point: the loss stands at its margin, 0.5"
+    assert (found.hypotheses[0].cause == cause) == is_told

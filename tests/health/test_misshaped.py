@@ -71,7 +71,7 @@ def turned(target: list[int | None], n: int, loss: np.ndarray, layer: str | None
 
 @pytest.mark.parametrize(
     ("n", "words"),
-    [(2, "Images and masks are turned each by a draw of its own"), (1, "Images are turned at random, and their masks")],
+    [(2, "Images and masks are turned each by a draw of its own"), (1, "Images are turned, and their masks")],
 )
 @pytest.mark.parametrize("target", [[None, 32, 32, 1], [None, 32, 32]])
 def test_images_that_are_turned_away_from_their_masks(target: list[int | None], n: int, words: str) -> None:
@@ -83,7 +83,7 @@ def test_images_that_are_turned_away_from_their_masks(target: list[int | None], 
 
 def test_images_that_a_layer_of_the_model_turns() -> None:
     (found,) = turned([None, 32, 32, 1], 1, LEVEL, "model/flip").feed().findings()
-    assert found.title.startswith("Images are turned at random, and their masks stay as they are")
+    assert found.title.startswith("Images are turned, and their masks stay as they are")
     assert found.layer == "model/flip"
     assert "what the model is given" in found.evidence["summary"]
     assert found.hypotheses[0].fix.startswith("Take it out of the model")

@@ -49,10 +49,13 @@ def diagnose(recording):
 KNOWN = (
     "blank",
     "codes",
+    "dims",
     "end_of",
     "entering",
     "halved",
+    "margin",
     "normalises",
+    "one_step",
     "onward",
     "opposes",
     "outside",
@@ -64,6 +67,7 @@ KNOWN = (
     "unconverted",
     "undropped",
     "unlabelled",
+    "unreduced",
     "wants",
 )
 """By which entries of ``slips`` are known that are none by themselves."""

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, find_line, found_in
+from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient", "operation")
 
@@ -175,3 +175,26 @@ def test_it_is_told_with_its_cause(watch: Any, read: Any) -> None:
         "The outputs collapse: nothing in the loss holds different samples apart"
     )
     assert "tf.stop_gradient(z)" in told.hypotheses[0].code
+
+
+def distances(nets: Networks, x: Any) -> list[Any]:
+    anchor, *others = (nets.encode(x) for _ in range(3))
+    return [tf.reduce_sum(tf.square(anchor - one), -1) for one in others]
+
+
+MARGINS = {
+    "maximum": (lambda p, n: tf.maximum(p - n + 0.5, 0.0), 0.5),
+    "relu": (lambda p, n: tf.nn.relu(p + 0.2 - n), 0.2),
+    "margin first": (lambda p, n: tf.nn.relu(1.0 - (n - p)), 1.0),
+    "of roots": (lambda p, n: tf.maximum(0.0, 0.3 + tf.sqrt(p + 1e-9) - tf.sqrt(n + 1e-9)), 0.3),
+    "no margin": (lambda p, n: tf.nn.relu(p - n), None),
+    "a gap that is allowed": (lambda p, n: tf.nn.relu(p - n - 0.1), None),
+    "a sum": (lambda p, n: tf.nn.relu(p + n + 0.5), None),
+    "of one distance": (lambda p, n: tf.nn.relu(1.0 - n) + p, None),
+}
+
+
+@pytest.mark.parametrize(("loss_of", "margin"), MARGINS.values(), ids=MARGINS)
+def test_the_margin_of_two_distances(watch: Any, read: Any, loss_of: Callable[..., Any], margin: float | None) -> None:
+    recording = read(train(watch, lambda nets, x: tf.reduce_mean(loss_of(*distances(nets, x)))))
+    assert [one["margin"] for one in known_in(recording, "margin")] == [pytest.approx(margin)] * (margin is not None)

@@ -69,7 +69,55 @@ def change(photo_path, truth_path):
 
 train = data.map(change)
 """
+COPIES = """
+photos, truths = load()
+flipped = np.flip(photos, axis=2)
+x = np.concatenate([photos, flipped])
+y = np.concatenate([truths, truths])
+model.fit(x, y)
+"""
+IN_PLACE = """
+photos, truths = load()
+for i in range(len(photos)):
+    if rng.random() < 0.5:
+        photos[i] = photos[i][:, ::-1]
+x_train, y_train = photos[:300], truths[:300]
+model.fit(x_train, y_train)
+"""
+PICKED = """
+photos, truths = load()
+chosen = rng.random(len(photos)) < 0.5
+photos[chosen] = photos[chosen][:, :, ::-1]
+data = tf.data.Dataset.from_tensor_slices((photos, truths))
+"""
+BY_A_HELPER = """
+def change(photo):
+    if np.random.rand() < 0.5:
+        photo = np.fliplr(photo)
+    return np.rot90(photo, np.random.randint(4))
+
+photos, truths = load()
+photos = np.stack([change(one) for one in photos])
+model.fit(photos, truths)
+"""
+GENERATED = """
+def batches():
+    while True:
+        xs, ys = [], []
+        for i in rng.integers(0, 100, 8):
+            photo, truth = photos[i], truths[i]
+            if rng.random() < 0.5:
+                photo = photo[:, ::-1, :]
+            xs.append(photo)
+            ys.append(truth)
+        yield np.stack(xs), np.stack(ys)
+"""
 TOLD = {
+    "a copy, in arrays": (COPIES, 3, 1),
+    "in place, in arrays": (IN_PLACE, 5, 1),
+    "those that a mask picks": (PICKED, 4, 1),
+    "by a function, in arrays": (BY_A_HELPER, 8, 1),
+    "in a generator": (GENERATED, 8, 1),
     "decoded first": (DECODED, 5, 2),
     "loaded first, the image alone": (LOADED, 4, 1),
     "each by a function": (BY_A_FUNCTION, 7, 2),
@@ -79,6 +127,19 @@ TOLD = {
     "each by a layer": (MASK_BY_A_SECOND_LAYER, 5, 2),
 }
 NOT_TOLD = {
+    "copies of both": COPIES.replace("[truths, truths]", "[truths, np.flip(truths, axis=2)]"),
+    "copies of three": COPIES + "z = np.concatenate([marks, np.flip(marks, axis=2)])",
+    "a copy alone": COPIES.replace("[truths, truths]", "[truths, others]"),
+    "all of them, once": IN_PLACE.replace("if rng.random() < 0.5", "if upside_down"),
+    "both, in place": IN_PLACE.replace("[:, ::-1]", "[:, ::-1]\n        truths[i] = truths[i][:, ::-1]"),
+    "the mask by another way": IN_PLACE.replace("[:, ::-1]", "[:, ::-1]\n        truths[i] = mirrored(truths[i])"),
+    "what is its own target": IN_PLACE.replace("photos[:300], truths[:300]", "photos[:300], photos[:300]"),
+    "targets of what is turned": IN_PLACE.replace("\nx_train", "\ntruths = outlines(photos)\nx_train"),
+    "colours": PICKED.replace("rng.random(len(photos)) < 0.5", "rng.integers(9)"),
+    "colours of each": GENERATED.replace("photo[:, ::-1, :]", "photo[..., ::-1]"),
+    "by a function, both": BY_A_HELPER.replace("model.", "truths = np.stack([change(one) for one in truths])\nmodel."),
+    "by a function of both, first": GENERATED.replace("rng.random()", "match(photo, truth)"),
+    "by no draw": BY_A_HELPER.replace("np.random.rand() < 0.5", "photo[0, 0] > 0").replace("np.random.randint(4)", "1"),
     "decoded first, together": """
 def change(photo_path, truth_path):
     photo, truth = load(photo_path), load(truth_path)

@@ -1,11 +1,13 @@
 """Layers that scale a whole table by one mean: told of the models, however they are trained."""
 
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
 
 from gradwatch.built import find_built
-from tests.hook.diagnosis import diagnose
+from tests.hook.diagnosis import diagnose, find_line, known_in
 from tests.hook.training import dense
 
 CAPTURE = ("gradient",)
@@ -167,3 +169,39 @@ def test_maps_that_are_turned_before_they_are_normalised(is_turned):
     maps = keras.ops.transpose(maps, (0, 3, 1, 2)) if is_turned else maps
     model = keras.Model(given, keras.layers.BatchNormalization(axis=1)(maps))
     assert [one["across"] for one in find_built([model]) if "across" in one] == [1] * (not is_turned)
+
+
+def short(x):
+    return x.reshape((len(x), 1, -1))  # one step
+
+
+SHORT = [
+    pytest.param(lambda: keras.layers.LSTM(4, name="memory"), True, id="lstm"),
+    pytest.param(lambda: keras.layers.Bidirectional(keras.layers.GRU(4, name="memory")), True, id="both ways"),
+    pytest.param(lambda: keras.layers.SimpleRNN(4, stateful=True, name="memory"), False, id="stateful"),
+]
+
+
+@pytest.mark.parametrize(("layer", "is_told"), SHORT)
+def test_a_recurrence_over_one_step(watch, read, layer, is_told):
+    x = np.random.default_rng(0).normal(size=(480, 12)).astype("float32")
+    model = keras.Sequential([keras.Input(batch_shape=(4, 1, 12)), layer(), dense(1, "out")])
+    model.compile(keras.optimizers.SGD(1e-3), "mse")
+    begun = watch(model)
+    model.fit(short(x), x[:, :1], batch_size=4, epochs=2, shuffle=False, verbose=0)
+    recording = read(begun)
+    assert known_in(recording, "one_step")
+    found = [one for one in diagnose(recording).findings() if one.kind == "zero_gradient"]
+    assert [(one.source or {}).get("line") for one in found] == [find_line("one step", Path(__file__))] * is_told
+    for one in found:
+        assert "is given sequences of one step, and remembers nothing (test_built.py:" in one.title
+        assert "fed as the features of a single step" in one.hypotheses[0].cause
+
+
+def test_no_recurrence_over_several_steps_is_of_one(watch, read):
+    x = np.random.default_rng(0).normal(size=(64, 3, 4)).astype("float32")
+    model = keras.Sequential([keras.Input((None, 4)), keras.layers.LSTM(4), dense(1, "out")])
+    model.compile("sgd", "mse")
+    begun = watch(model)
+    model.fit(x, x[:, 0, :1], verbose=0)
+    assert not known_in(read(begun), "one_step")

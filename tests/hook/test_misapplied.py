@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, find_line, found_in
+from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient", "operation")
 
@@ -316,3 +316,176 @@ def test_a_sigmoid_taken_twice_is_told_with_its_cause(watch: Any, read: Any) -> 
     recording = read(learn(watch, lambda scores: tf.reduce_mean(tf.square(sigmoid_twice(scores) - 0.3)), 150))
     (told,) = (one for one in diagnose(recording).findings() if "sigmoid" in one.title)
     assert told.hypotheses[0].cause.startswith("An activation function is applied twice")
+
+
+YES = tf.constant((RANDOM.random((16, 3)) < 0.5).astype(np.float32))
+CLASSES = tf.constant(RANDOM.integers(0, 3, 16).astype(np.int32))
+
+
+def bounded(x: Any, least: float = 1e-7) -> Any:
+    return tf.clip_by_value(x, least, 1 - least)
+
+
+def entropy(shares: Any) -> Any:
+    return -tf.reduce_mean(YES * tf.math.log(bounded(shares)) + (1 - YES) * tf.math.log(1 - bounded(shares)))
+
+
+IMPROBABLE = {
+    "binary, relu": (lambda x: keras.losses.BinaryCrossentropy()(YES, tf.nn.relu(x)), "Relu"),
+    "binary, tanh": (lambda x: tf.reduce_mean(keras.losses.binary_crossentropy(YES, tf.tanh(x))), "Tanh"),
+    "of classes": (lambda x: keras.losses.SparseCategoricalCrossentropy()(CLASSES, tf.nn.relu(x)), "Relu"),
+    "of marked classes": (lambda x: keras.losses.CategoricalCrossentropy()(YES, tf.nn.elu(x)), "Elu"),
+    "by hand": (lambda x: entropy(tf.squeeze(tf.nn.selu(x)[None], 0)), "Selu"),
+    "sigmoid": (lambda x: entropy(tf.sigmoid(x)), None),
+    "none at all": (entropy, None),  # told by what it gives
+    "half a tanh": (lambda x: entropy(0.5 * tf.tanh(x) + 0.5), None),
+    "half a tanh, by a whole": (lambda x: entropy((1 + tf.tanh(x)) / 2), None),
+    "a sigmoid of pieces": (lambda x: entropy(tf.nn.relu6(x + 3.0) / 6.0), None),
+    "hard sigmoid": (lambda x: entropy(keras.activations.hard_sigmoid(x)), None),
+    "shares of softplus": (lambda x: keras.losses.CategoricalCrossentropy()(YES, tf.nn.softplus(x)), None),
+    "shares of relus": (
+        lambda x: entropy((tf.nn.relu(x) + 0.1) / tf.reduce_sum(tf.nn.relu(x) + 0.1, -1, keepdims=True)),
+        None,
+    ),
+    "a cosine": (lambda x: entropy(tf.nn.relu(tf.nn.l2_normalize(x, -1) * tf.nn.l2_normalize(YES, -1))), None),
+    "a rate": (lambda x: keras.losses.Poisson()(YES, tf.nn.relu(x)), None),
+    "a rate that is bounded below": (lambda x: -tf.reduce_mean(tf.math.log(tf.maximum(tf.nn.relu(x), 1e-7))), None),
+    "a mean squared logarithm": (lambda x: keras.losses.MeanSquaredLogarithmicError()(YES, tf.nn.relu(x)), None),
+    "inside of a network": (lambda x: entropy(tf.sigmoid(tf.math.log(bounded(tf.sigmoid(tf.nn.relu(x)))))), None),
+    "a density under a tanh": (lambda x: tf.reduce_mean(tf.math.log(bounded(1 - tf.square(tf.tanh(x))))), None),
+}
+
+
+@pytest.mark.parametrize(("loss_of", "function"), IMPROBABLE.values(), ids=IMPROBABLE)
+def test_what_no_probability_is(watch: Any, read: Any, loss_of: Any, function: str | None) -> None:
+    found = [one for one in found_in(read(learn(watch, loss_of))) if "improbable" in one]
+    assert [(one["type"], one["improbable"]) for one in found] == ([] if function is None else [("Log", function)])
+
+
+def test_what_no_probability_is_told_with_its_cause(watch: Any, read: Any) -> None:
+    recording = read(learn(watch, IMPROBABLE["binary, tanh"][0], 130))
+    (told,) = (one for one in diagnose(recording).findings() if "for probabilities" in one.title)
+    assert "takes the output of a tanh for probabilities (test_misapplied.py:" in told.title
+    assert "ends in a tanh where the loss expects a sigmoid or a softmax" in told.hypotheses[0].cause
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "n_axes"),
+    [
+        (lambda x: tf.square(x - YES), 2),  # each
+        (lambda x: keras.losses.MeanSquaredError(reduction="none")(YES, x), 1),
+        (lambda x: tf.reduce_mean(tf.square(x - YES)), None),
+        (lambda x: tf.reduce_sum(tf.square(x - YES)), None),
+        (lambda x: tf.reduce_mean(tf.square(x - YES), keepdims=True), None),
+    ],
+)
+def test_a_loss_of_each_sample(watch: Any, read: Any, loss_of: Any, n_axes: int | None) -> None:
+    recording = read(learn(watch, loss_of))
+    assert [one["unreduced"] for one in known_in(recording, "unreduced")] == [n_axes] * (n_axes is not None)
+
+
+def test_a_loss_of_each_sample_is_why_steps_are_too_large(watch: Any, read: Any) -> None:
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(8, "relu"), layers.Dense(3)])
+    optimizer = keras.optimizers.SGD(0.1)
+    watched = watch(model, capture=CAPTURE)
+
+    @tf.function
+    def step(x: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.square(model(x) - 30 * YES)  # too large
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(40):
+        step(tf.constant(X))
+    causes = [one.hypotheses[0].cause for one in diagnose(read(watched)).findings()]
+    line = find_line("too large", sys.modules[__name__])
+    assert (
+        f"The loss is one number for each sample, and its gradient is that of their sum (test_misapplied.py:{line})"
+        in causes
+    )
+
+
+@pytest.mark.parametrize(("function", "is_told"), [("relu", True), ("softmax", False)])
+def test_shares_of_relus_that_are_all_0(watch: Any, read: Any, function: str, is_told: bool) -> None:
+    last = layers.Dense(3, function, bias_initializer=keras.initializers.Constant(-100.0))
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(8, "tanh"), last])
+    model.compile("sgd", "categorical_crossentropy")
+    begun = watch(model, capture=CAPTURE)
+    model.fit(X, tf.one_hot(CLASSES, 3), batch_size=4, verbose=0)
+    found = [one for one in diagnose(read(begun)).findings() if one.kind.startswith("nonfinite")]
+    causes = [one.hypotheses[0].cause for one in found]
+    assert causes == ["The last layer ends in a relu where the loss expects a sigmoid or a softmax"] * is_told
+
+
+def of_log_softmax(x: Any, y: Any) -> Any:
+    chosen = tf.nn.log_softmax(x, axis=0)  # of_log_softmax
+    return -tf.reduce_mean(tf.reduce_sum(tf.one_hot(y, 3) * chosen, -1))
+
+
+def of_softmax(x: Any, y: Any) -> Any:
+    shares = tf.nn.softmax(x, axis=0)  # of_softmax
+    return -tf.reduce_mean(tf.reduce_sum(tf.one_hot(y, 3) * tf.math.log(shares + 1e-8), -1))
+
+
+def of_what_is_picked(x: Any, y: Any) -> Any:
+    chosen = tf.nn.log_softmax(x, 0)  # of_what_is_picked
+    return -tf.reduce_mean(tf.gather(chosen, y, axis=1, batch_dims=1))
+
+
+def over_classes(x: Any, y: Any) -> Any:
+    return -tf.reduce_mean(tf.gather(tf.nn.log_softmax(x), y, axis=1, batch_dims=1))
+
+
+def of_classes_that_come_first(x: Any, y: Any) -> Any:
+    chosen = tf.transpose(tf.nn.log_softmax(tf.transpose(x), axis=0))
+    return -tf.reduce_mean(tf.reduce_sum(tf.one_hot(y, 3) * chosen, -1))
+
+
+def weights_of_instances(x: Any, y: Any) -> Any:
+    """Of a bag each instance has its weight, for each of three heads."""
+    return tf.reduce_mean(tf.square(tf.reduce_sum(tf.nn.softmax(x, axis=0) * X[:, :1], 0)))
+
+
+def pairs_both_ways(x: Any, y: Any) -> Any:
+    scores = tf.matmul(x, x, transpose_b=True)
+    same = tf.eye(16)
+    return -tf.reduce_mean(same * tf.nn.log_softmax(scores, axis=0)) - tf.reduce_mean(same * tf.nn.log_softmax(scores))
+
+
+def one_list(x: Any, y: Any) -> Any:
+    """One query's items, in a batch of their own."""
+    return -tf.reduce_sum(tf.nn.softmax(tf.cast(y, tf.float32)[:, None], 0) * tf.nn.log_softmax(x[:, :1], axis=0))
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "is_told"),
+    [
+        (of_log_softmax, True),
+        (of_softmax, True),
+        (of_what_is_picked, True),
+        (over_classes, False),
+        (of_classes_that_come_first, False),
+        (weights_of_instances, False),
+        (pairs_both_ways, False),
+        (one_list, False),
+    ],
+)
+def test_a_softmax_over_the_batch(watch: Any, read: Any, loss_of: Any, is_told: bool) -> None:
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(8, "tanh"), layers.Dense(3)])
+    optimizer = keras.optimizers.SGD(1e-3)
+    begun = watch(model, capture=CAPTURE)
+
+    @tf.function
+    def step(x: Any, y: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = loss_of(model(x), y)
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    for _ in range(130 if is_told else 2):
+        step(tf.constant(X), CLASSES)
+    recording = read(begun)
+    found = [one for one in found_in(recording) if "over_batch" in one]
+    line = find_line(loss_of.__name__, sys.modules[__name__]) if is_told else 0
+    assert [(one["over_batch"], one["source"]["line"]) for one in found] == [(3, line)] * is_told
+    told = [one for one in diagnose(recording).findings() if "runs over the batch" in one.title]
+    assert len(told) == is_told

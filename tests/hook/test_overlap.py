@@ -64,6 +64,16 @@ LARGE: dict[str, Any] = {
 }
 
 
+def count(y: Any, p: Any) -> Any:
+    """A mean of what is not met, over how often that is so."""
+    missed = y * tf.nn.relu(0.9 - p)
+    return tf.reduce_sum(missed) / tf.maximum(tf.reduce_sum(tf.cast(missed > 1e-9, tf.float32)), 1.0)
+
+
+def test_a_mean_over_what_is_counted(watch: Any, read: Any) -> None:
+    assert [one for one in found_in(read(fit(watch, count))) if "overlaps" in one] == []
+
+
 def fit(watch: Any, loss: Any) -> Any:
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(6, "sigmoid")])
     model.compile(keras.optimizers.SGD(0.01), loss)

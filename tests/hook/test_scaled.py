@@ -161,3 +161,34 @@ def test_a_layer_that_halves_the_range(
     model.fit(factor * IMAGES, IMAGES.mean((1, 2, 3)) / 255, batch_size=8, epochs=14, verbose=0)
     titles = [one.title for one in diagnose(read(begun)).findings()]
     assert any("to between -1 and 0" in one for one in titles) == is_told
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "n"),
+    [
+        ("x = x / 255.0\n\nx_train = x[:9] / 255.0\nx_val = x[9:] / 255.0", 3, 3),
+        ("data = data.map(lambda x, y: (x / 255, y))", 1, 1),
+        ("x = x / x.max()", None, 0),
+    ],
+)
+def test_the_last_line_that_scales(find: Any, text: str, line: int | None, n: int) -> None:
+    found = [(one["source"]["line"], one["dims"]) for one in find(text + "\n") if "dims" in one]
+    assert found == [(line, n)] * (line is not None)
+
+
+# What is fed to a training of this file, which has lines that divide by 255.
+@pytest.mark.parametrize(
+    ("inputs", "is_told"),
+    [(IMAGES / 255 / 255, True), ((IMAGES - 128) / 74 / 255, True), (IMAGES / 255, False), (IMAGES / 255 / 20, False)],
+)
+@pytest.mark.parametrize("is_flat", [False, True])
+def test_what_is_divided_twice(watch: Any, read: Any, inputs: Any, is_told: bool, is_flat: bool) -> None:
+    x = inputs.reshape(len(inputs), -1) if is_flat else inputs
+    model = keras.Sequential([keras.Input(x.shape[1:]), layers.Flatten(), layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(1e-9), "mse")
+    begun = watch(model)
+    model.fit(x, np.ones(len(x)), batch_size=8, epochs=1 + 1200 // len(x), verbose=0)
+    titles = [one.title for one in diagnose(read(begun)).findings()]
+    assert (
+        any(one.startswith("Inputs are scaled twice: what enters the model lies between") for one in titles) == is_told
+    )

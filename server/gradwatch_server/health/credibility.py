@@ -237,7 +237,7 @@ _SEEN_IN_LOSS: Final = frozenset(
     {
         *(SlipKind.CROSSING, SlipKind.RESHAPE, SlipKind.BACKWARDS, SlipKind.REPEATED, SlipKind.APART, SlipKind.LINEAR),
         *(SlipKind.NORMED, SlipKind.WAVES, SlipKind.UNORDERED, SlipKind.UNPASSED, SlipKind.UNCALLED),
-        *(SlipKind.UNSTOPPED, SlipKind.MASK, SlipKind.CUT),
+        *(SlipKind.DIMMED, SlipKind.TOWERS, SlipKind.UNSTOPPED, SlipKind.MASK, SlipKind.CUT),
     }
 )
 """Slips that may be meant, by those who learn with them. Of any other a loss tells nothing: that of a policy, one whose
@@ -246,9 +246,12 @@ pairs, or is lowest where all is the same; an attention that looks ahead for wan
 what is learned by heart without neighbours."""
 FAR: Final = 30.0
 """A number that no scaled input holds."""
-_NEVER_MEANT: Final = frozenset({SlipKind.CROSSING, SlipKind.BACKWARDS, SlipKind.REPEATED, SlipKind.APART})
+_NEVER_MEANT: Final = frozenset(
+    {SlipKind.APART, SlipKind.BACKWARDS, SlipKind.CROSSING, SlipKind.REPEATED, SlipKind.TOWERS}
+)
 """No one means to throw away what is learned, nor to lay the first step of a sequence beside the last, to answer
-several questions by one number, or to turn an image away from its mask. Who learns with the others may mean them."""
+several questions by one number, to turn an image away from its mask, or to put samples far from themselves. Who learns
+with the others may mean them."""
 
 
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
@@ -261,7 +264,8 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
         is_far = max(map(abs, episode.reach)) > FAR and _is_still_to_learn(testimony, SPARE_SHARE)
         return bool(episode.narrow) and (episode.is_rounded or is_far)
     if episode.what not in _SEEN_IN_LOSS:
-        return True
+        # Outputs may come to lie between 0 and 1 in time.
+        return episode.what is not SlipKind.IMPROBABLE or _is_still_to_learn(testimony, UNHEARD_SHARE)
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
 
 

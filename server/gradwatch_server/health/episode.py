@@ -1342,6 +1342,18 @@ class SlipKind(Enum):
     """A layer merges a tensor with itself."""
     AHEAD = auto()
     """An attention sees just what comes later."""
+    TOWERS = auto()
+    """Two networks that share nothing read pairs of one kind."""
+    TEMPERED = auto()
+    """Of a teacher and a student only one is divided by the temperature."""
+    TAUGHT = auto()
+    """A teacher is trained to be like its student."""
+    OVER_BATCH = auto()
+    """The softmax of a loss of classes adds up to 1 over the samples."""
+    DIMMED = auto()
+    """Images are divided by their range though they are scaled already."""
+    IMPROBABLE = auto()
+    """A cross-entropy of probabilities gets what a relu or a tanh gives."""
     CUT = auto()
     """A recurrence hands its state on without a gradient."""
 
@@ -1372,6 +1384,7 @@ _BY_FIELD: Final = {
     "returns": SlipKind.RETURNED,
     "columns": SlipKind.SUMMED,
     "scores": SlipKind.DIVERGING,
+    "improbable": SlipKind.IMPROBABLE,
     "cosines": SlipKind.COOLED,
     "left": SlipKind.LEFT,
     "draws": SlipKind.ONE_SIDED,
@@ -1392,6 +1405,11 @@ _BY_FIELD: Final = {
     "resized": SlipKind.RESIZED,
     "buffer": SlipKind.COARSE,
     "rescales": SlipKind.RESCALED,
+    "dims": SlipKind.DIMMED,
+    "over_batch": SlipKind.OVER_BATCH,
+    "taught": SlipKind.TAUGHT,
+    "tempered": SlipKind.TEMPERED,
+    "towers": SlipKind.TOWERS,
     "unconverted": SlipKind.UNCONVERTED,
     "wants": SlipKind.BACKBONE,
     "beyond": SlipKind.BEYOND,

@@ -98,12 +98,14 @@ DARK_SHARE: Final = 0.1
 """Of the range that a network wants: all images, prepared twice, lie about where black should be."""
 TWICE_SHARE: Final = 0.4
 """Of the least number that it wants: images have none below 0 before they are prepared."""
+DIM_MAX: Final = 10 / 255
+"""What numbers that were scaled to a deviation of 1, or to 1, hold at most once they are divided by 255."""
 HALF_SLACK: Final = 0.01
 HALF_MIN: Final = 0.7
 """What images from 0 to 255 reach of -1 to 0, at the least."""
 SCALING: Final = frozenset({SlipKind.HALVED, SlipKind.RESCALED})
 """Slips of a layer that scales."""
-OF_IMAGES: Final = SCALING | {SlipKind.BACKBONE, SlipKind.BRIGHTENED, SlipKind.UNCONVERTED}
+OF_IMAGES: Final = SCALING | {SlipKind.BACKBONE, SlipKind.BRIGHTENED, SlipKind.DIMMED, SlipKind.UNCONVERTED}
 
 
 class _Images(NamedTuple):
@@ -225,6 +227,9 @@ class MisshapedRule:
         self._root_mean_square = math.inf
         self._spread = math.nan
         self._images = _Images.of(table, slips)
+        if self._images.entering is None and len(table.entering("input")) == 1:
+            is_dimmed = any("dims" in slip for slip in slips)  # images may be flattened
+            self._images = self._images._replace(entering=table.entering("input")[0] if is_dimmed else None)
         self._is_entered = any("entering" in slip for slip in slips)
         self._ends: dict[int, tuple[float, float]] = {}
         """Of columns of images, the smallest number so far and the largest."""
@@ -372,8 +377,10 @@ class MisshapedRule:
 
     def _is_borne_out(self, what: SlipKind, slip: Mapping[str, Any]) -> bool:
         """Whether the rows show a slip that the graph alone does not tell."""
-        if what is SlipKind.HALVED:
+        if what in (SlipKind.DIMMED, SlipKind.HALVED):
             low, high = self._reach_of(what, slip) or (math.nan, math.nan)
+            if what is SlipKind.DIMMED:
+                return max(-low, high) <= DIM_MAX
             return low >= -1 - HALF_SLACK and high <= HALF_SLACK and high - low > HALF_MIN
         if what in OF_IMAGES:
             return self._is_of_images(what, slip)

@@ -34,8 +34,8 @@ class Setup(NamedTuple):
             of a return that is counted on beyond an end that is ``unread``; with ``function`` of what is applied to
             what is not for it (a loss that takes a softmax or an exponential twice; ``ZerosLike``: a second derivative
             that is 0); and, which are none, of what ``opposes`` layers: the gradient is turned round there; and of a
-            draw of which ``codes`` give mean and log-variance, of a recurrence of an ``unbounded`` function, and of
-            ``pairs`` that are to differ.
+            draw of which ``codes`` give mean and log-variance, of a recurrence of an ``unbounded`` function, or of
+            ``one_step``, and of ``pairs`` that are to differ.
         traced: name, value, source and ``changed_at`` of numbers of Python's that the compiled step goes on with; of
             random ones the value is None.
         alike: names of kernels that were one number throughout when the step was traced; of which of them the units

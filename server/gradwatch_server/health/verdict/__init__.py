@@ -65,7 +65,7 @@ from gradwatch_server.health.finding import WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb, advise_small_start, advise_unknown_words
-from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_shrunk, advise_summed
+from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_shrunk, advise_summed, advise_unreduced
 from gradwatch_server.health.verdict.advice_nonfinite import advise_beyond
 from gradwatch_server.health.verdict.advice_settings import advise_settings
 from gradwatch_server.health.verdict.advice_stall import advise_crossing, advise_levelled, advise_mute
@@ -101,7 +101,7 @@ from gradwatch_server.health.verdict.misfit import (
 )
 from gradwatch_server.health.verdict.mismatch import tell_mismatch
 from gradwatch_server.health.verdict.misset import tell_misset
-from gradwatch_server.health.verdict.misshaped import tell_misshaped
+from gradwatch_server.health.verdict.misshaped import advise_improbable, tell_misshaped
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import tell_ordered, with_order
 from gradwatch_server.health.verdict.outdated import tell_outdated
@@ -156,10 +156,21 @@ def _tell(incident: Incident, facts: Facts) -> Finding:
     teller = _TELLERS.get(type(lead))
     if teller is None:
         raise TypeError(f"no verdict for an episode of type {type(lead).__name__}")
-    finding = _with_elsewhere(_with_sign(teller(lead, scene), scene), scene)
+    finding = _with_elsewhere(_with_sign(_with_shares(teller(lead, scene), scene), scene), scene)
     finding = with_constant(with_order(_with_loss(finding, scene), lead, facts), lead, facts)
     finding = _without_idle_causes(with_linear_fit(finding, lead, facts))
     return in_own_words(finding, scene.setup)
+
+
+def _with_shares(finding: Finding, scene: Scene) -> Finding:
+    """A finding with the function whose output a loss takes for probabilities, where it broke as that divides them."""
+    operation = finding.operation or {}
+    scope, line = str(operation.get("name")).rpartition("/")[0], (finding.source or {}).get("line")
+    for slip in scene.setup.slips if operation.get("type") == "RealDiv" else ():
+        is_there = (str(slip.get("name")).rpartition("/")[0], (slip.get("source") or {}).get("line")) == (scope, line)
+        if slip.get("improbable") and is_there:
+            return replace(finding, hypotheses=(advise_improbable(slip, is_broken=True), *finding.hypotheses))
+    return finding
 
 
 def _with_sign(finding: Finding, scene: Scene) -> Finding:
@@ -189,8 +200,9 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         located = advise_crossing(broadcast)
         causes = [located, *(one for one in causes if one.code != located.code)]
         finding = finding if finding.source is not None else replace(finding, source=dict(broadcast["source"]))
-    if isinstance(lead, (Growth, Rate, Runaway)) and _is_summed(scene):
-        causes += advise_summed()
+    if isinstance(lead, (Growth, Rate, Runaway)):
+        causes += advise_summed() if _is_summed(scene) else []
+        causes += [advise_unreduced(slip) for slip in scene.setup.slips if slip.get("unreduced")][:1]
     if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)) and (mute := advise_mute(scene.start)):
         # Units that get nothing but 0 are dead of it, and of nothing else.
         rest = [] if isinstance(lead, Flat) else causes

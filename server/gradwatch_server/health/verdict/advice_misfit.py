@@ -76,6 +76,7 @@ __all__ = [
     "advise_summed",
     "advise_unheard",
     "advise_unreachable",
+    "advise_unreduced",
     "is_of_cross_entropy",
 ]
 
@@ -493,6 +494,28 @@ def advise_labels(settles_at: str, confidence: float = 0.45) -> Hypothesis:
     )
 
 
+MARGIN_SLACK: Final = 0.03
+MARGIN_CODE: Final = """\
+embedding = tf.math.l2_normalize(network(x), axis=-1)
+# of the negatives of an anchor the nearest that is farther than the positive, not simply the nearest:
+semi_hard = tf.where(distance > to_positive[:, None], distance, tf.reduce_max(distance))"""
+
+
+def _advise_margin(slip: Mapping[str, Any]) -> Hypothesis:
+    """Embeddings that came to be one point, where a margin loss is its margin."""
+    margin, place = say_number(float(slip["margin"])), say_line(slip.get("source"))
+    return Hypothesis(
+        f"All embeddings became one point: the loss stands at its margin, {margin}{place}",
+        0.9,
+        f"If the network gives every sample the same embedding, all distances are 0 and the loss is exactly {margin}. "
+        "Where negatives are usually nearer than positives, as the hardest of a batch are at first, that lowers the "
+        "loss: the network shrinks all distances, and at 0 hardly any gradient leads away.",
+        "Start with semi-hard or random negatives, use a smaller learning rate, and bring the embeddings to length 1. "
+        "Check that positives and negatives are not exchanged.",
+        MARGIN_CODE,
+    )
+
+
 def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer that gives the same for every sample."""
     faint = next((member for member in scene.incident.members if isinstance(member, Faint)), None)
@@ -502,6 +525,9 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     if padded is not None:
         return advise_padded(padded.layer)
     loss, ratio = scene.testimony.known.read_loss(), scene.update_ratio
+    margin = next((slip for slip in scene.setup.slips if slip.get("margin")), None)
+    if margin is not None and math.isclose(loss.recent or 0.0, margin["margin"], rel_tol=MARGIN_SLACK):
+        return [_advise_margin(margin)]
     is_lower = loss.initial is not None and loss.recent is not None and loss.recent < loss.initial
     is_game = len(scene.facts.optimizers) - len(scene.facts.replicas) > 1
     went = (
@@ -767,6 +793,22 @@ def advise_summed() -> list[Hypothesis]:
     ]
 
 
+def advise_unreduced(slip: Mapping[str, Any]) -> Hypothesis:
+    """A loss that is one number for each sample, as the cause of steps that are too large."""
+    place = say_line(slip.get("source"))
+    return Hypothesis(
+        f"The loss is one number for each sample, and its gradient is that of their sum{place}",
+        0.9,
+        "A tape that differentiates a vector differentiates the sum of its elements. So each step is as many times "
+        "larger as there are samples in a batch, compared with their mean, which learning rates are usually meant for.",
+        "Take the mean of the loss inside the tape.",
+        UNREDUCED_CODE,
+    )
+
+
+UNREDUCED_CODE: Final = """\
+with tf.GradientTape() as tape:
+    loss = tf.reduce_mean(loss_function(y, model(x, training=True)))    # one number; no reduction="none\""""
 PAIRS_CODE: Final = """\
 for image, label in zip(x_train[:9], y_train[:9]):          # of images: plt.imshow(image); plt.title(label)
     print(label, image.ravel()[:8])"""

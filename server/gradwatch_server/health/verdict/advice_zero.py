@@ -25,6 +25,7 @@ __all__ = [
     "advise_mask",
     "advise_missing",
     "advise_missing_logits",
+    "advise_one_step",
     "advise_outside",
     "advise_sole",
     "advise_untracked",
@@ -56,6 +57,9 @@ probability = tf.keras.layers.Dense(1, activation="sigmoid")(h)
 
 CLOSED_CODE: Final = """\
 output = tf.keras.layers.Dense(n)(h)                     # no activation: any number"""
+
+ONE_STEP_CODE: Final = """\
+x = x.reshape(len(x), n_steps, n_features)               # (samples, steps, features), such as (1000, 24, 1)"""
 
 ZEROS_CODE: Final = """\
 layer = tf.keras.layers.Dense(units, activation="relu")  # without kernel_initializer: the default is random"""
@@ -488,6 +492,20 @@ def advise_sole() -> Hypothesis:
         "With two classes and one output, use a binary cross-entropy. For more classes, give the last layer one output "
         "per class.",
         SOLE_CODE,
+    )
+
+
+def advise_one_step(short: Mapping[str, Any]) -> Hypothesis:
+    """A recurrent layer that is given sequences of one step, as the cause."""
+    return Hypothesis(
+        f"The steps of a sequence are fed as the features of a single step{say_line(short.get('source'))}",
+        0.95,
+        f"{short['layer']} reads axis 1 as time, and that axis has length 1. So there is no earlier step to remember: "
+        "the recurrent kernel is multiplied by a state of 0, gets no gradient and never changes. What is left is a "
+        "dense layer with gates.",
+        "Put the steps on axis 1: `(samples, steps, features)`. If the columns are no sequence, use `Dense` layers "
+        "instead of a recurrent one.",
+        ONE_STEP_CODE,
     )
 
 

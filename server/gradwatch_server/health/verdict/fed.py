@@ -107,6 +107,8 @@ COUNTED_CODE: Final = """\
 counts = np.bincount(np.ravel(y_train).astype(int))
 class_weight = {label: len(y_train) / (len(counts) * n) for label, n in enumerate(counts)}
 model.fit(x_train, y_train, class_weight=class_weight)                    # and what else you give it"""
+DIMMED_CODE: Final = """\
+print(x.min(), x.max())                               # 0 to 255: divide by 255; else they are scaled already"""
 RESCALED_CODE: Final = """\
 image = tf.cast(image, tf.float32)                    # 0 to 255: the layer scales it"""
 BACKBONE_CODE: Final = """\
@@ -409,6 +411,26 @@ def _say_rescaled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Scale once: give the layer numbers from 0 to 255, or remove it. Models of `keras.applications` with such "
             "a layer want 0 to 255.",
             _changed(lead, _without_division(_line_of(lead))) or RESCALED_CODE,
+        ),
+    )
+
+
+def _say_dimmed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, n_lines = say_line(lead.slip["source"]), int(lead.slip["dims"])
+    low, high = map(say_number, lead.reach)
+    return (
+        f"Inputs are scaled twice: what enters the model lies between {low} and {high}{place}",
+        (
+            f"{'A line divides' if n_lines == 1 else f'{n_lines} lines divide'} by the range of images of 8 bits. In "
+            "all checked steps the inputs were smaller than any such image is then."
+        ),
+        Hypothesis(
+            f"The inputs are divided by 255 though they are scaled already{place}",
+            0.9,
+            "What is left varies by a few thousandths. Next to the biases it is nothing, so the first layers give "
+            "nearly the same for every sample.",
+            "Scale once: print the smallest and the largest number before each division, and remove the last one.",
+            DIMMED_CODE,
         ),
     )
 
@@ -1135,6 +1157,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.COUNTED: _say_counted,
     SlipKind.RESCALED: _say_rescaled,
     SlipKind.UNCONVERTED: _say_unconverted,
+    SlipKind.DIMMED: _say_dimmed,
     SlipKind.BACKBONE: _say_backbone,
     SlipKind.BEYOND: _say_beyond,
     SlipKind.SEEN: _say_seen,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped, SlipKind
 from gradwatch_server.health.finding import Change, Finding, Hypothesis
@@ -19,7 +19,7 @@ from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 from gradwatch_server.health.verdict.unused import say_aliased, say_late, say_untaped, say_unused
 
-__all__ = ["tell_misshaped"]
+__all__ = ["advise_improbable", "tell_misshaped"]
 
 TURN_CODE: Final = "x = tf.transpose(x, {axes})                      # permutes the axes"
 FOLD_CODE: Final = """\
@@ -46,11 +46,27 @@ def augment(image, mask):
     both = tf.concat([image, tf.cast(mask, image.dtype)], axis=-1)      # one draw for both
     both = tf.image.random_flip_left_right(both)
     both = tf.image.random_flip_up_down(both)
-    return both[..., :-1], both[..., -1:]                               # for a mask with one channel"""
+    return both[..., :-1], both[..., -1:]                               # for a mask with one channel
+# of arrays: whatever is done with x[i] is done with y[i]; x[i], y[i] = x[i][:, ::-1], y[i][:, ::-1]"""
 STRAIGHT_CODE: Final = """\
 tf.keras.layers.Dense(units, activation="tanh")       # or "swish": both can be differentiated twice"""
 SCORES_CODE: Final = """\
 scores = tf.keras.layers.Dense(n_classes)(h)          # no softmax: the loss applies it"""
+FUNCTIONS: Final = {"LeakyRelu": "leaky relu"}
+SHARES_CODE: Final = """\
+layers.Dense(1, activation="sigmoid")             # yes or no
+layers.Dense(n, activation="softmax")             # one of n classes"""
+TOWERS_CODE: Final = """\
+network = make_network()                              # once; calling it twice shares its weights
+distance = compare(network(first), network(second))"""
+TEMPERED_CODE: Final = """\
+soft = tf.nn.softmax(teacher(x, training=False) / T)
+loss = T**2 * kl(soft, tf.nn.softmax(student(x, training=True) / T))"""
+TAUGHT_CODE: Final = """\
+teacher.trainable = False                             # before compile
+gradients = tape.gradient(loss, student.trainable_variables)      # in a loop of your own"""
+OVER_BATCH_CODE: Final = """\
+log_probability = tf.nn.log_softmax(scores, axis=-1)  # the axis of the classes"""
 ONCE_CODE: Final = """\
 layers.Dense(n)                                       # no activation: the sigmoid follows"""
 SPLIT_CODE: Final = """\
@@ -434,9 +450,9 @@ def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     how = (
         "Images and masks are turned each by a draw of its own"
         if lead.slip["n"] > 1
-        else "Images are turned at random, and their masks stay as they are"
+        else "Images are turned, and their masks stay as they are"
     )
-    whose = "what the model is given" if layer else "one of the two tensors in the data set's `map`"
+    whose = "what the model is given" if layer else "one of the two that are fed as a pair"
     return (
         f"{how} ({place})",
         (
@@ -447,7 +463,7 @@ def _say_apart(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             f"Images and masks do not lie upon one another ({place})",
             0.9,
             "Two separate random flips agree in half of the samples, two of each in a quarter. The same holds where "
-            "only the image is flipped. In all other samples the mask describes other positions.",
+            "only the image is flipped, or only its copy. In all other samples the mask describes other positions.",
             ("Take it out of the model, and transform both" if layer else "Transform both")
             + " by the same draw: concatenate them, transform the result, and split it again.",
             APART_CODE,
@@ -583,6 +599,117 @@ def _say_twice(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "No other value can be reached, whatever the model learns.",
             f"Remove one of the two: the {first}{of_layer}, or the sigmoid after it.",
             ONCE_CODE,
+        ),
+    )
+
+
+def _say_improbable(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, layer, name = say_line(lead.slip.get("source")), str(lead.slip["layer"]), _function_of(lead.slip)
+    of_layer = f" of {layer}" if layer else ""
+    reach = "above 1" if name == "relu" else "below 0" if name == "tanh" else "below 0 and above 1"
+    return (
+        f"The loss takes the output of a {name} for probabilities{place}",
+        f"The {name}{of_layer} also gives numbers {reach}. The loss clips them to 0 and 1, and takes logarithms.",
+        advise_improbable(lead.slip),
+    )
+
+
+def _function_of(slip: Mapping[str, Any]) -> str:
+    return FUNCTIONS.get(str(slip["improbable"]), str(slip["improbable"]).lower())
+
+
+def advise_improbable(slip: Mapping[str, Any], *, is_broken: bool = False) -> Hypothesis:
+    """A function whose output a cross-entropy takes for probabilities; ``is_broken``: which is NaN of it."""
+    name = _function_of(slip)
+    return Hypothesis(
+        f"The last layer ends in a {name} where the loss expects a sigmoid or a softmax{say_line(slip.get('source'))}",
+        0.95,
+        f"The loss divides what the {name} gives for all classes by its sum. Where all are 0, that is 0 / 0."
+        if is_broken
+        else "What is clipped has no gradient: a sample whose output lies at or beyond 0 or 1 teaches nothing, however "
+        "wrong it is.",
+        f"Put a sigmoid in place of the {name}, or a softmax for several classes of which one is right. Or use no "
+        "activation, with from_logits=True in the loss.",
+        SHARES_CODE,
+    )
+
+
+def _say_towers(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, share = say_line(lead.slip.get("source")), f"{lead.slip['towers']:.0%}"
+    return (
+        f"The two sides of the pairs go through networks that share no weights{place}",
+        (
+            "The networks have kernels of the same shapes, both are trained, and the distance is between their "
+            f"outputs. {share} of the rows of one input are rows of the other as well."
+        ),
+        Hypothesis(
+            f"The network is made twice, once for each input, where one is to be called twice{place}",
+            0.9,
+            "Both inputs hold samples of the same kind, but two networks map them, each in its own way. So a sample "
+            "has a distance from itself, which both must learn away, and each learns from half of the data.",
+            "Make the network once, and call it on both inputs.",
+            TOWERS_CODE,
+        ),
+    )
+
+
+def _say_tempered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, whose = say_line(lead.slip.get("source")), str(lead.slip["whose"])
+    number, other = say_number(float(lead.slip["tempered"])), "teacher" if whose == "student" else "student"
+    size = "large" if whose == "student" else "small"
+    becomes = "too sure of itself" if whose == "student" else "less sure than the teacher"
+    return (
+        f"Only the {whose} is divided by the temperature of {number}, not the {other}{place}",
+        (
+            f"The scores of the {whose} are divided by {number} before their softmax, those of the {other} are not. "
+            "The loss compares the two."
+        ),
+        Hypothesis(
+            f"The temperature is missing in the softmax of the {other}{place}",
+            0.9,
+            f"The student can match only with scores that are {number} times as {size} as the teacher's. Used "
+            f"without a temperature, it is {becomes}; a loss of hard labels beside it pulls the other way.",
+            f"Divide the scores of the {other} by {number} too.",
+            TEMPERED_CODE,
+        ),
+    )
+
+
+def _say_taught(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, teacher, student = (say_line(lead.slip.get("source")), *(lead.slip[key] for key in ("layer", "taught")))
+    named, other = (f" ({layer})" if layer else "" for layer in (teacher, student))
+    return (
+        f"The teacher{named} is trained as well, to be like its student{place}",
+        (
+            f"The loss compares two networks, and asks labels only of one{other}. The weights of the other{named} are "
+            "given to the optimizer too, and get their gradient from that comparison alone."
+        ),
+        Hypothesis(
+            f"The weights of the teacher are among those that are trained{place}",
+            0.9,
+            "The two can also agree by the teacher becoming as the student is: it forgets what it knew. A model that "
+            "holds its teacher as an attribute has the teacher's weights among its `trainable_variables`.",
+            "Set `teacher.trainable = False` before `compile`, or give the optimizer only the student's variables.",
+            TAUGHT_CODE,
+        ),
+    )
+
+
+def _say_over_batch(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, n = say_line(lead.slip.get("source")), int(lead.slip["over_batch"])
+    return (
+        f"The softmax of the loss runs over the batch, not over the {n:,} classes{place}",
+        (
+            f"The scores have the shape (batch, {n:,}). The softmax adds up to 1 along their first axis, and labels "
+            "pick from its logarithm."
+        ),
+        Hypothesis(
+            f"The probabilities of a sample do not add up to 1: those of a class do, over the batch{place}",
+            0.95,
+            "Samples compete for each class, and classes do not compete for a sample. What a sample's probabilities "
+            "are depends on which others are in its batch.",
+            "Leave `axis` out of the softmax, or set it to -1.",
+            OVER_BATCH_CODE,
         ),
     )
 
@@ -1866,6 +1993,11 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.INVERSE: _say_inverse,
     SlipKind.HEADS: _say_heads,
     SlipKind.TWICE: _say_twice,
+    SlipKind.OVER_BATCH: _say_over_batch,
+    SlipKind.TAUGHT: _say_taught,
+    SlipKind.TEMPERED: _say_tempered,
+    SlipKind.TOWERS: _say_towers,
+    SlipKind.IMPROBABLE: _say_improbable,
     SlipKind.LEAST: _say_least,
     SlipKind.EXCHANGED: _say_exchanged,
     SlipKind.UNPASSED: _say_unpassed,

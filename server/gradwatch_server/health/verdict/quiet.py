@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gradwatch_server.health.episode import Fade, Missing, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_fade import advise_fade, advise_vanishing
-from gradwatch_server.health.verdict.advice_zero import FLAT, advise_missing, advise_zero
+from gradwatch_server.health.verdict.advice_zero import FLAT, advise_missing, advise_one_step, advise_zero
+from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
 from gradwatch_server.health.zero import CONFIRM_ROWS
@@ -149,6 +152,9 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
         title = f"{subject} was {zero} from {say_step(lead.first_step)} to {say_step(lead.last_step)}"
     elif lead.is_of_single:
         title = f"A softmax over a single number leaves {list_names(names)} without a gradient {since}"
+    short = _find_one_step(scene, names) if is_from_start else None
+    if short is not None:
+        title = f"{short['layer']} is given sequences of one step, and remembers nothing{say_line(short.get('source'))}"
     return tell(
         lead,
         scene,
@@ -157,10 +163,10 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
         layer=table.layer_of_gradient(positions[0]),
         tensor=names[0],
         operation={"type": cut["type"], "name": cut["name"]} if cut else None,
-        source=cut.get("source"),
+        source=cut.get("source") or (short or {}).get("source"),
         evidence=scene.evidence(
             f"The gradient of {say_count(len(names), 'kernel')} of {len(table.kernels):,} was {was_zero} "
-            f"{how_often}, {since}{_say_unread(unread) if dead is None else f'; {_say_dead(dead)}'}.",
+            f"{how_often}, {since}{_say_unread(unread) if dead is None or short else f'; {_say_dead(dead)}'}.",
             tensors=names[:NAMES_LIMIT],
             n_tensors=len(names),
             n_tensors_all=len(table.kernels),
@@ -169,7 +175,9 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             unread=unread[:NAMES_LIMIT],
             rounding=lead.rounding,
         ),
-        hypotheses=advise_zero(
+        hypotheses=[advise_one_step(short)]
+        if short is not None
+        else advise_zero(
             scene,
             is_half="float16" in table.dtypes,
             live_size=lead.live_size,
@@ -188,6 +196,13 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             closed=lead.closed if is_everything else "",
         ),
     )
+
+
+def _find_one_step(scene: Scene, names: Sequence[str]) -> Mapping[str, Any] | None:
+    """The first recurrent layer that is given one step, where all variables with these names are of such layers."""
+    short = [slip for slip in scene.setup.slips if slip.get("one_step")]
+    is_all = all(any(name.startswith(f"{slip['layer']}/") for slip in short) for name in names)
+    return next((slip for slip in short if is_all and names[0].startswith(f"{slip['layer']}/")), None)
 
 
 def _is_softmax_of_one(table: TensorTable, output: tuple[float, float] | None) -> bool:
