@@ -80,6 +80,7 @@ from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.refitted import find_renumbered
 from gradwatch.replay import Replay
+from gradwatch.reported import find_reported
 from gradwatch.resplit import find_resplit
 from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
@@ -1088,6 +1089,7 @@ class Watch:
             lambda: find_folds(files),
             lambda: find_siblings(files),
             lambda: find_unused(files, models),
+            lambda: find_reported(files),
             lambda: find_late(files),
             lambda: find_aliased(files),
             lambda: find_served(files),

@@ -696,6 +696,17 @@ def test_what_nothing_reads_is_told_whatever_the_loss(unused: str, title: str, c
     assert code in found.hypotheses[0].code
 
 
+@pytest.mark.parametrize(
+    ("name", "left", "code"),
+    [("total", "kl", "tape.gradient(total, "), ("kl", "kl", "recon = recon + kl")],
+)
+def test_a_term_that_is_only_reported(name: str, left: str, code: str) -> None:
+    slip = {"type": "Line", "name": name, "layer": "", "source": SOURCE, "unused": "reported"}
+    (found,) = run_of(FALLING, slips=[slip | {"of": "recon", "missing": left}]).feed().findings()
+    assert found.title == "`kl` is left out of the loss: the gradients are those of `recon` alone (train.py:7)"
+    assert code in found.hypotheses[0].code
+
+
 def test_functions_of_a_loop_that_see_its_last_turn() -> None:
     slip = {"type": "Line", "name": "q", "layer": "", "source": SOURCE, "late": True}
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()
