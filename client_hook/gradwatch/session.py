@@ -45,6 +45,7 @@ from gradwatch.distribution import (
 )
 from gradwatch.eager import Backward, EagerReplay
 from gradwatch.ending import WANTED_ERRORS, Ending
+from gradwatch.ends import find_unread_ends
 from gradwatch.errors import (
     ConfigurationError,
     NonFiniteError,
@@ -1051,7 +1052,10 @@ class Watch:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
         files = self._tried("the user's files", lambda: files_near(self._models))
         found = {"slips": []} | self._graph(*step, files=files)
-        return found | {"slips": [*made, *found["slips"], *self._built(files), *self._fed(files)]}
+        fed = self._fed(files)
+        if any("unread" in one for one in found["slips"]):  # the graph has told of it
+            fed = [one for one in fed if "unread" not in one]
+        return found | {"slips": [*made, *found["slips"], *self._built(files), *fed]}
 
     def _built(self, files: Sequence[str]) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
@@ -1080,6 +1084,7 @@ class Watch:
             lambda: find_copied(files),
             lambda: find_lost(files),
             lambda: find_past(files),
+            lambda: find_unread_ends(files),
             lambda: find_unpacked(files),
             find_held_out,
             find_sole_label,

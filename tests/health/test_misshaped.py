@@ -707,6 +707,15 @@ def test_a_term_that_is_only_reported(name: str, left: str, code: str) -> None:
     assert code in found.hypotheses[0].code
 
 
+def test_an_end_that_a_target_does_not_read() -> None:
+    slip = {"type": "Line", "name": "", "layer": "", "source": SOURCE, "unread": ["done"]}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == (
+        "What comes after an episode's end is counted on (train.py:7): the target does not read `done`"
+    )
+    assert "(1.0 - done)" in found.hypotheses[0].code
+
+
 def test_functions_of_a_loop_that_see_its_last_turn() -> None:
     slip = {"type": "Line", "name": "q", "layer": "", "source": SOURCE, "late": True}
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()

@@ -255,6 +255,9 @@ loss = -tf.reduce_mean(log_prob * advantages)"""
 UNENDED_CODE: Final = """\
 # {name}: 1 where this step ended the episode, else 0
 target = reward + gamma * (1.0 - tf.cast({name}, tf.float32)) * value_of_next"""
+UNREAD_END_CODE: Final = """\
+# {name}: 1 where this step ended the episode, else 0
+target = reward + gamma * (1.0 - {name}) * value_of_next"""
 BACKWARDS_CODE: Final = """\
 # Bidirectional reverses the backward output again and joins both (GRU: your own layer):
 h = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units, return_sequences=True))(h)
@@ -501,11 +504,13 @@ def _say_unended(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source, unread = lead.slip.get("source"), [f"`{name}`" for name in lead.slip["unread"]]
     place = say_line(source)
     what = f"`{source['code']}`" if source else "An operation"
+    is_line = lead.slip["type"] == "Line"
+    reader, seen = ("target", "No line there reads") if is_line else ("step", "Nothing in the step reads its input")
     return (
-        f"What comes after an episode's end is counted on{place}: the step does not read {', '.join(unread)}",
+        f"What comes after an episode's end is counted on{place}: the {reader} does not read {', '.join(unread)}",
         (
-            f"{what} adds a discounted value of the next state to an input of the step, for every sample alike. "
-            f"Nothing in the step reads its input {', '.join(unread)}."
+            f"{what} adds a discounted value of the next state to {'the reward' if is_line else 'an input of the step'}"
+            f", for every sample alike. {seen} {', '.join(unread)}."
         ),
         Hypothesis(
             f"The target goes on beyond the end of an episode{place}",
@@ -513,7 +518,7 @@ def _say_unended(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Where an episode has ended there is no next state, and the future reward is 0. If it is counted anyway, "
             "an end costs nothing: what leads to it is worth as much as what does not. The loss falls as usual.",
             "Multiply the value of the next state by 0 where the episode ended (not where it was only truncated).",
-            UNENDED_CODE.format(name=lead.slip["unread"][0]),
+            (UNREAD_END_CODE if is_line else UNENDED_CODE).format(name=lead.slip["unread"][0]),
         ),
     )
 
