@@ -1249,6 +1249,8 @@ class SlipKind(Enum):
     """The validation data, or its targets, are in another range than those of the training."""
     SEEN = auto()
     """The validation samples are among those that are trained on."""
+    WINDOWED = auto()
+    """The validation's windows of a series lie among those of the training."""
     FOLDS = auto()
     """A model is made on the wrong side of a loop over folds or epochs, or trained on what is held out."""
     RENUMBERED = auto()
@@ -1391,6 +1393,7 @@ _BY_FIELD: Final = {
     "wants": SlipKind.BACKBONE,
     "beyond": SlipKind.BEYOND,
     "seen": SlipKind.SEEN,
+    "windowed": SlipKind.WINDOWED,
     "folds": SlipKind.FOLDS,
     "renumbers": SlipKind.RENUMBERED,
     "resplit": SlipKind.RESPLIT,

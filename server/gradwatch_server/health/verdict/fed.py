@@ -162,6 +162,10 @@ SEEN_CODE: Final = """\
 n = len(x) * 4 // 5                                         # of rows that are in random order
 x_train, y_train, x_val, y_val = x[:n], y[:n], x[n:], y[n:]
 model.fit(x_train, y_train, validation_data=(x_val, y_val))"""
+WINDOWED_CODE: Final = """\
+cut = len(series) * 4 // 5                                  # split the series, then draw windows of each part
+x_train, y_train = windows_of(series[:cut])
+x_val, y_val = windows_of(series[cut:])"""
 UNCONVERTED_CODE: Final = """\
 image = tf.image.convert_image_dtype(image, tf.float32)       # of uint8: divides by 255
 image = tf.image.resize(image, size)"""
@@ -505,6 +509,26 @@ def _say_seen(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "were copied, to balance classes, before they were split.",
             "Split first, leave out of the training what is held out, and copy rows of the training data only.",
             SEEN_CODE,
+        ),
+    )
+
+
+def _say_windowed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, share = say_line(lead.slip["source"]), say_number(round(100 * float(lead.slip["windowed"])))
+    names = [f"`{one}`" for one in lead.slip["names"]] or ["the training data", "the validation data"]
+    return (
+        f"The validation windows overlap with the training windows{place}",
+        (
+            f"Of the windows of {names[1]}, {share} % lie between two of {names[0]}: half of their times or more are "
+            "in one that begins earlier, and in one that begins later."
+        ),
+        Hypothesis(
+            f"The windows were drawn first, and split at random afterwards{place}",
+            0.93,
+            "Neighbouring windows share most of their numbers, so the model has seen what it is validated with, often "
+            "the target too. The validation loss looks good however much it overfits, and says little of new data.",
+            "Split the series by time, or by recording, before windows are drawn of each part.",
+            WINDOWED_CODE,
         ),
     )
 
@@ -1138,6 +1162,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.BACKBONE: _say_backbone,
     SlipKind.BEYOND: _say_beyond,
     SlipKind.SEEN: _say_seen,
+    SlipKind.WINDOWED: _say_windowed,
     SlipKind.FOLDS: _say_folds,
     SlipKind.RENUMBERED: _say_renumbered,
     SlipKind.RESPLIT: _say_resplit,
