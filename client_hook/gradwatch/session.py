@@ -60,6 +60,7 @@ from gradwatch.heard import Drawn, Ear, Pattern, Picked
 from gradwatch.held_out import find_held_out
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
+from gradwatch.jittered import find_jittered
 from gradwatch.late import find_late
 from gradwatch.layer import LayerProbe
 from gradwatch.mispaired import find_mispaired
@@ -1087,6 +1088,7 @@ class Watch:
             lambda: find_unread_ends(files),
             lambda: find_unpacked(files),
             find_held_out,
+            find_jittered,
             find_sole_label,
             lambda: find_mispaired(files),
             lambda: find_resplit(files),

@@ -1251,6 +1251,8 @@ class SlipKind(Enum):
     """The validation samples are among those that are trained on."""
     WINDOWED = auto()
     """The validation's windows of a series lie among those of the training."""
+    JITTERED = auto()
+    """Validation images are changed at random."""
     FOLDS = auto()
     """A model is made on the wrong side of a loop over folds or epochs, or trained on what is held out."""
     RENUMBERED = auto()
@@ -1394,6 +1396,7 @@ _BY_FIELD: Final = {
     "beyond": SlipKind.BEYOND,
     "seen": SlipKind.SEEN,
     "windowed": SlipKind.WINDOWED,
+    "jittered": SlipKind.JITTERED,
     "folds": SlipKind.FOLDS,
     "renumbers": SlipKind.RENUMBERED,
     "resplit": SlipKind.RESPLIT,

@@ -166,6 +166,14 @@ WINDOWED_CODE: Final = """\
 cut = len(series) * 4 // 5                                  # split the series, then draw windows of each part
 x_train, y_train = windows_of(series[:cut])
 x_val, y_val = windows_of(series[cut:])"""
+JITTERED_CODE: Final = """\
+train = train.map(augment)                                  # the training data alone
+model.fit(train, validation_data=val)"""
+GENERATOR_CODE: Final = """\
+augmented = ImageDataGenerator(rescale=1 / 255, {what}=..., validation_split=0.2)
+plain = ImageDataGenerator(rescale=1 / 255, validation_split=0.2)
+train = augmented.flow_from_directory(folder, subset="training")
+val = plain.flow_from_directory(folder, subset="validation", shuffle=False)"""
 UNCONVERTED_CODE: Final = """\
 image = tf.image.convert_image_dtype(image, tf.float32)       # of uint8: divides by 255
 image = tf.image.resize(image, size)"""
@@ -529,6 +537,24 @@ def _say_windowed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "the target too. The validation loss looks good however much it overfits, and says little of new data.",
             "Split the series by time, or by recording, before windows are drawn of each part.",
             WINDOWED_CODE,
+        ),
+    )
+
+
+def _say_jittered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, what = say_line(lead.slip["source"]), [str(one) for one in lead.slip["jittered"]]
+    is_map = any(one.startswith("tf.") or one[:1].isupper() for one in what)
+    by = "the map of the data set" if is_map else "the `ImageDataGenerator`"
+    return (
+        f"The validation images are augmented like the training images{place}",
+        f"{list_names([f'`{one}`' for one in what])} in {by} that `fit` validates with: each pass sees other images.",
+        Hypothesis(
+            f"The validation data go through the random augmentation too{place}",
+            0.9,
+            "The validation loss is that of altered images. It is higher than that of the images themselves and "
+            "differs from epoch to epoch by chance, which misleads early stopping and the choice of the best epoch.",
+            "Augment the training data only. Give both the same preparation without chance, such as the scaling.",
+            JITTERED_CODE if is_map else GENERATOR_CODE.format(what=what[0]),
         ),
     )
 
@@ -1163,6 +1189,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.BEYOND: _say_beyond,
     SlipKind.SEEN: _say_seen,
     SlipKind.WINDOWED: _say_windowed,
+    SlipKind.JITTERED: _say_jittered,
     SlipKind.FOLDS: _say_folds,
     SlipKind.RENUMBERED: _say_renumbered,
     SlipKind.RESPLIT: _say_resplit,
