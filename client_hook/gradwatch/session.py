@@ -53,9 +53,11 @@ from gradwatch.errors import (
     ServerTimeoutError,
     TrainingStoppedError,
 )
+from gradwatch.explored import find_explored
 from gradwatch.fed import find_fed
 from gradwatch.folds import find_folds
 from gradwatch.governor import Governor
+from gradwatch.grown import find_grown
 from gradwatch.heard import Drawn, Ear, Pattern, Picked
 from gradwatch.held_out import find_held_out
 from gradwatch.intake import Entered, Intake
@@ -1086,6 +1088,8 @@ class Watch:
             lambda: find_lost(files),
             lambda: find_past(files),
             lambda: find_unread_ends(files),
+            lambda: find_explored(files),
+            lambda: find_grown(files),
             lambda: find_unpacked(files),
             find_held_out,
             find_jittered,

@@ -719,6 +719,32 @@ def test_an_end_that_a_target_does_not_read() -> None:
     assert "(1.0 - done)" in found.hypotheses[0].code
 
 
+@pytest.mark.parametrize(
+    ("how", "title"),
+    [
+        ("inverted", "The agent tries random actions more and more often, as `eps` falls (train.py:7)"),
+        (
+            "lowest",
+            "`eps` falls to its least value at the first update: `min` stands where `max` is meant (train.py:7)",
+        ),
+        ("highest", "`eps` never falls: `max` holds it where it began (train.py:7)"),
+        ("always", "`eps` never falls: nothing reads `eps_decay` (train.py:7)"),
+    ],
+)
+def test_an_exploration_that_goes_the_wrong_way(how: str, title: str) -> None:
+    slip = {"type": "Line", "name": "eps", "layer": "", "source": SOURCE, "explores": how, "by": "eps_decay"}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == title
+    assert "eps" in found.hypotheses[0].code
+
+
+def test_rewards_of_all_episodes() -> None:
+    slip = {"type": "Line", "name": "rewards", "layer": "", "source": SOURCE, "grows": True}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "`rewards` holds the rewards of all episodes so far, and is summed as one (train.py:7)"
+    assert "rewards.clear()" in found.hypotheses[0].code
+
+
 def test_functions_of_a_loop_that_see_its_last_turn() -> None:
     slip = {"type": "Line", "name": "q", "layer": "", "source": SOURCE, "late": True}
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()

@@ -1251,6 +1251,10 @@ class SlipKind(Enum):
     """The validation samples are among those that are trained on."""
     WINDOWED = auto()
     """The validation's windows of a series lie among those of the training."""
+    EXPLORED = auto()
+    """The chance of a random action rises, falls at once, or never does."""
+    GROWN = auto()
+    """A list that is to hold one episode holds all so far."""
     JITTERED = auto()
     """Validation images are changed at random."""
     FOLDS = auto()
@@ -1397,6 +1401,8 @@ _BY_FIELD: Final = {
     "seen": SlipKind.SEEN,
     "windowed": SlipKind.WINDOWED,
     "jittered": SlipKind.JITTERED,
+    "explores": SlipKind.EXPLORED,
+    "grows": SlipKind.GROWN,
     "folds": SlipKind.FOLDS,
     "renumbers": SlipKind.RENUMBERED,
     "resplit": SlipKind.RESPLIT,

@@ -1014,6 +1014,62 @@ def _say_past(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+EXPLORED: Final[Mapping[str, tuple[str, str, str, str, str]]] = {
+    "inverted": (
+        "The agent tries random actions more and more often, as `{name}` falls",
+        "The action is random where the draw lies above `{name}`, and `{name}` is lowered while it learns.",
+        "The agent begins with its untrained guesses and ends with random actions: the comparison is turned round.",
+        "Draw the action where the random number is below `{name}`.",
+        "if np.random.rand() < {name}:\n    action = env.action_space.sample()",
+    ),
+    "lowest": (
+        "`{name}` falls to its least value at the first update: `min` stands where `max` is meant",
+        "The line takes the lesser of the lowered `{name}` and its lower end, which is the lower end from then on.",
+        "The agent stops exploring before it has learned anything, and repeats its first guesses.",
+        "Take the larger of the two.",
+        "{name} = max({name}_min, {name} * decay)",
+    ),
+    "highest": (
+        "`{name}` never falls: `max` holds it where it began",
+        "The line takes the larger of the lowered `{name}` and a number that is not below its first value.",
+        "The agent goes on with as many random actions as at first, and hardly sees what its own choices lead to.",
+        "Bound `{name}` by its least value.",
+        "{name} = max({name}_min, {name} * decay)",
+    ),
+    "always": (
+        "`{name}` never falls: nothing reads `{by}`",
+        "`{name}` is given one value, and the action is random with that chance. No line reads `{by}`.",
+        "The agent goes on with as many random actions as at first, and hardly sees what its own choices lead to.",
+        "Lower `{name}` while the agent learns.",
+        "{name} = max({name}_min, {name} * {by})          # after each episode, or step",
+    ),
+}
+"""How an exploration goes wrong: in the title, what was seen, why it is a trouble, and what to change."""
+
+
+def _say_explored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    known = {"name": str(lead.slip["name"]), "by": str(lead.slip.get("by", ""))}
+    title, seen, why, fix, code = (part.format(**known) for part in EXPLORED[str(lead.slip["explores"])])
+    title += say_line(lead.slip.get("source"))
+    return title, seen, Hypothesis(title, 0.95, why, fix, code)
+
+
+def _say_grown(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name = say_line(lead.slip.get("source")), str(lead.slip["name"])
+    return (
+        f"`{name}` holds the rewards of all episodes so far, and is summed as one{place}",
+        f"`{name}` begins as an empty list, is filled at each step, and no line empties it, cuts it or makes it anew.",
+        Hypothesis(
+            f"`{name}` is not emptied between episodes{place}",
+            0.95,
+            "The returns of an episode's last steps go on with the rewards of the next one. The policy is trained on "
+            "what earlier policies did, as if it had done so itself, and each update takes longer than the last.",
+            f"Empty `{name}`, and the lists of states, actions and log-probabilities beside it, after each update.",
+            f"{name}.clear()                    # after the update, and likewise the lists beside it",
+        ),
+    )
+
+
 def _say_undropped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     n, name, place = int(lead.slip["undropped"]), lead.slip["name"], say_line(lead.slip["source"])
     others = "" if n == 1 else f" and {n - 1:,} more"
@@ -1831,6 +1887,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.STRANGERS: _say_strangers,
     SlipKind.REPLACED: _say_replaced,
     SlipKind.PAST: _say_past,
+    SlipKind.EXPLORED: _say_explored,
+    SlipKind.GROWN: _say_grown,
     SlipKind.LOST: _say_lost,
     SlipKind.ACROSS: _say_across,
     SlipKind.UNDROPPED: _say_undropped,
