@@ -366,6 +366,7 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"renumbers": "tok"}, "The words of the validation texts get numbers of their own (train.py:7)"),
         (DATA | {"folds": "shared", "model": "net"}, "The folds share one model, `net`: from the second on it is"),
         (DATA | {"folds": "swapped", "model": "net"}, "Each fold trains on what is to be held out"),
+        (DATA | {"folds": "compiled", "model": "net"}, "Each epoch compiles `net` again: its optimizer begins anew"),
         (DATA | {"folds": "epoch", "model": "net"}, "Each epoch makes a new `net`: what the last one has learned"),
         (DATA | {"resplit": "shuffle"}, "Validation samples are trained on: one data set is cut by `take` and"),
         (DATA | {"resplit": "subset"}, "Validation samples are trained on: both are the same `subset` of the folder"),

@@ -155,6 +155,9 @@ EPOCHS_CODE: Final = """\
 {model} = build_model()                                     # once, before the loop
 for epoch in range(epochs):
     {model}.fit(x_train, y_train, epochs=1)"""
+COMPILED_CODE: Final = """\
+{model}.compile(optimizer="adam", loss=loss)                # once
+{model}.fit(x_train, y_train, epochs=epochs)"""
 TARGETS_BEYOND_CODE: Final = """\
 mean, std = y_train.mean(axis=0), y_train.std(axis=0)       # of the training data alone
 y_train, y_val = (y_train - mean) / std, (y_val - mean) / std"""
@@ -601,12 +604,20 @@ FOLDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
         "Make and compile the model before the loop.",
         EPOCHS_CODE,
     ),
+    "compiled": (
+        "Each epoch compiles `{model}` again: its optimizer begins anew",
+        "The loop over the epochs calls `compile` with a new optimizer, and changes nothing of the model.",
+        "Compile the model before the loop, or give `fit` the number of epochs.",
+        COMPILED_CODE,
+    ),
 }
 """What a loop does with its model: the title, what was seen, and what to change."""
 FOLDS_HARM: Final = {
     "shared": "The scores of the later folds say nothing of new data: they get better from fold to fold, however much "
     "the model overfits.",
     "swapped": "With k folds the model learns from one k-th of the data alone, and scores worse than it could.",
+    "compiled": "Its averages of the gradients, and a schedule of the rate, start again in each epoch: the first steps "
+    "of each are as rough as those of a new training.",
     "epoch": "The loss starts again in each epoch, and never gets lower than one epoch brings it.",
 }
 
