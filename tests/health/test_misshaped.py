@@ -739,6 +739,13 @@ def test_an_exploration_that_goes_the_wrong_way(how: str, title: str) -> None:
     assert "eps" in found.hypotheses[0].code
 
 
+def test_a_divergence_with_the_wrong_sign() -> None:
+    slip = {"type": "Square", "name": "square", "layer": "", "source": SOURCE, "widens": True}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "The KL divergence of the code has the wrong sign: the loss makes it large (train.py:7)"
+    assert "kl = -0.5 *" in found.hypotheses[0].code
+
+
 def test_rewards_of_all_episodes() -> None:
     slip = {"type": "Line", "name": "rewards", "layer": "", "source": SOURCE, "grows": True}
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()

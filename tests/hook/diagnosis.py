@@ -59,6 +59,7 @@ KNOWN = (
     "pairs",
     "relabelled",
     "rescales",
+    "scarce",
     "shifts",
     "unbounded",
     "unconverted",

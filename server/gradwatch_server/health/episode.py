@@ -1319,6 +1319,8 @@ class SlipKind(Enum):
     """The larger of a policy's objective with and without bounds is made large: no bound holds."""
     SPREAD = auto()
     """A code is drawn with another deviation than the one that the loss knows."""
+    WIDENED = auto()
+    """The divergence of a code is made large."""
     UNVARIED = auto()
     """A draw gives the same at each step."""
     BELITTLED = auto()
@@ -1457,6 +1459,7 @@ _BY_FIELD: Final = {
     "quantile": SlipKind.QUANTILE,
     "unpacked": SlipKind.UNPACKED,
     "deviates": SlipKind.SPREAD,
+    "widens": SlipKind.WIDENED,
     "unvaried": SlipKind.UNVARIED,
     "belittles": SlipKind.BELITTLED,
     "certain": SlipKind.CERTAIN,

@@ -255,6 +255,9 @@ loss = -tf.reduce_mean(log_prob * advantages)"""
 UNENDED_CODE: Final = """\
 # {name}: 1 where this step ended the episode, else 0
 target = reward + gamma * (1.0 - tf.cast({name}, tf.float32)) * value_of_next"""
+WIDENED_CODE: Final = """\
+kl = -0.5 * tf.reduce_sum(1 + log_variance - tf.square(mean) - tf.exp(log_variance), axis=-1)
+loss = reconstruction + beta * tf.reduce_mean(kl)"""
 UNREAD_END_CODE: Final = """\
 # {name}: 1 where this step ended the episode, else 0
 target = reward + gamma * (1.0 - {name}) * value_of_next"""
@@ -1052,6 +1055,22 @@ def _say_explored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     title, seen, why, fix, code = (part.format(**known) for part in EXPLORED[str(lead.slip["explores"])])
     title += say_line(lead.slip.get("source"))
     return title, seen, Hypothesis(title, 0.95, why, fix, code)
+
+
+def _say_widened(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The KL divergence of the code has the wrong sign: the loss makes it large{place}",
+        "The square of the mean that a code is drawn around, and its variance, both go into the loss with a minus.",
+        Hypothesis(
+            f"The divergence is subtracted where it should be added{place}",
+            0.95,
+            "The loss gets lower without end as means and variances grow, so the code leaves the normal distribution "
+            "that it should come close to. Usual reason: the factor -0.5 lost its sign.",
+            "Add the divergence, which is never below 0.",
+            WIDENED_CODE,
+        ),
+    )
 
 
 def _say_grown(lead: Misshaped) -> tuple[str, str, Hypothesis]:
@@ -1889,6 +1908,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.PAST: _say_past,
     SlipKind.EXPLORED: _say_explored,
     SlipKind.GROWN: _say_grown,
+    SlipKind.WIDENED: _say_widened,
     SlipKind.LOST: _say_lost,
     SlipKind.ACROSS: _say_across,
     SlipKind.UNDROPPED: _say_undropped,
