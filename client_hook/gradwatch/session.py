@@ -96,7 +96,7 @@ from gradwatch.served import find_served
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.severed import find_severed
 from gradwatch.siblings import find_siblings
-from gradwatch.sole_label import find_sole_label
+from gradwatch.sole_label import find_sole_label, find_usual_target
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
 from gradwatch.sums import are_from_tape, find_sums
@@ -1094,6 +1094,7 @@ class Watch:
             find_held_out,
             find_jittered,
             find_sole_label,
+            find_usual_target,
             lambda: find_mispaired(files),
             lambda: find_resplit(files),
             lambda: find_renumbered(files),

@@ -18,10 +18,13 @@ from gradwatch.origin import running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
 from gradwatch.target import has_keras_step
 
-__all__ = ["find_sole_label"]
+__all__ = ["find_sole_label", "find_usual_target"]
 
 ROWS_MIN: Final = 100
 """Fewer samples may be of one class by chance, or a trial."""
+ABSOLUTE: Final = (keras.losses.MeanAbsoluteError, keras.losses.mean_absolute_error)
+USUAL_MIN: Final = 0.55
+"""Of the targets, that are one number: more than half, or it is not their median."""
 SCARCE_MAX: Final = 0.05
 CELLS_MAX: Final = 10_000_000
 ENTROPIES: Final = (keras.losses.BinaryCrossentropy, keras.losses.SparseCategoricalCrossentropy)
@@ -49,6 +52,38 @@ def find_sole_label() -> list[dict[str, Any]]:
     is_weighed = any(fit.known.get(name) is not None for name in ("class_weight", "sample_weight"))
     scarce = None if is_weighed else _scarce_label(labels)
     return [] if scarce is None else [{**place, "scarce": scarce[1], "label": scarce[0]}]
+
+
+def find_usual_target() -> list[dict[str, Any]]:
+    """The number that most targets of the running `fit` are, for a mean absolute error of Keras' own.
+
+    Returns:
+        One entry, type ``Data``, no name, no layer, the line of `fit`, ``usual``: the share of the targets that are the
+        ``value``, and ``guess``: the error of that answer for each sample; none of other losses, where samples have
+        weights, where targets are no array with one number for each sample, or in a file that calls `fit` in a loop or
+        in several places.
+    """
+    fit = running_fit()
+    model = None if fit is None else fit.known.get("self")
+    if fit is None or not fit.file or not has_keras_step(model) or _is_of_turns(fit.file):
+        return []
+    is_weighed = any(fit.known.get(name) is not None for name in ("class_weight", "sample_weight"))
+    targets = None if is_weighed or not _is_absolute(model) else _labels(fit.known.get("y"))
+    if targets is None or not np.isfinite(targets).all():
+        return []
+    value = float(np.median(targets))
+    share, guess = float((targets == value).mean()), float(np.abs(targets - value).mean())
+    if share < USUAL_MIN or not guess > 0:
+        return []
+    place = {"type": "Data", "name": "", "layer": "", "source": source_at([(fit.file, fit.line)])}
+    return [{**place, "usual": share, "value": value, "guess": guess}]
+
+
+def _is_absolute(model: Any) -> bool:
+    loss = getattr(model, "loss", None)
+    loss = keras.losses.get(loss) if isinstance(loss, str) else loss
+    is_own = type(loss) is ABSOLUTE[0] or loss is ABSOLUTE[1]
+    return is_own and len(getattr(model, "outputs", None) or [None]) == 1
 
 
 def _is_of_labels(model: Any) -> bool:

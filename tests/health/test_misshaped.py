@@ -739,6 +739,15 @@ def test_an_exploration_that_goes_the_wrong_way(how: str, title: str) -> None:
     assert "eps" in found.hypotheses[0].code
 
 
+@pytest.mark.parametrize(("level", "n_steps", "is_told"), [(0.41, 600, True), (0.3, 600, False), (0.41, 400, False)])
+def test_a_loss_that_stays_at_the_median(level: float, n_steps: int, *, is_told: bool) -> None:
+    slip = DATA | {"usual": 0.87, "value": 0.0, "guess": 0.4}
+    run = Run(dense(4), n_steps=n_steps, layers=[("dense", 32, "relu"), ("out", 1, None)], slips=[slip])
+    titles = [one.title for one in run.set_loss(np.full(n_steps, level)).feed().findings()]
+    title = "The predictions are no better than 0 for every sample, which 87 % of the targets are"
+    assert any(one.startswith(title) for one in titles) == is_told
+
+
 def test_a_divergence_with_the_wrong_sign() -> None:
     slip = {"type": "Square", "name": "square", "layer": "", "source": SOURCE, "widens": True}
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()

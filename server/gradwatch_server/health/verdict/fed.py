@@ -169,6 +169,10 @@ WINDOWED_CODE: Final = """\
 cut = len(series) * 4 // 5                                  # split the series, then draw windows of each part
 x_train, y_train = windows_of(series[:cut])
 x_val, y_val = windows_of(series[cut:])"""
+MEDIAN_CODE: Final = """\
+model.compile(optimizer, loss="mse")                        # or, with one output for each part:
+model.compile(optimizer, loss={"is_any": "binary_crossentropy", "amount": "mae"})
+model.fit(x, {"is_any": y != 0, "amount": y}, sample_weight={"is_any": np.ones(len(y)), "amount": y != 0})"""
 JITTERED_CODE: Final = """\
 train = train.map(augment)                                  # the training data alone
 model.fit(train, validation_data=val)"""
@@ -558,6 +562,27 @@ def _say_jittered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "differs from epoch to epoch by chance, which misleads early stopping and the choice of the best epoch.",
             "Augment the training data only. Give both the same preparation without chance, such as the scaling.",
             JITTERED_CODE if is_map else GENERATOR_CODE.format(what=what[0]),
+        ),
+    )
+
+
+def _say_median(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, value = say_line(lead.slip["source"]), say_number(float(lead.slip["value"]))
+    share = say_number(round(100 * float(lead.slip["usual"])))
+    return (
+        f"The predictions are no better than {value} for every sample, which {share} % of the targets are{place}",
+        (
+            f"The mean absolute error of that answer is {say_number(float(lead.slip['guess']))}, and the loss is still "
+            "about as high."
+        ),
+        Hypothesis(
+            f"A mean absolute error asks for the median, and the median of the targets is {value}{place}",
+            0.85,
+            f"Where more than half of the targets are {value}, that answer is hard to leave: each sample pulls as hard "
+            "as any other, and most pull there. The others are told only where the input makes them likely.",
+            f"Train with a squared error, which asks for the mean, or in two parts: whether a target is {value}, and "
+            "how large it is if not.",
+            MEDIAN_CODE,
         ),
     )
 
@@ -1201,6 +1226,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.SEEN: _say_seen,
     SlipKind.WINDOWED: _say_windowed,
     SlipKind.JITTERED: _say_jittered,
+    SlipKind.MEDIAN: _say_median,
     SlipKind.FOLDS: _say_folds,
     SlipKind.RENUMBERED: _say_renumbered,
     SlipKind.RESPLIT: _say_resplit,
