@@ -24,6 +24,7 @@ from gradwatch.aliased import find_aliased
 from gradwatch.assigned import Assignments
 from gradwatch.averaged import find_copied, find_lost, find_replaced
 from gradwatch.backbones import find_backbones
+from gradwatch.bgr import find_bgr
 from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
@@ -1080,6 +1081,7 @@ class Watch:
             lambda: find_scaled(models, files),
             lambda: find_rotated(models, files),
             lambda: find_backbones(models, files),
+            lambda: find_bgr(files),
             lambda: find_unmasked(models, files),
             lambda: find_thawed(models, files),
             lambda: find_withheld(files),

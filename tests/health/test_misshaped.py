@@ -377,6 +377,8 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"noisy": "x_noisy", "clean": "x", "as": "alike"}, "All samples of `x_noisy` have the same noise"),
         (DATA | {"jittered": ["RandomFlip"]}, "The validation images are augmented like the training images"),
         (DATA | {"jittered": ["shear_range"]}, "The validation images are augmented like the training images"),
+        (DATA | {"blue": True, "name": "Xception"}, "`cv2.imread` reads images for `Xception` with red and blue"),
+        (DATA | {"blue": True, "by": "load_img"}, "`cv2.imread` reads the images to predict with red and blue"),
         (DATA | {"windowed": 0.6, "names": []}, "The validation windows overlap with the training windows"),
         (DATA | {"seen": 1.0, "names": []}, "100 % of the validation samples are among the training samples"),
         (DATA | {"filtered": True}, "Inputs and targets no longer belong together: one data set is filtered before"),

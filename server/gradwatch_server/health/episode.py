@@ -1319,6 +1319,8 @@ class SlipKind(Enum):
     """The larger of a policy's objective with and without bounds is made large: no bound holds."""
     SPREAD = auto()
     """A code is drawn with another deviation than the one that the loss knows."""
+    BLUE = auto()
+    """Images are read blue first for a network that knows them red first."""
     MEDIAN = auto()
     """Most targets are one number, and the error asks for their median."""
     WIDENED = auto()
@@ -1462,6 +1464,7 @@ _BY_FIELD: Final = {
     "unpacked": SlipKind.UNPACKED,
     "deviates": SlipKind.SPREAD,
     "widens": SlipKind.WIDENED,
+    "blue": SlipKind.BLUE,
     "usual": SlipKind.MEDIAN,
     "unvaried": SlipKind.UNVARIED,
     "belittles": SlipKind.BELITTLED,

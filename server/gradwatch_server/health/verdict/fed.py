@@ -173,6 +173,8 @@ MEDIAN_CODE: Final = """\
 model.compile(optimizer, loss="mse")                        # or, with one output for each part:
 model.compile(optimizer, loss={"is_any": "binary_crossentropy", "amount": "mae"})
 model.fit(x, {"is_any": y != 0, "amount": y}, sample_weight={"is_any": np.ones(len(y)), "amount": y != 0})"""
+BLUE_CODE: Final = """\
+image = cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB)"""
 JITTERED_CODE: Final = """\
 train = train.map(augment)                                  # the training data alone
 model.fit(train, validation_data=val)"""
@@ -583,6 +585,24 @@ def _say_median(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             f"Train with a squared error, which asks for the mean, or in two parts: whether a target is {value}, and "
             "how large it is if not.",
             MEDIAN_CODE,
+        ),
+    )
+
+
+def _say_blue(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name, by = say_line(lead.slip["source"]), str(lead.slip["name"]), str(lead.slip.get("by", ""))
+    known = f"`{name}` was trained on images that were read red first" if name else f"`{by}` reads them red first"
+    what = f"images for `{name}`" if name else "the images to predict"
+    return (
+        f"`cv2.imread` reads {what} with red and blue exchanged{place}",
+        f"OpenCV gives the channels as blue, green, red. No line gives them another order. {known}.",
+        Hypothesis(
+            f"Red and blue are exchanged in what `cv2.imread` reads{place}",
+            0.9,
+            "What the network knows of colours does not fit these images: blue things look red to it. It may still "
+            "learn, or predict, well enough to hide it.",
+            "Exchange the channels after reading.",
+            BLUE_CODE,
         ),
     )
 
@@ -1226,6 +1246,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.SEEN: _say_seen,
     SlipKind.WINDOWED: _say_windowed,
     SlipKind.JITTERED: _say_jittered,
+    SlipKind.BLUE: _say_blue,
     SlipKind.MEDIAN: _say_median,
     SlipKind.FOLDS: _say_folds,
     SlipKind.RENUMBERED: _say_renumbered,
