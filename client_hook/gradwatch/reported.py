@@ -111,7 +111,9 @@ def _terms_in(node: ast.Assign, own: Sequence[ast.AST], file: str) -> Iterator[_
     stored = [one for one in inner if isinstance(one, ast.Assign)]
     for name, given in zip(to.elts, returned[0], strict=True):
         of = [one.value for one in stored if isinstance(given, ast.Name) and given.id in stored_names(one)]
-        if isinstance(name, ast.Name) and len(of) == 1:
+        # One of the others may be the sum of all.
+        held = _made_of([one for one in returned[0] if one is not given], inner)
+        if isinstance(name, ast.Name) and len(of) == 1 and getattr(given, "id", "") not in held:
             yield _Term(name.id, of[0], node.lineno, inner)
 
 

@@ -172,3 +172,30 @@ def step(x, y):
 def test_a_term_that_a_function_gives(find: Find, loss: str, is_told: bool) -> None:
     line = "mse, sparsity = losses_of(x, y)"
     assert find(APART.format(line=line, loss=loss)) == ([("sparsity", "loss", line)] if is_told else [])
+
+
+TOGETHER = """
+def losses_of(x):
+    mu, log_var = encode(x)
+    out = decode(mu + tf.exp(0.5 * log_var) * tf.random.normal(tf.shape(mu)))
+    recon = tf.reduce_mean(tf.square(x - out))
+    {kl}
+    {line}
+    return loss, recon, kl
+
+def step(x):
+    with tf.GradientTape() as tape:
+        loss, recon, kl = losses_of(x)
+    optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+    return loss, recon, kl
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [("loss = recon", True), ("loss = recon + kl", False), ("loss = recon\n    loss += 0.1 * kl", False)],
+)
+@pytest.mark.parametrize("kl", [KL, "kl = beta * tf.reduce_mean(tf.square(mu))"])
+def test_a_function_that_gives_the_sum_and_its_terms(find: Find, kl: str, line: str, *, is_told: bool) -> None:
+    taken = "loss, recon, kl = losses_of(x)"
+    assert find(TOGETHER.format(kl=kl, line=line)) == ([("kl", "loss", taken)] if is_told else [])
