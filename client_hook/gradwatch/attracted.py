@@ -127,7 +127,14 @@ def _is_attraction(op: Any, moved: Set[str]) -> bool:
     one, other = (_output_of(tensor, moved) for tensor in op.inputs)
     if one is None or other is None or one is other:
         return False
-    return bool(_variables_of(one) & _variables_of(other))
+    shared = _variables_of(one)
+    # A probability and its own logarithm, as in a divergence, are no two outputs.
+    is_own = shared == _variables_of(other) and (_is_made_of(one, other) or _is_made_of(other, one))
+    return bool(shared & _variables_of(other)) and not is_own
+
+
+def _is_made_of(op: Any, other: Any) -> bool:
+    return any(one is other for one in behind([op], through=None))
 
 
 def _output_of(tensor: Tensor, moved: Set[str]) -> Any:

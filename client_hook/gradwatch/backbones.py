@@ -19,7 +19,7 @@ from gradwatch.scaled import LEVELS, scaling_in
 from gradwatch.syntax import assigned_before, last_name, nodes_of
 from gradwatch.target import leaves
 
-__all__ = ["find_backbones"]
+__all__ = ["PREPARE", "find_backbones", "made_in"]
 
 PACKAGE: Final = "applications"
 LEVEL_MAX: Final = 255.0
@@ -61,7 +61,7 @@ def find_backbones(models: Iterable[Any], files: Sequence[str]) -> list[dict[str
         numbers, or none. None where there is no such call, or several, or one of a network that does scale, and no
         ``by``. It is a slip where other numbers enter, and with ``by`` where images do.
     """
-    made = [one for file in files for one in _made_in(file)]
+    made = [one for file in files for one in made_in(file)]
     by = _foreign(made[0].module, files) if len(made) == 1 and made[0].is_imagenet else ""
     made = [one for one in made if by or (one.low, one.high) != AS_THEY_ARE]
     layers = [part for model in models for part in leaves(model)]
@@ -76,7 +76,8 @@ def find_backbones(models: Iterable[Any], files: Sequence[str]) -> list[dict[str
     return [{"type": "Data", "name": one.name, "layer": "", "source": source, **known}]
 
 
-def _made_in(file: str) -> Iterator[_Backbone]:
+def made_in(file: str) -> Iterator[_Backbone]:
+    """The calls of a file that make a pretrained network."""
     nodes = nodes_of(file)
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and PACKAGE in (node.module or "")]
     imported = {alias.asname or alias.name: alias.name for node in imports for alias in node.names}

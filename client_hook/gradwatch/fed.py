@@ -23,7 +23,7 @@ from gradwatch.origin import frames, frames_of, is_fit, locals_of, running_fit, 
 from gradwatch.syntax import FILES_KEPT, assigned_before, functions_around, last_name, names_in, nodes_of, stored_names
 from gradwatch.target import has_keras_losses, has_keras_step, is_of_keras, losses_of, walk
 
-__all__ = ["chain_of", "find_fed"]
+__all__ = ["chain_of", "find_fed", "mapped_graph"]
 
 LOOPS: Final = (ast.For, ast.While)
 SEEN_MAX: Final = 0.9
@@ -434,13 +434,13 @@ def _keeps_draws(data: Any) -> bool:
     return is_of_samples and any(map(_draws, chain[cached + 1 :]))
 
 
-def _mapped_graph(data: Any) -> Any:
+def mapped_graph(data: Any) -> Any:
     """The graph of what a data set maps; None for one that maps nothing."""
     return getattr(getattr(getattr(data, "_map_func", None), "function", None), "graph", None)
 
 
 def _draws(data: Any) -> bool:
-    mapped = _mapped_graph(data)
+    mapped = mapped_graph(data)
     if mapped is None:
         return False
     graph = mapped.as_graph_def()
@@ -609,7 +609,7 @@ def _is_turned_view(array: Any) -> bool:
 def _turned_in_map(file: str) -> Iterator[dict[str, Any]]:
     """The lines of a data set's map that reshape what they are given where its axes should change places."""
     for data in _data_sets():
-        graphs = filter(None, map(_mapped_graph, chain_of(data)))
+        graphs = filter(None, map(mapped_graph, chain_of(data)))
         for op in (op for graph in graphs for op in graph.get_operations()):
             shapes = [one.shape for one in (*op.inputs[:1], *op.outputs)] if op.type == "Reshape" else []
             if any(shape.rank is None for shape in shapes) or not shapes:
@@ -1118,7 +1118,7 @@ def _floored_in_map(file: str) -> Iterator[dict[str, Any]]:
     for data in _data_sets():
         chain = chain_of(data)
         for place, part in enumerate(chain):
-            graph, arrays = _mapped_graph(part), _slices(chain[place + 1 :])
+            graph, arrays = mapped_graph(part), _slices(chain[place + 1 :])
             if graph is None or len(graph.inputs) != len(arrays):
                 continue
             for op in (op for op in graph.get_operations() if _is_cut(op)):

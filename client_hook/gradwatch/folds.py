@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import assigned_before, last_name, names_in, nodes_of, stored_names
+from gradwatch.syntax import assigned_before, is_taped, last_name, names_in, nodes_of, stored_names
 
 __all__ = ["find_folds"]
 
@@ -27,6 +27,9 @@ OF_KERAS: Final = frozenset({"batch_size", "callbacks", "epochs", "validation_da
 """What no other `fit` is given."""
 MODELS: Final = frozenset({"Functional", "Model", "Sequential"})
 TRAINING: Final = re.compile(r"^fit$|^apply_gradients$|train")
+TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
+COPYING: Final = frozenset({"clone_model", "copy", "deepcopy"})
+KEEPING: Final = frozenset({"append", "save"})
 ASKING: Final = frozenset({"compile", "evaluate", "fit", "predict", "summary", "watch"})
 """What leaves a model its weights, or is a training."""
 
@@ -40,7 +43,7 @@ def find_folds(files: Sequence[str]) -> list[dict[str, Any]]:
     Returns:
         The first of each kind, type ``Data``, no name, no layer, the source line, ``folds``: ``shared`` where each fold
         trains the same model on, ``swapped`` where it trains on what is held out, ``epoch`` where each epoch makes a
-        new one, and ``model``: its name.
+        new one, ``compiled`` where each compiles it again with a new optimizer, and ``model``: its name.
     """
     found: dict[str, dict[str, Any]] = {}
     for file in files:
@@ -144,6 +147,7 @@ def _of_epochs(loop: ast.For) -> Iterator[tuple[str, int, str]]:
     trained = {ast.unparse(call.func) for call in calls if TRAINING.search(last_name(call))}
     if len(trained) > 1:  # one is trained on, and looked at by another one that is made for it
         return
+    yield from _in_turns(loop, made)
     for call in (one for one in calls if last_name(one) == "fit" and isinstance(one.func, ast.Attribute)):
         name = getattr(call.func.value, "id", "")  # type: ignore[attr-defined]
         value = made[name].value if name in made else None
@@ -151,5 +155,49 @@ def _of_epochs(loop: ast.For) -> Iterator[tuple[str, int, str]]:
         is_one = all(isinstance(one, ast.Constant) and one.value == 1 for one in epochs)
         is_of_loop = any(one.id == loop.target.id for one in names_in(call))
         is_anew = isinstance(value, ast.Call) and not any(one.id == name for one in names_in(value))
-        if is_anew and is_one and not is_of_loop and any(one.arg in {*OF_KERAS, "verbose"} for one in call.keywords):
+        is_of_keras = any(one.arg in {*OF_KERAS, "verbose"} for one in call.keywords)
+        if is_anew and is_one and not is_of_loop and is_of_keras:
             yield "epoch", made[name].lineno, name
+        elif name not in made and is_one and is_of_keras and _recompiles(loop, name, calls):
+            yield "compiled", next(one.lineno for one in calls if last_name(one) == "compile"), name
+
+
+def _in_turns(loop: ast.For, made: Mapping[str, ast.Assign]) -> Iterator[tuple[str, int, str]]:
+    """The models that each turn makes, and trains by a tape of its own."""
+    nodes = [node for one in loop.body for node in ast.walk(one)]
+    is_left = any(isinstance(one, ast.Break) for one in loop.body)
+    asked = [one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in TRAINED]
+    for name in dict.fromkeys(one.id for one in asked if isinstance(one, ast.Name) and one.id in made):
+        value, kept = made[name].value, [one for one in nodes if isinstance(one, ast.Call) and _hands_on(one, name)]
+        is_anew = isinstance(value, ast.Call) and last_name(value) not in COPYING
+        is_of_loop = any(one.id in (name, loop.target.id) for one in names_in(value))  # type: ignore[attr-defined]
+        if is_anew and not is_of_loop and not is_left and not kept and any(map(is_taped, nodes)):
+            yield "epoch", made[name].lineno, name
+
+
+def _hands_on(call: ast.Call, name: str) -> bool:
+    """Whether a call keeps a model, as one of several."""
+    return last_name(call) in KEEPING and any(one.id == name for part in call.args for one in names_in(part))
+
+
+def _recompiles(loop: ast.For, name: str, calls: Sequence[ast.Call]) -> bool:
+    """Whether each turn compiles a model again, with a new optimizer of the same kind, and changes nothing of it."""
+    compiled = [one for one in calls if last_name(one) == "compile"]
+    own = [one.value for one in loop.body if isinstance(one, ast.Expr)]
+    nodes = [node for one in loop.body for node in ast.walk(one)]
+    is_changed = any(isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load) for one in nodes)
+    if len(compiled) != 1 or compiled[0] not in own or is_changed or sum(last_name(one) == "fit" for one in calls) > 1:
+        return False
+    (call,) = compiled
+    given = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "optimizer")]
+    stored = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    stored |= {loop.target.id}  # type: ignore[attr-defined]
+    is_same = not any(one.id in stored for one in names_in(call))
+    is_new = [(isinstance(one, ast.Constant) and one.value != "sgd") or _is_made(one) for one in given] == [True]
+    return is_new and is_same and isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == name
+
+
+def _is_made(node: ast.expr) -> bool:
+    """Whether an optimizer with averages is made."""
+    is_plain = last_name(node) == "SGD" and not any(one.arg == "momentum" for one in getattr(node, "keywords", ()))
+    return isinstance(node, ast.Call) and last_name(node)[:1].isupper() and not is_plain

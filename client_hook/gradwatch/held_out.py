@@ -47,6 +47,14 @@ SORTED_MAX: Final = 4096
 """Rows of which it is asked whether they differ."""
 SEEN_MIN: Final = 0.9
 DISTINCT_MIN: Final = 0.95
+WINDOWS_MIN: Final = 200
+WINDOWS_MAX: Final = 30_000
+"""Windows of a series that others are looked for in."""
+TIMES_MIN: Final = 8
+SHIFTS_MAX: Final = 32
+"""By how many steps of time one window may begin before the next; and by half of its length."""
+BETWEEN_MIN: Final = 0.4
+"""Of the validation's windows, those with one of the training's on either side, that shares half of them."""
 LABELS_MAX: Final = 1000
 CELLS_MAX: Final = 1_000_000
 """Labels: more are not counted."""
@@ -75,7 +83,9 @@ def find_held_out() -> list[dict[str, Any]]:
         At most one of each, type ``Data``, no name, no layer, the line of `fit`, and ``names``, of the arrays of
         training and validation, where the line has them: ``beyond``: the least and the largest number of the training
         data, then of the validation data, where these are in another range, of the targets with ``of_targets`` (True);
-        ``seen``: the share of the validation samples that are among those trained on, with the same targets. And what
+        ``seen``: the share of the validation samples that are among those trained on, with the same targets;
+        ``windowed``: the share of the validation's windows of a series that share half of their times with one of the
+        training's that begins earlier, and with one that begins later. And what
         is the cause of a validation loss that never falls, and no slip by itself: ``relabelled``: that share where the
         targets are others; ``unlabelled``: the share of the validation samples whose label no training sample has.
     """
@@ -90,6 +100,8 @@ def find_held_out() -> list[dict[str, Any]]:
     found += [slip | {"beyond": beyond_y, "names": of_y, "of_targets": True}] if beyond_y else []
     if seen := _find_seen(fit):
         found.append(slip | {"names": of_x if "seen" in seen else of_y} | seen)
+    elif (between := _find_between(fit)) >= BETWEEN_MIN:
+        found.append(slip | {"names": of_x, "windowed": between})
     if (unknown := _find_unknown(fit)) >= UNKNOWN_MIN:
         found.append(slip | {"unlabelled": unknown, "names": of_y})
     return found
@@ -221,6 +233,28 @@ def _find_seen(fit: _Fit) -> dict[str, Any] | None:
     if is_same >= SEEN_MIN:
         return {"seen": float(is_found.mean())} if not _is_part_by_line(fit) else None
     return {"relabelled": float(is_found.mean())} if is_same <= (1 + by_chance) / 2 else None
+
+
+def _find_between(fit: _Fit) -> float:
+    """The share of validation windows between two of the training, each of which has half of them in it."""
+    if set(fit.x) != {""} or set(fit.x_held) != {""}:
+        return 0.0
+    x, held = fit.x[""], fit.x_held[""]
+    is_alike = x.shape[1:] == held.shape[1:] and x.dtype == held.dtype and x.dtype.kind == "f"
+    n_times = x.shape[1] if x.ndim in (2, 3) else 0
+    if not is_alike or n_times < TIMES_MIN or not WINDOWS_MIN <= len(x) <= WINDOWS_MAX:
+        return 0.0
+    if not x.flags.c_contiguous or _is_on_disk(x):
+        return 0.0
+    windows, wanted = x.reshape(len(x), -1), held[_spread(len(held), ROWS)].reshape(-1, x[0].size)
+    n_columns = x[0].size // n_times
+    earlier, later = np.zeros(len(wanted), bool), np.zeros(len(wanted), bool)
+    for n in range(1, min(n_times // 2, SHIFTS_MAX) + 1):
+        shift = n * n_columns
+        earlier |= _places_in(windows[:, shift:], wanted[:, :-shift]) >= 0
+        if earlier.mean() >= BETWEEN_MIN:
+            later |= _places_in(windows[:, :-shift], wanted[:, shift:]) >= 0
+    return float((earlier & later).mean())
 
 
 def _is_on_disk(array: Any) -> bool:

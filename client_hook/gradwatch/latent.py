@@ -17,7 +17,7 @@ from gradwatch.origin import layer_of, slip_of
 from gradwatch.signs import signs_in
 from gradwatch.walk import ADDING, passed
 
-__all__ = ["find_codes", "find_one_sided", "find_spread"]
+__all__ = ["find_codes", "find_one_sided", "find_spread", "find_widened"]
 
 DRAWING: Final = frozenset({"RandomStandardNormal", "StatelessRandomNormal", "StatelessRandomNormalV2"})
 KEEPING: Final = frozenset({"Cast", "Identity", "Reshape", "Split", "SplitV", "Squeeze", "StridedSlice"})
@@ -90,6 +90,36 @@ def find_spread(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequen
             if power > 0 and abs(power - 1) > TOLERANCE:
                 return [slip_of(made, layer_paths) | {"deviates": power}]
     return []
+
+
+def find_widened(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Draws whose variance, and whose mean's square, a loss makes large, as a divergence with the wrong sign does.
+
+    Args:
+        forward: as for `find_one_sided`.
+        loss: what is made small; None where it is not known.
+        layer_paths: as for `find_one_sided`.
+
+    Returns:
+        Type, name, layer and source line of the square, and ``widens``: True; the first such draw.
+    """
+    exponents = [(op, *_exponent_of(op)) for op in forward if op.type == "Exp"] if loss is not None else []
+    for _, mean, scale in _find_draws(forward) if exponents else ():
+        squares = [op for op in forward if _is_square(op) and _as_made(op.inputs[0]) is _as_made(mean)]
+        base = next((other for op, _, other in exponents if op.inputs[0] is scale), None)
+        powers = [op for op, _, other in exponents if other is base]
+        variances = [*powers, *(user for op in powers for user in op.outputs[0].consumers() if _is_square(user))]
+        signs = [{sign for op in ops for sign in signs_in(op.outputs[0], loss)} for ops in (squares, variances)]
+        if signs == [{-1}, {-1}]:
+            return [slip_of(squares[0], layer_paths) | {"widens": True}]
+    return []
+
+
+def _as_made(tensor: Tensor) -> Tensor:
+    """A tensor before what leaves its numbers and their order as they are."""
+    while tensor.op.type in ("Cast", "Identity", "Reshape", "Squeeze"):
+        tensor = tensor.op.inputs[0]
+    return tensor
 
 
 def _exponent_of(exponential: Any) -> tuple[float, Tensor]:

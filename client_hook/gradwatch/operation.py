@@ -32,7 +32,7 @@ from gradwatch.focal import find_focal
 from gradwatch.gathered import find_dropped, find_emptying, find_gathered
 from gradwatch.heads import find_heads
 from gradwatch.joined import find_joined
-from gradwatch.latent import find_codes, find_one_sided, find_spread
+from gradwatch.latent import find_codes, find_one_sided, find_spread, find_widened
 from gradwatch.least import COMPARING, find_least
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
@@ -417,6 +417,7 @@ def find_slips(
         lambda: find_one_sided(forward, layer_paths),
         lambda: find_codes(forward, layer_paths),
         lambda: find_spread(forward, least, layer_paths),
+        lambda: find_widened(forward, least, layer_paths),
         lambda: find_inverse(forward, layer_paths),
         lambda: find_climbing(forward, least, layer_paths),
         lambda: find_overlap(forward, least, layer_paths),

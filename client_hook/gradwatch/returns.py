@@ -13,7 +13,7 @@ from typing import Any, Final
 from gradwatch.origin import source_at
 from gradwatch.syntax import functions_around, last_name, names_in, nodes_of
 
-__all__ = ["find_past"]
+__all__ = ["find_past", "outer_names"]
 
 DRAWING: Final = frozenset({"categorical", "choice", "multinomial", "sample", "stateless_categorical"})
 """Calls that draw an action."""
@@ -54,7 +54,7 @@ def _lines_of(file: str) -> Iterator[int]:
     for loop in (node for node in nodes if isinstance(node, ast.For)) if rewarded else ():
         around = within.get(id(loop))
         for line, rewards, out in _sums(loop):
-            names = {out, *_outer(rewards, around, nodes)}
+            names = {out, *outer_names(rewards, around, nodes)}
             if not rewarded & names:
                 continue
             called = {around.name} if around is not None and rewards not in rewarded else set()
@@ -159,7 +159,7 @@ def _kept_in(loop: ast.For, name: str) -> str:
     return ""
 
 
-def _outer(name: str, function: ast.FunctionDef | None, nodes: Sequence[ast.AST]) -> set[str]:
+def outer_names(name: str, function: ast.FunctionDef | None, nodes: Sequence[ast.AST]) -> set[str]:
     """What calls give for an argument of a function, and what they make of it; for any other name that name."""
     names = [] if function is None else [one.arg for one in function.args.args]
     if function is None or name not in names:

@@ -24,6 +24,7 @@ from gradwatch.aliased import find_aliased
 from gradwatch.assigned import Assignments
 from gradwatch.averaged import find_copied, find_lost, find_replaced
 from gradwatch.backbones import find_backbones
+from gradwatch.bgr import find_bgr
 from gradwatch.built import find_built
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
@@ -45,6 +46,7 @@ from gradwatch.distribution import (
 )
 from gradwatch.eager import Backward, EagerReplay
 from gradwatch.ending import WANTED_ERRORS, Ending
+from gradwatch.ends import find_unread_ends
 from gradwatch.errors import (
     ConfigurationError,
     NonFiniteError,
@@ -52,13 +54,16 @@ from gradwatch.errors import (
     ServerTimeoutError,
     TrainingStoppedError,
 )
+from gradwatch.explored import find_explored
 from gradwatch.fed import find_fed
 from gradwatch.folds import find_folds
 from gradwatch.governor import Governor
+from gradwatch.grown import find_grown
 from gradwatch.heard import Drawn, Ear, Pattern, Picked
 from gradwatch.held_out import find_held_out
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
+from gradwatch.jittered import find_jittered
 from gradwatch.late import find_late
 from gradwatch.layer import LayerProbe
 from gradwatch.mispaired import find_mispaired
@@ -80,6 +85,7 @@ from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
 from gradwatch.refitted import find_renumbered
 from gradwatch.replay import Replay
+from gradwatch.reported import find_reported
 from gradwatch.resplit import find_resplit
 from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
@@ -91,7 +97,7 @@ from gradwatch.served import find_served
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.severed import find_severed
 from gradwatch.siblings import find_siblings
-from gradwatch.sole_label import find_sole_label
+from gradwatch.sole_label import find_sole_label, find_usual_target
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
 from gradwatch.sums import are_from_tape, find_sums
@@ -1051,7 +1057,10 @@ class Watch:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
         files = self._tried("the user's files", lambda: files_near(self._models))
         found = {"slips": []} | self._graph(*step, files=files)
-        return found | {"slips": [*made, *found["slips"], *self._built(files), *self._fed(files)]}
+        fed = self._fed(files)
+        if any("unread" in one for one in found["slips"]):  # the graph has told of it
+            fed = [one for one in fed if "unread" not in one]
+        return found | {"slips": [*made, *found["slips"], *self._built(files), *fed]}
 
     def _built(self, files: Sequence[str]) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""
@@ -1073,6 +1082,7 @@ class Watch:
             lambda: find_scaled(models, files),
             lambda: find_rotated(models, files),
             lambda: find_backbones(models, files),
+            lambda: find_bgr(files),
             lambda: find_unmasked(models, files),
             lambda: find_thawed(models, files),
             lambda: find_withheld(files),
@@ -1080,16 +1090,22 @@ class Watch:
             lambda: find_copied(files),
             lambda: find_lost(files),
             lambda: find_past(files),
+            lambda: find_unread_ends(files),
+            lambda: find_explored(files),
+            lambda: find_grown(files),
             lambda: find_unpacked(files),
             lambda: find_untaped(files),
             find_held_out,
+            find_jittered,
             find_sole_label,
+            find_usual_target,
             lambda: find_mispaired(files),
             lambda: find_resplit(files),
             lambda: find_renumbered(files),
             lambda: find_folds(files),
             lambda: find_siblings(files),
             lambda: find_unused(files, models),
+            lambda: find_reported(files),
             lambda: find_late(files),
             lambda: find_aliased(files),
             lambda: find_served(files),

@@ -22,10 +22,11 @@ def record(
     dtype: str = "float32",
     beside: tuple[tuple[str, int], ...] = (),
     falls_to: float = 0.2,
+    **setup: Any,
 ) -> Run:
     """Rows of a network whose outputs follow each target so far, about; its loss falls."""
     layers = [("dense_0", 64, "relu"), ("last", 3, "linear")]
-    run = Run(dense(2), n_steps=n_steps, layers=layers, inputs=[*((name, units) for name in targets), *beside])
+    run = Run(dense(2), n_steps=n_steps, layers=layers, inputs=[*((name, units) for name in targets), *beside], **setup)
     for column in run.columns("input")[: len(targets)]:
         run.tensors[int(column)]["dtype"] = dtype
         if "int" in dtype:
@@ -53,6 +54,14 @@ def test_outputs_that_follow_nothing_though_the_loss_falls(batch):
     assert one.title.startswith("The outputs do not follow their targets")
     assert one.evidence["correlation"] == pytest.approx(0, abs=0.02)
     assert one.hypotheses[0].cause == "The loss falls by something else than better predictions"
+
+
+def test_a_class_with_hardly_any_sample():
+    source = {"file": "train.py", "line": 7, "code": "model.fit(x, y)"}
+    slip = {"type": "Data", "name": "", "layer": "", "source": source, "scarce": 0.00875, "label": 1.0}
+    (one,) = found(record({"target": 0.0}, slips=[slip]))
+    assert one.hypotheses[0].cause == "Only 0.875 % of the samples are of class 1 (train.py:7)"
+    assert "class_weight={0: 1.0, 1: 100}" in one.hypotheses[0].code
 
 
 def test_a_loss_that_fell_by_nothing_is_not_said_to_have():

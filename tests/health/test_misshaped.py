@@ -370,6 +370,7 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"renumbers": "tok"}, "The words of the validation texts get numbers of their own (train.py:7)"),
         (DATA | {"folds": "shared", "model": "net"}, "The folds share one model, `net`: from the second on it is"),
         (DATA | {"folds": "swapped", "model": "net"}, "Each fold trains on what is to be held out"),
+        (DATA | {"folds": "compiled", "model": "net"}, "Each epoch compiles `net` again: its optimizer begins anew"),
         (DATA | {"folds": "epoch", "model": "net"}, "Each epoch makes a new `net`: what the last one has learned"),
         (DATA | {"resplit": "shuffle"}, "Validation samples are trained on: one data set is cut by `take` and"),
         (DATA | {"resplit": "subset"}, "Validation samples are trained on: both are the same `subset` of the folder"),
@@ -378,6 +379,11 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"noisy": "x_noisy", "clean": "x", "as": "both"}, "The noisy inputs are their own targets: nothing"),
         (DATA | {"noisy": "x_noisy", "clean": "x", "as": "target"}, "The noise is on the targets: `x_noisy` is to be"),
         (DATA | {"noisy": "x_noisy", "clean": "x", "as": "alike"}, "All samples of `x_noisy` have the same noise"),
+        (DATA | {"jittered": ["RandomFlip"]}, "The validation images are augmented like the training images"),
+        (DATA | {"jittered": ["shear_range"]}, "The validation images are augmented like the training images"),
+        (DATA | {"blue": True, "name": "Xception"}, "`cv2.imread` reads images for `Xception` with red and blue"),
+        (DATA | {"blue": True, "by": "load_img"}, "`cv2.imread` reads the images to predict with red and blue"),
+        (DATA | {"windowed": 0.6, "names": []}, "The validation windows overlap with the training windows"),
         (DATA | {"seen": 1.0, "names": []}, "100 % of the validation samples are among the training samples"),
         (DATA | {"filtered": True}, "Inputs and targets no longer belong together: one data set is filtered before"),
         (DATA | {"drops": 1.25, "layer": "table"}, "A dropout scales the ids that `table` looks up by 1.25"),
@@ -698,6 +704,68 @@ def test_what_nothing_reads_is_told_whatever_the_loss(unused: str, title: str, c
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()
     assert (found.kind, found.title) == ("loss_plateau", title)
     assert code in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "code"),
+    [("total", "kl", "tape.gradient(total, "), ("kl", "kl", "recon = recon + kl")],
+)
+def test_a_term_that_is_only_reported(name: str, left: str, code: str) -> None:
+    slip = {"type": "Line", "name": name, "layer": "", "source": SOURCE, "unused": "reported"}
+    (found,) = run_of(FALLING, slips=[slip | {"of": "recon", "missing": left}]).feed().findings()
+    assert found.title == "`kl` is left out of the loss: the gradients are those of `recon` alone (train.py:7)"
+    assert code in found.hypotheses[0].code
+
+
+def test_an_end_that_a_target_does_not_read() -> None:
+    slip = {"type": "Line", "name": "", "layer": "", "source": SOURCE, "unread": ["done"]}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == (
+        "What comes after an episode's end is counted on (train.py:7): the target does not read `done`"
+    )
+    assert "(1.0 - done)" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(
+    ("how", "title"),
+    [
+        ("inverted", "The agent tries random actions more and more often, as `eps` falls (train.py:7)"),
+        (
+            "lowest",
+            "`eps` falls to its least value at the first update: `min` stands where `max` is meant (train.py:7)",
+        ),
+        ("highest", "`eps` never falls: `max` holds it where it began (train.py:7)"),
+        ("always", "`eps` never falls: nothing reads `eps_decay` (train.py:7)"),
+    ],
+)
+def test_an_exploration_that_goes_the_wrong_way(how: str, title: str) -> None:
+    slip = {"type": "Line", "name": "eps", "layer": "", "source": SOURCE, "explores": how, "by": "eps_decay"}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == title
+    assert "eps" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(("level", "n_steps", "is_told"), [(0.41, 600, True), (0.3, 600, False), (0.41, 400, False)])
+def test_a_loss_that_stays_at_the_median(level: float, n_steps: int, *, is_told: bool) -> None:
+    slip = DATA | {"usual": 0.87, "value": 0.0, "guess": 0.4}
+    run = Run(dense(4), n_steps=n_steps, layers=[("dense", 32, "relu"), ("out", 1, None)], slips=[slip])
+    titles = [one.title for one in run.set_loss(np.full(n_steps, level)).feed().findings()]
+    title = "The predictions are no better than 0 for every sample, which 87 % of the targets are"
+    assert any(one.startswith(title) for one in titles) == is_told
+
+
+def test_a_divergence_with_the_wrong_sign() -> None:
+    slip = {"type": "Square", "name": "square", "layer": "", "source": SOURCE, "widens": True}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "The KL divergence of the code has the wrong sign: the loss makes it large (train.py:7)"
+    assert "kl = -0.5 *" in found.hypotheses[0].code
+
+
+def test_rewards_of_all_episodes() -> None:
+    slip = {"type": "Line", "name": "rewards", "layer": "", "source": SOURCE, "grows": True}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == "`rewards` holds the rewards of all episodes so far, and is summed as one (train.py:7)"
+    assert "rewards.clear()" in found.hypotheses[0].code
 
 
 def test_functions_of_a_loop_that_see_its_last_turn() -> None:

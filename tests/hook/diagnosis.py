@@ -62,6 +62,7 @@ KNOWN = (
     "pairs",
     "relabelled",
     "rescales",
+    "scarce",
     "shifts",
     "unbounded",
     "unconverted",

@@ -56,6 +56,11 @@ def by_a_loss_of_keras(nets: Networks, x: Any) -> Any:
     return keras.losses.CosineSimilarity()(one, nets.predictor(other))  # by_a_loss_of_keras
 
 
+def a_divergence_of_targets(nets: Networks, x: Any) -> Any:
+    asked = tf.nn.softmax(x[:, :4])
+    return keras.losses.KLDivergence()(tf.nn.softmax(nets.whole(x)), asked)
+
+
 def one_is_stopped(nets: Networks, x: Any) -> Any:
     one, other = nets.encode(x), nets.encode(x)
     return negative_cosine(nets.predictor(one), tf.stop_gradient(other))
@@ -128,6 +133,7 @@ TOLD = {
 }
 NOT_TOLD = [
     *(one_is_stopped, contrast, spread_is_asked_for, margin, of_a_teacher, of_data, of_a_value_to_come, whitened),
+    a_divergence_of_targets,
     *(of_derivatives, of_data_where_there_are_any),
 ]
 

@@ -65,3 +65,62 @@ def test_the_side_of_a_loop(tmp_path: Path, lines: str, wanted: tuple[str, int] 
     path.write_text(lines)
     found = [(one["folds"], one["source"]["line"]) for one in find_folds([str(path)])]
     assert found == ([] if wanted is None else [wanted])
+
+
+TURN = """
+for epoch in range(9):
+    {made}
+    optimizer = Adam(1e-3)
+    for x, y in data:
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x))
+        optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    {end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "end", "is_told"),
+    [
+        ("model = build()", "print(loss)", True),
+        ("model = keras.Sequential(layers)", "print(loss)", True),
+        ("model = build(epoch)", "print(loss)", False),
+        ("model = grow(model)", "print(loss)", False),
+        ("model = clone_model(first)", "print(loss)", False),
+        ("model = build()", "models.append(model)", False),
+        ("model = build()", "first.set_weights(mean(model))", False),
+        ("model = build()", "break", False),
+        ("other = build()", "print(loss)", False),
+    ],
+)
+def test_a_model_that_each_turn_of_a_loop_makes(tmp_path: Path, made: str, end: str, *, is_told: bool) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(TURN.format(made=made, end=end))
+    found = [(one["folds"], one["source"]["code"]) for one in find_folds([str(path)])]
+    assert found == ([("epoch", made)] if is_told else [])
+    path = tmp_path / "seeds.py"
+    path.write_text(TURN.format(made=made, end=end).replace("epoch", "seed"))
+    assert find_folds([str(path)]) == []
+
+
+@pytest.mark.parametrize(
+    ("compiled", "fit", "is_told"),
+    [
+        ("model.compile('adam', 'mse')", "model.fit(x, y, epochs=1)", True),
+        ("model.compile(optimizer=keras.optimizers.Adam(1e-3), loss='mse')", "model.fit(x, y, verbose=0)", True),
+        ("model.compile(SGD(0.1, momentum=0.9), 'mse')", "model.fit(x, y, verbose=0)", True),
+        ("model.compile('sgd', 'mse')", "model.fit(x, y, epochs=1)", False),  # which has no averages
+        ("model.compile(SGD(0.1), 'mse')", "model.fit(x, y, epochs=1)", False),
+        ("model.compile(Adam(rate_of(epoch)), 'mse')", "model.fit(x, y, epochs=1)", False),
+        ("model.compile(optimizer, 'mse')", "model.fit(x, y, epochs=1)", False),  # which is kept
+        ("model.compile('adam', 'mse')", "model.fit(x, y, epochs=5)", False),
+        ("model.compile('adam', 'mse')", "model.fit(x, y, epochs=1)\n    model.layers[0].trainable = True", False),
+        ("if epoch == 3: model.compile('adam', 'mse')", "model.fit(x, y, epochs=1)", False),
+        ("other.compile('adam', 'mse')", "model.fit(x, y, epochs=1)", False),
+    ],
+)
+def test_a_model_that_each_epoch_compiles(tmp_path: Path, compiled: str, fit: str, *, is_told: bool) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(f"model = build()\nfor epoch in range(9):\n    {compiled}\n    {fit}\n")
+    found = [(one["folds"], one["source"]["code"]) for one in find_folds([str(path)])]
+    assert found == ([("compiled", compiled)] if is_told else [])

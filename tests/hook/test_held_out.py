@@ -25,6 +25,7 @@ BORDERED[300:, :, 0] = RNG.random((N - 300, 8, 1)) * (RNG.random((N - 300, 8, 1)
 LABELS = RNG.integers(0, 3, N)
 CUT = 600
 TIME = np.arange(N, dtype=np.float64).reshape(N, 1)
+SERIES = np.cumsum(RNG.normal(size=(14_000, 3)), axis=0)
 WALK = np.exp(np.cumsum(RNG.normal(0.01, 0.02, (N, 1)), axis=0))
 AMOUNTS = np.where(TIME == 5, 1e6, RNG.random((N, 1)))
 HEAVY = RNG.lognormal(0, 3, (N, 1))
@@ -41,7 +42,9 @@ exec(compile(SOURCE, "/somewhere/keras/trainer.py", "exec"), _SPACE)  # noqa: S1
 def kinds(x: Any, y: Any, held: Any) -> list[str]:
     """What is told of such data."""
     found = _SPACE["fit"](held_out.find_held_out, x, y, held)
-    return [next(key for key in ("beyond", "seen", "relabelled", "unlabelled") if key in one) for one in found]
+    return [
+        next(key for key in ("beyond", "seen", "windowed", "relabelled", "unlabelled") if key in one) for one in found
+    ]
 
 
 FOREIGN = RNG.normal(size=(200, 6)).astype(np.float32)
@@ -118,3 +121,46 @@ def test_targets_of_other_rows_are_no_slip(watch: Any, read: Any) -> None:
     recording = read(fitted(watch, (SCALED[CUT:], NUMBERS[:200])))
     assert found_in(recording) == []
     assert known_in(recording, "relabelled")
+
+
+def windows(stride: int, length: int = 24, series: Any = SERIES) -> Any:
+    return np.stack([series[i : i + length] for i in range(0, len(series) - length, stride)])
+
+
+def split(x: Any, share: float = 0.8, *, is_random: bool = True) -> list[str]:
+    """What is told of windows that are split so."""
+    order = RNG.permutation(len(x)) if is_random else np.arange(len(x))
+    own, held = x[order[: int(share * len(x))]], x[order[int(share * len(x)) :]]
+    return kinds(own, np.arange(len(own)) / 7, (held, np.arange(len(held)) / 7))
+
+
+@pytest.mark.parametrize("stride", [1, 5, 12])
+@pytest.mark.parametrize("n_columns", [0, 3])
+def test_windows_that_are_split_at_random(stride: int, n_columns: int) -> None:
+    series = SERIES[:, :n_columns] if n_columns else SERIES[:, 0]
+    assert split(windows(stride, series=series)) == ["windowed"]
+    assert split(windows(stride, series=series), is_random=False) == []
+
+
+def test_windows_that_share_little_or_nothing() -> None:
+    assert split(windows(24, series=np.concatenate([SERIES, -SERIES]))) == []
+    assert split(windows(13)) == []  # less than half
+    assert split(RNG.normal(size=(900, 24, 3))) == []
+    noisy = windows(2)
+    assert split(noisy + RNG.normal(0, 1e-3, noisy.shape)) == []
+
+
+def test_recordings_that_are_held_out_whole() -> None:
+    parts = [windows(2, series=RNG.normal(size=(600, 3))) for _ in range(8)]
+    own, held = np.concatenate(parts[:6]), np.concatenate(parts[6:])
+    assert kinds(own, np.zeros(len(own)), (held, np.zeros(len(held)))) == []
+
+
+def test_the_next_part_of_a_series() -> None:
+    x = windows(1)
+    assert kinds(x[:3000], x[:3000, 0], (x[3000:3040], x[3000:3040, 0])) == []  # all of them overlap with the last
+
+
+def test_windows_of_what_repeats() -> None:
+    x = windows(1, series=np.tile(SERIES[:40], (60, 1)))
+    assert split(x, is_random=False) == []

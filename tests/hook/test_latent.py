@@ -119,14 +119,15 @@ def test_noise_that_is_added_as_it_is(watch, read):
 class Drawing(layers.Layer):
     """Draws of a code, and their divergence."""
 
-    def __init__(self, form):
+    def __init__(self, form, factor=-0.5):
         super().__init__()
+        self.factor = factor
         self.form, self.mean, self.scale = form, layers.Dense(LATENT), layers.Dense(LATENT)
 
     def call(self, x):
         mean, scale = self.mean(x), self.scale(x)
         deviation, variance, log_variance = FORMS[self.form](scale)
-        self.add_loss(-0.5 * ops.mean(1 + log_variance - ops.square(mean) - variance))
+        self.add_loss(self.factor * ops.mean(1 + log_variance - ops.square(mean) - variance))
         return mean + deviation * keras.random.normal(ops.shape(mean))
 
 
@@ -152,3 +153,42 @@ def test_the_spread_of_a_draw(watch, read, form):
     model.fit(X, X, batch_size=32, verbose=0)
     found = [one["deviates"] for one in found_in(read(watched)) if "deviates" in one]
     assert found == ([POWERS[form]] if form in POWERS else [])
+
+
+@pytest.mark.parametrize(
+    ("form", "factor", "is_told"),
+    [
+        ("half", 0.5, True),
+        ("squared", 0.5, True),
+        ("of the deviation", 0.01, True),
+        ("half", -0.5, False),
+        ("squared", -1.0, False),
+    ],
+)
+def test_a_divergence_that_is_made_large(watch, read, form, factor, *, is_told):
+    model = keras.Sequential([keras.Input((WIDTH,)), Drawing(form, factor), layers.Dense(WIDTH)])
+    model.compile("adam", "mse")
+    watched = watch(model)
+    model.fit(X, X, batch_size=32, verbose=0)
+    assert [one["widens"] for one in found_in(read(watched)) if "widens" in one] == ([True] if is_told else [])
+
+
+class Wandering(layers.Layer):
+    """Draws of a code that is to go far, and be sure."""
+
+    def __init__(self):
+        super().__init__()
+        self.mean, self.scale = layers.Dense(LATENT), layers.Dense(LATENT)
+
+    def call(self, x):
+        mean, scale = self.mean(x), self.scale(x)
+        self.add_loss(0.1 * ops.mean(ops.exp(scale) - ops.square(mean)))
+        return mean + ops.exp(0.5 * scale) * keras.random.normal(ops.shape(mean))
+
+
+def test_a_mean_alone_that_is_made_large(watch, read):
+    model = keras.Sequential([keras.Input((WIDTH,)), Wandering(), layers.Dense(WIDTH)])
+    model.compile("adam", "mse")
+    watched = watch(model)
+    model.fit(X, X, batch_size=32, verbose=0)
+    assert found_in(read(watched)) == []

@@ -11,7 +11,7 @@ import pytest
 from keras import layers
 
 from gradwatch.sole_label import _ends_in_units, _is_of_turns
-from tests.hook.diagnosis import diagnose, find_line, found_in
+from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient",)
 X = np.random.default_rng(0).normal(size=(128, 4)).astype(np.float32)
@@ -74,3 +74,48 @@ def test_it_is_told_with_the_line_of_fit(watch: Any, read: Any) -> None:
     found = diagnose(read(train(watch, ONES, "binary_crossentropy", epochs=16))).findings()
     (told,) = [one for one in found if one.title.startswith("All 128 labels are 1")]
     assert told.source["line"] == find_line("fit", Path(__file__))
+
+
+FEW = np.arange(128) < 4
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "expected"),
+    [
+        (FEW.astype(np.float32), {}, [(4 / 128, 1)]),
+        (1 - FEW.astype(np.int32), {}, [(4 / 128, 0)]),
+        (FEW.astype(np.float32), {"class_weight": {0: 1.0, 1: 30.0}}, []),
+        (FEW.astype(np.float32), {"sample_weight": 1 + 30.0 * FEW}, []),
+        (BOTH, {}, []),
+        (FEW * 0.5, {}, []),
+        (ONES, {}, []),
+    ],
+)
+def test_few_labels_of_one_class(watch: Any, read: Any, y: Any, options: Any, expected: Any) -> None:
+    found = known_in(read(train(watch, y, "binary_crossentropy", **options)), "scarce")
+    assert [(one["scarce"], one["label"]) for one in found] == expected
+
+
+AMOUNTS = np.where(np.arange(128) % 3 == 0, 2.0, 0.0).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("y", "loss", "options", "expected"),
+    [
+        (AMOUNTS, "mae", {}, [(85 / 128, 0.0)]),
+        (5 - AMOUNTS[:, None], keras.losses.MeanAbsoluteError(), {}, [(85 / 128, 5.0)]),
+        (AMOUNTS, "mse", {}, []),
+        (AMOUNTS, lambda y, p: abs(y - p), {}, []),
+        (X[:, 0], "mae", {}, []),
+        (np.where(np.arange(128) % 2 == 0, X[:, 0], 0.0), "mae", {}, []),  # no more than half
+        (ONES, "mae", {}, []),
+        (AMOUNTS, "mae", {"sample_weight": np.where(AMOUNTS > 0, 3.0, 1.0)}, []),
+        (AMOUNTS[:64], "mae", {}, []),
+    ],
+)
+def test_targets_that_are_mostly_one_number(
+    watch: Any, read: Any, y: Any, loss: Any, options: Any, expected: Any
+) -> None:
+    found = [one for one in found_in(read(train(watch, y, loss, **options))) if "usual" in one]
+    assert [(one["usual"], one["value"]) for one in found] == expected
+    assert all(one["guess"] == pytest.approx(2.0 * 43 / 128) for one in found)

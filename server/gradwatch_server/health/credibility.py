@@ -244,6 +244,8 @@ _SEEN_IN_LOSS: Final = frozenset(
 targets are made of what it gives, or that has no second derivative, takes a rate for its logarithm or a mean over all
 pairs, or is lowest where all is the same; an attention that looks ahead for want of weights brings it down, as does
 what is learned by heart without neighbours."""
+NEAR_MEDIAN: Final = 0.1
+"""Of the error of one answer for all: a loss this close to it has learned no other."""
 FAR: Final = 30.0
 """A number that no scaled input holds."""
 _NEVER_MEANT: Final = frozenset(
@@ -263,6 +265,9 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
             return _is_still_to_learn(testimony, SPARE_SHARE)
         is_far = max(map(abs, episode.reach)) > FAR and _is_still_to_learn(testimony, SPARE_SHARE)
         return bool(episode.narrow) and (episode.is_rounded or is_far)
+    if episode.what is SlipKind.MEDIAN:
+        loss = testimony.known.read_loss().recent
+        return loss is not None and abs(loss / episode.slip["guess"] - 1) <= NEAR_MEDIAN
     if episode.what not in _SEEN_IN_LOSS:
         # Outputs may come to lie between 0 and 1 in time.
         return episode.what is not SlipKind.IMPROBABLE or _is_still_to_learn(testimony, UNHEARD_SHARE)

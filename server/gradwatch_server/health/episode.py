@@ -1252,6 +1252,14 @@ class SlipKind(Enum):
     """The validation data, or its targets, are in another range than those of the training."""
     SEEN = auto()
     """The validation samples are among those that are trained on."""
+    WINDOWED = auto()
+    """The validation's windows of a series lie among those of the training."""
+    EXPLORED = auto()
+    """The chance of a random action rises, falls at once, or never does."""
+    GROWN = auto()
+    """A list that is to hold one episode holds all so far."""
+    JITTERED = auto()
+    """Validation images are changed at random."""
     FOLDS = auto()
     """A model is made on the wrong side of a loop over folds or epochs, or trained on what is held out."""
     RENUMBERED = auto()
@@ -1316,6 +1324,12 @@ class SlipKind(Enum):
     """The larger of a policy's objective with and without bounds is made large: no bound holds."""
     SPREAD = auto()
     """A code is drawn with another deviation than the one that the loss knows."""
+    BLUE = auto()
+    """Images are read blue first for a network that knows them red first."""
+    MEDIAN = auto()
+    """Most targets are one number, and the error asks for their median."""
+    WIDENED = auto()
+    """The divergence of a code is made large."""
     UNVARIED = auto()
     """A draw gives the same at each step."""
     BELITTLED = auto()
@@ -1414,6 +1428,10 @@ _BY_FIELD: Final = {
     "wants": SlipKind.BACKBONE,
     "beyond": SlipKind.BEYOND,
     "seen": SlipKind.SEEN,
+    "windowed": SlipKind.WINDOWED,
+    "jittered": SlipKind.JITTERED,
+    "explores": SlipKind.EXPLORED,
+    "grows": SlipKind.GROWN,
     "folds": SlipKind.FOLDS,
     "renumbers": SlipKind.RENUMBERED,
     "resplit": SlipKind.RESPLIT,
@@ -1469,6 +1487,9 @@ _BY_FIELD: Final = {
     "unpacked": SlipKind.UNPACKED,
     "untaped": SlipKind.UNTAPED,
     "deviates": SlipKind.SPREAD,
+    "widens": SlipKind.WIDENED,
+    "blue": SlipKind.BLUE,
+    "usual": SlipKind.MEDIAN,
     "unvaried": SlipKind.UNVARIED,
     "belittles": SlipKind.BELITTLED,
     "certain": SlipKind.CERTAIN,

@@ -53,6 +53,8 @@ OFFSET_SHARE: Final = 0.33
 """Of a mean: scaled columns have a mean of about 0 and a deviation of about 1, or lie between 0 and 1."""
 DOUBT_STEPS: Final = 100
 """Steps after which a loss tells whether a reshape or a mask does harm."""
+LATER_STEPS: Final = {SlipKind.MEDIAN: 500}
+"""And after which one tells that it has come no further than one answer for all: nearly every training begins there."""
 
 
 def _is_told_by_gradients(slip: Mapping[str, Any]) -> bool:
@@ -270,7 +272,7 @@ class MisshapedRule:
             for what, slip in list(self._waiting):
                 if not self._is_borne_out(what, slip):
                     continue
-                n_steps = 0 if what in AT_ONCE else DOUBT_STEPS
+                n_steps = 0 if what in AT_ONCE else LATER_STEPS.get(what, DOUBT_STEPS)
                 # One step for each turn of an outer loop is not made often.
                 n_rows = TURNS_ROWS if slip.get("unused") == "turns" else CONFIRM_ROWS
                 if self._n_rows >= n_rows and step - self._first_step >= n_steps:

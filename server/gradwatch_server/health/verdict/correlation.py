@@ -12,6 +12,7 @@ from gradwatch_server.health.verdict.advice_growth import advise_large_start
 from gradwatch_server.health.verdict.advice_misfit import advise_labels
 from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_steps
 from gradwatch_server.health.verdict.linear_fit import advise_model
+from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
@@ -29,6 +30,9 @@ WEIGHTS_CODE: Final = """\
 ratio = loss_of_{name} / loss_of_{other}
 loss = loss_of_{name} + ratio * loss_of_{other}             # in a step of your own, with that number
 model.compile(optimizer, loss=losses, loss_weights={{"{name}": 1.0, "{other}": ratio}})   # for Keras' own step only"""
+SCARCE_CODE: Final = """\
+model.fit(x_train, y_train, class_weight={{{other}: 1.0, {label}: {weight}}})      # less than that is often enough
+model.compile(optimizer, loss, metrics=[tf.keras.metrics.AUC(curve="PR")])"""
 PARTS_CODE: Final = """\
 # What is each part of the loss, and which of them falls?
 print([float(part) for part in model.losses], float(loss_of(y, model(x))))"""
@@ -54,7 +58,8 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
         hypotheses = [_advise_weights(lead), *_advise_other_labels(lead)]
     else:
         title = f"The outputs do not follow {name}: their correlation is {number}"
-        hypotheses = _sorted([*_advise_parts(scene), *_advise_learning(scene), advise_labels("one answer for all")])
+        causes = [*_advise_parts(scene), *_advise_learning(scene), *_advise_scarce(scene)]
+        hypotheses = _sorted([*causes, advise_labels("one answer for all")])
     others = f" Of {_say_target(lead, lead.other)} it is {say_number(of_other)}." if lead.other else ""
     return tell(
         lead,
@@ -146,6 +151,25 @@ def _weigh(name: str, other: str, ratio: float) -> Change:
 
 def _advise_other_labels(lead: Unrelated) -> list[Hypothesis]:
     return [] if lead.correlation >= UNRELATED else [advise_labels("the mean of that target", 0.45)]
+
+
+def _advise_scarce(scene: Scene) -> list[Hypothesis]:
+    """The cause that a share of labels shows, where nearly all samples are of one class."""
+    slip = next((one for one in scene.setup.slips if "scarce" in one), None)
+    if slip is None:
+        return []
+    share, label = float(slip["scarce"]), int(slip["label"])
+    return [
+        Hypothesis(
+            f"Only {say_number(100 * share)} % of the samples are of class {label}{say_line(slip.get('source'))}",
+            0.7,
+            "All samples count alike, so the loss comes down nearly all the way when every sample gets the same "
+            "answer: the other class. The accuracy is high all the while. In a small batch there is often no sample of "
+            f"class {label} at all.",
+            "Weigh the classes, or draw samples of both about as often. Judge by precision and recall, not accuracy.",
+            SCARCE_CODE.format(label=label, other=1 - label, weight=say_number(min(round((1 - share) / share), 100))),
+        )
+    ]
 
 
 def _advise_parts(scene: Scene) -> list[Hypothesis]:

@@ -157,6 +157,9 @@ EPOCHS_CODE: Final = """\
 {model} = build_model()                                     # once, before the loop
 for epoch in range(epochs):
     {model}.fit(x_train, y_train, epochs=1)"""
+COMPILED_CODE: Final = """\
+{model}.compile(optimizer="adam", loss=loss)                # once
+{model}.fit(x_train, y_train, epochs=epochs)"""
 TARGETS_BEYOND_CODE: Final = """\
 mean, std = y_train.mean(axis=0), y_train.std(axis=0)       # of the training data alone
 y_train, y_val = (y_train - mean) / std, (y_val - mean) / std"""
@@ -164,6 +167,24 @@ SEEN_CODE: Final = """\
 n = len(x) * 4 // 5                                         # of rows that are in random order
 x_train, y_train, x_val, y_val = x[:n], y[:n], x[n:], y[n:]
 model.fit(x_train, y_train, validation_data=(x_val, y_val))"""
+WINDOWED_CODE: Final = """\
+cut = len(series) * 4 // 5                                  # split the series, then draw windows of each part
+x_train, y_train = windows_of(series[:cut])
+x_val, y_val = windows_of(series[cut:])"""
+MEDIAN_CODE: Final = """\
+model.compile(optimizer, loss="mse")                        # or, with one output for each part:
+model.compile(optimizer, loss={"is_any": "binary_crossentropy", "amount": "mae"})
+model.fit(x, {"is_any": y != 0, "amount": y}, sample_weight={"is_any": np.ones(len(y)), "amount": y != 0})"""
+BLUE_CODE: Final = """\
+image = cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB)"""
+JITTERED_CODE: Final = """\
+train = train.map(augment)                                  # the training data alone
+model.fit(train, validation_data=val)"""
+GENERATOR_CODE: Final = """\
+augmented = ImageDataGenerator(rescale=1 / 255, {what}=..., validation_split=0.2)
+plain = ImageDataGenerator(rescale=1 / 255, validation_split=0.2)
+train = augmented.flow_from_directory(folder, subset="training")
+val = plain.flow_from_directory(folder, subset="validation", shuffle=False)"""
 UNCONVERTED_CODE: Final = """\
 image = tf.image.convert_image_dtype(image, tf.float32)       # of uint8: divides by 255
 image = tf.image.resize(image, size)"""
@@ -531,6 +552,83 @@ def _say_seen(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_windowed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, share = say_line(lead.slip["source"]), say_number(round(100 * float(lead.slip["windowed"])))
+    names = [f"`{one}`" for one in lead.slip["names"]] or ["the training data", "the validation data"]
+    return (
+        f"The validation windows overlap with the training windows{place}",
+        (
+            f"Of the windows of {names[1]}, {share} % lie between two of {names[0]}: half of their times or more are "
+            "in one that begins earlier, and in one that begins later."
+        ),
+        Hypothesis(
+            f"The windows were drawn first, and split at random afterwards{place}",
+            0.93,
+            "Neighbouring windows share most of their numbers, so the model has seen what it is validated with, often "
+            "the target too. The validation loss looks good however much it overfits, and says little of new data.",
+            "Split the series by time, or by recording, before windows are drawn of each part.",
+            WINDOWED_CODE,
+        ),
+    )
+
+
+def _say_jittered(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, what = say_line(lead.slip["source"]), [str(one) for one in lead.slip["jittered"]]
+    is_map = any(one.startswith("tf.") or one[:1].isupper() for one in what)
+    by = "the map of the data set" if is_map else "the `ImageDataGenerator`"
+    return (
+        f"The validation images are augmented like the training images{place}",
+        f"{list_names([f'`{one}`' for one in what])} in {by} that `fit` validates with: each pass sees other images.",
+        Hypothesis(
+            f"The validation data go through the random augmentation too{place}",
+            0.9,
+            "The validation loss is that of altered images. It is higher than that of the images themselves and "
+            "differs from epoch to epoch by chance, which misleads early stopping and the choice of the best epoch.",
+            "Augment the training data only. Give both the same preparation without chance, such as the scaling.",
+            JITTERED_CODE if is_map else GENERATOR_CODE.format(what=what[0]),
+        ),
+    )
+
+
+def _say_median(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, value = say_line(lead.slip["source"]), say_number(float(lead.slip["value"]))
+    share = say_number(round(100 * float(lead.slip["usual"])))
+    return (
+        f"The predictions are no better than {value} for every sample, which {share} % of the targets are{place}",
+        (
+            f"The mean absolute error of that answer is {say_number(float(lead.slip['guess']))}, and the loss is still "
+            "about as high."
+        ),
+        Hypothesis(
+            f"A mean absolute error asks for the median, and the median of the targets is {value}{place}",
+            0.85,
+            f"Where more than half of the targets are {value}, that answer is hard to leave: each sample pulls as hard "
+            "as any other, and most pull there. The others are told only where the input makes them likely.",
+            f"Train with a squared error, which asks for the mean, or in two parts: whether a target is {value}, and "
+            "how large it is if not.",
+            MEDIAN_CODE,
+        ),
+    )
+
+
+def _say_blue(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name, by = say_line(lead.slip["source"]), str(lead.slip["name"]), str(lead.slip.get("by", ""))
+    known = f"`{name}` was trained on images that were read red first" if name else f"`{by}` reads them red first"
+    what = f"images for `{name}`" if name else "the images to predict"
+    return (
+        f"`cv2.imread` reads {what} with red and blue exchanged{place}",
+        f"OpenCV gives the channels as blue, green, red. No line gives them another order. {known}.",
+        Hypothesis(
+            f"Red and blue are exchanged in what `cv2.imread` reads{place}",
+            0.9,
+            "What the network knows of colours does not fit these images: blue things look red to it. It may still "
+            "learn, or predict, well enough to hide it.",
+            "Exchange the channels after reading.",
+            BLUE_CODE,
+        ),
+    )
+
+
 RESPLIT: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "shuffle": (
         "one data set is cut by `take` and `skip`, and shuffled anew each time",
@@ -573,12 +671,20 @@ FOLDS: Final[Mapping[str, tuple[str, str, str, str]]] = {
         "Make and compile the model before the loop.",
         EPOCHS_CODE,
     ),
+    "compiled": (
+        "Each epoch compiles `{model}` again: its optimizer begins anew",
+        "The loop over the epochs calls `compile` with a new optimizer, and changes nothing of the model.",
+        "Compile the model before the loop, or give `fit` the number of epochs.",
+        COMPILED_CODE,
+    ),
 }
 """What a loop does with its model: the title, what was seen, and what to change."""
 FOLDS_HARM: Final = {
     "shared": "The scores of the later folds say nothing of new data: they get better from fold to fold, however much "
     "the model overfits.",
     "swapped": "With k folds the model learns from one k-th of the data alone, and scores worse than it could.",
+    "compiled": "Its averages of the gradients, and a schedule of the rate, start again in each epoch: the first steps "
+    "of each are as rough as those of a new training.",
     "epoch": "The loss starts again in each epoch, and never gets lower than one epoch brings it.",
 }
 
@@ -1161,6 +1267,10 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.BACKBONE: _say_backbone,
     SlipKind.BEYOND: _say_beyond,
     SlipKind.SEEN: _say_seen,
+    SlipKind.WINDOWED: _say_windowed,
+    SlipKind.JITTERED: _say_jittered,
+    SlipKind.BLUE: _say_blue,
+    SlipKind.MEDIAN: _say_median,
     SlipKind.FOLDS: _say_folds,
     SlipKind.RENUMBERED: _say_renumbered,
     SlipKind.RESPLIT: _say_resplit,

@@ -271,6 +271,12 @@ loss = -tf.reduce_mean(log_prob * advantages)"""
 UNENDED_CODE: Final = """\
 # {name}: 1 where this step ended the episode, else 0
 target = reward + gamma * (1.0 - tf.cast({name}, tf.float32)) * value_of_next"""
+WIDENED_CODE: Final = """\
+kl = -0.5 * tf.reduce_sum(1 + log_variance - tf.square(mean) - tf.exp(log_variance), axis=-1)
+loss = reconstruction + beta * tf.reduce_mean(kl)"""
+UNREAD_END_CODE: Final = """\
+# {name}: 1 where this step ended the episode, else 0
+target = reward + gamma * (1.0 - {name}) * value_of_next"""
 BACKWARDS_CODE: Final = """\
 # Bidirectional reverses the backward output again and joins both (GRU: your own layer):
 h = tf.keras.layers.Bidirectional(tf.keras.layers.GRU(units, return_sequences=True))(h)
@@ -517,11 +523,13 @@ def _say_unended(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     source, unread = lead.slip.get("source"), [f"`{name}`" for name in lead.slip["unread"]]
     place = say_line(source)
     what = f"`{source['code']}`" if source else "An operation"
+    is_line = lead.slip["type"] == "Line"
+    reader, seen = ("target", "No line there reads") if is_line else ("step", "Nothing in the step reads its input")
     return (
-        f"What comes after an episode's end is counted on{place}: the step does not read {', '.join(unread)}",
+        f"What comes after an episode's end is counted on{place}: the {reader} does not read {', '.join(unread)}",
         (
-            f"{what} adds a discounted value of the next state to an input of the step, for every sample alike. "
-            f"Nothing in the step reads its input {', '.join(unread)}."
+            f"{what} adds a discounted value of the next state to {'the reward' if is_line else 'an input of the step'}"
+            f", for every sample alike. {seen} {', '.join(unread)}."
         ),
         Hypothesis(
             f"The target goes on beyond the end of an episode{place}",
@@ -529,7 +537,7 @@ def _say_unended(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "Where an episode has ended there is no next state, and the future reward is 0. If it is counted anyway, "
             "an end costs nothing: what leads to it is worth as much as what does not. The loss falls as usual.",
             "Multiply the value of the next state by 0 where the episode ended (not where it was only truncated).",
-            UNENDED_CODE.format(name=lead.slip["unread"][0]),
+            (UNREAD_END_CODE if is_line else UNENDED_CODE).format(name=lead.slip["unread"][0]),
         ),
     )
 
@@ -1132,6 +1140,78 @@ def _say_past(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "is credited with what was gained before it, and what it leads to counts for nothing.",
             "Sum from the last reward to the first, then turn the list round.",
             PAST_CODE,
+        ),
+    )
+
+
+EXPLORED: Final[Mapping[str, tuple[str, str, str, str, str]]] = {
+    "inverted": (
+        "The agent tries random actions more and more often, as `{name}` falls",
+        "The action is random where the draw lies above `{name}`, and `{name}` is lowered while it learns.",
+        "The agent begins with its untrained guesses and ends with random actions: the comparison is turned round.",
+        "Draw the action where the random number is below `{name}`.",
+        "if np.random.rand() < {name}:\n    action = env.action_space.sample()",
+    ),
+    "lowest": (
+        "`{name}` falls to its least value at the first update: `min` stands where `max` is meant",
+        "The line takes the lesser of the lowered `{name}` and its lower end, which is the lower end from then on.",
+        "The agent stops exploring before it has learned anything, and repeats its first guesses.",
+        "Take the larger of the two.",
+        "{name} = max({name}_min, {name} * decay)",
+    ),
+    "highest": (
+        "`{name}` never falls: `max` holds it where it began",
+        "The line takes the larger of the lowered `{name}` and a number that is not below its first value.",
+        "The agent goes on with as many random actions as at first, and hardly sees what its own choices lead to.",
+        "Bound `{name}` by its least value.",
+        "{name} = max({name}_min, {name} * decay)",
+    ),
+    "always": (
+        "`{name}` never falls: nothing reads `{by}`",
+        "`{name}` is given one value, and the action is random with that chance. No line reads `{by}`.",
+        "The agent goes on with as many random actions as at first, and hardly sees what its own choices lead to.",
+        "Lower `{name}` while the agent learns.",
+        "{name} = max({name}_min, {name} * {by})          # after each episode, or step",
+    ),
+}
+"""How an exploration goes wrong: in the title, what was seen, why it is a trouble, and what to change."""
+
+
+def _say_explored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    known = {"name": str(lead.slip["name"]), "by": str(lead.slip.get("by", ""))}
+    title, seen, why, fix, code = (part.format(**known) for part in EXPLORED[str(lead.slip["explores"])])
+    title += say_line(lead.slip.get("source"))
+    return title, seen, Hypothesis(title, 0.95, why, fix, code)
+
+
+def _say_widened(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"The KL divergence of the code has the wrong sign: the loss makes it large{place}",
+        "The square of the mean that a code is drawn around, and its variance, both go into the loss with a minus.",
+        Hypothesis(
+            f"The divergence is subtracted where it should be added{place}",
+            0.95,
+            "The loss gets lower without end as means and variances grow, so the code leaves the normal distribution "
+            "that it should come close to. Usual reason: the factor -0.5 lost its sign.",
+            "Add the divergence, which is never below 0.",
+            WIDENED_CODE,
+        ),
+    )
+
+
+def _say_grown(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, name = say_line(lead.slip.get("source")), str(lead.slip["name"])
+    return (
+        f"`{name}` holds the rewards of all episodes so far, and is summed as one{place}",
+        f"`{name}` begins as an empty list, is filled at each step, and no line empties it, cuts it or makes it anew.",
+        Hypothesis(
+            f"`{name}` is not emptied between episodes{place}",
+            0.95,
+            "The returns of an episode's last steps go on with the rewards of the next one. The policy is trained on "
+            "what earlier policies did, as if it had done so itself, and each update takes longer than the last.",
+            f"Empty `{name}`, and the lists of states, actions and log-probabilities beside it, after each update.",
+            f"{name}.clear()                    # after the update, and likewise the lists beside it",
         ),
     )
 
@@ -1954,6 +2034,9 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.STRANGERS: _say_strangers,
     SlipKind.REPLACED: _say_replaced,
     SlipKind.PAST: _say_past,
+    SlipKind.EXPLORED: _say_explored,
+    SlipKind.GROWN: _say_grown,
+    SlipKind.WIDENED: _say_widened,
     SlipKind.LOST: _say_lost,
     SlipKind.ACROSS: _say_across,
     SlipKind.UNDROPPED: _say_undropped,

@@ -188,6 +188,28 @@ def _say_sibling(slip: Mapping[str, Any], name: str, code: str, place: str) -> t
     )
 
 
+def _say_reported(slip: Mapping[str, Any], name: str, code: str, place: str) -> tuple[str, str, Hypothesis]:
+    of, left = str(slip["of"]) or "loss", str(slip["missing"])
+    is_sum = name != left or f"{of} +" in code
+    what = f"`{left}` is a part of `{name}`, and `{name}`" if name != left else f"`{left}`"
+    return (
+        f"`{left}` is left out of the loss: the gradients are those of `{of}` alone{place}",
+        (
+            f"`{code}` stands under the tape. {what} is no part of what the tape is asked for; nothing but what is "
+            "shown is made of it."
+        ),
+        Hypothesis(
+            f"The step differentiates `{of}`, which does not contain `{left}`{place}",
+            0.95,
+            "A term that is only reported has no effect on the weights: the model is trained as if it were not there.",
+            f"Ask the tape for the gradients of `{name}`." if is_sum else f"Add `{left}` to `{of}` under the tape.",
+            f"gradients = tape.gradient({name}, model.trainable_variables)"
+            if is_sum
+            else f"{of} = {of} + {left}           # under the tape",
+        ),
+    )
+
+
 def _is_whole(code: str) -> bool:
     """Whether a line is a statement by itself."""
     try:
@@ -202,4 +224,5 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any], str, str, str], tuple[st
     "overwritten": _say_overwritten,
     "turns": _say_turns,
     "sibling": _say_sibling,
+    "reported": _say_reported,
 }
