@@ -76,6 +76,7 @@ from gradwatch.towers import find_towers
 from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
 from gradwatch.undropped import find_undropped
 from gradwatch.unordered import find_unordered
+from gradwatch.unpriced import find_unpriced
 from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
 from gradwatch.unvaried import find_unvaried
@@ -451,6 +452,7 @@ def find_slips(
         lambda: find_towers(forward, trained, layer_paths),
         lambda: find_unpenalised(forward, penalised, layer_paths),
         lambda: find_unadded(forward, loss, added, layer_paths),
+        lambda: find_unpriced(forward, trained, layer_paths),
         lambda: find_opposed(forward, layer_paths),
         lambda: find_undropped(forward, models, dropouts, layer_paths),
     ]

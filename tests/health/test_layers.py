@@ -803,3 +803,12 @@ def test_a_softmax_whose_temperature_is_lowered_becomes_a_choice(level: float, i
     cut = run(operations=[division], seed=3).cut("backprop", [2], np.clip((STEPS - 100) / 100, 0, 0.6))
     cut.set_loss(np.maximum(2.3 - STEPS / 50, level)).break_operation(0, start=50, n=0, margin=1e-9, amplification=1e9)
     assert ("zero_gradient" in {one.kind for one in cut.feed().findings()}) == is_told
+
+
+@pytest.mark.parametrize(("share", "is_told"), [(0.6, False), (0.95, True)])
+def test_units_to_spare_where_an_adversary_keeps_the_loss_up(share: float, is_told: bool) -> None:
+    sick = run().flatten([0], np.where(STEPS < 60, 0.1, share)).set_loss(2.3)
+    assert sick.feed().findings()
+    sick.slips = [{"type": "IdentityN", "name": "turned", "layer": "net", "source": None, "opposes": ["net/judge"]}]
+    titles = [one.title for one in sick.feed().findings()]
+    assert any("have been dead" in one for one in titles) is is_told

@@ -796,3 +796,11 @@ def test_an_array_that_is_changed_by_a_second_name() -> None:
     (found,) = run_of(FALLING, slips=[slip]).feed().findings()
     assert found.title == "`y` is no copy of `x`: what changes one changes both (train.py:7)"
     assert found.hypotheses[0].code == "- y = x\n+ y = x.copy()"
+
+
+@pytest.mark.parametrize(("end", "is_told"), [(-3.0, True), (0.2, False)])
+def test_weights_of_errors_are_told_once_the_loss_is_below_0(end: float, is_told: bool) -> None:
+    slip = {"type": "Mul", "name": "Mul", "layer": "", "source": SOURCE, "unpriced": 3}
+    titles = [one.title for one in run_of(np.linspace(2.0, end, N), slips=[slip]).feed().findings()]
+    words = "The 3 weights of the loss's terms are trained, and nothing keeps them above 0"
+    assert any(one.startswith(words) for one in titles) is is_told

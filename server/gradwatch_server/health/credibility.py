@@ -181,7 +181,7 @@ def _is_flat_credible(episode: Flat, testimony: Testimony) -> bool:
     if episode.share >= BLOCKING_SHARE:
         return not _has_learned(loss.initial, loss.recent)
     # With units to spare a model may learn well; without a loss nobody can say.
-    if episode.correlation >= CLOSE:
+    if episode.correlation >= CLOSE or episode.has_adversary:
         return False
     return loss.initial is not None and not _has_learned(loss.initial, loss.recent, SPARE_SHARE)
 

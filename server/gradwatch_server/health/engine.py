@@ -449,6 +449,7 @@ class Engine:
                 episode.is_judged = len(applied) == 1
             elif isinstance(episode, Flat) and len(applied) == 1:
                 episode.correlation = applied[0].correlation.least
+                episode.has_adversary = bool(self._setups[applied[0].number].opposed)
             elif isinstance(episode, Unskilled):
                 episode.is_judged = len(applied) == 1 and not self._setups[applied[0].number].opposed
                 episode.n_gates = applied[0].table.count_gates(applied[0].table.kernels)

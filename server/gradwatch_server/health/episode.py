@@ -611,6 +611,7 @@ class Flat(Episode):
         is_of_zeros: whether the layer's kernels hold nothing but zeros at `known_step`.
         bias: the largest number in the layer's bias at `known_step`, NaN if it has none or was not captured.
         correlation: of outputs and targets, of late, the least of several; NaN where it is not known.
+        has_adversary: whether a part of the loss is to stay as it is, so that its level does not tell what is learned.
         next_column: the output of the next layer, where that has a kernel, no function, and is not the last; else -1.
         next_share: the root mean square of that at `known_step`, of what it was at first.
     """
@@ -626,6 +627,7 @@ class Flat(Episode):
     is_of_zeros: bool = False
     bias: float = float("nan")
     correlation: float = float("nan")
+    has_adversary: bool = False
     next_column: int = -1
     next_share: float = float("nan")
 
@@ -1320,6 +1322,8 @@ class SlipKind(Enum):
     """Two results of a function are given one another's name."""
     UNTAPED = auto()
     """A tape is asked for the gradient of what it has not seen."""
+    UNPRICED = auto()
+    """Weights of a loss's terms are trained, and nothing keeps them above 0."""
     LARGER = auto()
     """The larger of a policy's objective with and without bounds is made large: no bound holds."""
     SPREAD = auto()
@@ -1486,6 +1490,7 @@ _BY_FIELD: Final = {
     "quantile": SlipKind.QUANTILE,
     "unpacked": SlipKind.UNPACKED,
     "untaped": SlipKind.UNTAPED,
+    "unpriced": SlipKind.UNPRICED,
     "deviates": SlipKind.SPREAD,
     "widens": SlipKind.WIDENED,
     "blue": SlipKind.BLUE,

@@ -41,6 +41,8 @@ CALLS_ROWS: Final = 50
 TABLE_RANK: Final = 2
 ROUNDED_ROWS: Final = 5
 """Full rows in which most variances were rounding."""
+BELOW_ROWS: Final = 5
+"""Rows with a sum of errors below 0: their weights are."""
 ZEROS_SHARE: Final = 1e-3
 """Of the targets that errors are divided by: one of 0 counts as much as ten thousand others and more."""
 SPREAD_MIN: Final = 2 * math.pi
@@ -215,7 +217,7 @@ class MisshapedRule:
         self._labels = (math.inf, -math.inf)
         self._is_floored = False
         """Whether what is fed, or is to be learned, has nothing but 0 and 1, and 0 for the most part."""
-        self._n_targets = self._n_zero = self._n_rounded = 0
+        self._n_targets = self._n_zero = self._n_rounded = self._n_below = 0
         self._inputs = table.entering("input")
         self._means: list[float] = []
         self._deviation = math.nan
@@ -253,6 +255,7 @@ class MisshapedRule:
         if any(what is SlipKind.HINGE for what, _ in self._waiting):
             self._look_at_labels(block)
         self._n_rounded += int((block.leaked == ROUNDED_PLACE).sum())
+        self._n_below += int((block.loss < 0).sum())
         if any(what is SlipKind.FLOORED for what, _ in self._waiting):
             self._look_at_whole(block)
         if any(what is SlipKind.UNSCALED for what, _ in self._waiting):
@@ -397,6 +400,7 @@ class MisshapedRule:
         SlipKind.RELATIVE: lambda rule: rule._n_zero >= ZEROS_SHARE * rule._n_targets > 0,
         SlipKind.HINGE: lambda rule: rule._labels == (0.0, 1.0),
         SlipKind.ROUNDED: lambda rule: rule._n_rounded >= ROUNDED_ROWS,
+        SlipKind.UNPRICED: lambda rule: rule._n_below >= BELOW_ROWS,
         SlipKind.FLOORED: lambda rule: rule._is_floored,
         SlipKind.UNKNOWN: lambda rule: rule._highest_word == 1,
         SlipKind.WAVES: lambda rule: rule._spread >= SPREAD_MIN,

@@ -216,6 +216,9 @@ if step % 500 == 0:
 LOST_CODE: Final = """\
 for slow, fast in zip({name}.variables, model.variables):
     slow.assign_add(tau * (fast - slow))"""
+UNPRICED_CODE: Final = """\
+# s: a trained variable for each term, from 0 on (Kendall, Gal and Cipolla, 2018)
+loss = tf.reduce_sum(tf.exp(-s) * errors + s)"""
 PAST_CODE: Final = """\
 returns, total = [], 0.0
 for reward in reversed(rewards):              # from the last reward to the first
@@ -1216,6 +1219,26 @@ def _say_grown(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_unpriced(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n, place = int(lead.slip["unpriced"]), say_line(lead.slip["source"])
+    weights = "A weight of the loss is" if n == 1 else f"The {n:,} weights of the loss's terms are"
+    return (
+        f"{weights} trained, and nothing keeps {'it' if n == 1 else 'them'} above 0{place}",
+        (
+            "The loss is a sum of errors, each times a variable that the same step trains, and has come below 0: of "
+            "errors alone it could not."
+        ),
+        Hypothesis(
+            f"The training makes the weights of the errors negative{place}",
+            0.95,
+            "An error times a weight is made smaller by a smaller weight, and nothing in the loss makes that cost "
+            "anything. Once a weight is below 0, a larger error makes the loss smaller, without an end.",
+            "Give the weights a price (`exp(-s) * error + s`), make them shares by a softmax, or hold them fixed.",
+            UNPRICED_CODE,
+        ),
+    )
+
+
 def _say_undropped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     n, name, place = int(lead.slip["undropped"]), lead.slip["name"], say_line(lead.slip["source"])
     others = "" if n == 1 else f" and {n - 1:,} more"
@@ -2034,6 +2057,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.STRANGERS: _say_strangers,
     SlipKind.REPLACED: _say_replaced,
     SlipKind.PAST: _say_past,
+    SlipKind.UNPRICED: _say_unpriced,
     SlipKind.EXPLORED: _say_explored,
     SlipKind.GROWN: _say_grown,
     SlipKind.WIDENED: _say_widened,
