@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 import zlib
 from collections import deque
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ import tensorflow as tf
 from gradwatch.correlation import Pair, count_scores
 from gradwatch.ring import Ring
 
-__all__ = ["LinearFit", "fit_halves"]
+__all__ = ["LinearFit", "correlate_within", "find_unfollowed", "fit_halves"]
 
 ROWS: Final = 32
 """Samples that are taken of a batch, its first ones."""
@@ -35,7 +36,13 @@ TARGETS_MAX: Final = 64
 RING_ROWS: Final = 8
 """What is overwritten before it was read is no loss: others come."""
 BATCHES_MIN: Final = 16
-"""The first fit; the next ones follow as these have doubled, and at the end."""
+"""That are new since the last fit."""
+COST_FACTOR: Final = 200.0
+"""Times what a fit took must pass until the next one."""
+FOUND: Final = 0.5
+"""A correlation with a column of targets that is followed."""
+LEFT_SHARE: Final = 0.3
+"""Of what a linear fit has: a column that is not."""
 BATCHES_MAX: Final = 64
 """The newest, which are kept."""
 SAMPLES_MIN: Final = 200
@@ -54,30 +61,35 @@ Tensor = Any  # tensorflow ships no types
 
 
 class _Layout(NamedTuple):
-    """What stands where in a row of the ring, for each sample: the columns of each input, then the targets."""
+    """What stands where in a row of the ring, for each sample: the columns of each input, the targets, the outputs."""
 
     widths: tuple[int, ...]
     n_targets: int
     n_classes: int
-    """0 where the targets are no labels."""
+    """0 where the targets are no labels; outputs of labels are not kept."""
 
     @property
-    def width(self) -> int:
-        """Numbers of a sample."""
-        return sum(self.widths) + self.n_targets
+    def all(self) -> tuple[int, ...]:
+        """How many columns each of these has."""
+        return (*self.widths, self.n_targets, *([] if self.n_classes else [self.n_targets]))
 
 
 class LinearFit:
-    """The samples of one stream, and what a fit to them finds."""
+    """The samples of one stream, and what a fit to them finds.
+
+    Attributes:
+        unfollowed: of several columns of targets the one, counted from 1, that the newest outputs do not follow while a
+            linear fit does, and they do follow others; 0 for none, NaN until that is known.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._ring: Ring | None = None
         self._layout: _Layout | None = None
         self._batches: deque[Float] = deque(maxlen=BATCHES_MAX)
-        self._n_batches = 0
-        self._n_due = BATCHES_MIN
-        self._found = _NAN
+        self._n_new = 0
+        self._not_before_s = 0.0
+        self._found = self.unfollowed = _NAN
 
     def keep(self, step: Tensor, inputs: Sequence[Tensor], pair: Pair) -> None:
         """Adds some samples to the ring, in the graph: where they are of the form that those of the first trace had.
@@ -92,9 +104,9 @@ class LinearFit:
         with self._lock:
             if layout is None or (self._layout or layout) != layout:
                 return
-            self._layout, self._ring = layout, self._ring or Ring(ROWS * layout.width, RING_ROWS)
-        widths = [*layout.widths, layout.n_targets]
-        parts = [_take(one, width) for one, width in zip([*known, pair.target], widths, strict=True)]
+            self._layout, self._ring = layout, self._ring or Ring(ROWS * sum(layout.all), RING_ROWS)
+        kept = [*known, pair.target, *([] if layout.n_classes else [pair.output])]
+        parts = [_take(one, width) for one, width in zip(kept, layout.all, strict=True)]
         self._ring.write(step, tf.reshape(tf.concat(parts, axis=1), [-1]))
 
     def read(self) -> float:
@@ -102,28 +114,48 @@ class LinearFit:
         if self._ring is None or self._layout is None:
             return _NAN
         rows = self._ring.read().values
-        self._batches.extend(rows.astype(np.float64).reshape(len(rows), ROWS, self._layout.width))
-        self._n_batches += len(rows)
-        if self._n_batches >= self._n_due:
-            self._n_due = 2 * self._n_batches
-            self._found = self._fit(self._layout)
+        self._batches.extend(rows.astype(np.float64).reshape(len(rows), ROWS, sum(self._layout.all)))
+        self._n_new += len(rows)
+        began_s = time.monotonic()
+        if self._n_new >= BATCHES_MIN and began_s >= self._not_before_s:
+            self._n_new = 0
+            try:
+                self._look(self._layout)
+            except (
+                ArithmeticError,
+                ValueError,
+                np.linalg.LinAlgError,
+            ):  # of numbers that no one foresaw: none are told
+                self._found = self.unfollowed = _NAN
+            self._not_before_s = 0.0 if math.isnan(self._found) else self._next_s(began_s)
         return self._found
 
-    def _fit(self, layout: _Layout) -> float:
+    def _next_s(self, began_s: float) -> float:
+        return began_s + COST_FACTOR * (time.monotonic() - began_s)
+
+    def _look(self, layout: _Layout) -> None:
         rows = np.stack(self._batches)
-        batches = np.repeat(np.arange(len(rows)), ROWS)
-        samples = rows.reshape(-1, layout.width)
-        inputs, targets = samples[:, : -layout.n_targets], samples[:, -layout.n_targets :]
-        is_known = np.isfinite(targets).all(axis=1) & np.isfinite(inputs).any(axis=1)
-        inputs, targets, batches = inputs[is_known], targets[is_known], batches[is_known]
+        parts = np.split(rows.reshape(-1, rows.shape[-1]), np.cumsum(layout.all)[:-1], axis=1)
+        inputs, (targets, *outputs) = parts[: len(layout.widths)], parts[len(layout.widths) :]
+        is_known = np.isfinite(targets).all(axis=1) & np.isfinite(np.concatenate(inputs, axis=1)).any(axis=1)
+        inputs, targets, *outputs = (
+            [one[is_known] for one in inputs],
+            targets[is_known],
+            *(o[is_known] for o in outputs),
+        )
         if layout.n_classes:
             targets = np.asarray(targets == np.arange(layout.n_classes), np.float64)
-        ends = np.cumsum(layout.widths)[:-1]
-        return fit_halves(np.split(inputs, ends, axis=1), targets, batches)
+        batches = np.repeat(np.arange(len(rows)), ROWS)[is_known]
+        fitted = fit_halves(inputs, targets)
+        self._found = correlate_within(targets, fitted, batches)
+        if outputs and not math.isnan(self._found):
+            is_new = batches >= len(rows) // 2
+            newest = targets[is_new], outputs[0][is_new], fitted[is_new], batches[is_new]
+            self.unfollowed = find_unfollowed(*newest)
 
 
-def fit_halves(inputs: Sequence[Float], targets: Float, batches: npt.NDArray[np.int64]) -> float:
-    """How far ridge regressions to either half of some samples follow the targets of the other half.
+def fit_halves(inputs: Sequence[Float], targets: Float) -> Float:
+    """What ridge regressions to either half of some samples make of the other half.
 
     The columns are brought to mean 0 and standard deviation 1; of whole numbers it is counted too how often each stands
     in a sample. A sample that comes again is always in the same half.
@@ -131,25 +163,59 @@ def fit_halves(inputs: Sequence[Float], targets: Float, batches: npt.NDArray[np.
     Args:
         inputs: ``[n, n_columns]`` each; what is not finite counts as the column's mean.
         targets: ``[n, n_targets]``, finite.
-        batches: ``[n]`` the batch that each sample is of.
 
     Returns:
-        Pearson's correlation over the samples of a batch, of all columns together, the mean of the batches; NaN where
-        there are too few samples, or the targets are alike.
+        ``[n, n_targets]``; NaN where there are too few samples.
     """
     known = np.ascontiguousarray(np.concatenate(inputs, axis=1))
     sums = np.array([zlib.crc32(one.tobytes()) for one in known])
+    fitted = np.full(targets.shape, np.nan)
     if len(np.unique(sums)) < SAMPLES_MIN:
-        return _NAN
+        return fitted
     columns = _standardise(np.concatenate([part for one in inputs for part in _describe(one)], axis=1))
     is_first = sums % 2 == 0
-    found = [
-        _correlate(
-            targets[is_other], _fit(columns[~is_other], targets[~is_other], columns[is_other]), batches[is_other]
-        )
-        for is_other in (is_first, ~is_first)
-    ]
-    return float(np.mean(found))
+    for is_other in (is_first, ~is_first):
+        fitted[is_other] = _fit(columns[~is_other], targets[~is_other], columns[is_other])
+    return fitted
+
+
+def correlate_within(targets: Float, outputs: Float, batches: npt.NDArray[np.int64]) -> float:
+    """Pearson's correlation over the samples of a batch, of all columns together, the mean of the batches.
+
+    Args:
+        targets: ``[n, n_targets]``.
+        outputs: likewise.
+        batches: ``[n]`` the batch that each sample is of.
+
+    Returns:
+        NaN where no batch has enough samples, or all of its targets or outputs are alike or not finite.
+    """
+    found = []
+    for batch in np.unique(batches):
+        is_of_it = batches == batch
+        t, o = (one[is_of_it] - one[is_of_it].mean(axis=0) for one in (targets, outputs))
+        size = math.sqrt(float(np.square(t).sum() * np.square(o).sum()))
+        if is_of_it.sum() >= OF_BATCH_MIN and size > 0:
+            found.append(float((t * o).sum()) / size)
+    return float(np.mean(found)) if found else _NAN
+
+
+def find_unfollowed(targets: Float, outputs: Float, fitted: Float, batches: npt.NDArray[np.int64]) -> float:
+    """The column of targets, counted from 1, that outputs follow least beside a linear fit; 0 for none.
+
+    Args:
+        targets: ``[n, n_targets]``.
+        outputs: likewise, those of the model.
+        fitted: likewise, those of the fit.
+        batches: as `correlate_within` takes them.
+    """
+    columns = [slice(k, k + 1) for k in range(targets.shape[1])]
+    of_model, of_fit = (
+        np.nan_to_num([correlate_within(targets[:, k], one[:, k], batches) for k in columns])
+        for one in (outputs, fitted)
+    )
+    is_left = (of_fit >= FOUND) & (np.abs(of_model) <= LEFT_SHARE * of_fit) & (of_model.max() >= FOUND)
+    return float(np.argmax(np.where(is_left, of_fit - of_model, -np.inf)) + 1) if is_left.any() else 0.0
 
 
 def _fit(columns: Float, targets: Float, others: Float) -> Float:
@@ -165,17 +231,6 @@ def _fit(columns: Float, targets: Float, others: Float) -> Float:
     else:
         weights = columns.T @ np.linalg.solve(columns @ columns.T + penalty, targets - mean)
     return np.asarray(others @ weights + mean)
-
-
-def _correlate(targets: Float, outputs: Float, batches: npt.NDArray[np.int64]) -> float:
-    found = []
-    for batch in np.unique(batches):
-        is_of_it = batches == batch
-        t, o = (one[is_of_it] - one[is_of_it].mean(axis=0) for one in (targets, outputs))
-        size = math.sqrt(float(np.square(t).sum() * np.square(o).sum()))
-        if is_of_it.sum() >= OF_BATCH_MIN and size > 0:
-            found.append(float((t * o).sum()) / size)
-    return float(np.mean(found)) if found else _NAN
 
 
 def _standardise(columns: Float) -> Float:

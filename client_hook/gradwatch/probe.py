@@ -176,6 +176,8 @@ OUTDATED: Final = "outdated"
 """Which of the numbers that the step was traced with are others by now, a bit for each; not computed in the step."""
 ALIKE: Final = "alike"
 """Of which kernels that began as one number all units are equal still, a bit for each; not computed in the step."""
+UNFOLLOWED: Final = "unfollowed"
+"""Which column of the first of the targets outputs do not follow, while a linear fit does; not computed in the step."""
 LINEAR_FIT: Final = "linear_fit"
 """How far a linear fit of the same inputs follows the first of the targets; NaN until that is known."""
 _NOTHING_SET_UP: Final[Message] = {
@@ -377,6 +379,7 @@ class Stream:
             OUTDATED: (self.traced, self.find_outdated),
             ALIKE: (self.alike.names, lambda _: self.alike.find()),
             LINEAR_FIT: (self._correlated, lambda _: self._linear_fit.read()),
+            UNFOLLOWED: (self._correlated, lambda _: self._linear_fit.unfollowed),
         }
         return {name: look for name, (wanted, look) in looks.items() if wanted}
 

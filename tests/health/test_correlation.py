@@ -296,3 +296,51 @@ def test_labels_of_which_a_fit_finds_much_are_no_cause():
     assert not [cause for cause in one.hypotheses if cause.cause.startswith("The labels")]
     assert one.title.startswith("The outputs do not follow their targets")
     assert one.evidence["summary"].endswith("the inputs do tell what is asked for, and belong to it.")
+
+
+def of_columns(values: Any, ranges: tuple[tuple[float, float], ...] = ((0, 9), (0, 1), (-3, 3))) -> tuple[Run, Any]:
+    """Rows of three numbers each, of which one is told not to be followed, and the columns of the targets."""
+    run = record({"target": LEARNED}).add_scalar("linear_fit", FIT).add_scalar("unfollowed", values)
+    columns = np.tile([[0.0, *one] for one in ranges], (40, 1, 1)).astype(np.float32)
+
+    def feed(engine: Engine) -> Engine:
+        nothing = np.full((40, 8), -1, np.int64)
+        run.announce(engine)
+        engine.feed_columns(0, "target", np.arange(40), columns=columns, bad_rows=nothing, n_bad_rows=nothing[:, 0] + 1)
+        return engine
+
+    return run, feed
+
+
+def test_one_of_several_numbers_that_only_a_linear_fit_follows():
+    run, feed = of_columns(2.0)
+    (one,) = found(run, engine=feed(Engine()))
+    assert (one.kind, one.severity, one.evidence["column"]) == ("loss_plateau", "warning", 1)
+    assert one.title == "The outputs do not follow column 1 of their targets, and do follow others"
+    assert one.hypotheses[0].cause == "The targets are not scaled column by column"
+    assert "Column 0 of the targets varies 9 times as much as column 1" in one.hypotheses[0].why
+
+
+def test_it_may_be_as_large_as_the_others():
+    run, feed = of_columns(3.0)
+    (one,) = found(run, engine=feed(Engine()))
+    assert one.evidence["column"] == 2
+    assert one.hypotheses[0].cause.startswith("The model, its loss or its optimizer")
+
+
+@pytest.mark.parametrize(
+    "values", [0.0, np.nan, np.where(np.arange(N) < 400, 2.0, 0.0), 1.0 + (np.arange(N) // 150) % 2], ids=str
+)
+def test_all_numbers_are_followed_in_the_end(values):
+    assert not found(of_columns(values)[0])
+
+
+def test_a_number_that_is_followed_at_last():
+    (one,) = found(of_columns(np.where(np.arange(N) < 1_500, 2.0, 0.0))[0])
+    assert 1_300 < one.last_step < 1_700
+
+
+@pytest.mark.parametrize(("n_steps", "is_told"), [(260, True), (150, False)])
+def test_a_number_that_was_not_followed_to_the_end(n_steps, is_told):
+    run = record({"target": LEARNED[:n_steps]}, n_steps=n_steps).add_scalar("unfollowed", 1.0)
+    assert bool(found(run, is_over=True)) is is_told

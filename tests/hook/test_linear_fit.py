@@ -6,7 +6,16 @@ import pytest
 import tensorflow as tf
 
 from gradwatch.correlation import Pair
-from gradwatch.linear_fit import BATCHES_MIN, COLUMNS_MAX, ROWS, SAMPLES_MIN, LinearFit, fit_halves
+from gradwatch.linear_fit import (
+    BATCHES_MIN,
+    COLUMNS_MAX,
+    ROWS,
+    SAMPLES_MIN,
+    LinearFit,
+    correlate_within,
+    find_unfollowed,
+    fit_halves,
+)
 from tests.hook.ways import WAYS
 
 N = 800
@@ -18,21 +27,20 @@ def random():
     return np.random.default_rng(0)
 
 
-def reference(columns, targets, is_of_first):
-    """Ridge regression as least squares with rows for the penalty; the mean of each batch's correlation."""
+def reference(columns, targets, is_first):
+    """Ridge regression as least squares with rows for the penalty."""
     columns = (columns - columns.mean(axis=0)) / columns.std(axis=0)
-    found = []
-    for is_other in (is_of_first, ~is_of_first):
+    found = np.zeros_like(targets)
+    for is_other in (is_first, ~is_first):
         x, y = columns[~is_other], targets[~is_other]
         rows = np.sqrt(x.shape[1]) * np.eye(x.shape[1])
         w = np.linalg.lstsq(np.vstack([x, rows]), np.vstack([y - y.mean(0), np.zeros((len(rows), y.shape[1]))]))[0]
-        of_batches = []
-        for batch in np.unique(BATCHES[is_other]):
-            is_of_it = is_other & (batch == BATCHES)
-            t, o = (one - one.mean(axis=0) for one in (targets[is_of_it], columns[is_of_it] @ w))
-            of_batches.append((t * o).sum() / np.sqrt((t**2).sum() * (o**2).sum()))
-        found.append(np.mean(of_batches))
-    return np.mean(found)
+        found[is_other] = columns[is_other] @ w + y.mean(axis=0)
+    return found
+
+
+def follows(inputs, targets):
+    return correlate_within(targets, fit_halves(inputs, targets), BATCHES)
 
 
 @pytest.mark.parametrize("n_columns", [3, 600])
@@ -41,9 +49,31 @@ def test_it_is_a_ridge_regression_of_each_half(random, monkeypatch, n_columns):
     monkeypatch.setattr("gradwatch.linear_fit.zlib.crc32", count(N))
     columns = random.normal(size=(N, n_columns))
     targets = columns[:, :3] @ random.normal(size=(3, 2)) + random.normal(size=(N, 2))
-    expected = reference(columns, targets, halves == 0)
-    assert 0.1 < expected < 0.95
-    assert fit_halves([columns[:, :1], columns[:, 1:]], targets, BATCHES) == pytest.approx(expected, abs=1e-9)
+    fitted = fit_halves([columns[:, :1], columns[:, 1:]], targets)
+    np.testing.assert_allclose(fitted, reference(columns, targets, halves == 0), atol=1e-9)
+
+
+def test_correlations_are_those_of_each_batch(random):
+    targets, outputs = random.normal(size=(2, N, 3))
+    outputs += targets
+    of_each = [
+        np.corrcoef(np.ravel(t - t.mean(0)), np.ravel(o - o.mean(0)))[0, 1]
+        for t, o in zip(np.split(targets, N // ROWS), np.split(outputs, N // ROWS), strict=True)
+    ]
+    assert correlate_within(targets, outputs, BATCHES) == pytest.approx(np.mean(of_each), abs=1e-12)
+    assert np.isnan(correlate_within(targets[:5], outputs[:5], BATCHES[:5]))
+
+
+def test_the_column_that_only_a_fit_follows(random):
+    targets = random.normal(size=(N, 3))
+    fitted = targets + 0.3 * random.normal(size=(N, 3))
+    outputs = fitted.copy()
+    assert find_unfollowed(targets, outputs, fitted, BATCHES) == 0
+    outputs[:, 1] = random.normal(size=N)
+    assert find_unfollowed(targets, outputs, fitted, BATCHES) == 2
+    fitted[:, 1] = random.normal(size=N)
+    assert find_unfollowed(targets, outputs, fitted, BATCHES) == 0, "nothing tells it"
+    assert find_unfollowed(targets, random.normal(size=(N, 3)), targets, BATCHES) == 0, "nothing is followed yet"
 
 
 def count(n):
@@ -53,35 +83,35 @@ def count(n):
 
 def test_what_the_inputs_do_not_tell_is_not_found(random):
     columns, targets = random.normal(size=(N, 20)), random.normal(size=(N, 1))
-    assert abs(fit_halves([columns], targets, BATCHES)) < 0.1
+    assert abs(follows([columns], targets)) < 0.1
 
 
 def test_a_sample_that_comes_again_is_in_the_same_half(random):
     """Or else labels that say nothing would be found by heart: here each sample comes twice."""
     columns, labels = random.normal(size=(N // 2, 150)), random.normal(size=(N // 2, 1))
     again = random.permutation(np.repeat(np.arange(N // 2), 2))
-    assert abs(fit_halves([columns[again]], labels[again], BATCHES)) < 0.15
+    assert abs(follows([columns[again]], labels[again])) < 0.15
 
 
 def test_units_and_means_of_columns_do_not_matter(random):
     columns = random.normal(size=(N, 4))
     targets = columns @ random.normal(size=(4, 1)) + 0.3 * random.normal(size=(N, 1))
     units = np.array([1e-6, 1.0, 1e4, 30.0])
-    assert fit_halves([columns * units + 7 * units], targets, BATCHES) > 0.9
+    assert follows([columns * units + 7 * units], targets) > 0.9
 
 
 def test_whole_numbers_are_counted(random):
     words = random.integers(1, 60, (N, 12))
     targets = (words == 17).sum(axis=1, keepdims=True) + 0.1 * random.normal(size=(N, 1))
-    assert fit_halves([words.astype(float)], targets, BATCHES) > 0.8
-    assert fit_halves([words + 0.5], targets, BATCHES) < 0.3
+    assert follows([words.astype(float)], targets) > 0.8
+    assert follows([words + 0.5], targets) < 0.3
 
 
 def test_of_two_or_three_each_has_counts_of_its_own(random):
     pairs = random.integers(0, 20, (N, 2))
     values = random.normal(size=(2, 20))
     targets = (values[0][pairs[:, 0]] - values[1][pairs[:, 1]])[:, None]
-    assert fit_halves([pairs.astype(float)], targets, BATCHES) > 0.9
+    assert follows([pairs.astype(float)], targets) > 0.9
 
 
 def test_what_is_missing_counts_as_the_mean(random):
@@ -89,14 +119,14 @@ def test_what_is_missing_counts_as_the_mean(random):
     targets = columns @ np.ones((3, 1))
     columns[:, 2] = np.nan
     columns[::5, 1] = np.nan
-    assert 0.6 < fit_halves([columns], targets, BATCHES) < 0.9
+    assert 0.6 < follows([columns], targets) < 0.9
 
 
 def test_few_samples_tell_nothing(random):
     columns, targets = random.normal(size=(SAMPLES_MIN - 1, 2)), random.normal(size=(SAMPLES_MIN - 1, 1))
     again = np.arange(N) % len(columns)
-    assert np.isnan(fit_halves([columns[again]], targets[again], BATCHES))
-    assert np.isnan(fit_halves([random.normal(size=(N, 2))], np.ones((N, 1)), BATCHES))
+    assert np.isnan(follows([columns[again]], targets[again]))
+    assert np.isnan(follows([random.normal(size=(N, 2))], np.ones((N, 1))))
 
 
 def keep(fit, n, make, *, jit_compile=False, is_known=True):
@@ -170,7 +200,16 @@ def test_another_form_of_batches_is_passed_by(random):
     of_width = lambda n: lambda _: [random.normal(size=(40, k)).astype("float32") for k in (n, 1, 1)]  # noqa: E731
     keep(fit, 4, of_width(3))
     keep(fit, 4, of_width(5))
-    assert fit._n_batches == 4
+    assert fit._n_new == 4
+
+
+def test_numbers_that_cannot_be_solved_end_nothing(random, monkeypatch):
+    def fail(*_):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr("gradwatch.linear_fit._fit", fail)
+    shapes = [(40, 3), (40, 1), (40, 1)]
+    assert np.isnan(keep(LinearFit(), 20, lambda _: [random.normal(size=n).astype("float32") for n in shapes]))
 
 
 @pytest.mark.parametrize("name", WAYS)

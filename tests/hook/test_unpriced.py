@@ -22,9 +22,8 @@ def of_each(weights, errors):
 
 
 def of_mean(weights, errors):
-    return 0.5 + tf.reduce_mean(
-        tf.stack([w * one for w, one in zip(tf.unstack(weights), errors, strict=True)])
-    )  # line of mean
+    terms = [w * one for w, one in zip(tf.unstack(weights), errors, strict=True)]  # line of mean
+    return 0.5 + tf.reduce_mean(tf.stack(terms))
 
 
 def of_price(weights, errors):

@@ -51,6 +51,8 @@ class Block:
             not known.
         linear_fit: ``[n]`` float64, how far a linear fit of the same inputs follows the first target, as far as it was
             known by then; NaN where it was not.
+        unfollowed: ``[n]`` float64, which of several columns of the first target outputs do not follow, counted from 1,
+            while a linear fit does; 0 for none, NaN where that is not known.
         leaked: ``[n]`` float64, which column of an input is the target, as `LEAKED_PLACES` tells; NaN where that is not
             known.
     """
@@ -71,6 +73,7 @@ class Block:
     alike: Float
     correlations: Float
     linear_fit: Float
+    unfollowed: Float
     leaked: Float
 
     @cached_property

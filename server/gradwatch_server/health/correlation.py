@@ -47,6 +47,7 @@ OUTDONE_GAP: Final = 0.15
 """Of the correlation that a linear fit has, and below it: outputs that follow less have missed what is there. Chance
 moves the mean of a few batches by a third of that."""
 OUTDONE_WINDOWS: Final = 5
+"""Windows after which that is told, and of one column in succession."""
 RISING_SHARE: Final = 0.2
 """Of the distance to the linear fit: what comes nearer by as much from one window to the next is on its way."""
 NEWEST_ROWS: Final = 10
@@ -102,6 +103,8 @@ class CorrelationRule:
         self._final: list[Unrelated] = []
         self.linear_fit = math.nan
         """How far a linear fit of the same inputs follows the first target; NaN where that is not known."""
+        self._unfollowed = self._last_unfollowed = self._n_unfollowed = 0
+        """Columns of the first target, counted from 1, and in how many windows in succession it was that one."""
         self.episodes: list[Unrelated] = []
 
     def _begin(self, name: str, column: int) -> _Target:
@@ -123,6 +126,8 @@ class CorrelationRule:
         self._look_at_targets(block)
         known = block.linear_fit[np.isfinite(block.linear_fit)]
         self.linear_fit = float(known[-1]) if len(known) else self.linear_fit
+        known = block.unfollowed[np.isfinite(block.unfollowed)]
+        self._unfollowed = int(known[-1]) if len(known) else self._unfollowed
         for row in np.flatnonzero(block.is_sound & ~np.isnan(block.correlations).all(axis=1)).tolist():
             step, found = int(block.steps[row]), block.correlations[row]
             self._first_step = step if self._first_step < 0 else self._first_step
@@ -154,6 +159,8 @@ class CorrelationRule:
                 self._final += self._open(
                     target, self._first_step, self._last_step, newest=newest, linear_fit=self.linear_fit
                 )
+            elif target.n_windows and self._is_part_left(target):
+                self._final += self._open(target, self._first_step, self._last_step, column=self._unfollowed - 1)
 
     @property
     def follows(self) -> bool:
@@ -202,6 +209,8 @@ class CorrelationRule:
             target.n_lost = target.n_lost + 1 if is_lost else 0
             if mean > target.best:
                 target.best, target.best_loss = mean, loss
+        self._n_unfollowed = self._n_unfollowed + 1 if self._unfollowed == self._last_unfollowed else 0
+        self._last_unfollowed = self._unfollowed
         for target in self._targets if self._is_judged else []:
             self._judge(target, step)
         self._sums[:], self._n_known[:], self._n_rows, self._loss = 0, 0, 0, 0.0
@@ -225,6 +234,12 @@ class CorrelationRule:
             self._open(target, self._first_step, step)
         elif target.n_windows >= OUTDONE_WINDOWS and self._is_outdone(target, target.last, target.before):
             self._open(target, self._first_step, step, linear_fit=self.linear_fit)
+        elif self._n_unfollowed >= OUTDONE_WINDOWS and self._is_part_left(target):
+            self._open(target, self._first_step, step, column=self._unfollowed - 1)
+
+    def _is_part_left(self, target: _Target) -> bool:
+        """Whether one column of the only target is not followed, which a linear fit does."""
+        return self._unfollowed > 0 and len(self._targets) == 1 and self._are_shares(target)
 
     def _is_outdone(self, target: _Target, newest: float, before: float) -> bool:
         """Whether a linear fit follows the only target far better, and outputs are not about to."""
@@ -234,8 +249,9 @@ class CorrelationRule:
         is_fit = len(self._targets) == 1 and self._is_scored(target) and self._are_shares(target)
         return is_behind and is_still and is_fit
 
-    @staticmethod
-    def _is_over(known: Unrelated, target: _Target) -> bool:
+    def _is_over(self, known: Unrelated, target: _Target) -> bool:
+        if known.column >= 0:
+            return self._unfollowed != known.column + 1
         if not math.isnan(known.linear_fit):
             return target.last >= OUTDONE_SHARE * known.linear_fit
         if known.is_lost:

@@ -929,6 +929,7 @@ class Unrelated(Episode):
         n_targets: how many targets are known.
         linear_fit: how far a linear fit of the same inputs follows it, where that is more; NaN where it is something
             else.
+        column: of several, from 0 on, the one that a linear fit follows and outputs do not; -1 where it is none.
         is_judged: whether the model is the only one that is trained.
     """
 
@@ -941,6 +942,7 @@ class Unrelated(Episode):
     ratio: float = float("nan")
     n_targets: int = 1
     linear_fit: float = float("nan")
+    column: int = -1
     is_judged: bool = False
 
     @property

@@ -80,6 +80,7 @@ SUMS_CLEARED: Final = "sums_cleared"
 OUTDATED: Final = "outdated"
 ALIKE: Final = "alike"
 LINEAR_FIT: Final = "linear_fit"
+UNFOLLOWED: Final = "unfollowed"
 LEAKED: Final = "leaked"
 
 Int64 = npt.NDArray[np.int64]
@@ -259,6 +260,7 @@ class Stream:
             .reshape(len(self._correlated), len(rows.steps))
             .T,
             linear_fit=self._read(rows, LINEAR_FIT),
+            unfollowed=self._read(rows, UNFOLLOWED),
             leaked=self._read(rows, LEAKED),
         )
 

@@ -20,6 +20,11 @@ __all__ = ["tell_unrelated"]
 
 FALLEN_SHARE: Final = 0.7
 """Of its start: a loss that has come down to this has found something to lower."""
+SMALL_FACTOR: Final = 5.0
+"""Between the ranges of two columns of targets: the squared error of one is a twenty-fifth of the other's."""
+TARGETS_CODE: Final = """\
+mean, spread = y_train.mean(axis=0), y_train.std(axis=0)          # one of each for every column
+model.fit(x_train, (y_train - mean) / spread)                     # predictions: mean + spread * model.predict(x)"""
 SIGN_CODE: Final = """\
 # A loss must be lowest where the outputs are the targets:
 y = tf.cast(y[:64], tf.float32)
@@ -46,6 +51,9 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
     elif lead.is_lost:
         title = f"The outputs follow {name} less than they did: correlation {say_number(lead.best)}, then {number}"
         hypotheses = [_advise_price()]
+    elif lead.column >= 0:
+        title = f"The outputs do not follow column {lead.column} of {name}, and do follow others"
+        hypotheses = [*_advise_small(lead, scene), advise_model()]
     elif not math.isnan(lead.linear_fit):
         title = f"A linear fit of the same inputs follows {name} better than the model does: correlation "
         title += f"{say_number(lead.linear_fit)} against {number}"
@@ -72,11 +80,35 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
             correlation=lead.correlation,
             correlation_of_other=of_other if lead.other else None,
             best=lead.best if lead.is_lost else None,
+            column=lead.column if lead.column >= 0 else None,
             ratio=None if math.isnan(lead.ratio) else lead.ratio,
         ),
         hypotheses=hypotheses,
         subject=f"outputs for {name}",
     )
+
+
+def _advise_small(lead: Unrelated, scene: Scene) -> list[Hypothesis]:
+    """That a column is small beside another one, where it is: a loss of all is the other one's."""
+    columns = scene.facts.columns.get((max(lead.stream, 0), lead.target))
+    if columns is None or lead.column >= columns.n_columns:
+        return []
+    reach = [high - low for low, high in map(columns.reach, range(columns.n_columns))]
+    widest = max(range(len(reach)), key=lambda k: reach[k])
+    if not 0 < SMALL_FACTOR * reach[lead.column] <= reach[widest] < math.inf:
+        return []
+    times = say_number(reach[widest] / reach[lead.column])
+    return [
+        Hypothesis(
+            "The targets are not scaled column by column",
+            0.9,
+            f"Column {widest} of the targets varies {times} times as much as column {lead.column}. A loss over all of "
+            "them is the sum of their squared errors, of which the small columns are next to nothing.",
+            "Scale each column of the targets by its own mean and deviation (`axis=0`), and what is predicted back by "
+            "the same.",
+            TARGETS_CODE,
+        )
+    ]
 
 
 def _advise_learning(scene: Scene) -> list[Hypothesis]:

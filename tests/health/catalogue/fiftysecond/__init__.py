@@ -54,7 +54,7 @@ enter(
     "weather_station",
     "targets scaled by one number",
     "loss_plateau",
-    gap="columns of a target that are small beside another one are not looked at by themselves",
+    cause=("column by column",),
 )
 
 enter_healthy(HERE / "healthy")

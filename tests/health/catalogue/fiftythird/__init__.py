@@ -36,8 +36,8 @@ enter(
     "orchard_tasks",
     "weights of terms that become negative",
     "loss_plateau",
-    "exploding_gradient",
-    gap="told is a gradient that grows; that weights of terms are trained with nothing that limits them is not",
+    code="self.balance * tasks",
+    cause=("weights of the errors negative",),
 )
 enter("pollen_gan", "generator's step trains the judge", "loss_plateau", cause=("one player moves the other",))
 enter("rod_heat_liii", "derivative outside of the tape", "loss_plateau", cause=("outside of the tape",))
