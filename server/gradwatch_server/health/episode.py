@@ -790,6 +790,7 @@ class Untaught(Episode):
         layers: their paths.
         variables: the names of the weights that tell.
         is_left: whether no optimizer is given any of them, although they could be trained.
+        is_unknown: whether some are random numbers in a `tf.Variable` that Keras does not know of.
         is_judge: whether they stand behind all that is trained, and the loss is what they make of its output.
         is_copy: whether they are a copy of what is trained, as both were made.
         is_of_statistics: whether they are not the weights of such a copy, but what its layers keep beside them.
@@ -799,6 +800,7 @@ class Untaught(Episode):
     layers: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     is_left: bool = False
+    is_unknown: bool = False
     is_judge: bool = False
     is_copy: bool = False
     is_of_statistics: bool = False
