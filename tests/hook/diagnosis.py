@@ -53,6 +53,7 @@ KNOWN = (
     "entering",
     "halved",
     "normalises",
+    "omits",
     "onward",
     "opposes",
     "outside",

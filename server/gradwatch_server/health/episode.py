@@ -853,6 +853,7 @@ class Leaked(Episode):
         pairs: what two inputs are to be that are one, ``returns`` (a state and the one that follows) or ``views`` (of a
             sample); empty where it is of a target.
         has_blank: whether it is of labels that are the blank of their loss; then of no input.
+        masks: what masks 0 among the numbers of words, ``Embedding`` or a comparison; empty elsewhere.
         is_twice: whether the targets are the next numbers as they are given, and the loss moves them by another step.
         source: of the line that does, or of that loss.
     """
@@ -865,6 +866,7 @@ class Leaked(Episode):
     is_next: bool = False
     pairs: str = ""
     has_blank: bool = False
+    masks: str = ""
     is_twice: bool = False
     source: Mapping[str, Any] | None = None
 
